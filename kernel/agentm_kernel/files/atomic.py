@@ -1,0 +1,104 @@
+"""Atomic, durable replacement of one file: the old content or the new, whatever happens."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from agentm_kernel.errors import LocatorConflictError, StorageIOError
+from agentm_kernel.files.tree import open_root
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agentm_kernel.files.tree import Directory
+
+
+def atomic_write(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Replace the file at `path`: temp file beside it, fsync, rename, fsync of the directory.
+
+    The mode of an existing file is kept; a new one in a private directory is private. Inside a store, hold its
+    mutex. A target that is a link, a directory, a FIFO or a device is refused.
+    """
+    parent, name = os.path.split(os.path.abspath(path))
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        with open_root(parent) as directory:
+            replace_file(directory, name, data, directory.status(name))
+    except StorageIOError:
+        raise
+    except OSError as error:
+        raise StorageIOError(
+            f"cannot write {os.fspath(path)}: {error.strerror}", errno=error.errno, hint="nothing was changed"
+        ) from error
+
+
+def replace_file(
+    directory: Directory, name: str, data: bytes, status: os.stat_result | None, *, exclusive: bool = False
+) -> None:
+    """Give `name` the content `data`; `status` is what is there now.
+
+    With `exclusive` the name must still be free at the very last moment: `FileExistsError` otherwise.
+    """
+    if status is not None and not stat.S_ISREG(status.st_mode):
+        raise LocatorConflictError(f"{name!r} is not a regular file, so it is not replaced")
+    temp = directory.new_temp_name()
+    try:
+        _write_temp(directory, temp, data, status)
+        if exclusive:
+            _publish_new(directory, temp, name)
+        else:
+            directory.replace(temp, name)
+    except BaseException:
+        _discard(directory, temp)
+        raise
+    directory.sync()
+
+
+def _write_temp(directory: Directory, temp: str, data: bytes, status: os.stat_result | None) -> None:
+    private = directory.is_private or status is not None
+    descriptor = directory.create_file(temp, 0o600 if private else 0o666)
+    try:
+        if status is not None:
+            _keep_owner_and_mode(descriptor, status)
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        # A failed fsync is never retried: the kernel has already dropped the dirty pages it could not write.
+        os.fsync(descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    os.close(descriptor)
+
+
+def _keep_owner_and_mode(descriptor: int, status: os.stat_result) -> None:
+    if os.name == "nt":
+        return
+    if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+        try:
+            os.fchown(descriptor, status.st_uid, status.st_gid)
+        except PermissionError:
+            pass  # only the superuser may give a file away; the content matters more
+    os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
+
+
+def _publish_new(directory: Directory, temp: str, name: str) -> None:
+    """Give the temp file its name unless the name is taken: a link fails where a rename would overwrite."""
+    try:
+        directory.link(temp, name)
+    except FileExistsError:
+        raise
+    except OSError:
+        # No hard links here (FAT, some network mounts): look once more, then rename.
+        if directory.status(name) is not None:
+            raise FileExistsError(name) from None
+        directory.replace(temp, name)
+        return
+    directory.unlink(temp)
+
+
+def _discard(directory: Directory, temp: str) -> None:
+    try:
+        directory.unlink(temp)
+    except OSError:
+        pass  # gone already, or the disk is failing: the next writer sweeps it

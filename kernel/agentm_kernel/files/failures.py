@@ -1,0 +1,50 @@
+"""Operating-system errors, turned into typed ones in one place."""
+
+from __future__ import annotations
+
+import errno
+
+from agentm_kernel.errors import AgentmError, NotFoundError, StorageIOError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from agentm_kernel.seam.locator import Locator
+
+_HINTS = {
+    errno.ENOSPC: "the disk is full: free some space and try again; the stored note is unchanged",
+    errno.EDQUOT: "the disk quota is used up: free some space and try again; the stored note is unchanged",
+    errno.EROFS: "the file system is mounted read-only",
+    errno.EACCES: "check who owns the store and its permissions",
+    errno.EPERM: "check who owns the store and its permissions",
+    errno.EIO: "the disk or the mount reports a failure: check it before trusting it with more",
+}
+
+
+class Failures:
+    """Around one verb: what it meets from the operating system leaves as `StorageIOError` (or absence, when seen)."""
+
+    __slots__ = ("_doing", "_locator", "_reading")
+
+    def __init__(self, doing: str, locator: Locator, *, reading: bool = False) -> None:
+        self._doing = doing
+        self._locator = locator
+        self._reading = reading
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not isinstance(value, OSError) or isinstance(value, AgentmError):
+            return
+        where = f"'{self._locator}'" if self._locator.key else "the store's root"
+        if self._reading and isinstance(value, FileNotFoundError):
+            raise NotFoundError(f"{where} does not exist") from value
+        raise StorageIOError(
+            f"cannot {self._doing} {where}: {value.strerror or value}",
+            errno=value.errno,
+            hint=_HINTS.get(value.errno or 0),
+        ) from value

@@ -1,0 +1,279 @@
+"""One writer per store: a lock of the operating system on the store's root directory.
+
+The lock is the directory's inode, so every spelling of the path, every HOME and every container that reaches the
+directory shares it, nothing lies inside the synced tree, and the kernel frees it the moment its holder dies. It is
+never taken from a holder that is merely slow or paused.
+
+Re-entrant in a thread. Threads of one process queue on an ordinary lock first; only the first of them asks the
+kernel. A store inside another store takes the outer one's lock as well, because both can reach the same files.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import time
+
+from agentm_kernel.errors import LockTimeout, StorageIOError
+from agentm_kernel.files import native_lock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+DEFAULT_TIMEOUT = 10.0
+STAMP_PATH = os.path.join("_meta", "store.json")
+
+_Identity = tuple[int, int]
+
+
+class _Hold:
+    """This process's claim on one directory."""
+
+    __slots__ = ("depth", "descriptor", "turn")
+
+    def __init__(self) -> None:
+        self.turn = _thread.RLock()
+        self.depth = 0
+        self.descriptor = -1
+
+
+_holds: dict[_Identity, _Hold] = {}
+_open_descriptors: set[int] = set()
+_bookkeeping = _thread.allocate_lock()
+
+
+def _forget_after_fork() -> None:
+    """A child owns none of its parent's locks: drop the copies of their descriptors without unlocking."""
+    global _bookkeeping
+    _bookkeeping = _thread.allocate_lock()
+    for descriptor in _open_descriptors:
+        try:
+            os.close(descriptor)
+        except OSError:
+            pass
+    _open_descriptors.clear()
+    _holds.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_after_fork)
+
+
+class StoreMutex:
+    """The lock of one store, as a context manager. Use it through `store_mutex`."""
+
+    __slots__ = ("_held", "_process", "_root", "_timeout")
+
+    def __init__(self, root: str, timeout: float) -> None:
+        self._root = root
+        self._timeout = timeout
+        self._process = 0
+        self._held: list[_Hold] = []
+
+    def __enter__(self) -> None:
+        deadline = time.monotonic() + self._timeout
+        self._process = os.getpid()
+        try:
+            for directory in (*_enclosing_stores(self._root), self._root):
+                self._held.append(_acquire(directory, deadline, self._timeout))
+        except BaseException:
+            self._release_all()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._release_all()
+
+    def _release_all(self) -> None:
+        # A fork inside the block leaves the child without the locks, and without the right to release them.
+        if os.getpid() == self._process:
+            while self._held:
+                _release(self._held.pop())
+
+
+def store_mutex(root: str | os.PathLike[str], *, timeout: float = DEFAULT_TIMEOUT) -> StoreMutex:
+    """Hold the lock of the store at `root`, an existing directory: `with store_mutex(root): …`.
+
+    `LockTimeout` after `timeout` seconds, naming the holder where the system tells it.
+    """
+    return StoreMutex(os.fspath(root), timeout)
+
+
+# ------------------------------------------------------------------------------------------------ which directories
+
+_ancestors: dict[tuple[str, int, int], tuple[str, ...]] = {}
+
+
+def _enclosing_stores(root: str) -> list[str]:
+    """The stores that `root` lies in, outermost first: one order for everybody, so no deadlock."""
+    try:
+        status = os.stat(root)
+    except OSError as error:
+        raise StorageIOError(f"cannot lock {root}: {error.strerror}", errno=error.errno) from error
+    key = (root, status.st_dev, status.st_ino)
+    if key not in _ancestors:
+        chain = []
+        path = os.path.realpath(root)
+        while (parent := os.path.dirname(path)) != path:
+            chain.append(parent)
+            path = parent
+        _ancestors[key] = tuple(reversed(chain))
+    return [directory for directory in _ancestors[key] if os.path.exists(os.path.join(directory, STAMP_PATH))]
+
+
+# ------------------------------------------------------------------------------------------------ one directory
+
+
+def _acquire(directory: str, deadline: float, timeout: float) -> _Hold:
+    while True:
+        descriptor, identity = _open_lock(directory)
+        hold = _wait_for_turn(directory, descriptor, identity, deadline, timeout)
+        if hold.depth:  # re-entered by the same thread: the kernel's lock is ours already
+            _close(descriptor)
+            hold.depth += 1
+            return hold
+        try:
+            _lock(descriptor, directory, identity, deadline, timeout)
+        except BaseException:
+            hold.turn.release()
+            raise
+        hold.descriptor = descriptor
+        hold.depth = 1
+        if _identity_of(directory) == identity:
+            return hold
+        _release(hold)  # the directory was replaced while we waited: lock the one that is there now
+
+
+def _release(hold: _Hold) -> None:
+    hold.depth -= 1
+    if hold.depth == 0:
+        descriptor, hold.descriptor = hold.descriptor, -1
+        try:
+            native_lock.unlock(descriptor)  # explicit: a forked child may still hold a copy of the descriptor
+        finally:
+            _close(descriptor)
+            hold.turn.release()
+    else:
+        hold.turn.release()
+
+
+def _wait_for_turn(directory: str, descriptor: int, identity: _Identity, deadline: float, timeout: float) -> _Hold:
+    with _bookkeeping:
+        hold = _holds.setdefault(identity, _Hold())
+    if not hold.turn.acquire(timeout=max(0.0, deadline - time.monotonic())):
+        _close(descriptor)
+        raise _timeout(directory, timeout, "another thread of this process")
+    return hold
+
+
+def _open_lock(directory: str) -> tuple[int, _Identity]:
+    try:
+        if native_lock.LOCKS_DIRECTORIES:
+            descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+            status = os.fstat(descriptor)
+        else:
+            status = os.stat(directory)
+            descriptor = _open_lock_file(f"{status.st_dev:x}-{status.st_ino:x}.lock")
+    except OSError as error:
+        raise StorageIOError(f"cannot lock {directory}: {error.strerror}", errno=error.errno) from error
+    with _bookkeeping:
+        _open_descriptors.add(descriptor)
+    return descriptor, (status.st_dev, status.st_ino)
+
+
+def _open_lock_file(name: str) -> int:
+    """Where a directory cannot be locked: a file of this user's state, never deleted."""
+    from platformdirs import user_state_dir
+
+    folder = os.path.join(user_state_dir("agentm", appauthor=False), "locks")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    return os.open(os.path.join(folder, name), os.O_RDWR | os.O_CREAT, 0o600)
+
+
+def _identity_of(directory: str) -> _Identity | None:
+    try:
+        status = os.stat(directory)
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _close(descriptor: int) -> None:
+    with _bookkeeping:
+        _open_descriptors.discard(descriptor)
+    os.close(descriptor)
+
+
+# ------------------------------------------------------------------------------------------------ the kernel's lock
+
+
+def _lock(descriptor: int, directory: str, identity: _Identity, deadline: float, timeout: float) -> None:
+    """Lock `descriptor`, or close it and raise."""
+    try:
+        if native_lock.try_lock(descriptor):
+            return
+    except OSError as error:
+        _close(descriptor)
+        raise _cannot_lock(directory, error) from error
+    waiter = _Waiter(descriptor)
+    _thread.start_new_thread(waiter.run, ())
+    if not waiter.wait(deadline - time.monotonic()):
+        if waiter.error is not None:
+            raise _cannot_lock(directory, waiter.error) from waiter.error
+        raise _timeout(directory, timeout, native_lock.holder_of(identity))
+
+
+def _cannot_lock(directory: str, error: OSError) -> StorageIOError:
+    return StorageIOError(
+        f"the file system of {directory} cannot lock: {error.strerror}",
+        errno=error.errno,
+        hint="keep the store on a file system with working locks; agentm does not write without one",
+    )
+
+
+class _Waiter:
+    """A thread blocked in the kernel for us: its queue is fair, where polling starves some of 32 writers.
+
+    The system call cannot be cancelled. A waiter that is given up owns the descriptor, and closes it, lock and all,
+    when its turn comes.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._state = _thread.allocate_lock()
+        self._abandoned = False
+        self._locked = False
+        self._finished = _thread.allocate_lock()
+        self._finished.acquire()
+        self.error: OSError | None = None
+
+    def run(self) -> None:
+        error = None
+        try:
+            native_lock.wait_for_lock(self._descriptor)
+        except OSError as failure:
+            error = failure
+        with self._state:
+            self.error = error
+            self._locked = error is None
+            if self._abandoned or error is not None:
+                _close(self._descriptor)
+        self._finished.release()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the lock is ours. Otherwise the descriptor is no longer the caller's."""
+        try:
+            self._finished.acquire(timeout=max(0.0, seconds))
+        finally:  # also when a signal handler raises here
+            with self._state:
+                self._abandoned = not self._locked
+        return self._locked
+
+
+def _timeout(directory: str, seconds: float, holder: str) -> LockTimeout:
+    return LockTimeout(
+        f"the store at {directory} was locked by {holder} for {seconds:g} s; nothing was written",
+        hint="try again; if that process hangs, end it: its lock goes with it",
+    )

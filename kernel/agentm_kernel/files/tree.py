@@ -1,0 +1,276 @@
+"""Directories of a store, held open: the only place that opens, lists or changes anything inside a store.
+
+A path is walked one name at a time from the open root, never following a link, so nothing that happens to the tree
+meanwhile can lead a read or a write outside it. `open_root` picks the implementation:
+
+- `FdDirectory`, where the platform resolves names relative to an open directory (Linux, macOS, the BSDs);
+- `PathDirectory` elsewhere (Windows): it looks at each name before it uses it. Somebody who swaps a directory for a
+  link between the look and the use can win there; that is the platform's limit, and the documentation says so.
+
+Raw `OSError`s leave this module; `FileStore` gives them their type in one place.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+
+from agentm_kernel.errors import StorageIOError
+from agentm_kernel.seam.locator import TEMP_PREFIX
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+    from typing import Self
+
+TEMP_SUFFIX = ".tmp"
+
+_O_DIRECTORY = getattr(os, "O_DIRECTORY", 0)
+_O_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_O_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+_O_BINARY = getattr(os, "O_BINARY", 0)
+_READ_FLAGS = os.O_RDONLY | _O_NOFOLLOW | _O_NONBLOCK | _O_BINARY
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_NOFOLLOW | _O_BINARY
+
+CAN_WALK_BY_DESCRIPTOR = os.open in os.supports_dir_fd and bool(_O_DIRECTORY and _O_NOFOLLOW)
+
+
+class TooLarge(Exception):
+    """A file exceeds the limit of the read; `size` is what it has."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.size = size
+
+
+class Entry:
+    """One name of a directory and what kind of thing it is, without following it."""
+
+    __slots__ = ("is_dir", "is_file", "name")
+
+    def __init__(self, name: str, is_dir: bool, is_file: bool) -> None:
+        self.name = name
+        self.is_dir = is_dir
+        self.is_file = is_file
+
+
+class Directory:
+    """An open directory. Names given to it are single names, never paths."""
+
+    def __init__(self, status: os.stat_result) -> None:
+        self.identity = (status.st_dev, status.st_ino)
+        self.is_private = not status.st_mode & 0o077
+
+    # -- what the platforms do differently ------------------------------------------------------------------
+
+    def enter(self, name: str) -> Directory:
+        """Open the directory `name`; `OSError` when it is missing, a link or not a directory."""
+        raise NotImplementedError
+
+    def entries(self) -> Iterator[Entry]:
+        raise NotImplementedError
+
+    def status(self, name: str) -> os.stat_result | None:
+        """`lstat` of `name`, or `None` when there is nothing."""
+        raise NotImplementedError
+
+    def open_file(self, name: str) -> int:
+        raise NotImplementedError
+
+    def create_file(self, name: str, mode: int) -> int:
+        raise NotImplementedError
+
+    def make_dir(self, name: str, mode: int) -> None:
+        raise NotImplementedError
+
+    def replace(self, source: str, target: str) -> None:
+        raise NotImplementedError
+
+    def link(self, source: str, target: str) -> None:
+        raise NotImplementedError
+
+    def unlink(self, name: str) -> None:
+        raise NotImplementedError
+
+    def sync(self) -> None:
+        """Make the names in this directory durable."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    # -- the same everywhere --------------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        return [entry.name for entry in self.entries()]
+
+    def read_file(self, name: str, limit: int) -> tuple[bytes, os.stat_result]:
+        """The bytes of a regular file and its status. Nothing else is read: a FIFO or device could block."""
+        descriptor = self.open_file(name)
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise StorageIOError(f"{name!r} is not a regular file", errno=errno.EINVAL)
+            if status.st_size > limit:
+                raise TooLarge(status.st_size)
+            chunks = []
+            room = limit + 1
+            while room > 0 and (chunk := os.read(descriptor, min(room, max(status.st_size + 1, 65536)))):
+                chunks.append(chunk)
+                room -= len(chunk)
+            if room <= 0:
+                raise TooLarge(limit + 1)
+            return b"".join(chunks), status
+        finally:
+            os.close(descriptor)
+
+    def new_temp_name(self) -> str:
+        """A name that no key can have, of one length: it never makes a legal name too long."""
+        return f"{TEMP_PREFIX}{os.urandom(8).hex()}{TEMP_SUFFIX}"
+
+    def sweep(self) -> None:
+        """Remove what killed writers left. Only for the holder of the store's mutex: then no temp is in use."""
+        for name in self.names():
+            if name.startswith(TEMP_PREFIX) and name.endswith(TEMP_SUFFIX):
+                try:
+                    self.unlink(name)
+                except FileNotFoundError:
+                    continue
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class FdDirectory(Directory):
+    """A directory by its descriptor: renaming or replacing anything above it cannot redirect us."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._fd = descriptor
+        try:
+            super().__init__(os.fstat(descriptor))
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+    def enter(self, name: str) -> FdDirectory:
+        return FdDirectory(os.open(name, os.O_RDONLY | _O_DIRECTORY | _O_NOFOLLOW, dir_fd=self._fd))
+
+    def entries(self) -> Iterator[Entry]:
+        with os.scandir(self._fd) as found:
+            for entry in found:
+                yield Entry(entry.name, entry.is_dir(follow_symlinks=False), entry.is_file(follow_symlinks=False))
+
+    def status(self, name: str) -> os.stat_result | None:
+        try:
+            return os.stat(name, dir_fd=self._fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def open_file(self, name: str) -> int:
+        return os.open(name, _READ_FLAGS, dir_fd=self._fd)
+
+    def create_file(self, name: str, mode: int) -> int:
+        return os.open(name, _CREATE_FLAGS, mode, dir_fd=self._fd)
+
+    def make_dir(self, name: str, mode: int) -> None:
+        os.mkdir(name, mode, dir_fd=self._fd)
+
+    def replace(self, source: str, target: str) -> None:
+        os.replace(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+
+    def link(self, source: str, target: str) -> None:
+        os.link(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd, follow_symlinks=False)
+
+    def unlink(self, name: str) -> None:
+        os.unlink(name, dir_fd=self._fd)
+
+    def sync(self) -> None:
+        os.fsync(self._fd)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+class PathDirectory(Directory):
+    """A directory by its path, for platforms without descriptors of directories."""
+
+    _REPLACE_PATIENCE = 2.0
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        super().__init__(os.stat(path))
+
+    def _at(self, name: str) -> str:
+        return os.path.join(self._path, name)
+
+    def enter(self, name: str) -> PathDirectory:
+        path = self._at(name)
+        mode = os.lstat(path).st_mode
+        if stat.S_ISLNK(mode) or os.path.isjunction(path) if hasattr(os.path, "isjunction") else stat.S_ISLNK(mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+        if not stat.S_ISDIR(mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+        return PathDirectory(path)
+
+    def entries(self) -> Iterator[Entry]:
+        with os.scandir(self._path) as found:
+            for entry in found:
+                yield Entry(entry.name, entry.is_dir(follow_symlinks=False), entry.is_file(follow_symlinks=False))
+
+    def status(self, name: str) -> os.stat_result | None:
+        try:
+            return os.lstat(self._at(name))
+        except FileNotFoundError:
+            return None
+
+    def open_file(self, name: str) -> int:
+        if stat.S_ISLNK(os.lstat(self._at(name)).st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
+        return os.open(self._at(name), _READ_FLAGS)
+
+    def create_file(self, name: str, mode: int) -> int:
+        return os.open(self._at(name), _CREATE_FLAGS, mode)
+
+    def make_dir(self, name: str, mode: int) -> None:
+        os.mkdir(self._at(name), mode)
+
+    def replace(self, source: str, target: str) -> None:
+        # Windows refuses while a virus scanner or a sync client has the target open; that passes.
+        deadline = time.monotonic() + self._REPLACE_PATIENCE
+        while True:
+            try:
+                os.replace(self._at(source), self._at(target))
+                return
+            except PermissionError:
+                if os.name != "nt" or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+
+    def link(self, source: str, target: str) -> None:
+        os.link(self._at(source), self._at(target))
+
+    def unlink(self, name: str) -> None:
+        os.unlink(self._at(name))
+
+    def sync(self) -> None:
+        """Nothing to do: a platform that cannot open a directory cannot sync it either."""
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def open_root(path: str) -> Directory:
+    """Open the directory `path` that the operator named: links in it are theirs and are followed."""
+    if CAN_WALK_BY_DESCRIPTOR:
+        return FdDirectory(os.open(path, os.O_RDONLY | _O_DIRECTORY))
+    return PathDirectory(path)

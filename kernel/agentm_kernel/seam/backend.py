@@ -1,0 +1,161 @@
+"""The contract of a backend: its verbs, and the edge cases that the conformance kit pins."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from agentm_kernel.errors import StorageError
+from agentm_kernel.seam.locator import Locator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import builtins
+    from collections.abc import Iterator, Mapping
+    from typing import Any, Final, Self
+
+    from agentm_kernel.seam.context import OpenContext
+    from agentm_kernel.seam.tiers import TierLayout
+    from agentm_kernel.seam.values import Capabilities, Info
+
+API_VERSION = 1
+"""The version of this contract. A backend built for another one is refused before it is used."""
+
+
+class Absent:
+    """The type of `ABSENT`, the condition "nothing may be stored there yet"."""
+
+    __slots__ = ()
+    _instance: Absent | None = None
+
+    def __new__(cls) -> Absent:
+        if cls._instance is None:
+            cls._instance = super().__new__(cls)
+        return cls._instance
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+    def __reduce__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Final = Absent()
+
+
+class StorageBackend(ABC):
+    """One kind of store. Verbs take and return locators and text, never file-system paths.
+
+    For every verb: an operating-system or network failure is a `StorageIOError`, and what cannot be read is never
+    reported as missing or empty.
+    """
+
+    api_version = API_VERSION
+
+    self_stamping = False
+    """Whether the first write may give an unmarked store its identity without being told to (see selection)."""
+
+    @classmethod
+    def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
+        """Open the store that the configuration describes; `options` is its `plugins.<protocol>` table.
+
+        Creates nothing and touches no network: the first write may, opening may not.
+        """
+        return cls(**options)
+
+    @property
+    @abstractmethod
+    def capabilities(self) -> Capabilities:
+        """What this backend promises: constant for an instance, and cheap to ask for."""
+
+    @abstractmethod
+    def read(self, locator: Locator) -> str:
+        """The text stored at `locator`, byte for byte (no newline is translated).
+
+        Nothing there, a directory, or a place below a file: `NotFoundError`. Not UTF-8: `InvalidContentError`.
+        """
+
+    @abstractmethod
+    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+        """Store `content`, atomically and durably, and return the locator; directories above appear by themselves.
+
+        `if_match` is the `content_hash` that must be stored now, or `ABSENT` for create-only; otherwise
+        `ConcurrentModificationError` and nothing is written. The root, a directory, a place below a file, and a new
+        key that differs from a stored one only in case are a `LocatorConflictError`.
+        """
+
+    @abstractmethod
+    def list(self, locator: Locator) -> builtins.list[Locator]:
+        """The immediate children, sorted by key; `[]` for an empty directory, a file, or nothing there."""
+
+    @abstractmethod
+    def exists(self, locator: Locator) -> bool:
+        """Whether a file or a directory is there. The root always is."""
+
+    @abstractmethod
+    def info(self, locator: Locator) -> Info:
+        """Metadata without reading the content; nothing there, or below a file: `NotFoundError`."""
+
+    @abstractmethod
+    def mkdir(self, locator: Locator) -> Locator:
+        """Make sure that a directory is there; onto or below a file: `LocatorConflictError`."""
+
+    def resolve(self, *parts: str) -> Locator:
+        """The locator for `parts`; the root for none."""
+        return Locator().child(*parts)
+
+    def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
+        """Remove one file. Only where `capabilities.delete`; nothing there: `NotFoundError`; a directory:
+        `LocatorConflictError`.
+        """
+        raise StorageError(f"this backend cannot delete '{locator}'", hint="its capabilities do not include delete")
+
+    def walk(self, locator: Locator) -> Iterator[Info]:
+        """Everything below `locator`, parents before children, siblings by key; a file or nothing yields nothing.
+
+        What vanishes while the walk runs is left out.
+        """
+        from agentm_kernel.errors import NotFoundError
+
+        for child in self.list(locator):
+            try:
+                info = self.info(child)
+            except NotFoundError:
+                continue
+            yield info
+            if info.is_dir:
+                yield from self.walk(child)
+
+    def describe(self) -> str:
+        """Where the store is, in words that an operator recognises."""
+        return type(self).__name__
+
+    @property
+    def tier_layout(self) -> TierLayout:
+        """Where source, shared abstracts and the local index belong."""
+        from agentm_kernel.seam.tiers import TierLayout
+
+        return TierLayout()
+
+
+class HostFiles(ABC):
+    """A store whose tree is files on this host, for hooks that need a real path. Only state routing may ask."""
+
+    @abstractmethod
+    def host_path(self, locator: Locator) -> str:
+        """The absolute path of `locator` on this host, whether or not anything is there yet."""
+
+
+class HostCopy(HostFiles):
+    """A store elsewhere that keeps a copy of its `_harness/` trees on this host. Hooks read the copy."""
+
+    @abstractmethod
+    def pull(self) -> None:
+        """Bring the copy up to date."""
+
+    @abstractmethod
+    def push(self) -> None:
+        """Send what changed in the copy to the store."""
+
+    @abstractmethod
+    def copy_age(self) -> float | None:
+        """Seconds since the copy was last known to be current; `None` if it never was."""

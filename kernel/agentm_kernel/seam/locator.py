@@ -1,0 +1,216 @@
+"""Locators: the only handle on storage that the engine holds.
+
+A key is refused here, before any I/O, when some file system, sync tool or object store would read it as another
+key, or when another program would run what is stored under it. The rules are the union over all platforms: a
+vault written on Linux may be opened on Windows tomorrow.
+"""
+
+from __future__ import annotations
+
+from agentm_kernel.errors import InvalidLocatorError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MAX_KEY_BYTES = 1000
+MAX_SEGMENT_BYTES = 200
+
+TEMP_PREFIX = ".agentm-"
+"""Names of the write floor's own temporary files begin like this; no key may."""
+
+_FORBIDDEN = frozenset('\\<>:"|?*') | frozenset(map(chr, range(32))) | {"\x7f"}
+
+# Directories (and files) whose content other programs run or obey.
+_CONTROL_NAMES = frozenset(
+    (
+        ".bzr",
+        ".claude",
+        ".codex",
+        ".cursor",
+        ".devcontainer",
+        ".direnv",
+        ".dropbox",
+        ".dropbox.cache",
+        ".envrc",
+    )
+    + (
+        ".gemini",
+        ".hg",
+        ".hgrc",
+        ".husky",
+        ".idea",
+        ".jj",
+        ".obsidian",
+        ".stfolder",
+        ".stignore",
+        ".stversions",
+    )
+    + (".svn", ".sync", ".vscode", ".zed", "_darcs")
+)
+_CONTROL_PREFIXES = (".git", TEMP_PREFIX)  # .git itself, .gitattributes, .gitmodules, .github …
+_SHORT_NAMES = frozenset(name.lstrip("._")[:6] for name in _CONTROL_NAMES | {".git", ".github", ".gitmodules"})
+
+_RESERVED_STEMS = frozenset(
+    ("con", "prn", "aux", "nul", "conin$", "conout$")
+    + tuple(f"{port}{digit}" for port in ("com", "lpt") for digit in "0123456789¹²³")
+)
+
+# Invisible characters that Unicode does not class as "format" (Cf): fillers and joiners that render as nothing.
+_BLANKS = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u3164\uffa0"
+    + "".join(map(chr, range(0xFE00, 0xFE10)))
+    + "".join(map(chr, range(0xE0100, 0xE01F0)))
+)
+_EMOJI_STYLE = "\ufe0f"
+_EMOJI_JOINER = "\u200d"
+
+
+def normalize_key(key: str) -> str:
+    """Return the one spelling of `key` that backends see, or raise `InvalidLocatorError`.
+
+    Empty and `.` segments drop, and with them a leading slash; Unicode is composed (NFC).
+    """
+    if not isinstance(key, str):
+        raise InvalidLocatorError(
+            f"a locator key must be a string, not {type(key).__name__}",
+            hint="pass the key as text, with / between its parts",
+        )
+    if len(key) > 4 * MAX_KEY_BYTES:
+        raise _refusal(key[:40] + "…", f"is longer than {MAX_KEY_BYTES} bytes")
+    if not key.isascii():
+        key = _composed(key)
+    if not _FORBIDDEN.isdisjoint(key):
+        character = next(c for c in key if c in _FORBIDDEN)
+        raise _refusal(key, f"contains {ascii(character)}")
+    segments = [segment for segment in key.split("/") if segment and segment != "."]
+    for segment in segments:
+        _check_segment(key, segment)
+    key = "/".join(segments)
+    if len(key) * 4 > MAX_KEY_BYTES and len(key.encode()) > MAX_KEY_BYTES:
+        raise _refusal(key[:40] + "…", f"is longer than {MAX_KEY_BYTES} bytes")
+    return key
+
+
+def _check_segment(key: str, segment: str) -> None:
+    if segment == "..":
+        raise _refusal(key, "contains '..'")
+    if segment[-1] == "." or segment[-1].isspace():
+        raise _refusal(key, f"has the part {ascii(segment)}, which ends in a dot or a space")
+    if len(segment) * 4 > MAX_SEGMENT_BYTES and len(segment.encode()) > MAX_SEGMENT_BYTES:
+        raise _refusal(key[:40] + "…", f"has a part longer than {MAX_SEGMENT_BYTES} bytes")
+    # casefold alone misses letters whose capital is ASCII (dotless i), upper alone the other way round.
+    for folded in {segment.casefold(), segment.upper().casefold()}:
+        if folded in _CONTROL_NAMES or folded.startswith(_CONTROL_PREFIXES) or _is_short_name(folded):
+            raise _refusal(key, f"has the part {ascii(segment)}, which belongs to another program")
+        if folded.partition(".")[0].rstrip() in _RESERVED_STEMS:
+            raise _refusal(key, f"has the part {ascii(segment)}, which is a device name on Windows")
+
+
+def _is_short_name(folded: str) -> bool:
+    """Whether Windows could resolve this to a control directory by its 8.3 alias, as `git~1` once did."""
+    stem, tilde, tail = folded.partition("~")
+    return bool(tilde) and tail.partition(".")[0].isdigit() and stem in _SHORT_NAMES
+
+
+def _composed(key: str) -> str:
+    import unicodedata
+
+    key = unicodedata.normalize("NFC", key)
+    for index, character in enumerate(key):
+        if character.isascii():
+            continue
+        category = unicodedata.category(character)
+        hidden = (
+            category in ("Cc", "Cf", "Cs", "Zl", "Zp") or character in _BLANKS or (ord(character) & 0xFFFE) == 0xFFFE
+        )
+        if hidden and not _is_part_of_emoji(key, index):
+            raise _refusal(key, f"contains the invisible or control character {ascii(character)}")
+    return key
+
+
+def _is_part_of_emoji(key: str, index: int) -> bool:
+    """The two invisible characters that visible emoji are spelled with, exactly where emoji need them."""
+    import unicodedata
+
+    before = unicodedata.category(key[index - 1]) if index else ""
+    if key[index] == _EMOJI_STYLE:
+        return before == "So"
+    if key[index] != _EMOJI_JOINER or index + 1 == len(key):
+        return False
+    is_emoji_before = before in ("So", "Sk") or key[index - 1] == _EMOJI_STYLE
+    return is_emoji_before and unicodedata.category(key[index + 1]) == "So"
+
+
+def _refusal(key: str, reason: str) -> InvalidLocatorError:
+    return InvalidLocatorError(f"invalid locator {ascii(key)}: it {reason}", hint="choose another name for the note")
+
+
+class Locator:
+    """A backend-relative key: immutable, hashable, ordered by key, normalised however it is built.
+
+    Not a dataclass: `dataclasses` pulls in `inspect`, which alone costs more than a whole hook call may.
+    """
+
+    __slots__ = ("key",)
+    key: str
+
+    def __init__(self, key: str = "") -> None:
+        object.__setattr__(self, "key", normalize_key(key))
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(self.key.split("/")) if self.key else ()
+
+    @property
+    def name(self) -> str:
+        """The last part; empty for the root."""
+        return self.key.rpartition("/")[2]
+
+    @property
+    def parent(self) -> Locator:
+        """The locator above; the root is its own parent."""
+        return _trusted(self.key.rpartition("/")[0])
+
+    @property
+    def suffix(self) -> str:
+        """The name's last extension with its dot, as in `.md`; empty where there is none."""
+        stem, dot, extension = self.name.rpartition(".")
+        return dot + extension if stem and extension else ""
+
+    def child(self, *parts: str) -> Locator:
+        """The locator below this one; each part may itself hold slashes."""
+        if not all(isinstance(part, str) for part in parts):
+            raise InvalidLocatorError("the parts of a locator must be strings")
+        return Locator("/".join((self.key, *parts)))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a Locator is immutable: cannot set {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Locator is immutable: cannot delete {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        return self.key == other.key if isinstance(other, Locator) else NotImplemented
+
+    def __lt__(self, other: Locator) -> bool:
+        return self.key < other.key if isinstance(other, Locator) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __str__(self) -> str:
+        return self.key
+
+    def __repr__(self) -> str:
+        return f"Locator({self.key!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Locator, (self.key,)
+
+
+def _trusted(key: str) -> Locator:
+    """A locator whose key is known to be normal already: a prefix of one that was checked."""
+    locator = Locator.__new__(Locator)
+    object.__setattr__(locator, "key", key)
+    return locator

@@ -1,0 +1,1 @@
+"""What spans distributions; the packages in here are run with `python -m`."""

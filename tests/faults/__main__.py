@@ -1,0 +1,71 @@
+"""`python -m tests.faults [NAME …] [--short] [--seed N] [--store NAME] [--json]`: run campaigns, one line for each."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import secrets
+import sys
+import time
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from tests.faults.harness import STORES, Intensity, store_under_test
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.faults.harness import Outcome
+
+# Each module has `campaign(intensity: Intensity) -> Outcome`; it is imported only when it runs.
+CAMPAIGNS = {
+    "crash-states": "tests.faults.crash_states",
+    "io-errors": "tests.faults.io_errors",
+    "kills": "tests.faults.kills",
+    "power-cuts": "tests.faults.power_cuts",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    unknown = [name for name in options.names if name not in CAMPAIGNS]
+    if unknown:
+        print(f"no such campaign: {', '.join(unknown)}; there are: {', '.join(CAMPAIGNS)}", file=sys.stderr)
+        return 2
+    intensity = Intensity(full=not options.short, seed=options.seed, store=store_under_test(options.store))
+    if not options.json:
+        print(f"seed {intensity.seed}, store {intensity.store.name}")
+    results = {}
+    for name in options.names or CAMPAIGNS:
+        started = time.monotonic()
+        outcome = import_module(CAMPAIGNS[name]).campaign(intensity)
+        seconds = time.monotonic() - started
+        results[name] = {**outcome.as_dict(), "seconds": round(seconds, 2)}
+        if not options.json:
+            _report(name, outcome, seconds)
+    if options.json:
+        print(json.dumps({"seed": intensity.seed, "store": intensity.store.name, "campaigns": results}, indent=2))
+    return 0 if all(result["passed"] for result in results.values()) else 1
+
+
+def _report(name: str, outcome: Outcome, seconds: float) -> None:
+    verdict = "skip" if outcome.was_skipped else "pass" if outcome.passed else "FAIL"
+    print(f"{verdict}  {name:<16} {outcome.sentence()}; {seconds:.1f} s", flush=True)
+    for example in outcome.examples:
+        print(f"      {example}", flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description="Break the store on purpose.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(CAMPAIGNS)}; all of them if none")
+    parser.add_argument("--short", action="store_true", help="seconds instead of minutes")
+    parser.add_argument(
+        "--seed", type=int, default=secrets.randbelow(10**6), help="repeat the run that had this seed"
+    )
+    parser.add_argument("--store", choices=sorted(STORES), default="device-local")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

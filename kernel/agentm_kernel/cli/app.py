@@ -1,0 +1,161 @@
+"""The click application: groups are imported when they are used, plugin commands when they are called."""
+
+from __future__ import annotations
+
+import click
+
+from agentm_kernel import __version__
+from agentm_kernel.cli.declared import COMMANDS, DeclaredCommand, Parameter
+from agentm_kernel.errors import AgentmError, PluginError
+
+# name -> (module with a click object called `command`, one line for the list of commands)
+_GROUPS = {
+    "completion": ("completion", "Print the completion script of a shell."),
+    "config": ("config", "Read and change the configuration."),
+    "doctor": ("doctor", "Check this installation and say what to do."),
+    "plan": ("plan", "List plans and choose the active one."),
+    "plugins": ("plugins", "List, check and create plugins."),
+    "project": ("project", "Show and register projects."),
+    "state": ("state", "Read and write a project's plan and progress."),
+    "store": ("store", "Show the selected store, or make this device forget it."),
+}
+
+
+class LazyGroup(click.Group):
+    """Lists commands from tables and metadata; imports one only to run it or to show its own help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        declared = {command.path[0] for command in COMMANDS}
+        return sorted({*_GROUPS, *declared, *_plugin_commands()})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _GROUPS:
+            module = __import__(f"agentm_kernel.cli.{_GROUPS[cmd_name][0]}", fromlist=["command"])
+            found: click.Command = module.command
+            return _with_declared(found, cmd_name)
+        if any(command.path[0] == cmd_name for command in COMMANDS):
+            return _declared(cmd_name)
+        return _load_plugin_command(cmd_name) if cmd_name in _plugin_commands() else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """As click does it, but without importing a single command."""
+        plugins = _plugin_commands()
+        rows = []
+        for name in self.list_commands(ctx):
+            if name in _GROUPS:
+                help_line = _GROUPS[name][1]
+            elif name in plugins:
+                help_line = f"From {plugins[name]}."
+            else:
+                help_line = _declared(name).get_short_help_str(limit=100)
+            rows.append((name, help_line))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+@click.command(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Errors are one line and a hint on standard error. Exit codes: 0 done, 1 refused or failed, 2 wrong usage, "
+    "3 changed meanwhile, 4 locked by another process.",
+)
+@click.version_option(__version__, "-V", "--version", prog_name="agentm")
+def app() -> None:
+    """The memory of coding agents that does not lose or misplace a note."""
+
+
+def run(arguments: list[str]) -> int:
+    """Run the application and return the exit code; expected failures leave as `AgentmError`."""
+    try:
+        result = app.main(args=arguments, prog_name="agentm", standalone_mode=False)
+    except click.UsageError as error:
+        raise _UsageError(error) from None
+    except click.ClickException as error:
+        raise AgentmError(error.format_message()) from None
+    except click.Abort:
+        raise AgentmError("aborted; nothing was changed") from None
+    return result if isinstance(result, int) else 0
+
+
+class _UsageError(AgentmError):
+    """The command line cannot be understood."""
+
+    exit_code = 2
+
+    def __init__(self, error: click.UsageError) -> None:
+        command = error.ctx.command_path if error.ctx else "agentm"
+        super().__init__(error.format_message(), hint=f"run `{command} --help`")
+
+
+# ------------------------------------------------------------------------------------------------ declared commands
+
+
+def _declared(name: str) -> click.Command:
+    """The click form of the declared command or commands whose path begins with `name`."""
+    mine = [command for command in COMMANDS if command.path[0] == name]
+    if len(mine[0].path) == 1:
+        return _to_click(mine[0])
+    group = click.Group(name, help="Answer the hooks of agent hosts.")
+    for command in mine:
+        group.add_command(_to_click(command))
+    return group
+
+
+def _with_declared(found: click.Command, name: str) -> click.Command:
+    """A group of `_GROUPS`, with the declared commands that live under its name."""
+    if isinstance(found, click.Group):
+        for command in COMMANDS:
+            if command.path[0] == name:
+                found.add_command(_to_click(command))
+    return found
+
+
+def _to_click(declared: DeclaredCommand) -> click.Command:
+    return click.Command(
+        declared.path[-1],
+        params=[_parameter(parameter) for parameter in declared.parameters],
+        callback=lambda **values: declared.run(values),
+        help=declared.help,
+    )
+
+
+def _parameter(parameter: Parameter) -> click.Parameter:
+    kind = click.Choice(parameter.choices) if parameter.choices else None
+    if not parameter.is_option:
+        return click.Argument([parameter.key], type=kind)
+    return click.Option(
+        [parameter.name],
+        type=kind,
+        help=parameter.help,
+        is_flag=parameter.flag,
+        required=parameter.required,
+        metavar=parameter.metavar,
+    )
+
+
+# ------------------------------------------------------------------------------------------------ plugin commands
+
+
+def _plugin_commands() -> dict[str, str]:
+    """Commands of installed plugins, each with its distribution; the kernel's own names cannot be taken."""
+    from agentm_kernel.host.scan import scan
+
+    taken = {*_GROUPS, *(command.path[0] for command in COMMANDS)}
+    return {
+        record.name: f"{record.distribution} {record.version}"
+        for record in scan("agentm.commands")
+        if record.name not in taken
+    }
+
+
+def _load_plugin_command(name: str) -> click.Command:
+    from agentm_kernel.host.load import load
+    from agentm_kernel.host.scan import find
+
+    record = find("agentm.commands", name)
+    if record is None:
+        raise PluginError(f"the command '{name}' is not installed any more")
+    command = load(record)
+    if not isinstance(command, click.Command):
+        raise PluginError(f"the command '{name}' of {record.distribution} is not a click command")
+    return command

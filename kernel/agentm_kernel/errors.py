@@ -36,7 +36,8 @@ class AgentmError(Exception):
 def _rebuild(cls: type[AgentmError], message: str, state: dict[str, Any]) -> AgentmError:
     error = cls.__new__(cls, message)
     error.args = (message,)
-    error.__dict__.update(state)
+    for name, value in state.items():
+        setattr(error, name, value)  # not into __dict__: OSError keeps errno elsewhere
     return error
 
 

@@ -303,7 +303,11 @@ class FileStore(StorageBackend, HostFiles):
     def _swept_once(self, directory: Directory) -> Directory:
         """`directory`, without what killed writers left in it: looked for once per process, under the mutex."""
         if directory.identity not in self._swept:
-            directory.sweep()
+            try:
+                directory.sweep()
+            except BaseException:
+                directory.close()
+                raise
             self._swept.add(directory.identity)
         return directory
 

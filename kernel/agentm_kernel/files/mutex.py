@@ -38,15 +38,14 @@ class _Hold:
         self.descriptor = -1
 
 
+# No lock guards these two: each use is one atomic step of its container. A lock could be held by the very thread that
+# a signal handler interrupts, and a handler that writes would then wait for ever.
 _holds: dict[_Identity, _Hold] = {}
 _open_descriptors: set[int] = set()
-_bookkeeping = _thread.allocate_lock()
 
 
 def _forget_after_fork() -> None:
     """A child owns none of its parent's locks: drop the copies of their descriptors without unlocking."""
-    global _bookkeeping
-    _bookkeeping = _thread.allocate_lock()
     for descriptor in _open_descriptors:
         try:
             os.close(descriptor)
@@ -160,10 +159,14 @@ def _release(hold: _Hold) -> None:
 
 
 def _wait_for_turn(directory: str, descriptor: int, identity: _Identity, deadline: float, timeout: float) -> _Hold:
-    with _bookkeeping:
-        hold = _holds.setdefault(identity, _Hold())
-    if not hold.turn.acquire(timeout=max(0.0, deadline - time.monotonic())):
-        _close(descriptor)
+    hold = _holds.setdefault(identity, _Hold())
+    is_ours = False
+    try:
+        is_ours = hold.turn.acquire(timeout=max(0.0, deadline - time.monotonic()))
+    finally:  # also when a signal handler raises while we wait
+        if not is_ours:
+            _close(descriptor)
+    if not is_ours:
         raise _timeout(directory, timeout, "another thread of this process")
     return hold
 
@@ -178,8 +181,7 @@ def _open_lock(directory: str) -> tuple[int, _Identity]:
             descriptor = _open_lock_file(f"{status.st_dev:x}-{status.st_ino:x}.lock")
     except OSError as error:
         raise StorageIOError(f"cannot lock {directory}: {error.strerror}", errno=error.errno) from error
-    with _bookkeeping:
-        _open_descriptors.add(descriptor)
+    _open_descriptors.add(descriptor)
     return descriptor, (status.st_dev, status.st_ino)
 
 
@@ -195,14 +197,13 @@ def _open_lock_file(name: str) -> int:
 def _identity_of(directory: str) -> _Identity | None:
     try:
         status = os.stat(directory)
-    except FileNotFoundError:
-        return None
+    except OSError:
+        return None  # whatever is wrong, opening it again will tell, and by then we hold nothing
     return status.st_dev, status.st_ino
 
 
 def _close(descriptor: int) -> None:
-    with _bookkeeping:
-        _open_descriptors.discard(descriptor)
+    _open_descriptors.discard(descriptor)
     os.close(descriptor)
 
 
@@ -266,10 +267,17 @@ class _Waiter:
         """Whether the lock is ours. Otherwise the descriptor is no longer the caller's."""
         try:
             self._finished.acquire(timeout=max(0.0, seconds))
-        finally:  # also when a signal handler raises here
-            with self._state:
-                self._abandoned = not self._locked
-        return self._locked
+        except BaseException:  # a signal handler raised, perhaps after the lock had come
+            if self._settle():
+                _close(self._descriptor)
+            raise
+        return self._settle()
+
+    def _settle(self) -> bool:
+        """Decide, once, who owns the descriptor: the caller if the lock has come, else this thread."""
+        with self._state:
+            self._abandoned = not self._locked
+            return self._locked
 
 
 def _timeout(directory: str, seconds: float, holder: str) -> LockTimeout:

@@ -1,4 +1,4 @@
-"""`python -m tests.faults [NAME …] [--short] [--seed N] [--store NAME] [--json]`: run campaigns, one line for each."""
+"""`python -m tests.faults [NAME …] [--short] [--seed N] [--store NAME] [--json]`: run campaigns, one line each."""
 
 from __future__ import annotations
 

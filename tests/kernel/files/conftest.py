@@ -1,0 +1,75 @@
+"""Processes that hold a store's lock, for tests that need a real one on the other side."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_HOLD = """
+import sys
+from agentm_kernel import store_mutex
+with store_mutex(sys.argv[1]):
+    print("held", flush=True)
+    sys.stdin.readline()
+print("released", flush=True)
+"""
+
+
+class Holder:
+    """Another process, inside the mutex of `root` from construction until it is told otherwise."""
+
+    def __init__(self, root: str | os.PathLike[str], code: str = _HOLD) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", code, os.fspath(root)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.pid = self._process.pid
+        assert self.line() == "held"
+
+    def line(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+    def release(self) -> None:
+        self.tell()
+        assert self.line() == "released"
+
+    def tell(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def pause(self) -> None:
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+@pytest.fixture
+def hold() -> Iterator[Callable[..., Holder]]:
+    """Start holders; all of them are ended with the test."""
+    started: list[Holder] = []
+
+    def start(root: str | os.PathLike[str], code: str = _HOLD) -> Holder:
+        started.append(Holder(root, code))
+        return started[-1]
+
+    yield start
+    for holder in started:
+        holder.end()

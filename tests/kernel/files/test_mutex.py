@@ -86,7 +86,7 @@ def test_no_descriptor_stays_open(store: Path) -> None:
     for _ in range(3):
         with store_mutex(store), store_mutex(store):
             pass
-    assert open_descriptors() == before
+    assert open_descriptors() <= before
 
 
 def test_no_signal_handler_is_installed(store: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_file_system_that_cannot_lock_is_refused(store: Path, monkeypatch: pyt
         pass
     assert caught.value.errno == errno.ENOLCK
     assert "does not write without" in (caught.value.hint or "")
-    assert open_descriptors() == before
+    assert open_descriptors() <= before
 
 
 # ------------------------------------------------------------------------------------------------ other processes
@@ -350,7 +350,7 @@ def test_another_thread_is_kept_out_and_told_so(store: Path) -> None:
         thread.start()
         thread.join(LONG)
     assert "another thread of this process" in str(caught[0])
-    assert open_descriptors() == before
+    assert open_descriptors() <= before
 
 
 def test_eight_threads_are_never_inside_together(store: Path) -> None:

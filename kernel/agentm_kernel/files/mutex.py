@@ -16,13 +16,13 @@ import time
 
 from agentm_kernel.errors import LockTimeout, StorageIOError
 from agentm_kernel.files import native_lock
+from agentm_kernel.seam.backend import STAMP_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
 
 DEFAULT_TIMEOUT = 10.0
-STAMP_PATH = os.path.join("_meta", "store.json")
 
 _Identity = tuple[int, int]
 
@@ -119,7 +119,7 @@ def _enclosing_stores(root: str) -> list[str]:
             chain.append(parent)
             path = parent
         _ancestors[key] = tuple(reversed(chain))
-    return [directory for directory in _ancestors[key] if os.path.exists(os.path.join(directory, STAMP_PATH))]
+    return [directory for directory in _ancestors[key] if os.path.exists(os.path.join(directory, STAMP_KEY))]
 
 
 # ------------------------------------------------------------------------------------------------ one directory

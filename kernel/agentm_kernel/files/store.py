@@ -15,6 +15,7 @@ from agentm_kernel.errors import (
     LocatorConflictError,
     NotFoundError,
     StorageIOError,
+    StorageSelectionError,
     StoreIdentityError,
 )
 from agentm_kernel.files.failures import Failures
@@ -71,6 +72,22 @@ class FileStore(StorageBackend, HostFiles):
 
     def host_path(self, locator: Locator) -> str:
         return os.path.join(self._root, *locator.parts)
+
+    def check_usable(self, *, read_only: bool) -> None:
+        place = self._root
+        while self._create_root and not os.path.lexists(place):
+            place = os.path.dirname(place)  # the first write will make the root here
+        if not os.path.isdir(place):
+            what = "is not a folder" if os.path.lexists(place) else "is missing"
+            raise StorageSelectionError(
+                f"the store's folder {place} {what}",
+                hint="mount or restore the folder, then try again; agentm does not make a new one in its place",
+            )
+        if not read_only and not os.access(place, os.W_OK | os.X_OK):
+            raise StorageSelectionError(
+                f"the store's folder {place} is not writable",
+                hint="check who owns the folder and whether it is mounted read-only",
+            )
 
     def is_hidden(self, name: str) -> bool:
         """Whether `name` belongs to the medium rather than to the store. Never listed, and refused as a key."""
@@ -263,7 +280,7 @@ class FileStore(StorageBackend, HostFiles):
         if status is None or not is_spelled_like_this(directory, name, status):
             raise NotFoundError(f"'{locator}' does not exist")
         if stat.S_ISREG(status.st_mode):
-            raise NotFoundError(f"'{locator}' does not exist: '{_prefix(locator, depth)}' is a file")
+            raise NotFoundError(f"'{_prefix(locator, depth)}' is a file, so nothing is stored below it")
         if not stat.S_ISDIR(status.st_mode):
             raise _not_followed(_prefix(locator, depth), status)
         return directory.enter(name)

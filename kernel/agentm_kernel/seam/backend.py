@@ -21,6 +21,10 @@ API_VERSION = 1
 """The version of this contract. A backend built for another one is refused before it is used."""
 
 
+STAMP_KEY = "_meta/store.json"
+"""Where a store carries its identity."""
+
+
 class Absent:
     """The type of `ABSENT`, the condition "nothing may be stored there yet"."""
 
@@ -126,8 +130,26 @@ class StorageBackend(ABC):
                 yield from self.walk(child)
 
     def describe(self) -> str:
-        """Where the store is, in words that an operator recognises."""
+        """Where the store is, in words that an operator recognises; the same for every opening of one store."""
         return type(self).__name__
+
+    def check_usable(self, *, read_only: bool) -> None:
+        """Raise `StorageSelectionError` if the store cannot be used as it is. Selection asks once.
+
+        Creates nothing and touches no network.
+        """
+
+    def stamp_text(self) -> str | None:
+        """The text of the store's identity stamp, `None` if it has none.
+
+        A store elsewhere answers from its local copy: hooks ask this, and hooks do not wait for a network.
+        """
+        from agentm_kernel.errors import NotFoundError
+
+        try:
+            return self.read(Locator(STAMP_KEY))
+        except NotFoundError:
+            return None
 
     @property
     def tier_layout(self) -> TierLayout:

@@ -53,6 +53,12 @@ class BackendLayer(StorageBackend, HostFiles):
     def describe(self) -> str:
         return self.inner.describe()
 
+    def check_usable(self, *, read_only: bool) -> None:
+        self.inner.check_usable(read_only=read_only)
+
+    def stamp_text(self) -> str | None:
+        return self.inner.stamp_text()
+
     @property
     def tier_layout(self) -> TierLayout:
         return self.inner.tier_layout

@@ -1,0 +1,84 @@
+"""What the declared hook commands do. Both the tiny parser and click call these functions."""
+
+from __future__ import annotations
+
+import sys
+
+from agentm_kernel.errors import AgentmError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class UsageError(AgentmError):
+    """A value on the command line that cannot be used."""
+
+    exit_code = 2
+
+
+def state_path(which: str, cwd: str | None, plan: str | None) -> None:
+    from agentm_kernel.process_seam import state_path_text
+
+    _print(state_path_text(_context(cwd=cwd, plan=plan), which) + "\n")
+
+
+def recall_here(cwd: str | None, phase: str | None, query: str | None, limit: str | None) -> None:
+    from agentm_kernel.process_seam import recall_here as recall
+
+    _print(recall(_context(cwd=cwd, phase=phase), query=query, limit=_positive(limit)))
+
+
+def offer_save_here(
+    kind: str,
+    slug: str,
+    body_file: str | None,
+    cwd: str | None,
+    phase: str | None,
+    confidence: str | None,
+    confidence_reason: str | None,
+) -> None:
+    import json
+
+    from agentm_kernel.process_seam import offer_save_here as offer
+
+    candidate = _context(kind=kind, slug=slug, confidence=confidence, confidence_reason=confidence_reason)
+    if body_file is not None:
+        candidate["body"] = _read_text(body_file)
+    _print(json.dumps(offer(_context(cwd=cwd, phase=phase), candidate), indent=2, ensure_ascii=False) + "\n")
+
+
+def session_start(host: str | None) -> None:
+    from agentm_kernel.cli.session_start import answer
+
+    answer(host)
+
+
+def _context(**given: str | None) -> dict[str, Any]:
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _positive(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not text.isdigit() or int(text) == 0:
+        raise UsageError(f"--limit takes a positive number of tokens, not {text!r}")
+    return int(text)
+
+
+def _read_text(path: str) -> str:
+    """The text of `path`, or of standard input for `-`, byte for byte."""
+    try:
+        if path == "-":
+            return sys.stdin.buffer.read().decode()
+        with open(path, "rb") as file:
+            return file.read().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise AgentmError(f"cannot read {path}: {error}", hint="give a file with UTF-8 text, or - for standard input") from error
+
+
+def _print(text: str) -> None:
+    """As UTF-8 bytes: a locale that cannot express a path must not change it."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+    sys.stdout.buffer.flush()

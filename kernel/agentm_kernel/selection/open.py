@@ -1,0 +1,207 @@
+"""One inspection of the configured store. Selection raises its refusal, the preview and doctor print it."""
+
+from __future__ import annotations
+
+import os
+
+from agentm_kernel.config.paths import home_directory, state_directory
+from agentm_kernel.config.read import load
+from agentm_kernel.errors import (
+    AgentmError,
+    BackendNotInstalledError,
+    CapabilityMismatchError,
+    ConfigError,
+    PluginError,
+    StorageSelectionError,
+)
+from agentm_kernel.seam.backend import StorageBackend
+from agentm_kernel.seam.context import OpenContext
+from agentm_kernel.seam.registry import registry
+from agentm_kernel.seam.values import Capabilities, Frozen
+from agentm_kernel.selection.choose import choose
+from agentm_kernel.selection.identity import IdentityGuard, check_identity, unmarked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentm_kernel.config.read import Config
+    from agentm_kernel.selection.choose import Choice
+
+_DISTRIBUTIONS = {
+    "device-local": "agentm-device-local",
+    "vault": "agentm-obsidian-vault",
+    "bucket": "agentm-bucket",
+    "git": "agentm-git",
+}
+
+
+class Inspection(Frozen):
+    """What selection found: a backend that can be used, or the refusal. `warning` is for people only."""
+
+    __slots__ = ("choice", "backend", "refusal", "warning")
+    choice: Choice | None
+    backend: StorageBackend | None
+    refusal: StorageSelectionError | None
+    warning: str | None
+
+    def __init__(
+        self,
+        choice: Choice | None,
+        backend: StorageBackend | None = None,
+        refusal: StorageSelectionError | None = None,
+        warning: str | None = None,
+    ) -> None:
+        self._set(choice=choice, backend=backend, refusal=refusal, warning=warning)
+
+
+class StoragePreview(Frozen):
+    """What `select_backend` would do now, without doing it."""
+
+    __slots__ = ("status", "protocol", "line")
+    status: str
+    """`ok`, `warn` or `fail`."""
+    protocol: str | None
+    line: str
+
+    def __init__(self, status: str, protocol: str | None, line: str) -> None:
+        self._set(status=status, protocol=protocol, line=line)
+
+
+def open_context(environ: Mapping[str, str], *, read_only: bool) -> OpenContext:
+    """The surroundings that backends of this process are opened in."""
+    return OpenContext(environ, home_directory(environ), state_directory(environ), read_only)
+
+
+def inspect(environ: Mapping[str, str] | None = None, *, read_only: bool = True) -> Inspection:
+    """Choose, load and open the configured store. Creates nothing and never raises an expected failure."""
+    environ = os.environ if environ is None else environ
+    choice = None
+    try:
+        config = load(environ)
+        choice = choose(config, environ)
+        context = open_context(environ, read_only=read_only)
+        backend = _open(choice, config, context)
+        backend.check_usable(read_only=read_only)
+        warning = None
+        if check_identity(backend, choice.protocol, context) is None and not backend.self_stamping:
+            warning = f"{unmarked(backend, choice.protocol).message}; reading works"
+        guarded = _with_wrappers(IdentityGuard(backend, choice.protocol, context), config, context)
+    except StorageSelectionError as refusal:
+        return Inspection(choice, refusal=refusal)
+    except AgentmError as error:
+        refusal = StorageSelectionError(error.message, hint=error.hint)
+        refusal.__cause__ = error
+        return Inspection(choice, refusal=refusal)
+    return Inspection(choice, guarded, warning=warning)
+
+
+def select_backend(
+    *, required: Capabilities | None = None, environ: Mapping[str, str] | None = None, read_only: bool = False
+) -> StorageBackend:
+    """The configured store, or `StorageSelectionError`; never another one instead."""
+    inspection = inspect(environ, read_only=read_only)
+    if inspection.refusal is not None:
+        raise inspection.refusal
+    assert inspection.backend is not None and inspection.choice is not None
+    if required is not None:
+        missing = inspection.backend.capabilities.missing_from(required)
+        if missing:
+            raise CapabilityMismatchError(
+                inspection.choice.protocol,
+                missing,
+                hint="choose another store with `agentm config set storage.backend NAME`; `agentm plugins list` shows them",
+            )
+    return inspection.backend
+
+
+def storage_preview(environ: Mapping[str, str] | None = None) -> StoragePreview:
+    """The same inspection as a line for people; never raises, never writes."""
+    inspection = inspect(environ, read_only=False)
+    protocol = inspection.choice.protocol if inspection.choice else None
+    if inspection.refusal is not None:
+        return StoragePreview("fail", protocol, inspection.refusal.message)
+    assert inspection.backend is not None and inspection.choice is not None
+    if inspection.warning:
+        return StoragePreview("warn", protocol, inspection.warning)
+    where = inspection.backend.describe()
+    return StoragePreview("ok", protocol, f"backend '{protocol}' at {where}, chosen by {inspection.choice.origin}")
+
+
+# ------------------------------------------------------------------------------------------------ the parts
+
+
+def _open(choice: Choice, config: Config, context: OpenContext) -> StorageBackend:
+    backend_class = registry.get(choice.protocol) or _installed_class(choice, config)
+    options = config.options(choice.protocol)
+    try:
+        backend = backend_class.create(options, context)
+        capabilities = backend.capabilities
+    except AgentmError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a plugin may raise anything; its reason is shown, not swallowed
+        raise StorageSelectionError(
+            f"backend '{choice.protocol}' cannot be opened: {type(error).__name__}: {error}",
+            hint=f"check its options: `agentm config list` shows plugins.{choice.protocol}.*",
+        ) from error
+    if not isinstance(backend, StorageBackend) or not isinstance(capabilities, Capabilities):
+        raise StorageSelectionError(
+            f"backend '{choice.protocol}' does not keep the seam's contract: its capabilities are a "
+            f"{type(capabilities).__name__}",
+            hint=f"run `agentm plugins check {choice.protocol}` and report the result to its author",
+        )
+    return backend
+
+
+def _installed_class(choice: Choice, config: Config) -> type[StorageBackend]:
+    from agentm_kernel.host.load import load_backend
+
+    record = _find("agentm.backends", choice.protocol, config)
+    if record is None:
+        raise _not_installed(choice)
+    try:
+        return load_backend(record)
+    except PluginError as error:
+        raise StorageSelectionError(error.message, hint=error.hint) from error
+
+
+def _with_wrappers(backend: StorageBackend, config: Config, context: OpenContext) -> StorageBackend:
+    """The layers that the configuration names, first one innermost. One that cannot be had is a refusal."""
+    for name in config.wrappers:
+        from agentm_kernel.host.load import load as load_plugin
+
+        record = _find("agentm.wrappers", name, config)
+        if record is None:
+            raise StorageSelectionError(
+                f"the wrapper '{name}' is configured but no installed plugin provides it",
+                hint=f"install the plugin, or take '{name}' out of `wrappers`; a guard is never skipped",
+            )
+        wrap = load_plugin(record)
+        try:
+            backend = wrap(backend, config.options(name), context)  # type: ignore[operator]
+        except AgentmError:
+            raise
+        except Exception as error:  # noqa: BLE001 - as for backends: named and refused
+            raise StorageSelectionError(f"the wrapper '{name}' failed: {type(error).__name__}: {error}") from error
+        if not isinstance(backend, StorageBackend):
+            raise StorageSelectionError(f"the wrapper '{name}' did not return a backend")
+    return backend
+
+
+def _find(group: str, name: str, config: Config):  # type: ignore[no-untyped-def]
+    from agentm_kernel.host.scan import find
+
+    return find(group, name, disabled=config.disabled_plugins, allowed=config.allowed_plugins)
+
+
+def _not_installed(choice: Choice) -> BackendNotInstalledError:
+    from agentm_kernel.host.scan import scan
+
+    installed = sorted({record.name for record in scan("agentm.backends")} | set(registry.protocols()))
+    distribution = _DISTRIBUTIONS.get(choice.protocol)
+    hint = f"run `pip install {distribution}`" if distribution else "install the plugin that provides it"
+    return BackendNotInstalledError(
+        f"backend '{choice.protocol}' is selected ({choice.origin}) but no installed plugin provides it; "
+        f"installed: {', '.join(installed) or 'none'}",
+        hint=f"{hint}, or choose another with `agentm config set storage.backend NAME`",
+    )

@@ -1,0 +1,106 @@
+"""Which plan is the active one. A marker that leads nowhere is an error: guessing would bind work to another plan."""
+
+from __future__ import annotations
+
+import os
+
+from agentm_kernel.errors import ActivePlanError, ConfigError, InvalidLocatorError
+from agentm_kernel.seam.locator import normalize_key
+from agentm_kernel.state.files import list_state_files, read_state_file, remove_marker, write_marker
+from agentm_kernel.state.modes import HARNESS_DIR, read_marker
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agentm_kernel.state.resolution import Resolution
+
+PLAN, PROGRESS = "PLAN.md", "progress.md"
+ACTIVE_MARKER = "active-plan"
+
+_ARCHIVE_PREFIX = "PLAN.archive."
+# A synced checkout may hold these too; a store that knows its sync tool leaves out every kind by itself.
+_CONFLICT_MARKS = (".sync-conflict-", "conflicted copy", "[conflict", "(sfconflict")
+
+
+class UnsafePlanNameError(ConfigError, ValueError):
+    """A plan name that is not a plain file name."""
+
+
+def plan_files(name: str) -> tuple[str, str]:
+    """The plan file and the progress file of a plan; `foo`, `PLAN-foo` and `PLAN-foo.md` are the same plan."""
+    slug = name.strip().removesuffix(".md").removeprefix("PLAN-")
+    if slug in ("", "PLAN"):
+        return PLAN, PROGRESS
+    try:
+        safe = "/" not in slug and normalize_key(f"PLAN-{slug}.md") == f"PLAN-{slug}.md" and slug not in (".", "..")
+    except InvalidLocatorError:
+        safe = False
+    if not safe:
+        raise UnsafePlanNameError(
+            f"unsafe plan name {ascii(name)}", hint="use a plain name such as `foo` for PLAN-foo.md"
+        )
+    return f"PLAN-{slug}.md", f"progress-{slug}.md"
+
+
+def resolve_active_plan(resolution: Resolution, plan_arg: str | None = None) -> tuple[str, str]:
+    """`(plan file, progress file)`: the explicit plan, else the marker's, else `PLAN.md` and `progress.md`."""
+    if plan_arg is not None:
+        return plan_files(plan_arg)
+    marked = active_marker(resolution)
+    if marked is None:
+        return PLAN, PROGRESS
+    try:
+        plan, progress = plan_files(marked) if marked else ("", "")
+    except UnsafePlanNameError as error:
+        raise _bad_marker(resolution, f"holds the {error.message}") from error
+    if not plan:
+        raise _bad_marker(resolution, "is empty")
+    if not read_state_file(resolution, plan):
+        raise _bad_marker(resolution, f"names {plan}, which is not there or empty")
+    return plan, progress
+
+
+def active_marker(resolution: Resolution) -> str | None:
+    """The text of the active-plan marker, which always lies in the checkout; `None` without one."""
+    try:
+        return read_marker(os.path.join(resolution.root, HARNESS_DIR, ACTIVE_MARKER))
+    except ConfigError as error:
+        raise ActivePlanError(error.message, hint=error.hint) from error
+
+
+def list_plan_files(resolution: Resolution) -> list[str]:
+    """The plans of the project: `PLAN.md` first, then named ones by name; no archives, no conflict copies."""
+    names = [name for name in list_state_files(resolution) if _is_plan(name)]
+    return sorted(names, key=lambda name: (name != PLAN, name))
+
+
+def use_plan(resolution: Resolution, name: str) -> str:
+    """Make a plan that exists the active one of this checkout; returns its file name."""
+    plan, _ = plan_files(name)
+    if not read_state_file(resolution, plan):
+        known = ", ".join(list_plan_files(resolution)) or "none"
+        raise ActivePlanError(f"there is no plan {plan}; plans of this project: {known}", hint="run `agentm plan list`")
+    if plan == PLAN:
+        clear_plan(resolution)
+    else:
+        write_marker(resolution, ACTIVE_MARKER, plan.removesuffix(".md").removeprefix("PLAN-") + "\n")
+    return plan
+
+
+def clear_plan(resolution: Resolution) -> bool:
+    """Remove the marker; whether there was one."""
+    return remove_marker(resolution, ACTIVE_MARKER)
+
+
+def _is_plan(name: str) -> bool:
+    if name == PLAN:
+        return True
+    folded = name.casefold()
+    is_named = name.startswith("PLAN-") and name.endswith(".md") and len(name) > len("PLAN-.md")
+    return is_named and not name.startswith(_ARCHIVE_PREFIX) and not any(mark in folded for mark in _CONFLICT_MARKS)
+
+
+def _bad_marker(resolution: Resolution, why: str) -> ActivePlanError:
+    path = os.path.join(resolution.root, HARNESS_DIR, ACTIVE_MARKER)
+    return ActivePlanError(
+        f"the active-plan marker {path} {why}", hint="run `agentm plan use NAME`, or `agentm plan clear`"
+    )

@@ -1,0 +1,57 @@
+"""The routing rule: mode `local` → the checkout; a synced store → the store; any other store → the checkout.
+
+The discriminator is the backend's `sync` capability, never its class or a path. This is the only module that may
+ask a store for a path on this host.
+"""
+
+from __future__ import annotations
+
+import os
+
+from agentm_kernel.config.read import load
+from agentm_kernel.errors import StorageError
+from agentm_kernel.seam.backend import HostFiles
+from agentm_kernel.state.modes import HARNESS_DIR, state_mode
+from agentm_kernel.state.resolve import resolve_project
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentm_kernel.state.resolution import Resolution
+
+
+def current(resolution: Resolution) -> Resolution:
+    """`resolution` as the mode stands now: a marker or a configuration replaced since it was made counts."""
+    is_local = state_mode(resolution.root, load()) == "local"
+    if is_local == (resolution.backend is None):
+        return resolution
+    return resolve_project({"cwd": resolution.root}, read_only=True)
+
+
+def state_directory(resolution: Resolution) -> str:
+    """The directory of the project's state on this host."""
+    resolution = current(resolution)
+    if not resolution.is_synced:
+        return os.path.join(resolution.root, HARNESS_DIR)
+    backend = resolution.backend
+    if not isinstance(backend, HostFiles) or not backend.capabilities.host_files:
+        raise StorageError(
+            f"the synced store {backend.describe() if backend else ''} has no files on this host",
+            hint="read and write state with `agentm state`, or keep it in the checkout: `agentm config set state_mode local`",
+        )
+    return backend.host_path(resolution.state_locator)
+
+
+def state_file_path(resolution: Resolution, name: str) -> str:
+    """The path of one state file on this host, whether or not it is there yet."""
+    return os.path.join(state_directory(resolution), name)
+
+
+def harness_state_dir(resolution: Resolution | None = None) -> Path:
+    """The directory of the project's state: of `resolution`, else of the current directory's project."""
+    from pathlib import Path
+
+    if resolution is None:
+        resolution = resolve_project(read_only=True)
+    return Path(state_directory(resolution))

@@ -1,0 +1,99 @@
+"""Who may touch files: one module asks for a note's real path, and one opens what lies inside a store."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, TypeGuard
+
+from agentm_kernel.gates.names import Names
+from agentm_kernel.gates.sources import KERNEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentm_kernel.gates.findings import Finding
+    from agentm_kernel.gates.sources import Module, Sources
+
+_HOST_PATH = "host_path"
+
+HOST_PATH_CALLERS = (f"{KERNEL}.state.routing", f"{KERNEL}.conformance")
+"""Routing gives hooks their paths; the conformance kit checks that it will be able to."""
+
+STORE_OPENERS = (f"{KERNEL}.files.tree", f"{KERNEL}.files.mutex", f"{KERNEL}.files.native_lock")
+"""The confined walk, and the lock on the root directory."""
+
+_FILE_CALLS = frozenset({"open", "io.open", "codecs.open"}) | frozenset(
+    f"os.{name}"
+    for name in ("open", "link", "remove", "rename", "renames", "replace", "rmdir", "symlink", "truncate", "unlink")
+)
+_FILE_PACKAGES = frozenset({"shutil", "tempfile"})
+_PATH_METHODS = frozenset({"read_bytes", "read_text", "write_bytes", "write_text"})
+
+
+def check_host_path_callers(sources: Sources) -> Iterator[Finding]:
+    """`host-path-caller`: a method of that name may pass the question on to an inner backend."""
+    for module in sources.modules.values():
+        if not _is_below(module.name, HOST_PATH_CALLERS):
+            for line in _host_path_uses(module.tree):
+                yield module.finding(
+                    line, "host-path-caller", f"only `{HOST_PATH_CALLERS[0]}` may ask for the real path of a note"
+                )
+
+
+def _host_path_uses(node: ast.AST) -> Iterator[int]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef) and child.name == _HOST_PATH:
+            continue
+        if _is_host_path(child):
+            yield child.lineno
+        yield from _host_path_uses(child)
+
+
+def _is_host_path(node: ast.AST) -> TypeGuard[ast.Attribute | ast.Call]:
+    """The attribute itself, or a call that is given its name: that is how `getattr` and its kin get at it."""
+    if isinstance(node, ast.Attribute):
+        return node.attr == _HOST_PATH
+    return isinstance(node, ast.Call) and any(
+        isinstance(argument, ast.Constant) and argument.value == _HOST_PATH for argument in node.args
+    )
+
+
+def check_file_access(sources: Sources) -> Iterator[Finding]:
+    """`raw-file-access`: the write floor and the backends on it reach files through the confined walk only."""
+    names = Names(sources)
+    for module in sources.modules.values():
+        if not _is_on_the_floor(names, module):
+            continue
+        for node in module.nodes:
+            if isinstance(node, ast.Call) and _touches_files(names, module, node):
+                yield module.finding(
+                    node.lineno,
+                    "raw-file-access",
+                    "a file is reached by its path, where a link could lead out of the store: "
+                    "go through the verbs of `FileStore`",
+                )
+
+
+def _is_on_the_floor(names: Names, module: Module) -> bool:
+    if _is_below(module.name, STORE_OPENERS):
+        return False
+    if _is_below(module.name, (f"{KERNEL}.files",)):
+        return True
+    return any(
+        name.startswith(f"{KERNEL}.") and name.endswith(".FileStore")
+        for node in module.nodes
+        if isinstance(node, ast.ClassDef)
+        for name in names.ancestors(module, node)
+    )
+
+
+def _touches_files(names: Names, module: Module, call: ast.Call) -> bool:
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _PATH_METHODS:
+        return True
+    return any(
+        name in _FILE_CALLS or name.partition(".")[0] in _FILE_PACKAGES for name in names.meanings(module, call.func)
+    )
+
+
+def _is_below(name: str, modules: tuple[str, ...]) -> bool:
+    return any(name == module or name.startswith(f"{module}.") for module in modules)

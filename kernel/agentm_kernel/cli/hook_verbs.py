@@ -44,7 +44,7 @@ def offer_save_here(
 
     candidate = _context(kind=kind, slug=slug, confidence=confidence, confidence_reason=confidence_reason)
     if body_file is not None:
-        candidate["body"] = _read_text(body_file)
+        candidate["body"] = read_text(body_file)
     _print(json.dumps(offer(_context(cwd=cwd, phase=phase), candidate), indent=2, ensure_ascii=False) + "\n")
 
 
@@ -66,7 +66,7 @@ def _positive(text: str | None) -> int | None:
     return int(text)
 
 
-def _read_text(path: str) -> str:
+def read_text(path: str) -> str:
     """The text of `path`, or of standard input for `-`, byte for byte."""
     try:
         if path == "-":

@@ -6,8 +6,26 @@ import os
 
 from agentm_kernel.config.json_text import parse
 from agentm_kernel.errors import StoreIdentityError
+from agentm_kernel.seam.values import Frozen
 
 _FILE = "stores.json"
+
+
+class KnownStore(Frozen):
+    """One store that this device has written to."""
+
+    __slots__ = ("protocol", "place", "id")
+    protocol: str
+    place: str
+    id: str
+
+    def __init__(self, protocol: str, place: str, id: str) -> None:  # noqa: A002
+        self._set(protocol=protocol, place=place, id=id)
+
+
+def known_stores(state_dir: str) -> list[KnownStore]:
+    """Every store that this device knows."""
+    return [KnownStore(*key.split(" ", 1), store_id) for key, store_id in sorted(_read(state_dir).items())]
 
 
 def known_id(state_dir: str, protocol: str, place: str) -> str | None:

@@ -1,0 +1,99 @@
+"""`agentm state`: a project's plan and progress, read and written where they belong."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from agentm_kernel.cli.hook_verbs import read_text
+from agentm_kernel.cli.output import echo_json, json_option
+from agentm_kernel.errors import NotFoundError
+from agentm_kernel.seam.backend import ABSENT
+from agentm_kernel.state.files import list_state_files, read_state_file, update_state_file, write_state_file
+from agentm_kernel.state.resolve import resolve_project
+from agentm_kernel.state.routing import state_directory, state_file_path
+
+if TYPE_CHECKING:
+    from agentm_kernel.state.resolution import Resolution
+
+cwd_option = click.option(
+    "--cwd", type=click.Path(exists=True, file_okay=False), help="Directory of the project; the current one if not given."
+)
+_body_option = click.option(
+    "--body-file", default="-", metavar="FILE", help="File with the text; - (the default) is standard input."
+)
+
+
+def resolve(cwd: str | None, *, read_only: bool) -> Resolution:
+    """The project of `cwd`, for commands."""
+    return resolve_project({"cwd": cwd} if cwd else None, read_only=read_only)
+
+
+@click.group("state")
+def command() -> None:
+    """Read and write a project's plan, progress and other state files."""
+
+
+@command.command("read")
+@click.argument("file")
+@cwd_option
+def read(file: str, cwd: str | None) -> None:
+    """Print FILE byte for byte; exit 1 if it does not exist."""
+    resolution = resolve(cwd, read_only=True)
+    text = read_state_file(resolution, file)
+    if not text and file not in list_state_files(resolution):
+        raise NotFoundError(f"{state_file_path(resolution, file)} does not exist", hint="`agentm state list` shows what does")
+    sys.stdout.buffer.write(text.encode())
+
+
+@command.command("write")
+@click.argument("file")
+@_body_option
+@click.option(
+    "--if-match", metavar="HASH", help="Only if FILE has this sha256 now; `absent` for only if there is none yet."
+)
+@cwd_option
+def write(file: str, body_file: str, if_match: str | None, cwd: str | None) -> None:
+    """Replace FILE by standard input, and print its path."""
+    condition = ABSENT if if_match == "absent" else if_match
+    click.echo(write_state_file(resolve(cwd, read_only=False), file, read_text(body_file), if_match=condition))
+
+
+@command.command("append")
+@click.argument("file")
+@_body_option
+@cwd_option
+def append(file: str, body_file: str, cwd: str | None) -> None:
+    """Add standard input at the end of FILE, on a line of its own, losing nobody's edit; prints its path."""
+    text = read_text(body_file)
+    click.echo(update_state_file(resolve(cwd, read_only=False), file, lambda current: _joined(current or "", text)))
+
+
+@command.command("list")
+@json_option
+@cwd_option
+def list_files(as_json: bool, cwd: str | None) -> None:
+    """List the project's state files."""
+    resolution = resolve(cwd, read_only=True)
+    names = list_state_files(resolution)
+    if as_json:
+        echo_json(project=resolution.slug, directory=state_directory(resolution), files=names)
+    else:
+        for name in names:
+            click.echo(name)
+
+
+@command.command("path")
+@click.argument("file", required=False)
+@cwd_option
+def path(file: str | None, cwd: str | None) -> None:
+    """Print the directory of the state, or the path of FILE in it, whether or not it exists."""
+    resolution = resolve(cwd, read_only=True)
+    click.echo(state_file_path(resolution, file) if file else state_directory(resolution))
+
+
+def _joined(current: str, addition: str) -> str:
+    separator = "\n" if current and not current.endswith("\n") else ""
+    return current + separator + addition

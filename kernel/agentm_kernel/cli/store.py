@@ -1,0 +1,64 @@
+"""`agentm store`: the store that this device uses, and how to make the device forget one that is gone for good."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from agentm_kernel.cli.output import echo_json, echo_table, json_option
+from agentm_kernel.errors import AgentmError
+from agentm_kernel.selection.known_stores import forget as forget_store
+from agentm_kernel.selection.known_stores import known_stores
+from agentm_kernel.selection.open import inspect, open_context
+
+
+@click.group("store")
+def command() -> None:
+    """Show the selected store, or make this device forget one."""
+
+
+@command.command("show")
+@json_option
+def show(as_json: bool) -> None:
+    """Show which store is selected, where it is, and what it promises."""
+    inspection = inspect()
+    if inspection.refusal is not None:
+        raise inspection.refusal
+    assert inspection.backend is not None and inspection.choice is not None
+    capabilities = inspection.backend.capabilities
+    promises = {name: getattr(capabilities, name) for name in capabilities.__slots__}
+    fields = {
+        "protocol": inspection.choice.protocol,
+        "chosen_by": inspection.choice.origin,
+        "place": inspection.backend.describe(),
+        "warning": inspection.warning,
+    }
+    if as_json:
+        echo_json(**fields, capabilities=promises)
+        return
+    rows = [(name.replace("_", " "), value) for name, value in fields.items() if value]
+    echo_table(("", ""), [*rows, ("promises", ", ".join(name for name, given in promises.items() if given) or "nothing")])
+
+
+@command.command("forget")
+@click.argument("place", required=False)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def forget(place: str | None, yes: bool) -> None:
+    """Forget which store this device knew at PLACE (shown in the refusal), so that what is there now is accepted.
+
+    Nothing in any store is touched.
+    """
+    state_dir = open_context(os.environ, read_only=True).state_dir
+    known = known_stores(state_dir)
+    matching = [entry for entry in known if place is None or entry.place == os.path.abspath(place)]
+    if len(matching) != 1:
+        places = ", ".join(entry.place for entry in known) or "none"
+        raise AgentmError(f"name the store to forget; this device knows: {places}", hint="agentm store forget PLACE")
+    entry = matching[0]
+    if not yes:
+        if not click.get_text_stream("stdin").isatty():
+            raise AgentmError(f"forgetting the store at {entry.place} needs --yes without a terminal")
+        click.confirm(f"Forget store {entry.id} at {entry.place}?", abort=True)
+    forget_store(state_dir, entry.protocol, entry.place)
+    click.echo(f"forgot the {entry.protocol} store at {entry.place}")

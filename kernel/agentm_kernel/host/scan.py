@@ -1,0 +1,234 @@
+"""Which plugins are installed, read from their metadata. Nothing is imported.
+
+The answer is that of `importlib.metadata`, which hooks cannot afford: importing it costs four times what a bare
+interpreter does. So the same folders are read here, and a test holds the two answers against each other.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from agentm_kernel.errors import PluginError
+from agentm_kernel.host.policy import refusal
+from agentm_kernel.host.record import API_GROUP, PLUGINS, PluginRecord, canonical_name, kind_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from agentm_kernel.host.zipped import ZippedFolder
+
+_PREFIX = "agentm."
+_METADATA_SUFFIXES = (".dist-info", ".egg-info")
+
+
+def scan(
+    group: str | None = None, path: Iterable[str] | None = None, *, unreadable: list[str] | None = None
+) -> list[PluginRecord]:
+    """Every plugin along `path` (`sys.path` if not given), of one group or of all, in a stable order.
+
+    A distribution that is there several times counts once: the first one, which is the one that would be imported.
+    What cannot be read is left out here and added to `unreadable`, a line each: one damaged distribution of somebody
+    else must not take every plugin away.
+    """
+    found: list[PluginRecord] = []
+    for folder in _distributions(sys.path if path is None else path, [] if unreadable is None else unreadable):
+        found += [record for record in folder.records() if group is None or record.group == group]
+    found.sort(key=lambda record: (record.group, record.name, record.distribution, record.value))
+    return found
+
+
+def find(
+    group: str,
+    name: str,
+    path: Iterable[str] | None = None,
+    *,
+    disabled: Iterable[str] = (),
+    allowed: Iterable[str] | None = None,
+) -> PluginRecord | None:
+    """The one plugin called `name` in `group`; `None` only if none is installed.
+
+    Two that claim the name, one that the policy keeps out, and metadata that cannot be read while nothing was found
+    are a `PluginError`: each looks like "not installed" and is not.
+    """
+    unreadable: list[str] = []
+    claims = [record for record in scan(group, path, unreadable=unreadable) if record.name == name]
+    refusals = [refusal(record, disabled, allowed) for record in claims]
+    permitted = [record for record, refused in zip(claims, refusals, strict=True) if refused is None]
+    if len(permitted) > 1:
+        raise conflict(permitted)
+    if permitted:
+        return permitted[0]
+    if claims:
+        raise PluginError(
+            f"{claims[0]} is not loaded: {refusals[0]}", hint="`agentm config list` shows plugin_policy.*"
+        )
+    if unreadable:
+        raise PluginError(
+            f"cannot tell whether the {kind_of(group)} '{name}' is installed: {unreadable[0]}",
+            hint="make that file readable, or reinstall the distribution it belongs to",
+        )
+    return None
+
+
+def conflict(claims: list[PluginRecord]) -> PluginError:
+    """The refusal to choose between distributions that claim one name."""
+    first = claims[0]
+    owners = " and ".join(f"{record.distribution} {record.version} ({record.location})" for record in claims)
+    return PluginError(
+        f"the {kind_of(first.group)} '{first.name}' is claimed by {owners}",
+        hint=f"uninstall one of them, or keep one out with `agentm config set plugin_policy.disabled "
+        f"{claims[-1].distribution}`",
+    )
+
+
+def conflicts(records: Iterable[PluginRecord]) -> list[list[PluginRecord]]:
+    """The claims on every name that is claimed more than once. Hook plugins are told, not asked for by name, so
+    theirs are labels and may repeat.
+    """
+    claims: dict[tuple[str, str], list[PluginRecord]] = {}
+    for record in records:
+        if record.group != PLUGINS:
+            claims.setdefault((record.group, record.name), []).append(record)
+    return [claimed for claimed in claims.values() if len(claimed) > 1]
+
+
+# ------------------------------------------------------------------------------------------------ metadata folders
+
+
+def _distributions(path: Iterable[str], unreadable: list[str]) -> Iterator[_Metadata]:
+    """The metadata folders along `path`, each distribution once."""
+    searched = set()
+    taken = set()
+    for root in path:
+        if not isinstance(root, str) or root in searched:
+            continue
+        searched.add(root)
+        site = _open(root, unreadable)
+        if site is None:
+            continue
+        for name in sorted(_metadata_names(root, site.names)):
+            metadata = _Metadata(site, name)
+            if metadata.key not in taken:
+                taken.add(metadata.key)
+                yield metadata
+
+
+def _metadata_names(root: str, names: Iterable[str]) -> Iterator[str]:
+    is_egg = root.lower().endswith(".egg")
+    for name in names:
+        # A name that begins with ~ is what pip moved aside in an upgrade and could not remove: not installed.
+        lowered = name.lower()
+        if (lowered.endswith(_METADATA_SUFFIXES) and name[0] != "~") or (is_egg and lowered == "egg-info"):
+            yield name
+
+
+def _open(root: str, unreadable: list[str]) -> _Folder | ZippedFolder | None:
+    try:
+        try:
+            return _Folder(root, os.listdir(root or "."), unreadable)
+        except NotADirectoryError:
+            from agentm_kernel.host.zipped import open_zip
+
+            return open_zip(root)
+    except (FileNotFoundError, NotADirectoryError):
+        return None  # an entry of sys.path need not exist
+    except OSError as error:
+        unreadable.append(f"{root}: {error.strerror}")
+        return None
+
+
+class _Folder:
+    """A directory on the search path."""
+
+    __slots__ = ("_unreadable", "names", "root")
+
+    def __init__(self, root: str, names: list[str], unreadable: list[str]) -> None:
+        self.root = root
+        self.names = names
+        self._unreadable = unreadable
+
+    def read(self, folder: str, file: str) -> bytes:
+        """The bytes of a metadata file; nothing if it is not there."""
+        path = os.path.join(self.root, folder, file)
+        try:
+            descriptor = os.open(path, os.O_RDONLY)
+        except (FileNotFoundError, NotADirectoryError):
+            return b""
+        except OSError as error:
+            self._unreadable.append(f"{path}: {error.strerror}")
+            return b""
+        try:
+            return _read_all(descriptor)
+        except OSError as error:
+            self._unreadable.append(f"{path}: {error.strerror}")
+            return b""
+        finally:
+            os.close(descriptor)
+
+
+def _read_all(descriptor: int) -> bytes:
+    data = b""
+    while chunk := os.read(descriptor, 1 << 16):
+        data += chunk
+    return data
+
+
+class _Metadata:
+    """One metadata folder: which distribution it describes, and the plugins that this declares."""
+
+    __slots__ = ("_folder", "_site", "_version", "key")
+
+    def __init__(self, site: _Folder | ZippedFolder, folder: str) -> None:
+        self._site = site
+        self._folder = folder
+        stem, suffix = os.path.splitext(folder)
+        # name-version.dist-info, name-version-py3.11.egg-info, name.egg-info; what else there is says it inside
+        name, _, rest = stem.partition("-") if suffix in _METADATA_SUFFIXES else ("", "", "")
+        self._version = rest.partition("-")[0]
+        self.key = canonical_name(name or self._header("Name") or folder)
+
+    def records(self) -> list[PluginRecord]:
+        text = self._site.read(self._folder, "entry_points.txt")
+        if b"agentm." not in text:
+            return []
+        # A file that is not UTF-8 keeps its good entries, and the bad ones are seen for what they are.
+        entries = dict.fromkeys(_entries(text.decode("utf-8", "backslashreplace")))
+        api = tuple(sorted(name for group, name, _ in entries if group == API_GROUP))
+        version = self._version or self._header("Version") or "unknown"
+        location = os.path.join(os.path.abspath(self._site.root), self._folder)
+        return [
+            PluginRecord(group, name, value, self.key, version, location, api)
+            for group, name, value in entries
+            if group != API_GROUP
+        ]
+
+    def _header(self, field: str) -> str:
+        """One field of the metadata file, which eggs call PKG-INFO."""
+        data = self._site.read(self._folder, "METADATA") or self._site.read(self._folder, "PKG-INFO")
+        for line in data.decode("utf-8", "replace").splitlines():
+            if not line:
+                break  # the description follows
+            name, _, value = line.partition(":")
+            if name.lower() == field.lower():
+                return value.strip()
+        return ""
+
+
+def _entries(text: str) -> Iterator[tuple[str, str, str]]:
+    """Group, name and value of the entries that are ours, read as `importlib.metadata` reads them, quirks included.
+
+    A line without `=` is the one exception: there it breaks the whole lookup, here it is an entry without a value,
+    which is refused with its name when it is loaded.
+    """
+    group = ""
+    for raw in text.splitlines():
+        line = raw.strip()
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith("[") and line.endswith("]"):
+            group = line.strip("[]")
+        elif group.startswith(_PREFIX):
+            name, _, value = line.partition("=")
+            yield group, name.strip(), value.strip()

@@ -1,0 +1,590 @@
+"""`FileStore`: what the verbs do over a real directory tree, with everything that may already lie in it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import stat
+import unicodedata
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentm_kernel import (
+    ABSENT,
+    ConcurrentModificationError,
+    FileStore,
+    InvalidContentError,
+    InvalidLocatorError,
+    Locator,
+    LocatorConflictError,
+    LockTimeout,
+    NotFoundError,
+    StorageError,
+    StorageIOError,
+    StoreIdentityError,
+    content_hash,
+    store_mutex,
+)
+from agentm_kernel.seam.locator import TEMP_PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+posix_only = pytest.mark.skipif(os.name == "nt", reason="needs POSIX files")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def store(root: Path) -> FileStore:
+    return FileStore(root)
+
+
+def tree(root: Path) -> dict[str, bytes | None]:
+    """Everything below `root`: the bytes of files, `None` for directories."""
+    return {
+        path.relative_to(root).as_posix(): None if path.is_dir() else path.read_bytes() for path in root.rglob("*")
+    }
+
+
+# ------------------------------------------------------------------------------------------------ read and write
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a\n", "no newline", "a\r\nb\rc\n", "\ufeffbom", "nul \0 inside", "é 日本 \U0001f600", "x" * 300_000]
+)
+def test_text_comes_back_byte_for_byte(store: FileStore, root: Path, text: str) -> None:
+    note = Locator("a.md")
+    assert store.write(note, text) == note
+    assert store.read(note) == text
+    assert (root / "a.md").read_bytes() == text.encode()
+
+
+def test_directories_above_a_note_appear_by_themselves(store: FileStore, root: Path) -> None:
+    store.write(Locator("a/b/c.md"), "x")
+    assert tree(root) == {"a": None, "a/b": None, "a/b/c.md": b"x"}
+
+
+def test_the_longest_names_that_a_key_allows_can_be_written(store: FileStore) -> None:
+    note = Locator("a" * 200)
+    store.write(note, "x")
+    assert store.list(Locator()) == [note]
+
+
+@pytest.mark.parametrize("content", [b"bytes", 5, None])
+def test_content_that_is_not_text_is_refused(store: FileStore, root: Path, content: object) -> None:
+    with pytest.raises(InvalidContentError):
+        store.write(Locator("a.md"), content)  # type: ignore[arg-type]
+    assert tree(root) == {}
+
+
+def test_a_lone_surrogate_is_refused_before_anything_is_touched(store: FileStore, root: Path) -> None:
+    with pytest.raises(InvalidContentError, match="a/b"):
+        store.write(Locator("a/b.md"), "bad \ud800")
+    assert tree(root) == {}
+
+
+def test_a_note_over_the_limit_is_refused_both_ways(root: Path) -> None:
+    store = FileStore(root, size_limit=10)
+    store.write(Locator("a.md"), "0123456789")
+    with pytest.raises(InvalidContentError):
+        store.write(Locator("a.md"), "01234567890")
+    with pytest.raises(InvalidContentError):
+        store.write(Locator("a.md"), "é" * 6)
+    assert store.read(Locator("a.md")) == "0123456789"
+    (root / "big.md").write_bytes(b"x" * 11)
+    with pytest.raises(InvalidContentError, match="big"):
+        store.read(Locator("big.md"))
+
+
+def test_bytes_that_are_not_utf_8_are_an_error_and_stay_as_they_are(store: FileStore, root: Path) -> None:
+    (root / "a.md").write_bytes(b"caf\xe9")
+    with pytest.raises(InvalidContentError, match=r"a\.md"):
+        store.read(Locator("a.md"))
+    with pytest.raises(ConcurrentModificationError):
+        store.write(Locator("a.md"), "x", if_match=ABSENT)
+    assert (root / "a.md").read_bytes() == b"caf\xe9"
+
+
+@pytest.mark.parametrize("key", ["absent.md", "absent/a.md", "dir", "file.md/below", "file.md/a/b", ""])
+def test_reading_what_is_no_note_is_not_found(store: FileStore, key: str) -> None:
+    store.mkdir(Locator("dir"))
+    store.write(Locator("file.md"), "x")
+    with pytest.raises(NotFoundError):
+        store.read(Locator(key))
+
+
+@pytest.mark.parametrize("key", ["", "dir", "file.md/below", "file.md/a/b"])
+def test_writing_where_there_is_no_room_for_a_note_changes_nothing(store: FileStore, root: Path, key: str) -> None:
+    store.mkdir(Locator("dir"))
+    store.write(Locator("file.md"), "x")
+    before = tree(root)
+    with pytest.raises(LocatorConflictError):
+        store.write(Locator(key), "y")
+    assert tree(root) == before
+
+
+# ------------------------------------------------------------------------------------------------ conditions
+
+
+def test_a_matching_hash_lets_a_write_through(store: FileStore) -> None:
+    note = store.write(Locator("a.md"), "one", if_match=ABSENT)
+    store.write(note, "two", if_match=content_hash("one"))
+    assert store.read(note) == "two"
+
+
+@pytest.mark.parametrize("condition", [content_hash("other"), "", "not a hash", ABSENT])
+def test_a_condition_that_does_not_hold_writes_nothing(store: FileStore, root: Path, condition) -> None:
+    store.write(Locator("a.md"), "one")
+    with pytest.raises(ConcurrentModificationError):
+        store.write(Locator("a.md"), "two", if_match=condition)
+    assert tree(root) == {"a.md": b"one"}
+
+
+def test_a_hash_for_a_note_that_is_gone_writes_nothing_and_makes_no_directory(store: FileStore, root: Path) -> None:
+    for key in ("a.md", "b/c.md"):
+        with pytest.raises(ConcurrentModificationError):
+            store.write(Locator(key), "x", if_match=content_hash("x"))
+    assert tree(root) == {}
+
+
+@pytest.mark.parametrize("key", ["a.md", "b/c.md"])
+def test_create_only_creates_once(store: FileStore, key: str) -> None:
+    store.write(Locator(key), "first", if_match=ABSENT)
+    with pytest.raises(ConcurrentModificationError):
+        store.write(Locator(key), "second", if_match=ABSENT)
+    assert store.read(Locator(key)) == "first"
+
+
+# ------------------------------------------------------------------------------------------------ delete, mkdir
+
+
+def test_delete_removes_one_file(store: FileStore, root: Path) -> None:
+    store.write(Locator("a/b.md"), "x")
+    store.delete(Locator("a/b.md"))
+    assert tree(root) == {"a": None}
+
+
+@pytest.mark.parametrize("key", ["absent", "", "a.md/below"])
+def test_deleting_nothing_is_not_found(store: FileStore, key: str) -> None:
+    store.write(Locator("a.md"), "x")
+    with pytest.raises(NotFoundError):
+        store.delete(Locator(key))
+
+
+def test_a_directory_is_not_deleted(store: FileStore) -> None:
+    store.mkdir(Locator("a"))
+    with pytest.raises(LocatorConflictError):
+        store.delete(Locator("a"))
+    assert store.exists(Locator("a"))
+
+
+def test_delete_honours_its_condition(store: FileStore) -> None:
+    note = store.write(Locator("a.md"), "x")
+    with pytest.raises(ConcurrentModificationError):
+        store.delete(note, if_match=content_hash("y"))
+    assert store.exists(note)
+    store.delete(note, if_match=content_hash("x"))
+    assert not store.exists(note)
+
+
+def test_mkdir_is_content_with_what_is_there(store: FileStore, root: Path) -> None:
+    assert store.mkdir(Locator("a/b")) == Locator("a/b")
+    store.mkdir(Locator("a/b"))
+    store.mkdir(Locator())
+    assert tree(root) == {"a": None, "a/b": None}
+
+
+@pytest.mark.parametrize("key", ["a.md", "a.md/b"])
+def test_mkdir_onto_or_below_a_file_is_a_conflict(store: FileStore, key: str) -> None:
+    store.write(Locator("a.md"), "x")
+    with pytest.raises(LocatorConflictError):
+        store.mkdir(Locator(key))
+
+
+# ------------------------------------------------------------------------------------------------ looking around
+
+
+def test_list_gives_the_immediate_children_sorted(store: FileStore) -> None:
+    for key in ("b.md", "a/z.md", "a/y/x.md", "C.md"):
+        store.write(Locator(key), "x")
+    assert store.list(Locator()) == [Locator("C.md"), Locator("a"), Locator("b.md")]
+    assert store.list(Locator("a")) == [Locator("a/y"), Locator("a/z.md")]
+
+
+@pytest.mark.parametrize("key", ["absent", "a.md", "a.md/below", "empty"])
+def test_list_of_anything_without_children_is_empty(store: FileStore, key: str) -> None:
+    store.write(Locator("a.md"), "x")
+    store.mkdir(Locator("empty"))
+    assert store.list(Locator(key)) == []
+
+
+def test_info_describes_files_and_directories(store: FileStore, root: Path) -> None:
+    store.write(Locator("a/é.md"), "é\n")
+    info = store.info(Locator("a/é.md"))
+    assert (info.locator, info.is_dir, info.size) == (Locator("a/é.md"), False, 3)
+    assert info.mtime == (root / "a" / "é.md").stat().st_mtime
+    directory = store.info(Locator("a"))
+    assert (directory.is_dir, directory.size) == (True, 0)
+    assert store.info(Locator()).is_dir
+
+
+def test_the_version_changes_with_every_write_even_of_the_same_length(store: FileStore) -> None:
+    note = Locator("a.md")
+    versions = [store.info(store.write(note, text)).version for text in ("one", "two", "two")]
+    assert versions[0] != versions[1] != versions[2]
+    assert store.info(note).version == versions[-1]
+
+
+@pytest.mark.parametrize("key", ["absent", "a.md/below", "absent/a"])
+def test_info_of_nothing_is_not_found_and_exists_says_so(store: FileStore, key: str) -> None:
+    store.write(Locator("a.md"), "x")
+    with pytest.raises(NotFoundError):
+        store.info(Locator(key))
+    assert not store.exists(Locator(key))
+
+
+def test_walk_gives_parents_before_children_and_siblings_by_key(store: FileStore) -> None:
+    for key in ("b.md", "a/z.md", "a/y/x.md"):
+        store.write(Locator(key), key)
+    keys = [info.locator.key for info in store.walk(Locator())]
+    assert keys == ["a", "a/y", "a/y/x.md", "a/z.md", "b.md"]
+    assert list(store.walk(Locator("absent"))) == list(store.walk(Locator("b.md"))) == []
+    assert [info.locator.key for info in store.walk(Locator("a/y"))] == ["a/y/x.md"]
+
+
+def test_a_directory_that_vanishes_during_a_walk_is_left_out(store: FileStore, root: Path) -> None:
+    store.write(Locator("a/x.md"), "x")
+    store.write(Locator("b.md"), "x")
+    walk = store.walk(Locator())
+    assert next(walk).locator == Locator("a")
+    (root / "a" / "x.md").unlink()
+    (root / "a").rmdir()
+    assert [info.locator.key for info in walk] == ["b.md"]
+
+
+# ------------------------------------------------------------------------------------------------ what lies about
+
+
+def test_names_that_no_key_can_have_are_not_listed_but_can_be_named(store: FileStore, root: Path) -> None:
+    store.write(Locator("a/ok.md"), "x")
+    for name in ("back\\slash.md", "CON", "trailing.", ".git", "new\nline"):
+        (root / "a" / name).touch()
+    (root / os.fsdecode(b"not-utf8-\xff")).touch()
+    assert store.list(Locator()) == [Locator("a")]
+    assert store.list(Locator("a")) == [Locator("a/ok.md")]
+    assert [info.locator.key for info in store.walk(Locator())] == ["a", "a/ok.md"]
+    foreign = set(store.foreign_entries(Locator()))
+    assert foreign == {os.path.join("a", n) for n in ("back\\slash.md", "CON", "trailing.", ".git", "new\nline")} | {
+        os.fsdecode(b"not-utf8-\xff")
+    }
+
+
+def test_what_a_killed_writer_left_is_invisible_and_swept_by_the_next_write(store: FileStore, root: Path) -> None:
+    leftover = f"{TEMP_PREFIX}0123456789abcdef.tmp"
+    for folder in (root, root / "a", root / "b"):
+        folder.mkdir(exist_ok=True)
+        (folder / leftover).write_text("half")
+    assert store.list(Locator()) == [Locator("a"), Locator("b")]
+    store.write(Locator("a/note.md"), "x")
+    assert not (root / "a" / leftover).exists()
+    assert (root / "b" / leftover).exists(), "only where the writer is"
+    store.write(Locator("note.md"), "x")
+    assert not (root / leftover).exists()
+
+
+@posix_only
+def test_a_decomposed_name_of_another_program_is_foreign_and_keeps_its_key(store: FileStore, root: Path) -> None:
+    (root / unicodedata.normalize("NFD", "café.md")).write_text("theirs")
+    if (root / "café.md").exists():
+        pytest.skip("this file system composes names itself")
+    assert store.list(Locator()) == []
+    assert not store.exists(Locator("café.md"))
+    with pytest.raises(LocatorConflictError):
+        store.write(Locator("café.md"), "ours")
+    assert len(os.listdir(root)) == 1
+
+
+@pytest.mark.parametrize(("stored", "new"), [("Plan.md", "plan.md"), ("Straße", "STRASSE"), ("É.md", "é.md")])
+def test_another_case_of_a_stored_key_is_refused(store: FileStore, root: Path, stored: str, new: str) -> None:
+    store.write(Locator(stored), "x")
+    for condition in (None, ABSENT):
+        with pytest.raises(LocatorConflictError, match="case"):
+            store.write(Locator(new), "y", if_match=condition)
+    with pytest.raises(LocatorConflictError):
+        store.mkdir(Locator(new))
+    with pytest.raises(LocatorConflictError):
+        store.write(Locator(new).child("below.md"), "y")
+    assert not store.exists(Locator(new))
+    assert os.listdir(root) == [stored]
+
+
+# ------------------------------------------------------------------------------------------------ links and devices
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    folder = tmp_path / "outside"
+    folder.mkdir()
+    (folder / "secret.md").write_text("secret")
+    return folder
+
+
+def verbs(store: FileStore, key: str) -> dict[str, Callable[[], object]]:
+    note = Locator(key)
+    return {
+        "read": lambda: store.read(note),
+        "write": lambda: store.write(note, "x"),
+        "create": lambda: store.write(note, "x", if_match=ABSENT),
+        "replace": lambda: store.write(note, "x", if_match=content_hash("secret")),
+        "info": lambda: store.info(note),
+        "exists": lambda: store.exists(note),
+        "mkdir": lambda: store.mkdir(note),
+        "delete": lambda: store.delete(note),
+    }
+
+
+@posix_only
+@pytest.mark.parametrize("verb", ["read", "write", "create", "replace", "info", "exists", "mkdir", "delete"])
+@pytest.mark.parametrize("key", ["dir/secret.md", "dir/new.md", "file.md", "dangling.md", "loop.md", "loop.md/a"])
+def test_no_verb_follows_a_link(store: FileStore, root: Path, outside: Path, verb: str, key: str) -> None:
+    (root / "dir").symlink_to(outside)
+    (root / "file.md").symlink_to(outside / "secret.md")
+    (root / "dangling.md").symlink_to(outside / "new.md")
+    (root / "loop.md").symlink_to("loop.md")
+    links = sorted(os.listdir(root))
+    with pytest.raises(StorageError) as caught:
+        verbs(store, key)[verb]()
+    assert not isinstance(caught.value, NotFoundError), "a link that is not followed is an error, never absence"
+    assert tree(outside) == {"secret.md": b"secret"}
+    assert sorted(os.listdir(root)) == links
+    assert all((root / name).is_symlink() for name in links)
+
+
+@posix_only
+def test_links_are_neither_listed_nor_walked(store: FileStore, root: Path, outside: Path) -> None:
+    (root / "dir").symlink_to(outside)
+    (root / "file.md").symlink_to(outside / "secret.md")
+    (root / "dangling.md").symlink_to("nowhere")
+    store.write(Locator("note.md"), "x")
+    assert store.list(Locator()) == [Locator("note.md")]
+    assert [info.locator.key for info in store.walk(Locator())] == ["note.md"]
+    assert set(store.foreign_entries(Locator())) == {"dir", "file.md", "dangling.md"}
+    with pytest.raises(StorageIOError) as caught:
+        store.list(Locator("dir"))
+    assert caught.value.errno == errno.ELOOP
+
+
+@posix_only
+def test_a_write_to_a_hard_link_leaves_the_other_name_alone(store: FileStore, root: Path, outside: Path) -> None:
+    os.link(outside / "secret.md", root / "a.md")
+    store.write(Locator("a.md"), "new")
+    assert (outside / "secret.md").read_text() == "secret"
+    assert store.read(Locator("a.md")) == "new"
+
+
+@posix_only
+@pytest.mark.parametrize("verb", ["read", "write", "create", "info", "exists", "mkdir", "delete"])
+@pytest.mark.parametrize("kind", ["fifo", "socket"])
+def test_what_is_not_a_file_is_refused_without_blocking(root: Path, verb: str, kind: str) -> None:
+    store = FileStore(root)
+    directory = os.open(root, os.O_RDONLY)
+    if kind == "fifo":
+        os.mkfifo(root / "a.md")
+    else:
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(f"/proc/self/fd/{directory}/a.md" if os.path.isdir("/proc/self/fd") else str(root / "a.md"))
+    os.close(directory)
+    with pytest.raises(StorageError) as caught:
+        verbs(store, "a.md")[verb]()
+    assert not isinstance(caught.value, NotFoundError)
+    assert store.list(Locator()) == []
+    assert not stat.S_ISREG((root / "a.md").lstat().st_mode)
+
+
+# ------------------------------------------------------------------------------------------------ modes
+
+
+@posix_only
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o755, 0o400])
+def test_an_overwrite_keeps_the_mode(store: FileStore, root: Path, mode: int) -> None:
+    store.write(Locator("a.md"), "x")
+    (root / "a.md").chmod(mode)
+    store.write(Locator("a.md"), "y")
+    assert stat.S_IMODE((root / "a.md").stat().st_mode) == mode
+    assert store.read(Locator("a.md")) == "y"
+
+
+@posix_only
+def test_a_private_store_makes_private_files_and_directories(tmp_path: Path) -> None:
+    store = FileStore(tmp_path / "above" / "root", create_root=True, private=True)
+    store.write(Locator("a/b.md"), "x")
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "above").rglob("*")}
+    assert modes == {0o700, 0o600}
+
+
+@posix_only
+def test_a_shared_store_follows_the_umask(store: FileStore, root: Path) -> None:
+    previous = os.umask(0o027)
+    try:
+        root.chmod(0o750)
+        store.write(Locator("a/b.md"), "x")
+    finally:
+        os.umask(previous)
+    assert stat.S_IMODE((root / "a").stat().st_mode) == 0o750
+    assert stat.S_IMODE((root / "a" / "b.md").stat().st_mode) == 0o640
+
+
+# ------------------------------------------------------------------------------------------------ the root
+
+
+def test_a_missing_root_is_an_error_for_every_verb_and_is_not_made(tmp_path: Path) -> None:
+    store = FileStore(tmp_path / "unmounted")
+    for name, verb in verbs(store, "a.md").items():
+        with pytest.raises(StorageIOError) as caught:
+            verb()
+        assert caught.value.errno == errno.ENOENT, name
+    for look in (lambda: store.list(Locator()), lambda: list(store.walk(Locator())), lambda: store.info(Locator())):
+        with pytest.raises(StorageIOError):
+            look()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_that_may_make_its_root_is_empty_until_the_first_write_makes_it(tmp_path: Path) -> None:
+    store = FileStore(tmp_path / "a" / "b", create_root=True)
+    assert store.list(Locator()) == list(store.walk(Locator())) == []
+    assert store.exists(Locator())
+    assert store.info(Locator()).is_dir
+    assert not store.exists(Locator("note.md"))
+    with pytest.raises(NotFoundError):
+        store.read(Locator("note.md"))
+    assert list(tmp_path.iterdir()) == []
+    store.write(Locator("note.md"), "x")
+    assert FileStore(tmp_path / "a" / "b").read(Locator("note.md")) == "x"
+
+
+def test_a_file_in_the_place_of_the_root_is_an_error_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "root").write_text("a file")
+    for store in (FileStore(tmp_path / "root"), FileStore(tmp_path / "root", create_root=True)):
+        for verb in verbs(store, "a.md").values():
+            with pytest.raises(StorageIOError):
+                verb()
+    assert (tmp_path / "root").read_text() == "a file"
+
+
+@pytest.mark.parametrize("create_root", [True, False])
+def test_a_root_that_vanishes_after_it_was_seen_is_an_error_and_not_made_again(root: Path, create_root: bool) -> None:
+    store = FileStore(root, create_root=create_root)
+    store.write(Locator("a.md"), "x")
+    root.rename(root.with_name("elsewhere"))
+    for verb in verbs(store, "a.md").values():
+        with pytest.raises(StorageIOError):
+            verb()
+    assert not root.exists()
+
+
+def test_another_folder_in_the_place_of_the_root_is_refused(root: Path) -> None:
+    store = FileStore(root)
+    store.write(Locator("a.md"), "x")
+    root.rename(root.with_name("elsewhere"))
+    root.mkdir()
+    for verb in verbs(store, "a.md").values():
+        with pytest.raises(StoreIdentityError):
+            verb()
+    assert list(root.iterdir()) == []
+
+
+def test_a_link_that_the_operator_named_as_root_is_followed(root: Path) -> None:
+    (root.parent / "alias").symlink_to(root)
+    FileStore(root.parent / "alias").write(Locator("a.md"), "x")
+    assert FileStore(root).read(Locator("a.md")) == "x"
+
+
+def test_a_relative_root_means_the_directory_of_the_moment_of_opening(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(root.parent)
+    store = FileStore("store")
+    monkeypatch.chdir("/")
+    store.write(Locator("a.md"), "x")
+    assert (root / "a.md").exists()
+    assert store.describe() == str(root)
+    assert store.host_path(Locator("b/c.md")) == str(root / "b" / "c.md")
+    assert store.host_path(Locator()).rstrip(os.sep) == str(root)
+
+
+# ------------------------------------------------------------------------------------------------ the rest
+
+
+def test_hidden_names_are_neither_listed_nor_taken_as_keys(root: Path) -> None:
+    class Hiding(FileStore):
+        def is_hidden(self, name: str) -> bool:
+            return name.endswith(".conflict")
+
+    store = Hiding(root)
+    (root / "a.conflict").touch()
+    store.write(Locator("a.md"), "x")
+    assert store.list(Locator()) == [Locator("a.md")]
+    assert list(store.foreign_entries(Locator())) == []
+    for key in ("b.conflict", "b.conflict/c.md"):
+        with pytest.raises(InvalidLocatorError):
+            store.write(Locator(key), "x")
+        with pytest.raises(InvalidLocatorError):
+            store.mkdir(Locator(key))
+
+
+def test_a_store_may_refuse_to_wait_for_a_file_that_is_not_here(root: Path) -> None:
+    class Elsewhere(FileStore):
+        def before_reading(self, locator: Locator, status: os.stat_result) -> None:
+            raise StorageIOError(f"'{locator}' is not on this device")
+
+    FileStore(root).write(Locator("a.md"), "x")
+    with pytest.raises(StorageIOError, match="not on this device"):
+        Elsewhere(root).read(Locator("a.md"))
+    with pytest.raises(StorageIOError, match="not on this device"):
+        Elsewhere(root).write(Locator("a.md"), "y", if_match=content_hash("x"))
+
+
+def test_writers_wait_for_the_mutex_and_readers_do_not(root: Path, hold) -> None:
+    FileStore(root).write(Locator("a.md"), "x")
+    hold(root)
+    store = FileStore(root, lock_timeout=0.1)
+    for verb in ("write", "create", "replace", "mkdir", "delete"):
+        with pytest.raises(LockTimeout):
+            verbs(store, "a.md")[verb]()
+    assert store.read(Locator("a.md")) == "x"
+    assert store.list(Locator()) == [Locator("a.md")]
+    assert store.exists(Locator("a.md"))
+
+
+def test_a_verb_works_inside_the_store_s_own_mutex(store: FileStore, root: Path) -> None:
+    with store_mutex(root):
+        store.write(Locator("a.md"), "x")
+    assert store.read(Locator("a.md")) == "x"
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_no_verb_leaks_a_descriptor(store: FileStore) -> None:
+    store.write(Locator("d/a.md"), "x")
+    before = len(os.listdir("/proc/self/fd"))
+    for key in ("d/a.md", "d", "absent/b", "d/a.md/below", "D/x"):
+        for verb in verbs(store, key).values():
+            try:
+                verb()
+            except (StorageError, ConcurrentModificationError):
+                continue
+    assert len(os.listdir("/proc/self/fd")) <= before
+
+
+def test_the_capabilities_are_those_of_files_on_this_host(store: FileStore) -> None:
+    capabilities = store.capabilities
+    assert (capabilities.concurrent_writers, capabilities.host_files, capabilities.delete) == (True, True, True)
+    assert (capabilities.sync, capabilities.conflict_files, capabilities.encryption) == (False, False, False)

@@ -10,7 +10,59 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.errors import (
         ActivePlanError as ActivePlanError,
+        AgentmError as AgentmError,
+        BackendNotInstalledError as BackendNotInstalledError,
+        CapabilityMismatchError as CapabilityMismatchError,
+        ConcurrentModificationError as ConcurrentModificationError,
+        ConfigError as ConfigError,
+        IntegrityError as IntegrityError,
+        InvalidContentError as InvalidContentError,
+        InvalidLocatorError as InvalidLocatorError,
+        LocatorConflictError as LocatorConflictError,
+        LockTimeout as LockTimeout,
+        NotFoundError as NotFoundError,
+        PluginError as PluginError,
+        ProtocolError as ProtocolError,
+        StorageError as StorageError,
+        StorageIOError as StorageIOError,
+        StorageReadOnlyError as StorageReadOnlyError,
+        StorageRefUnresolvableError as StorageRefUnresolvableError,
+        StorageSelectionError as StorageSelectionError,
+        StoreIdentityError as StoreIdentityError,
     )
+    from agentm_kernel.files.atomic import atomic_write as atomic_write
+    from agentm_kernel.files.mutex import store_mutex as store_mutex
+    from agentm_kernel.files.store import FileStore as FileStore
+    from agentm_kernel.seam.backend import (
+        ABSENT as ABSENT,
+        API_VERSION as API_VERSION,
+        HostCopy as HostCopy,
+        HostFiles as HostFiles,
+        StorageBackend as StorageBackend,
+    )
+    from agentm_kernel.seam.content import content_hash as content_hash
+    from agentm_kernel.seam.context import OpenContext as OpenContext
+    from agentm_kernel.seam.layer import BackendLayer as BackendLayer
+    from agentm_kernel.seam.locator import (
+        Locator as Locator,
+        normalize_key as normalize_key,
+    )
+    from agentm_kernel.seam.registry import (
+        BackendRegistry as BackendRegistry,
+        registry as registry,
+    )
+    from agentm_kernel.seam.tiers import (
+        DerivedMaintenance as DerivedMaintenance,
+        Tier as Tier,
+        TierLayout as TierLayout,
+    )
+    from agentm_kernel.seam.update import update as update
+    from agentm_kernel.seam.values import (
+        Capabilities as Capabilities,
+        Info as Info,
+    )
+
+    vault_mutex = store_mutex
 
 _HOMES = {
     "errors": (

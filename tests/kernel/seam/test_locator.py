@@ -7,8 +7,7 @@ import pickle
 import unicodedata
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agentm_kernel import InvalidLocatorError, Locator, normalize_key
 from agentm_kernel.seam.locator import MAX_KEY_BYTES, MAX_SEGMENT_BYTES, TEMP_PREFIX

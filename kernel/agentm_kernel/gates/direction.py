@@ -29,8 +29,8 @@ PUBLIC_MODULES = (
 
 _PLUGIN_PREFIX = "agentm_"
 
-_LOADERS = (f"{KERNEL}.host",)
-"""The rooms whose work it is to import what the user installed: only there may a module's name be computed."""
+_LOADERS = (f"{KERNEL}.conformance", f"{KERNEL}.host")
+"""The rooms that import what others wrote: installed plugins, an author's backend. Only they compute its name."""
 
 
 def check_import_direction(sources: Sources) -> Iterator[Finding]:

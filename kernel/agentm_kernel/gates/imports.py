@@ -83,6 +83,8 @@ def _known_text(node: ast.expr | None, module: Module, names: Names) -> tuple[st
         return _known_text(node.value, module, names)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return _joined([node.left, node.right], module, names)
+    if isinstance(node, ast.Name) and node.id == "__name__":
+        return module.name, True
     if isinstance(node, ast.Name):
         values = [value for value in names.values_of(module, node.id) if not isinstance(value, ast.Name)]
         if len(values) == 1:

@@ -1,0 +1,107 @@
+"""What importing costs and does: each module alone, silent, and the hot ones without what hooks cannot pay for."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+# Each module is imported in a process of its own; forking an empty interpreter is cheaper than starting one.
+IMPORT_EACH_ALONE = """
+import os, sys, traceback
+for name in sys.argv[1:]:
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        try:
+            __import__(name)
+        except BaseException:
+            sys.stderr.write(f"{name}\\n{traceback.format_exc()}")
+            sys.stderr.flush()
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+
+SHOW_NEW_MODULES = """
+import sys
+before = set(sys.modules)
+__import__(sys.argv[1])
+new = sorted(set(sys.modules) - before)
+import json
+print(json.dumps(new))
+"""
+
+HEAVY = frozenset(
+    {
+        "click",
+        "collections",
+        "contextlib",
+        "dataclasses",
+        "enum",
+        "filelock",
+        "functools",
+        "importlib.metadata",
+        "json",
+        "logging",
+        "pathlib",
+        "platformdirs",
+        "pluggy",
+        "re",
+        "subprocess",
+        "typing",
+    }
+)
+"""Each of these costs a hook more than the whole of its own work."""
+
+HOT = (
+    "agentm_device_local.backend",
+    "agentm_kernel.errors",
+    "agentm_kernel.files.store",
+    "agentm_kernel.seam.backend",
+    "agentm_kernel.seam.content",
+    "agentm_kernel.seam.context",
+    "agentm_kernel.seam.layer",
+    "agentm_kernel.seam.locator",
+    "agentm_kernel.seam.registry",
+    "agentm_kernel.seam.update",
+    "agentm_kernel.seam.values",
+    "agentm_kernel.files.atomic",
+    "agentm_kernel.files.mutex",
+)
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", *arguments]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+
+
+def test_every_module_imports_alone_in_silence(shipped_files):
+    result = run("-c", IMPORT_EACH_ALONE, *shipped_files)
+
+    assert (result.stdout, result.stderr, result.returncode) == ("", "", 0)
+
+
+@pytest.mark.parametrize(
+    "source", ["import nothing_of_the_kind", "print('hello')", "import warnings; warnings.warn('old')"]
+)
+def test_the_check_for_silence_can_fail(tmp_path, source):
+    (tmp_path / "noisy.py").write_text(source)
+
+    result = run("-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}){IMPORT_EACH_ALONE}", "noisy")
+
+    assert result.stdout + result.stderr != ""
+
+
+def test_the_package_itself_loads_nothing_at_all():
+    result = run("-c", SHOW_NEW_MODULES, "agentm_kernel")
+
+    assert set(json.loads(result.stdout)) == {"__future__", "agentm_kernel"}
+
+
+@pytest.mark.parametrize("module", HOT)
+def test_a_hot_module_loads_nothing_heavy(module):
+    result = run("-c", SHOW_NEW_MODULES, module)
+
+    assert HEAVY.intersection(json.loads(result.stdout)) == set()

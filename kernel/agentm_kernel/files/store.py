@@ -62,6 +62,7 @@ class FileStore(StorageBackend, HostFiles):
         self._lock_timeout = lock_timeout
         self._root_identity: tuple[int, int] | None = None
         self._swept: set[tuple[int, int]] = set()
+        self._durable: set[tuple[int, int]] = set()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -305,16 +306,20 @@ class FileStore(StorageBackend, HostFiles):
     def _enter_or_make(self, directory: Directory, made: Locator) -> Directory:
         name = made.name
         status = directory.status(name)
-        if status is None or not is_spelled_like_this(directory, name, status):
+        is_missing = status is None or not is_spelled_like_this(directory, name, status)
+        if is_missing:
             self._check_no_clash(directory, made)
             try:
                 directory.make_dir(name, self._dir_mode)
             except FileExistsError:
                 pass  # a sync client was faster; what it made is looked at below
-            directory.sync()
             status = directory.status(name)
         if status is None or not stat.S_ISDIR(status.st_mode):
             raise LocatorConflictError(f"'{made}' is not a directory, so nothing can be stored below it")
+        identity = (status.st_dev, status.st_ino)
+        if is_missing or identity not in self._durable:  # one that is there: its maker may have died before this
+            directory.sync()
+            self._durable.add(identity)
         return directory.enter(name)
 
     def _swept_once(self, directory: Directory) -> Directory:
@@ -411,8 +416,11 @@ def _changed(locator: Locator, why: str) -> ConcurrentModificationError:
 
 
 def _make_root(path: str, mode: int) -> None:
-    """Make the root and what is missing above it, each durable before the next."""
-    if os.path.isdir(path):
+    """Make the root and what is missing above it, each durable before the next.
+
+    One that is there but empty may be new too, its maker dead before it was durable.
+    """
+    if os.path.isdir(path) and not _is_empty(path):
         return
     parent = os.path.dirname(path)
     _make_root(parent, mode)
@@ -422,3 +430,8 @@ def _make_root(path: str, mode: int) -> None:
         pass  # another writer was faster, or a file is in the way: opening it will tell
     with open_root(parent) as directory:
         directory.sync()
+
+
+def _is_empty(path: str) -> bool:
+    with os.scandir(path) as found:
+        return next(found, None) is None

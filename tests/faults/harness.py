@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import tempfile
@@ -118,9 +119,11 @@ class Outcome:
 
 
 @contextmanager
-def scratch() -> Iterator[str]:
-    """A folder of its own that is gone afterwards, whatever the campaign made of its modes."""
-    folder = tempfile.mkdtemp(prefix="agentm-faults-")
+def scratch(*, in_memory: bool = False) -> Iterator[str]:
+    """A folder of its own that is gone afterwards; `in_memory` where the disk is not the point."""
+    memory = "/dev/shm"
+    parent = memory if in_memory and os.access(memory, os.W_OK | os.X_OK) else None
+    folder = tempfile.mkdtemp(prefix="agentm-faults-", dir=parent)
     try:
         yield folder
     finally:

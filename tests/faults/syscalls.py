@@ -8,13 +8,14 @@ and `io_errors` repeats some faults below the interpreter, where the machine all
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING, Any, Self
 from unittest import mock
 
 from agentm_kernel.files import native_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from types import TracebackType
 
     Real = Callable[..., Any]
@@ -33,7 +34,7 @@ class Tap:
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
-        self._inside = False
+        self._handling = threading.local()
         self._patches = [
             mock.patch.object(os, name, self._tapped(name, getattr(os, name)))
             for name in _TAPPED
@@ -61,13 +62,13 @@ class Tap:
         return call
 
     def _handle(self, name: str, real: Real, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self._inside:
+        if getattr(self._handling, "now", False):
             return real(*args, **kwargs)
-        self._inside = True
+        self._handling.now = True
         try:
             return self._handler(name, real, args, kwargs)
         finally:
-            self._inside = False
+            self._handling.now = False
 
 
 class _Listing:
@@ -77,10 +78,11 @@ class _Listing:
         self._listing = listing
         self._handle = handle
 
-    def __iter__(self) -> Iterator[Any]:
-        end = object()
-        while (entry := self._handle("readdir", next, (self._listing, end), {})) is not end:
-            yield entry
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        return self._handle("readdir", next, (self._listing,), {})
 
     def __enter__(self) -> Self:
         return self

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from agentm_kernel.state.resolution import Resolution
 
 PHASES = ("setup", "plan", "work", "review", "release", "bugfix", "documenter")
 DEFAULT_PHASE = "work"
 
 
-def recall_here(context: Mapping[str, Any] | None = None, *, query: str | None = None, limit: int | None = None) -> str:
+def recall_here(
+    context: Mapping[str, Any] | None = None, *, query: str | None = None, limit: int | None = None
+) -> str:
     """What memory holds for the project and phase of `context`, as Markdown; `""` where there is nothing."""
     context = context or {}
     try:
@@ -32,9 +33,7 @@ def recall_here(context: Mapping[str, Any] | None = None, *, query: str | None =
             return ""
         resolution = resolve_project(context, read_only=True)
         phase = context.get("phase")
-        return provider(
-            resolution, phase=phase if phase in PHASES else DEFAULT_PHASE, query=query, limit=limit
-        )
+        return provider(resolution, phase=phase if phase in PHASES else DEFAULT_PHASE, query=query, limit=limit)
     except Exception as error:  # noqa: BLE001 - a recall must never stop the agent; what failed is said
         _warn("recall", error)
         return ""
@@ -83,19 +82,23 @@ def state_path_text(context: Mapping[str, Any] | None, which: str) -> str:
 
 def is_available() -> bool:
     """Whether the configured store can be had."""
-    from agentm_kernel.selection.open import inspect
+    from agentm_kernel.selection.open import Decision, inspect
 
-    return inspect().refusal is None
+    return isinstance(inspect(), Decision)
 
 
 def _recall_provider() -> Any:
     """The one installed recall provider, `None` without one. It is called with a resolution and keywords."""
     from agentm_kernel.config.read import load as load_config
     from agentm_kernel.host.load import load
+    from agentm_kernel.host.policy import refusal
+    from agentm_kernel.host.record import RECALL
     from agentm_kernel.host.scan import scan
 
     config = load_config()
-    records = scan("agentm.recall", disabled=config.disabled_plugins, allowed=config.allowed_plugins)
+    records = [
+        record for record in scan(RECALL) if not refusal(record, config.disabled_plugins, config.allowed_plugins)
+    ]
     if len(records) > 1:
         owners = " and ".join(sorted(record.distribution for record in records))
         raise AgentmError(

@@ -56,8 +56,8 @@ class LazyGroup(click.Group):
 @click.command(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Errors are one line and a hint on standard error. Exit codes: 0 done, 1 refused or failed, 2 wrong usage, "
-    "3 changed meanwhile, 4 locked by another process.",
+    epilog="Errors are one line and a hint on standard error. Exit codes: 0 done, 1 refused or failed, "
+    "2 wrong usage, 3 changed meanwhile, 4 locked by another process.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="agentm")
 def app() -> None:

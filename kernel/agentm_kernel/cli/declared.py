@@ -15,7 +15,7 @@ class Parameter:
     def __init__(
         self,
         name: str,
-        help: str = "",
+        help: str = "",  # noqa: A002 - click's word for it
         *,
         choices: tuple[str, ...] = (),
         flag: bool = False,
@@ -46,7 +46,7 @@ class DeclaredCommand:
 
     __slots__ = ("help", "parameters", "path", "target")
 
-    def __init__(self, path: str, target: str, help: str, *parameters: Parameter) -> None:
+    def __init__(self, path: str, target: str, help: str, *parameters: Parameter) -> None:  # noqa: A002
         self.path = tuple(path.split())
         self.target = target
         self.help = help
@@ -65,7 +65,7 @@ _JSON = Parameter("--json", "Answer in JSON.", flag=True)
 COMMANDS = (
     DeclaredCommand(
         "config get",
-        "cli.hook_verbs:config_get",
+        "cli.config_get:config_get",
         "Print one configuration value; exit 1 if it is not set.",
         Parameter("key"),
         _JSON,

@@ -13,7 +13,7 @@ from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigErr
 from agentm_kernel.host.scan import conflict, conflicts, scan
 from agentm_kernel.host.values import DoctorRow
 from agentm_kernel.seam.values import Capabilities
-from agentm_kernel.selection.open import inspect, select_backend, storage_preview
+from agentm_kernel.selection.open import Refusal, inspect, select_backend, storage_preview
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 @click.option(
     "--requires",
     metavar="NAMES",
-    help="Also fail unless the store has these capabilities, separated by commas: " + ", ".join(Capabilities.__slots__),
+    help="Also fail unless the store has these capabilities, separated by commas: "
+    + ", ".join(Capabilities.__slots__),
 )
 @json_option
 def command(requires: str | None, as_json: bool) -> int:
@@ -66,9 +67,9 @@ def _config_rows() -> Iterator[DoctorRow]:
 
 
 def _storage_rows(required: Capabilities | None) -> Iterator[DoctorRow]:
-    inspection = inspect(read_only=False)
-    if inspection.refusal is not None:
-        yield _failure("storage", inspection.refusal)
+    found = inspect(read_only=False)
+    if isinstance(found, Refusal):
+        yield _failure("storage", found.error)
         return
     preview = storage_preview()
     yield DoctorRow(preview.status, "storage", preview.line, None)
@@ -80,7 +81,9 @@ def _storage_rows(required: Capabilities | None) -> Iterator[DoctorRow]:
         yield _failure("capabilities", error)
     else:
         names = ", ".join(name for name in Capabilities.__slots__ if getattr(required, name))
-        yield DoctorRow("ok", "capabilities", f"backend '{preview.protocol}' satisfies {names or 'no requirement'}", None)
+        yield DoctorRow(
+            "ok", "capabilities", f"backend '{preview.protocol}' satisfies {names or 'no requirement'}", None
+        )
 
 
 def _plugin_rows() -> Iterator[DoctorRow]:

@@ -74,7 +74,9 @@ def read_text(path: str) -> str:
         with open(path, "rb") as file:
             return file.read().decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise AgentmError(f"cannot read {path}: {error}", hint="give a file with UTF-8 text, or - for standard input") from error
+        raise AgentmError(
+            f"cannot read {path}: {error}", hint="give a file with UTF-8 text, or - for standard input"
+        ) from error
 
 
 def _print(text: str) -> None:

@@ -40,7 +40,9 @@ def answer(host: str | None) -> None:
 def _give_up_late(reply: _Reply, deadline: float) -> None:
     """Answer for a main thread that is stuck, in a system call perhaps, where nothing else can reach it."""
     time.sleep(max(0.0, deadline - time.monotonic()))
-    reply.send(f"[agentm] Project state is not available: no answer within {DEADLINE_SECONDS:g} s. Run `agentm doctor`.")
+    reply.send(
+        f"[agentm] Project state is not available: no answer within {DEADLINE_SECONDS:g} s. Run `agentm doctor`."
+    )
     os._exit(0)
 
 
@@ -149,7 +151,9 @@ def _named_plans(resolution: Any, plans: list[str]) -> list[str]:
         try:
             plan, progress = resolve_active_plan(resolution)
             lines.append(f"Active plan (.harness/active-plan -> {marker}): {state_file_path(resolution, plan)}")
-            lines.append(f"  {progress:<22} {state_file_path(resolution, progress)}{_not_started(resolution, progress)}")
+            lines.append(
+                f"  {progress:<22} {state_file_path(resolution, progress)}{_not_started(resolution, progress)}"
+            )
         except ActivePlanError as error:
             lines.append(f"Active plan: DANGLING - {error.message}; {error.hint}.")
     lines.append("Read the plan you own before answering plan-status questions or running /work, /review, /release.")

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from agentm_kernel.state.resolution import Resolution
 
 cwd_option = click.option(
-    "--cwd", type=click.Path(exists=True, file_okay=False), help="Directory of the project; the current one if not given."
+    "--cwd",
+    type=click.Path(exists=True, file_okay=False),
+    help="Directory of the project; the current one if not given.",
 )
 _body_option = click.option(
     "--body-file", default="-", metavar="FILE", help="File with the text; - (the default) is standard input."
@@ -44,7 +46,9 @@ def read(file: str, cwd: str | None) -> None:
     resolution = resolve(cwd, read_only=True)
     text = read_state_file(resolution, file)
     if not text and file not in list_state_files(resolution):
-        raise NotFoundError(f"{state_file_path(resolution, file)} does not exist", hint="`agentm state list` shows what does")
+        raise NotFoundError(
+            f"{state_file_path(resolution, file)} does not exist", hint="`agentm state list` shows what does"
+        )
     sys.stdout.buffer.write(text.encode())
 
 

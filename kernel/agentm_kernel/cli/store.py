@@ -8,9 +8,8 @@ import click
 
 from agentm_kernel.cli.output import echo_json, echo_table, json_option
 from agentm_kernel.errors import AgentmError
-from agentm_kernel.selection.known_stores import forget as forget_store
-from agentm_kernel.selection.known_stores import known_stores
-from agentm_kernel.selection.open import inspect, open_context
+from agentm_kernel.selection.known_stores import forget as forget_store, known_stores
+from agentm_kernel.selection.open import Refusal, inspect, open_context
 
 
 @click.group("store")
@@ -22,23 +21,24 @@ def command() -> None:
 @json_option
 def show(as_json: bool) -> None:
     """Show which store is selected, where it is, and what it promises."""
-    inspection = inspect()
-    if inspection.refusal is not None:
-        raise inspection.refusal
-    assert inspection.backend is not None and inspection.choice is not None
-    capabilities = inspection.backend.capabilities
+    found = inspect()
+    if isinstance(found, Refusal):
+        raise found.error
+    capabilities = found.backend.capabilities
     promises = {name: getattr(capabilities, name) for name in capabilities.__slots__}
     fields = {
-        "protocol": inspection.choice.protocol,
-        "chosen_by": inspection.choice.origin,
-        "place": inspection.backend.describe(),
-        "warning": inspection.warning,
+        "protocol": found.choice.protocol,
+        "chosen_by": found.choice.origin,
+        "place": found.backend.describe(),
+        "warning": found.warning,
     }
     if as_json:
         echo_json(**fields, capabilities=promises)
         return
     rows = [(name.replace("_", " "), value) for name, value in fields.items() if value]
-    echo_table(("", ""), [*rows, ("promises", ", ".join(name for name, given in promises.items() if given) or "nothing")])
+    echo_table(
+        ("", ""), [*rows, ("promises", ", ".join(name for name, given in promises.items() if given) or "nothing")]
+    )
 
 
 @command.command("forget")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def check_identity(backend: StorageBackend, protocol: str, context: OpenContext) -> str | None:
-    """The id that the store carries, `None` for an unmarked store; `StoreIdentityError` if it is not the known one."""
+    """The id that the store carries, `None` without one; `StoreIdentityError` if it is not the one known here."""
     stamp = read_stamp(backend)
     known = known_id(context.state_dir, protocol, backend.describe())
     if known is None or stamp == known:

@@ -10,7 +10,6 @@ from agentm_kernel.errors import (
     AgentmError,
     BackendNotInstalledError,
     CapabilityMismatchError,
-    ConfigError,
     PluginError,
     StorageSelectionError,
 )
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentm_kernel.config.read import Config
+    from agentm_kernel.host.record import PluginRecord
     from agentm_kernel.selection.choose import Choice
 
 _DISTRIBUTIONS = {
@@ -36,23 +36,27 @@ _DISTRIBUTIONS = {
 }
 
 
-class Inspection(Frozen):
-    """What selection found: a backend that can be used, or the refusal. `warning` is for people only."""
+class Decision(Frozen):
+    """A store that can be used. `warning` is for people only."""
 
-    __slots__ = ("choice", "backend", "refusal", "warning")
-    choice: Choice | None
-    backend: StorageBackend | None
-    refusal: StorageSelectionError | None
+    __slots__ = ("choice", "backend", "warning")
+    choice: Choice
+    backend: StorageBackend
     warning: str | None
 
-    def __init__(
-        self,
-        choice: Choice | None,
-        backend: StorageBackend | None = None,
-        refusal: StorageSelectionError | None = None,
-        warning: str | None = None,
-    ) -> None:
-        self._set(choice=choice, backend=backend, refusal=refusal, warning=warning)
+    def __init__(self, choice: Choice, backend: StorageBackend, warning: str | None) -> None:
+        self._set(choice=choice, backend=backend, warning=warning)
+
+
+class Refusal(Frozen):
+    """Why there is no store, and what was chosen, as far as that is known."""
+
+    __slots__ = ("choice", "error")
+    choice: Choice | None
+    error: StorageSelectionError
+
+    def __init__(self, choice: Choice | None, error: StorageSelectionError) -> None:
+        self._set(choice=choice, error=error)
 
 
 class StoragePreview(Frozen):
@@ -73,62 +77,62 @@ def open_context(environ: Mapping[str, str], *, read_only: bool) -> OpenContext:
     return OpenContext(environ, home_directory(environ), state_directory(environ), read_only)
 
 
-def inspect(environ: Mapping[str, str] | None = None, *, read_only: bool = True) -> Inspection:
+def inspect(environ: Mapping[str, str] | None = None, *, read_only: bool = True) -> Decision | Refusal:
     """Choose, load and open the configured store. Creates nothing and never raises an expected failure."""
     environ = os.environ if environ is None else environ
     choice = None
     try:
         config = load(environ)
         choice = choose(config, environ)
-        context = open_context(environ, read_only=read_only)
-        backend = _open(choice, config, context)
-        backend.check_usable(read_only=read_only)
-        warning = None
-        if check_identity(backend, choice.protocol, context) is None and not backend.self_stamping:
-            warning = f"{unmarked(backend, choice.protocol).message}; reading works"
-        guarded = _with_wrappers(IdentityGuard(backend, choice.protocol, context), config, context)
-    except StorageSelectionError as refusal:
-        return Inspection(choice, refusal=refusal)
+        return _decide(choice, config, open_context(environ, read_only=read_only))
+    except StorageSelectionError as error:
+        return Refusal(choice, error)
     except AgentmError as error:
         refusal = StorageSelectionError(error.message, hint=error.hint)
         refusal.__cause__ = error
-        return Inspection(choice, refusal=refusal)
-    return Inspection(choice, guarded, warning=warning)
+        return Refusal(choice, refusal)
 
 
 def select_backend(
     *, required: Capabilities | None = None, environ: Mapping[str, str] | None = None, read_only: bool = False
 ) -> StorageBackend:
     """The configured store, or `StorageSelectionError`; never another one instead."""
-    inspection = inspect(environ, read_only=read_only)
-    if inspection.refusal is not None:
-        raise inspection.refusal
-    assert inspection.backend is not None and inspection.choice is not None
-    if required is not None:
-        missing = inspection.backend.capabilities.missing_from(required)
-        if missing:
-            raise CapabilityMismatchError(
-                inspection.choice.protocol,
-                missing,
-                hint="choose another store with `agentm config set storage.backend NAME`; `agentm plugins list` shows them",
-            )
-    return inspection.backend
+    found = inspect(environ, read_only=read_only)
+    if isinstance(found, Refusal):
+        raise found.error
+    missing = found.backend.capabilities.missing_from(required) if required is not None else ()
+    if missing:
+        raise CapabilityMismatchError(
+            found.choice.protocol,
+            missing,
+            hint="choose a store that has them (`agentm plugins list --verify` shows which) with "
+            "`agentm config set storage.backend NAME`",
+        )
+    return found.backend
 
 
 def storage_preview(environ: Mapping[str, str] | None = None) -> StoragePreview:
     """The same inspection as a line for people; never raises, never writes."""
-    inspection = inspect(environ, read_only=False)
-    protocol = inspection.choice.protocol if inspection.choice else None
-    if inspection.refusal is not None:
-        return StoragePreview("fail", protocol, inspection.refusal.message)
-    assert inspection.backend is not None and inspection.choice is not None
-    if inspection.warning:
-        return StoragePreview("warn", protocol, inspection.warning)
-    where = inspection.backend.describe()
-    return StoragePreview("ok", protocol, f"backend '{protocol}' at {where}, chosen by {inspection.choice.origin}")
+    found = inspect(environ, read_only=False)
+    if isinstance(found, Refusal):
+        return StoragePreview("fail", found.choice.protocol if found.choice else None, found.error.message)
+    protocol, origin = found.choice.protocol, found.choice.origin
+    if found.warning:
+        return StoragePreview("warn", protocol, found.warning)
+    return StoragePreview("ok", protocol, f"backend '{protocol}' at {found.backend.describe()}, chosen by {origin}")
 
 
 # ------------------------------------------------------------------------------------------------ the parts
+
+
+def _decide(choice: Choice, config: Config, context: OpenContext) -> Decision:
+    backend = _open(choice, config, context)
+    backend.check_usable(read_only=context.read_only)
+    warning = None
+    if check_identity(backend, choice.protocol, context) is None and not backend.self_stamping:
+        warning = f"{unmarked(backend, choice.protocol).message}; reading works"
+    guarded = IdentityGuard(backend, choice.protocol, context)
+    return Decision(choice, _with_wrappers(guarded, config, context), warning)
 
 
 def _open(choice: Choice, config: Config, context: OpenContext) -> StorageBackend:
@@ -139,7 +143,7 @@ def _open(choice: Choice, config: Config, context: OpenContext) -> StorageBacken
         capabilities = backend.capabilities
     except AgentmError:
         raise
-    except Exception as error:  # noqa: BLE001 - a plugin may raise anything; its reason is shown, not swallowed
+    except Exception as error:
         raise StorageSelectionError(
             f"backend '{choice.protocol}' cannot be opened: {type(error).__name__}: {error}",
             hint=f"check its options: `agentm config list` shows plugins.{choice.protocol}.*",
@@ -181,14 +185,14 @@ def _with_wrappers(backend: StorageBackend, config: Config, context: OpenContext
             backend = wrap(backend, config.options(name), context)  # type: ignore[operator]
         except AgentmError:
             raise
-        except Exception as error:  # noqa: BLE001 - as for backends: named and refused
+        except Exception as error:
             raise StorageSelectionError(f"the wrapper '{name}' failed: {type(error).__name__}: {error}") from error
         if not isinstance(backend, StorageBackend):
             raise StorageSelectionError(f"the wrapper '{name}' did not return a backend")
     return backend
 
 
-def _find(group: str, name: str, config: Config):  # type: ignore[no-untyped-def]
+def _find(group: str, name: str, config: Config) -> PluginRecord | None:
     from agentm_kernel.host.scan import find
 
     return find(group, name, disabled=config.disabled_plugins, allowed=config.allowed_plugins)

@@ -27,7 +27,8 @@ def read_stamp(backend: StorageBackend) -> str | None:
         raise _unreadable(backend, "it has no id")
     if fields.get("layout") != LAYOUT_VERSION:
         raise StoreIdentityError(
-            f"the store at {backend.describe()} has layout {fields.get('layout')!r}; this agentm knows {LAYOUT_VERSION}",
+            f"the store at {backend.describe()} has layout {fields.get('layout')!r}; "
+            f"this agentm knows layout {LAYOUT_VERSION}",
             hint="install the agentm that made the store, or a newer one",
         )
     return fields["id"]
@@ -42,7 +43,11 @@ def stamp(backend: StorageBackend) -> str:
     existing = read_stamp(backend)
     if existing is not None:
         return existing
-    fields = {"id": str(uuid4()), "created": datetime.now(UTC).isoformat(timespec="seconds"), "layout": LAYOUT_VERSION}
+    fields = {
+        "id": str(uuid4()),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "layout": LAYOUT_VERSION,
+    }
     try:
         backend.write(Locator(STAMP_KEY), json.dumps(fields, indent=2) + "\n", if_match=ABSENT)
     except ConcurrentModificationError:

@@ -6,8 +6,8 @@ import os
 
 from agentm_kernel.errors import InvalidLocatorError, NotFoundError
 from agentm_kernel.files.store import FileStore
+from agentm_kernel.projects.root import HARNESS_DIR
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.state.modes import HARNESS_DIR
 from agentm_kernel.state.routing import current, state_file_path
 
 TYPE_CHECKING = False

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import ActivePlanError, ConfigError, InvalidLocatorError
+from agentm_kernel.projects.root import HARNESS_DIR
 from agentm_kernel.seam.locator import normalize_key
 from agentm_kernel.state.files import list_state_files, read_state_file, remove_marker, write_marker
-from agentm_kernel.state.modes import HARNESS_DIR, read_marker
+from agentm_kernel.state.modes import read_marker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +79,9 @@ def use_plan(resolution: Resolution, name: str) -> str:
     plan, _ = plan_files(name)
     if not read_state_file(resolution, plan):
         known = ", ".join(list_plan_files(resolution)) or "none"
-        raise ActivePlanError(f"there is no plan {plan}; plans of this project: {known}", hint="run `agentm plan list`")
+        raise ActivePlanError(
+            f"there is no plan {plan}; plans of this project: {known}", hint="run `agentm plan list`"
+        )
     if plan == PLAN:
         clear_plan(resolution)
     else:

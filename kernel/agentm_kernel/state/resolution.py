@@ -5,7 +5,6 @@ from __future__ import annotations
 from _collections_abc import Mapping  # loaded by every interpreter; `collections.abc` would import `collections`
 
 from agentm_kernel.errors import StorageError
-from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,12 +13,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.seam.locator import Locator
 
 _KEYS = ("slug", "project_locator", "backend", "project_root", "layout")
 
 
 class Resolution(Mapping):  # type: ignore[type-arg]
-    """Frozen; also a read-only mapping with exactly the keys `slug, project_locator, backend, project_root, layout`."""
+    """Frozen; also a read-only mapping with exactly the five keys of `_KEYS`."""
 
     __slots__ = ("backend", "layout", "project_locator", "remote", "root", "slug")
     slug: str

@@ -10,8 +10,9 @@ import os
 
 from agentm_kernel.config.read import load
 from agentm_kernel.errors import StorageError
+from agentm_kernel.projects.root import HARNESS_DIR
 from agentm_kernel.seam.backend import HostFiles
-from agentm_kernel.state.modes import HARNESS_DIR, state_mode
+from agentm_kernel.state.modes import state_mode
 from agentm_kernel.state.resolve import resolve_project
 
 TYPE_CHECKING = False
@@ -37,8 +38,8 @@ def state_directory(resolution: Resolution) -> str:
     backend = resolution.backend
     if not isinstance(backend, HostFiles) or not backend.capabilities.host_files:
         raise StorageError(
-            f"the synced store {backend.describe() if backend else ''} has no files on this host",
-            hint="read and write state with `agentm state`, or keep it in the checkout: `agentm config set state_mode local`",
+            f"the synced store of this project has no files on this host: {backend.describe() if backend else 'none'}",
+            hint="use `agentm state read|write`, or keep state in the checkout: `agentm config set state_mode local`",
         )
     return backend.host_path(resolution.state_locator)
 

@@ -133,11 +133,11 @@ _CHECKS: dict[str, Callable[[str, object], object]] = {
 
 
 def _refuse_broken_text(key: str, value: object) -> None:
-    """Half of a surrogate pair can be escaped into JSON, but never be printed, stored or used as a path."""
+    """Half of a surrogate pair can be escaped into JSON, but never be printed or stored."""
     try:
         (key + _all_text(value)).encode()
     except UnicodeEncodeError:
-        raise UnfitSetting(f"'{ascii(key)[1:-1]}' holds half of a surrogate pair", _setting(key)) from None
+        raise UnfitSetting(f"'{ascii(key)[1:-1]}' holds text that is not valid Unicode", _setting(key)) from None
 
 
 def _all_text(value: object) -> str:

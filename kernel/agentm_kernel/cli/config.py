@@ -1,0 +1,87 @@
+"""`agentm config`: `get` is declared with the hook commands, the rest is here."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from agentm_kernel.cli.output import echo_json, echo_table, json_option
+from agentm_kernel.config.json_text import MalformedJson, parse
+from agentm_kernel.config.read import find, load
+from agentm_kernel.config.settings import is_list, is_text
+from agentm_kernel.config.show import as_text, masked
+from agentm_kernel.config.write import set_value, unset_value
+from agentm_kernel.errors import ConfigError
+
+
+@click.group("config")
+def command() -> None:
+    """Read and change the configuration."""
+
+
+@command.command("set")
+@click.argument("key")
+@click.argument("value")
+def set_command(key: str, value: str) -> None:
+    """Give the setting KEY a VALUE.
+
+    Lists are written a,b,c or as JSON. An option of a plugin is read as JSON where it is JSON (true, 3, [1, 2]) and
+    is a text otherwise; '"3"' is the text 3.
+    """
+    before, _, was_legacy = find(os.environ)
+    set_value(key, _value_of(key, value))
+    after = find(os.environ)[0]
+    click.echo(f"set {key} in {after}" + (f", with everything from {before}" if was_legacy else ""))
+
+
+@command.command("unset")
+@click.argument("key")
+def unset_command(key: str) -> None:
+    """Remove the setting KEY, or all settings under it."""
+    if not unset_value(key):
+        raise ConfigError(f"'{key}' is not set", hint="`agentm config list` shows what is")
+    click.echo(f"removed {key} from {find(os.environ)[0]}")
+
+
+@command.command("list")
+@json_option
+def list_command(as_json: bool) -> None:
+    """Show every setting; values that look like secrets are masked."""
+    config = load()
+    settings = {key: masked(key, value) for key, value in config.items()}
+    if as_json:
+        echo_json(path=config.path, present=config.is_present, legacy=config.is_legacy, settings=settings)
+    else:
+        echo_table(
+            ("key", "value"), [(_on_one_line(key), _on_one_line(as_text(value))) for key, value in settings.items()]
+        )
+
+
+@command.command("path")
+@json_option
+def path_command(as_json: bool) -> None:
+    """Show which file holds the configuration, or would hold it."""
+    path, status, is_legacy = find(os.environ)
+    if as_json:
+        echo_json(path=path, present=status is not None, legacy=is_legacy)
+    else:
+        click.echo(path)
+
+
+def _on_one_line(text: str) -> str:
+    return text if text.isprintable() else ascii(text)
+
+
+def _value_of(key: str, text: str) -> object:
+    """What the word on the command line means for this key."""
+    if is_text(key):
+        return text
+    if is_list(key) and not text.lstrip().startswith("["):
+        return [name.strip() for name in text.split(",") if name.strip()]
+    try:
+        return parse(text)
+    except MalformedJson as error:
+        if is_list(key):
+            raise click.BadParameter(f"not a list in JSON: {error}", param_hint="VALUE") from None
+        return text

@@ -33,6 +33,18 @@ if TYPE_CHECKING:
     from agentm_kernel.files.atomic import atomic_write as atomic_write
     from agentm_kernel.files.mutex import store_mutex as store_mutex
     from agentm_kernel.files.store import FileStore as FileStore
+    from agentm_kernel.host.hookspecs import hookimpl as hookimpl
+    from agentm_kernel.host.manager import (
+        PluginHost as PluginHost,
+        installed_plugins as installed_plugins,
+    )
+    from agentm_kernel.host.values import (
+        Alert as Alert,
+        DoctorRow as DoctorRow,
+        HookContext as HookContext,
+        PluginFailure as PluginFailure,
+        Section as Section,
+    )
     from agentm_kernel.seam.backend import (
         ABSENT as ABSENT,
         API_VERSION as API_VERSION,
@@ -99,6 +111,9 @@ _HOMES = {
     "files.atomic": ("atomic_write",),
     "files.mutex": ("store_mutex",),
     "files.store": ("FileStore",),
+    "host.hookspecs": ("hookimpl",),
+    "host.manager": ("PluginHost", "installed_plugins"),
+    "host.values": ("Alert", "DoctorRow", "HookContext", "PluginFailure", "Section"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

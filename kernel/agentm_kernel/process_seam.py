@@ -15,7 +15,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-    from typing import Any
+    from typing import Any, Protocol
+
+    from agentm_kernel.state.resolution import Resolution
+
+    class RecallProvider(Protocol):
+        """What an entry point of group `agentm.recall` names."""
+
+        def __call__(self, resolution: Resolution, *, phase: str, query: str | None, limit: int | None) -> str: ...
 
 
 PHASES = ("setup", "plan", "work", "review", "release", "bugfix", "documenter")
@@ -87,8 +94,8 @@ def is_available() -> bool:
     return isinstance(inspect(), Decision)
 
 
-def _recall_provider() -> Any:
-    """The one installed recall provider, `None` without one. It is called with a resolution and keywords."""
+def _recall_provider() -> RecallProvider | None:
+    """The one installed recall provider, `None` without one."""
     from agentm_kernel.config.read import load as load_config
     from agentm_kernel.host.load import load
     from agentm_kernel.host.policy import refusal
@@ -105,7 +112,7 @@ def _recall_provider() -> Any:
             f"more than one recall provider is installed: {owners}",
             hint="disable one: `agentm config set plugin_policy.disabled '[\"NAME\"]'`",
         )
-    return load(records[0]) if records else None
+    return load(records[0]) if records else None  # type: ignore[return-value]
 
 
 def _protocol() -> str:

@@ -100,6 +100,13 @@ COMMANDS = (
         Parameter("--confidence-reason", "Why.", metavar="TEXT"),
     ),
     DeclaredCommand(
+        "event",
+        "cli.hook_verbs:event",
+        "Tell plugins that something happened in the agent's life: turn-start, turn-end, workspace-open …",
+        Parameter("name"),
+        _CWD,
+    ),
+    DeclaredCommand(
         "hook session-start",
         "cli.hook_verbs:session_start",
         "Answer an agent host's session-start hook: JSON on standard input, context on standard output. Exits 0.",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from agentm_kernel.errors import AgentmError
+from agentm_kernel.cli.main import report
+from agentm_kernel.errors import AgentmError, PluginError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,6 +53,25 @@ def session_start(host: str | None) -> None:
     from agentm_kernel.cli.session_start import answer
 
     answer(host)
+
+
+def event(name: str, cwd: str | None) -> int:
+    """Tell every plugin what happened; their lines go to standard error, because hosts read standard output."""
+    from agentm_kernel.cli.session_start import read_event
+    from agentm_kernel.host.manager import current_context, installed_plugins
+    from agentm_kernel.host.values import HookContext
+    from agentm_kernel.projects.root import find_project_root
+
+    payload = read_event()
+    here = current_context()
+    host = installed_plugins(
+        HookContext(here.surroundings, find_project_root(cwd or payload.get("cwd")), here.config)
+    )
+    for line in host.event(name, payload):
+        sys.stderr.write(f"{line}\n")
+    for failure in host.failures:
+        report(PluginError(failure.message, hint=failure.hint))
+    return int(bool(host.failures))
 
 
 def _context(**given: str | None) -> dict[str, Any]:

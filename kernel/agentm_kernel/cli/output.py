@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,7 +25,7 @@ def echo_json(**fields: Any) -> None:
 def echo_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Columns as wide as they need to be; headings only where a person looks."""
     cells = [tuple(str(cell) for cell in row) for row in rows]
-    on_terminal = click.get_text_stream("stdout").isatty()
+    on_terminal = sys.stdout.isatty()
     if on_terminal:
         cells.insert(0, tuple(heading.upper() for heading in headings))
     widths = [max((len(row[column]) for row in cells), default=0) for column in range(len(headings))]

@@ -17,6 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.state.resolution import Resolution
+
 DEADLINE_SECONDS = 2.0
 _LONGEST_EVENT = 1 << 20
 _TEXT_LIMIT = 10_000
@@ -28,7 +31,7 @@ def answer(host: str | None) -> None:
     reply = _Reply(host or "plain")
     _thread.start_new_thread(_give_up_late, (reply, time.monotonic() + DEADLINE_SECONDS))
     try:
-        text = _context(_read_event())
+        text = _context(read_event())
     except AgentmError as error:
         hint = f" ({error.hint})" if error.hint else ""
         text = f"[agentm] Project state is not available: {error.message}{hint}"
@@ -82,7 +85,7 @@ def _json_string(text: str) -> str:
 # ------------------------------------------------------------------------------------------------ the event
 
 
-def _read_event() -> dict[str, Any]:
+def read_event() -> dict[str, Any]:
     """The host's event; nothing when a person runs the command in a terminal."""
     if sys.stdin is None or sys.stdin.isatty():
         return {}
@@ -119,7 +122,7 @@ def _context(event: dict[str, Any]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _state_block(resolution: Any) -> str:
+def _state_block(resolution: Resolution) -> str:
     from agentm_kernel.state.plans import PLAN, PROGRESS, active_marker, list_plan_files
     from agentm_kernel.state.routing import state_file_path
 
@@ -139,7 +142,7 @@ def _state_block(resolution: Any) -> str:
     return "\n".join((header, *_named_plans(resolution, plans)))
 
 
-def _named_plans(resolution: Any, plans: list[str]) -> list[str]:
+def _named_plans(resolution: Resolution, plans: list[str]) -> list[str]:
     from agentm_kernel.errors import ActivePlanError
     from agentm_kernel.state.plans import active_marker, resolve_active_plan
     from agentm_kernel.state.routing import state_file_path
@@ -160,31 +163,36 @@ def _named_plans(resolution: Any, plans: list[str]) -> list[str]:
     return lines
 
 
-def _place(resolution: Any) -> str:
-    if not resolution.is_synced:
+def _place(resolution: Resolution) -> str:
+    if resolution.backend is None or not resolution.is_synced:
         return ".harness/"
-    return f"the synced store, not in .harness/{_copy_age(resolution)}"
+    return f"the synced store, not in .harness/{_copy_age(resolution.backend)}"
 
 
-def _copy_age(resolution: Any) -> str:
+def _copy_age(backend: StorageBackend) -> str:
     from agentm_kernel.seam.backend import HostCopy
     from agentm_kernel.seam.layer import unwrap
 
-    store = unwrap(resolution.backend)
+    store = unwrap(backend)
     if not isinstance(store, HostCopy):
         return ""
     age = store.copy_age()
     return " (local copy, never pulled)" if age is None else f" (local copy, {age / 60:.0f} min old)"
 
 
-def _not_started(resolution: Any, progress: str) -> str:
+def _not_started(resolution: Resolution, progress: str) -> str:
     from agentm_kernel.state.files import read_state_file
 
     return "" if read_state_file(resolution, progress) else " (not started)"
 
 
-def _sections(resolution: Any) -> list[str]:
-    """What plugins add, each with its own failure line. Without such plugins, pluggy is not imported."""
-    from agentm_kernel.host.facade import session_start_sections
+def _sections(resolution: Resolution) -> list[str]:
+    """What plugins add, and a line for each that failed. Without such plugins, pluggy is not imported."""
+    from agentm_kernel.host.manager import current_context, installed_plugins
+    from agentm_kernel.host.values import HookContext
 
-    return session_start_sections(resolution)
+    here = current_context()
+    context = HookContext(here.surroundings, resolution.root, here.config, resolution.backend, resolution.slug)
+    host = installed_plugins(context)
+    sections = [f"## {section.title}\n\n{section.text}" for section in host.session_sections()]
+    return sections + [f"[agentm] {failure.message}" for failure in host.failures]

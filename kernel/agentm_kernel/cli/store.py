@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import click
 
@@ -57,7 +58,7 @@ def forget(place: str | None, yes: bool) -> None:
         raise AgentmError(f"name the store to forget; this device knows: {places}", hint="agentm store forget PLACE")
     entry = matching[0]
     if not yes:
-        if not click.get_text_stream("stdin").isatty():
+        if not sys.stdin.isatty():
             raise AgentmError(f"forgetting the store at {entry.place} needs --yes without a terminal")
         click.confirm(f"Forget store {entry.id} at {entry.place}?", abort=True)
     forget_store(state_dir, entry.protocol, entry.place)

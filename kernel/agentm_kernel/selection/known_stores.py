@@ -25,7 +25,10 @@ class KnownStore(Frozen):
 
 def known_stores(state_dir: str) -> list[KnownStore]:
     """Every store that this device knows."""
-    return [KnownStore(*key.split(" ", 1), store_id) for key, store_id in sorted(_read(state_dir).items())]
+    return [
+        KnownStore(protocol, place, store_id)
+        for (protocol, _, place), store_id in ((key.partition(" "), i) for key, i in sorted(_read(state_dir).items()))
+    ]
 
 
 def known_id(state_dir: str, protocol: str, place: str) -> str | None:

@@ -23,7 +23,8 @@ def read_stamp(backend: StorageBackend) -> str | None:
         fields = parse(text)
     except ValueError as error:
         raise _unreadable(backend, str(error)) from error
-    if not isinstance(fields, dict) or not isinstance(fields.get("id"), str) or not fields["id"]:
+    store_id = fields.get("id") if isinstance(fields, dict) else None
+    if not isinstance(fields, dict) or not isinstance(store_id, str) or not store_id:
         raise _unreadable(backend, "it has no id")
     if fields.get("layout") != LAYOUT_VERSION:
         raise StoreIdentityError(
@@ -31,7 +32,7 @@ def read_stamp(backend: StorageBackend) -> str | None:
             f"this agentm knows layout {LAYOUT_VERSION}",
             hint="install the agentm that made the store, or a newer one",
         )
-    return fields["id"]
+    return store_id
 
 
 def stamp(backend: StorageBackend) -> str:

@@ -81,11 +81,12 @@ def _place(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator]:
 
 
 def _place_for_writing(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator]:
+    resolution = current(resolution)
     store, locator = _place(resolution, name)
     if resolution.is_synced:
         from agentm_kernel.projects.ownership import claim_ownership
 
-        claim_ownership(store, resolution.slug, resolution.remote)
+        claim_ownership(store, resolution.slug, resolution.identity.remote)
     return store, locator
 
 

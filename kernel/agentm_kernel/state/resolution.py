@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from agentm_kernel.projects.slug import ProjectIdentity
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.locator import Locator
 
@@ -21,8 +22,8 @@ _KEYS = ("slug", "project_locator", "backend", "project_root", "layout")
 class Resolution(Mapping):  # type: ignore[type-arg]
     """Frozen; also a read-only mapping with exactly the five keys of `_KEYS`."""
 
-    __slots__ = ("backend", "layout", "project_locator", "remote", "root", "slug")
-    slug: str
+    __slots__ = ("backend", "identity", "layout", "project_locator", "root")
+    identity: ProjectIdentity
     project_locator: Locator | None
     """Where the project lies in the store; `None` when no store is asked."""
     backend: StorageBackend | None
@@ -30,27 +31,28 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     layout: str
     """`new` (`projects/<slug>`), `legacy` (`personal-projects/<slug>`) or `none`."""
     root: str
-    remote: str | None
 
     def __init__(
         self,
-        slug: str,
+        identity: ProjectIdentity,
         root: str,
         *,
-        remote: str | None = None,
         backend: StorageBackend | None = None,
         project_locator: Locator | None = None,
         layout: str = "none",
     ) -> None:
         for name, value in (
-            ("slug", slug),
+            ("identity", identity),
             ("root", root),
-            ("remote", remote),
             ("backend", backend),
             ("project_locator", project_locator),
             ("layout", layout),
         ):
             object.__setattr__(self, name, value)
+
+    @property
+    def slug(self) -> str:
+        return self.identity.slug
 
     @property
     def project_root(self) -> Path:

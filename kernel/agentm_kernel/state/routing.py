@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.state.resolution import Resolution
 
 
@@ -33,15 +34,18 @@ def current(resolution: Resolution) -> Resolution:
 def state_directory(resolution: Resolution) -> str:
     """The directory of the project's state on this host."""
     resolution = current(resolution)
-    if not resolution.is_synced:
+    if resolution.backend is None or not resolution.is_synced:
         return os.path.join(resolution.root, HARNESS_DIR)
-    backend = resolution.backend
-    if not isinstance(backend, HostFiles) or not backend.capabilities.host_files:
-        raise StorageError(
-            f"the synced store of this project has no files on this host: {backend.describe() if backend else 'none'}",
-            hint="use `agentm state read|write`, or keep state in the checkout: `agentm config set state_mode local`",
-        )
-    return backend.host_path(resolution.state_locator)
+    return _host_files(resolution.backend).host_path(resolution.state_locator)
+
+
+def _host_files(backend: StorageBackend) -> HostFiles:
+    if backend.capabilities.host_files and isinstance(backend, HostFiles):
+        return backend
+    raise StorageError(
+        f"the synced store at {backend.describe()} has no files on this host",
+        hint="use `agentm state read|write`, or keep state in the checkout: `agentm config set state_mode local`",
+    )
 
 
 def state_file_path(resolution: Resolution, name: str) -> str:

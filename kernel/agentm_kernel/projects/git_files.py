@@ -1,0 +1,157 @@
+"""A git repository as its files show it, and the address of its `origin`; git is started only as a last resort."""
+
+from __future__ import annotations
+
+import os
+
+from agentm_kernel.errors import ConfigError
+from agentm_kernel.projects.checkout_file import read_checkout_file
+from agentm_kernel.projects.git_config import BadGitConfig, is_true, parse_git_config
+from agentm_kernel.projects.root import GIT_ENTRY, is_work_tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ORIGIN_URL = "remote.origin.url"
+_WORKTREE_CONFIG = "extensions.worktreeconfig"
+_DEEPEST_INCLUDE = 10  # git's own limit
+
+
+class Repository:
+    """The repository of one work tree: a plain one, a linked worktree, a submodule, one with its files elsewhere."""
+
+    __slots__ = ("common_dir", "git_dir", "work_tree")
+
+    def __init__(self, work_tree: str, git_dir: str, common_dir: str) -> None:
+        self.work_tree = work_tree
+        self.git_dir = git_dir
+        self.common_dir = common_dir
+        """Where linked worktrees share their configuration; `git_dir` itself for all others."""
+
+    @property
+    def home(self) -> str:
+        """The directory that the repository is known by: from a linked worktree, that of the main one.
+
+        Without a remote it gives the project its name and identity, so a worktree must not have another.
+        """
+        if self.common_dir == self.git_dir:
+            return self.work_tree
+        parent, name = os.path.split(self.common_dir)
+        return parent if name.startswith(".") else self.common_dir
+
+    def origin_url(self) -> str | None:
+        """The address that git fetches `origin` from, as it is written: no `insteadOf` applied. `None` without one."""
+        try:
+            urls = [url for url in self._origin_urls() if url]
+        except _AskGit:
+            from agentm_kernel.projects.git_command import origin_urls
+
+            urls = origin_urls(self.work_tree)
+        return urls[0] if urls else None
+
+    def _origin_urls(self) -> Iterator[str]:
+        config = os.path.join(self.common_dir, "config")
+        has_own = False
+        for name, value, file in _settings(config):
+            if name == _ORIGIN_URL:
+                yield _checked_url(value, file)
+            elif name == _WORKTREE_CONFIG and file == config:
+                has_own = is_true(value)
+        if has_own:
+            for name, value, file in _settings(os.path.join(self.git_dir, "config.worktree")):
+                if name == _ORIGIN_URL:
+                    yield _checked_url(value, file)
+
+
+def find_repository(directory: str) -> Repository | None:
+    """The repository whose work tree holds `directory`, found upward as git does; `None` outside of one."""
+    while not is_work_tree(directory):
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return None
+        directory = parent
+    git_dir = _git_dir(directory)
+    return Repository(directory, git_dir, _common_dir(git_dir))
+
+
+def _git_dir(work_tree: str) -> str:
+    entry = os.path.join(work_tree, GIT_ENTRY)
+    if os.path.isdir(entry):
+        return entry
+    pointer = read_checkout_file(entry) or b""
+    if not pointer.startswith(b"gitdir: "):
+        raise ConfigError(
+            f"{entry} is a file but does not point to a git repository",
+            hint="git cannot use it either: remove it, or restore the repository",
+        )
+    git_dir = os.path.normpath(os.path.join(work_tree, _path_in(pointer.removeprefix(b"gitdir: "))))
+    if not os.path.isdir(git_dir):
+        raise ConfigError(
+            f"{entry} points to {git_dir}, which is not there",
+            hint="make that repository available here (a container may not mount it), run `git worktree repair` in it, "
+            "or name the project with `vault_project` in .harness/project.json",
+        )
+    return git_dir
+
+
+def _common_dir(git_dir: str) -> str:
+    shared = read_checkout_file(os.path.join(git_dir, "commondir"))
+    return git_dir if shared is None else os.path.normpath(os.path.join(git_dir, _path_in(shared)))
+
+
+def _path_in(line: bytes) -> str:
+    return os.fsdecode(line.rstrip(b"\r\n"))
+
+
+# ------------------------------------------------------------------------------------------------ configuration
+
+
+class _AskGit(Exception):
+    """The files alone do not tell: a condition that only git can judge decides about the answer."""
+
+
+def _settings(path: str, depth: int = 0) -> Iterator[tuple[str, str | None, str]]:
+    """Every setting of a configuration file with the file it stands in; included files where they are named."""
+    data = read_checkout_file(path)
+    if data is None:
+        return
+    try:
+        # Only the address must be UTF-8: a name in an old encoding elsewhere in the file is none of our business.
+        for name, value in parse_git_config(data.decode("utf-8", "surrogateescape")):
+            if name == "include.path" and value is not None:
+                yield from _included(value, path, depth)
+            elif name.startswith("includeif.") and name.endswith(".path") and value is not None:
+                if any(included[0] == _ORIGIN_URL for included in _included(value, path, depth)):
+                    raise _AskGit
+            else:
+                yield name, value, path
+    except BadGitConfig as error:
+        raise ConfigError(
+            f"{path}: {error}", hint="git cannot read it either: `git config --list` says the same; correct that line"
+        ) from error
+
+
+def _included(value: str, path: str, depth: int) -> Iterator[tuple[str, str | None, str]]:
+    if depth == _DEEPEST_INCLUDE:
+        raise ConfigError(
+            f"{path}: files include each other more than {_DEEPEST_INCLUDE} levels deep",
+            hint="git cannot read it either: remove the include that leads back",
+        )
+    if value.startswith("%(prefix)/"):
+        raise _AskGit
+    included = os.path.join(os.path.dirname(path), os.path.expanduser(value) if value.startswith("~") else value)
+    return _settings(included, depth + 1)
+
+
+def _checked_url(value: str | None, path: str) -> str:
+    if value is None:
+        raise ConfigError(f"{path}: {_ORIGIN_URL} has no value", hint="run `git remote set-url origin URL`")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ConfigError(
+                f"{path}: {_ORIGIN_URL} is not UTF-8 text", hint="run `git remote set-url origin URL`"
+            ) from None
+    return value

@@ -1,0 +1,136 @@
+"""Addresses of git remotes: one spelling per repository, to compare by, and the name that a repository goes by.
+
+The spelling has no user, no password, no scheme and no `.git`: an https clone and an ssh clone of one repository have
+the same, and it can be stored and shown without giving a secret away.
+"""
+
+from __future__ import annotations
+
+from agentm_kernel.seam.values import Frozen
+
+_DEFAULT_PORTS = {"ssh": "22", "git+ssh": "22", "ssh+git": "22", "git": "9418", "http": "80", "https": "443"}
+
+# The second door of some forges, for networks that let nothing but port 443 out.
+_OTHER_DOORS = {
+    "ssh.github.com:443": "github.com",
+    "altssh.gitlab.com:443": "gitlab.com",
+    "altssh.bitbucket.org:443": "bitbucket.org",
+}
+# Forges that serve `Owner/Repo` and `owner/repo` as one repository.
+_CASELESS = frozenset(("github.com", "gitlab.com", "bitbucket.org", "codeberg.org"))
+
+_OPEN_ENDS = ("::", "://")  # of a place that is a helper's name rather than a host
+_HEX = frozenset("0123456789abcdefABCDEF")
+
+
+class Address(Frozen):
+    """A remote's address in parts; its text is the canonical spelling. `path` has no empty parts and no `.git`."""
+
+    __slots__ = ("place", "path")
+    place: str
+    """The host; with its scheme where a port tells more than the name; empty for a directory on this machine."""
+    path: str
+
+    def __init__(self, place: str, path: str) -> None:
+        self._set(place=place, path=path)
+
+    @property
+    def is_local(self) -> bool:
+        return not self.place
+
+    @property
+    def name(self) -> str:
+        """The last part of the path; empty if there is none."""
+        return self.path.rpartition("/")[2]
+
+    def __str__(self) -> str:
+        is_caseless = self.place in _CASELESS or (self.is_local and _is_windows_path(self.path))
+        path = self.path.lower() if is_caseless else self.path
+        is_host = self.place and not self.place.endswith(_OPEN_ENDS)
+        return f"{self.place}/{path}" if is_host and path else f"{self.place}{path}"
+
+
+def canonical_remote(url: str) -> str:
+    """The one spelling of a remote's address: `github.com/owner/repo`, or the path of a local repository."""
+    return str(parse_remote(url))
+
+
+def parse_remote(url: str) -> Address:
+    """Read every form that git accepts: URLs, `host:path`, local paths, and `helper::address`."""
+    url = url.strip()
+    if _is_windows_path(url):
+        return _local(url)
+    scheme, separator, rest = url.partition("://")
+    if separator and "/" not in scheme:
+        return _from_url(scheme.lower(), rest)
+    host, colon, path = _split_scp(url)
+    if not host or not colon or "/" in host:
+        return _local(url)
+    if path.startswith(":"):  # `helper::address`: only the helper knows what the address means
+        return Address(f"{host}::", _without_git(path[1:]))
+    return _hosted("ssh", host.rpartition("@")[2], path)
+
+
+def _from_url(scheme: str, rest: str) -> Address:
+    authority, slash, path = rest.partition("/")
+    host = authority.rpartition("@")[2]
+    path = _unquoted(slash + path)
+    if scheme == "file" and host in ("", "localhost"):
+        return _local(path[1:] if _is_windows_path(path[1:]) else path)
+    if scheme not in _DEFAULT_PORTS:
+        return Address(f"{scheme}://", _without_git(host + path))  # again a helper's: this may be no host
+    bare, colon, port = host.rpartition(":")
+    if colon and port in ("", _DEFAULT_PORTS[scheme]):
+        host = bare
+    return _hosted(scheme, host, path)
+
+
+def _local(path: str) -> Address:
+    if _is_windows_path(path):
+        path = path.replace("\\", "/")
+    return Address("", ("/" if path.startswith("/") else "") + _without_git(path))
+
+
+def _hosted(scheme: str, host: str, path: str) -> Address:
+    host = host.lower().rstrip(".")
+    host = _OTHER_DOORS.get(host, host)
+    return Address(f"{scheme}://{host}" if ":" in host else host, _without_git(path))
+
+
+def _split_scp(url: str) -> tuple[str, str, str]:
+    """`host:path`; an IPv6 address as host stands in brackets."""
+    host, colon, path = url.partition("]:")
+    if colon and "[" in host and "/" not in host:
+        return f"{host}]", ":", path
+    return url.partition(":")
+
+
+def _is_windows_path(url: str) -> bool:
+    is_drive = url[1:2] == ":" and url[2:3] in ("/", "\\") and url[:1].isascii() and url[:1].isalpha()
+    return is_drive or url.startswith("\\\\")
+
+
+def _without_git(path: str) -> str:
+    """`path` without empty parts and without `.git`, whether as an ending or as the folder inside a work tree."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    while parts and parts[-1].endswith(".git") and parts != [".git"]:
+        parts[-1] = parts[-1].removesuffix(".git")
+        if not parts[-1]:
+            parts.pop()
+    return "/".join(parts)
+
+
+def _unquoted(path: str) -> str:
+    """`%20` and its like decoded; whatever does not spell UTF-8 stays as it is."""
+    first, *others = path.split("%")
+    decoded = first.encode()
+    for other in others:
+        code = other[:2]
+        if len(code) == 2 and _HEX.issuperset(code):
+            decoded += bytes((int(code, 16),)) + other[2:].encode()
+        else:
+            decoded += b"%" + other.encode()
+    try:
+        return decoded.decode()
+    except UnicodeDecodeError:
+        return path

@@ -1,0 +1,76 @@
+"""From a working directory to the root of its project. Looks at names only; git is never started."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from agentm_kernel.errors import ConfigError
+
+HARNESS_DIR = ".harness"
+GIT_ENTRY = ".git"
+
+
+def find_project_root(cwd: str | None = None) -> str:
+    """The nearest directory upward that has `.harness/` or is a git work tree; the working directory without one.
+
+    The answer is a path without links: a project that is entered through one is still the same project.
+    """
+    start = _physical(cwd)
+    directory = start
+    while not (_has_harness(directory) or is_work_tree(directory)):
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return start
+        directory = parent
+    return directory
+
+
+def is_work_tree(directory: str) -> bool:
+    """Whether `directory` is the top of a git work tree: it has a repository, or a file that points to one.
+
+    An empty `.git` folder is neither, for git as for us.
+    """
+    path = os.path.join(directory, GIT_ENTRY)
+    try:
+        os.lstat(os.path.join(path, "HEAD"))
+    except NotADirectoryError:
+        return os.path.isfile(path)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise _cannot_look(path, error) from error
+    return True
+
+
+def _has_harness(directory: str) -> bool:
+    path = os.path.join(directory, HARNESS_DIR)
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise _cannot_look(path, error) from error
+
+
+def _physical(cwd: str | None) -> str:
+    try:
+        here = os.getcwd()
+        if cwd is None or cwd == here:
+            return here  # the system's own answer has no links; resolving them again is half of a lookup's cost
+    except OSError as error:
+        if cwd is None or not os.path.isabs(cwd):
+            raise ConfigError(
+                f"the current directory cannot be used: {error.strerror}", hint="change to a directory that exists"
+            ) from error
+    path = os.path.realpath(cwd)
+    if not os.path.isdir(path):
+        raise ConfigError(f"{cwd} is not a directory", hint="name the directory that you work in")
+    return path
+
+
+def _cannot_look(path: str, error: OSError) -> ConfigError:
+    return ConfigError(
+        f"cannot tell whether there is a project at {os.path.dirname(path)}: {path}: {error.strerror}",
+        hint="check the permissions of that directory, or start further down, in the project itself",
+    )

@@ -1,0 +1,159 @@
+"""What a project is called: the name, or slug, under which every store keeps it."""
+
+from __future__ import annotations
+
+import os
+
+from agentm_kernel.config.json_text import MalformedJson, parse_bytes
+from agentm_kernel.errors import ConfigError, InvalidLocatorError
+from agentm_kernel.projects.checkout import Checkout
+from agentm_kernel.projects.checkout_file import read_checkout_file
+from agentm_kernel.projects.remote import parse_remote
+from agentm_kernel.projects.root import HARNESS_DIR
+from agentm_kernel.seam.locator import MAX_SEGMENT_BYTES, normalize_key
+
+PROJECT_FILE = "project.json"
+_NAMELESS = "project"
+
+
+class ProjectIdentity:
+    """A project's name, where the name comes from, and, when asked for, which repository it is."""
+
+    __slots__ = ("_checkout", "slug", "source")
+
+    def __init__(self, slug: str, source: str, checkout: Checkout) -> None:
+        self.slug = slug
+        self.source = source
+        """In words that follow "the name comes from"."""
+        self._checkout = checkout
+
+    @property
+    def remote(self) -> str:
+        """Which repository this is; git's files are not read for it before somebody asks."""
+        return self._checkout.identity
+
+
+def identify_project(root: str) -> ProjectIdentity:
+    """The project at `root`: named by `.harness/project.json`, else by its remote, else by its directory."""
+    checkout = Checkout(root)
+    path = os.path.join(root, HARNESS_DIR, PROJECT_FILE)
+    slug, key = _declared_slug(path)
+    if slug:
+        return ProjectIdentity(slug, f"`{key}` in {path}", checkout)
+    if checkout.origin and (name := parse_remote(checkout.origin).name):
+        return ProjectIdentity(_made_safe(name), "the remote `origin`", checkout)
+    return ProjectIdentity(_made_safe(_directory_name(checkout.home)), "the directory's name", checkout)
+
+
+def plain_slug(slug: str) -> str:
+    """`slug` as stores spell it; `InvalidLocatorError` for one that is not a single plain name."""
+    key = normalize_key(slug)
+    if not key or "/" in slug:
+        raise InvalidLocatorError(
+            f"{ascii(slug)} is not the name of a project", hint="choose a plain name such as `my-project`"
+        )
+    return key
+
+
+# ------------------------------------------------------------------------------------------------ declared names
+
+
+def read_project_file(path: str) -> dict[str, object]:
+    """The object in a `project.json`, empty if there is no such file; anything else is a `ConfigError`."""
+    data = read_checkout_file(path)
+    if data is None:
+        return {}
+    try:
+        document = parse_bytes(data)
+    except MalformedJson as error:
+        raise _unfit(path, f"is not valid JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise _unfit(path, "is not an object in braces")
+    return document
+
+
+def _declared_slug(path: str) -> tuple[str, str]:
+    """The name that a `project.json` gives, and its key there; two empty texts if it gives none."""
+    document = read_project_file(path)
+    declared = _text(document, "vault_project", path, "vault_project")
+    if declared:
+        return _checked(declared, "vault_project", path), "vault_project"
+    github = document.get("github") or {}
+    if not isinstance(github, dict):
+        raise _unfit(path, "has a `github` that is not an object in braces")
+    repo = _text(github, "repo", path, "github.repo")
+    if repo:
+        return _checked(parse_remote(repo).name, "github.repo", path), "github.repo"
+    return "", ""
+
+
+def _checked(slug: str, key: str, path: str) -> str:
+    try:
+        return plain_slug(slug)
+    except InvalidLocatorError as error:
+        raise ConfigError(
+            f"`{key}` in {path} cannot name a project: {error}",
+            hint="set `vault_project` in that file to a plain name such as `my-project`",
+        ) from error
+
+
+def _text(table: dict[str, object], key: str, path: str, name: str) -> str:
+    value = table.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise _unfit(path, f"has a `{name}` that is not text")
+    return value.strip()
+
+
+def _unfit(path: str, why: str) -> ConfigError:
+    return ConfigError(f"{path} {why}", hint="correct that file; it says what the project is called")
+
+
+# ------------------------------------------------------------------------------------------------ found names
+
+
+def _directory_name(directory: str) -> str:
+    """The name of a directory as a repository goes by it: a bare `widgets.git` is `widgets`."""
+    return parse_remote(os.path.realpath(directory)).name
+
+
+def _made_safe(name: str) -> str:
+    """A name that somebody chose without us in mind, made one that stores can hold; for one name always the same one.
+
+    What cannot stand in a key becomes a dash; a name that belongs to another program or system loses its leading dots
+    or gets a word before it.
+    """
+    try:
+        if key := normalize_key(name):
+            return key
+    except InvalidLocatorError:
+        pass
+    dashed = _dashed(name)
+    if not dashed:
+        return _NAMELESS
+    try:
+        return normalize_key(dashed)
+    except InvalidLocatorError:
+        return f"{_NAMELESS}-{dashed}"
+
+
+def _dashed(name: str) -> str:
+    import unicodedata
+
+    composed = unicodedata.normalize("NFC", name)
+    safe = "".join(character if _is_safe(character) else "-" for character in composed).lstrip(". ")
+    while safe and (_is_blank_end(safe) or len(safe.encode()) > MAX_SEGMENT_BYTES - len(f"{_NAMELESS}-")):
+        safe = safe[:-1]
+    return safe
+
+
+def _is_blank_end(name: str) -> bool:
+    return name[-1] == "." or name[-1].isspace()
+
+
+def _is_safe(character: str) -> bool:
+    try:
+        return normalize_key(f"a{character}a") == f"a{character}a" and character != "/"
+    except InvalidLocatorError:
+        return False

@@ -39,7 +39,7 @@ def load_backend(record: PluginRecord) -> type[StorageBackend]:
     """The backend class that `record` names, checked against the contract as far as a class can be."""
     found = load(record)
     if not isinstance(found, type):
-        raise unusable(record, f"is not a class: {record.value} is a {type(found).__name__}")
+        raise unusable(record, f"is not a class: {record.value} is of type {type(found).__name__}")
     if not issubclass(found, StorageBackend) or found is StorageBackend:
         raise unusable(record, f"is not a backend: {record.value} does not derive from StorageBackend")
     if missing := sorted(getattr(found, "__abstractmethods__", ())):
@@ -59,7 +59,7 @@ def _check_declared_api(record: PluginRecord) -> None:
 
 def _check_api(record: PluginRecord, version: object) -> None:
     if type(version) is not int or not _is_spoken(str(version)):
-        raise _wrong_api(record, str(version))
+        raise _wrong_api(record, repr(version))
 
 
 def _is_spoken(version: str) -> bool:

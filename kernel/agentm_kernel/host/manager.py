@@ -182,5 +182,5 @@ def _plugin_name(record: PluginRecord) -> str:
 
 
 def _wrong_answer(hook: str, answer: object, wanted: str) -> str:
-    given = "a list with something else in it" if isinstance(answer, list) else f"a {type(answer).__name__}"
+    given = "a list with something else in it" if isinstance(answer, list) else type(answer).__name__
     return f"failed in {hook}: it answered with {given}, not with {wanted}"

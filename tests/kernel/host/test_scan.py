@@ -11,8 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from agentm_kernel import PluginError
 from agentm_kernel.host.record import API_GROUP, PluginRecord, canonical_name

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Each module has `campaign(intensity: Intensity) -> Outcome`; it is imported only when it runs.
 CAMPAIGNS = {
+    "compare-and-swap": "tests.faults.compare_and_swap",
     "crash-states": "tests.faults.crash_states",
     "io-errors": "tests.faults.io_errors",
     "kills": "tests.faults.kills",

@@ -1,0 +1,71 @@
+"""`python -m tests.benchmarks [NAME…] [--quick] [--json PATH]`: Markdown on standard output, numbers in a file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import tempfile
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.benchmarks.measure import Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.benchmarks.tables import Table
+
+BENCHMARKS = ("writes", "reads", "contention", "locators", "imports")
+"""Modules of this package, each with `run(setting) -> Table`."""
+
+CACHE = Path(__file__).resolve().parents[2] / ".cache"
+SCHEMA = 1
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"which to run: {', '.join(BENCHMARKS)} (default: all)"
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer rounds: for a first impression")
+    parser.add_argument(
+        "--json", type=Path, default=CACHE / "bench.json", metavar="PATH", help="where the numbers go"
+    )
+    parser.add_argument("--scratch", type=Path, default=CACHE, metavar="DIR", help="a folder on the disk to measure")
+    options = parser.parse_args(arguments)
+    if unknown := [name for name in options.names if name not in BENCHMARKS]:
+        parser.error(f"no benchmark is called {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+
+    tables = []
+    for name in options.names or BENCHMARKS:
+        table = run(name, scratch=options.scratch, quick=options.quick)
+        print(table.markdown(), end="\n\n", flush=True)
+        tables.append(table)
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps(as_json(tables, quick=options.quick), indent=2, ensure_ascii=False) + "\n")
+
+
+def run(name: str, *, scratch: Path, quick: bool) -> Table:
+    """Run one benchmark in a folder of its own, which is gone afterwards."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=scratch) as folder:
+        table: Table = import_module(f"tests.benchmarks.{name}").run(Setting(Path(folder), quick))
+    return table
+
+
+def as_json(tables: Sequence[Table], *, quick: bool) -> dict[str, object]:
+    return {
+        "schema": SCHEMA,
+        "quick": quick,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processors": os.cpu_count(),
+        "tables": {table.name: table.rows for table in tables},
+    }
+
+
+if __name__ == "__main__":
+    main()

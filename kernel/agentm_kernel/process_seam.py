@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from agentm_kernel.errors import AgentmError
-from agentm_kernel.state.resolve import resolve_project
+from agentm_kernel.state.resolve import resolve_project, route_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def state_path_text(context: Mapping[str, Any] | None, which: str) -> str:
     from agentm_kernel.state.routing import state_file_path
 
     context = context or {}
-    resolution = resolve_project(context, read_only=True)
+    resolution = route_project(context, read_only=True)
     plan, progress = resolve_active_plan(resolution, context.get("plan"))
     return state_file_path(resolution, plan if which == "plan" else progress)
 

@@ -115,9 +115,9 @@ def _working_directory(event: dict[str, Any]) -> str:
 
 
 def _context(event: dict[str, Any]) -> str:
-    from agentm_kernel.state.resolve import resolve_project
+    from agentm_kernel.state.resolve import route_project
 
-    resolution = resolve_project({"cwd": _working_directory(event)}, read_only=True)
+    resolution = route_project({"cwd": _working_directory(event)}, read_only=True)
     parts = [_state_block(resolution), *_sections(resolution)]
     return "\n\n".join(part for part in parts if part)
 

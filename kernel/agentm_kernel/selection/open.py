@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from agentm_kernel.config.paths import home_directory, state_directory
 from agentm_kernel.config.read import load
@@ -15,7 +16,6 @@ from agentm_kernel.errors import (
 )
 from agentm_kernel.seam.backend import StorageBackend
 from agentm_kernel.seam.context import OpenContext
-from agentm_kernel.seam.registry import registry
 from agentm_kernel.seam.values import Capabilities, Frozen
 from agentm_kernel.selection.choose import choose
 from agentm_kernel.selection.identity import IdentityGuard, check_identity, unmarked
@@ -136,7 +136,7 @@ def _decide(choice: Choice, config: Config, context: OpenContext) -> Decision:
 
 
 def _open(choice: Choice, config: Config, context: OpenContext) -> StorageBackend:
-    backend_class = registry.get(choice.protocol) or _installed_class(choice, config)
+    backend_class = _registered_class(choice.protocol) or _installed_class(choice, config)
     options = config.options(choice.protocol)
     try:
         backend = backend_class.create(options, context)
@@ -155,6 +155,12 @@ def _open(choice: Choice, config: Config, context: OpenContext) -> StorageBacken
             hint=f"run `agentm plugins check {choice.protocol}` and report the result to its author",
         )
     return backend
+
+
+def _registered_class(protocol: str) -> type[StorageBackend] | None:
+    """What this process registered; a registry that nobody has imported is empty."""
+    module = sys.modules.get("agentm_kernel.seam.registry")
+    return module.registry.get(protocol) if module else None
 
 
 def _installed_class(choice: Choice, config: Config) -> type[StorageBackend]:
@@ -200,6 +206,7 @@ def _find(group: str, name: str, config: Config) -> PluginRecord | None:
 
 def _not_installed(choice: Choice) -> BackendNotInstalledError:
     from agentm_kernel.host.scan import scan
+    from agentm_kernel.seam.registry import registry
 
     installed = sorted({record.name for record in scan("agentm.backends")} | set(registry.protocols()))
     distribution = _DISTRIBUTIONS.get(choice.protocol)

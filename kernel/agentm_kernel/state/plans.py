@@ -7,7 +7,6 @@ import os
 from agentm_kernel.errors import ActivePlanError, ConfigError, InvalidLocatorError
 from agentm_kernel.projects.root import HARNESS_DIR
 from agentm_kernel.seam.locator import normalize_key
-from agentm_kernel.state.files import list_state_files, read_state_file, remove_marker, write_marker
 from agentm_kernel.state.modes import read_marker
 
 TYPE_CHECKING = False
@@ -55,7 +54,7 @@ def resolve_active_plan(resolution: Resolution, plan_arg: str | None = None) -> 
         raise _bad_marker(resolution, f"holds the {error.message}") from error
     if not plan:
         raise _bad_marker(resolution, "is empty")
-    if not read_state_file(resolution, plan):
+    if not _is_written(resolution, plan):
         raise _bad_marker(resolution, f"names {plan}, which is not there or empty")
     return plan, progress
 
@@ -70,14 +69,18 @@ def active_marker(resolution: Resolution) -> str | None:
 
 def list_plan_files(resolution: Resolution) -> list[str]:
     """The plans of the project: `PLAN.md` first, then named ones by name; no archives, no conflict copies."""
+    from agentm_kernel.state.files import list_state_files
+
     names = [name for name in list_state_files(resolution) if _is_plan(name)]
     return sorted(names, key=lambda name: (name != PLAN, name))
 
 
 def use_plan(resolution: Resolution, name: str) -> str:
     """Make a plan that exists the active one of this checkout; returns its file name."""
+    from agentm_kernel.state.files import write_marker
+
     plan, _ = plan_files(name)
-    if not read_state_file(resolution, plan):
+    if not _is_written(resolution, plan):
         known = ", ".join(list_plan_files(resolution)) or "none"
         raise ActivePlanError(
             f"there is no plan {plan}; plans of this project: {known}", hint="run `agentm plan list`"
@@ -91,7 +94,15 @@ def use_plan(resolution: Resolution, name: str) -> str:
 
 def clear_plan(resolution: Resolution) -> bool:
     """Remove the marker; whether there was one."""
+    from agentm_kernel.state.files import remove_marker
+
     return remove_marker(resolution, ACTIVE_MARKER)
+
+
+def _is_written(resolution: Resolution, plan: str) -> bool:
+    from agentm_kernel.state.files import read_state_file
+
+    return bool(read_state_file(resolution, plan))
 
 
 def _is_plan(name: str) -> bool:

@@ -20,35 +20,31 @@ _KEYS = ("slug", "project_locator", "backend", "project_root", "layout")
 
 
 class Resolution(Mapping):  # type: ignore[type-arg]
-    """Frozen; also a read-only mapping with exactly the five keys of `_KEYS`."""
+    """Frozen; also a read-only mapping with exactly the five keys of `_KEYS`.
 
-    __slots__ = ("backend", "identity", "layout", "project_locator", "root")
-    identity: ProjectIdentity
-    project_locator: Locator | None
-    """Where the project lies in the store; `None` when no store is asked."""
+    The project's name and its place in the store are looked up when they are first asked for: a hook that only needs
+    to know that state lies in the checkout does not pay for reading git's files.
+    """
+
+    __slots__ = ("_identity", "_placement", "backend", "root")
+    root: str
     backend: StorageBackend | None
     """The selected store; `None` in mode `local`, where nothing is selected."""
-    layout: str
-    """`new` (`projects/<slug>`), `legacy` (`personal-projects/<slug>`) or `none`."""
-    root: str
+    _identity: ProjectIdentity | None
+    _placement: tuple[str, Locator | None] | None
 
-    def __init__(
-        self,
-        identity: ProjectIdentity,
-        root: str,
-        *,
-        backend: StorageBackend | None = None,
-        project_locator: Locator | None = None,
-        layout: str = "none",
-    ) -> None:
-        for name, value in (
-            ("identity", identity),
-            ("root", root),
-            ("backend", backend),
-            ("project_locator", project_locator),
-            ("layout", layout),
-        ):
-            object.__setattr__(self, name, value)
+    def __init__(self, root: str, backend: StorageBackend | None) -> None:
+        self._fill(root=root, backend=backend, _identity=None, _placement=None)
+
+    @property
+    def identity(self) -> ProjectIdentity:
+        """The project's name, and which repository it is."""
+        if self._identity is None:
+            from agentm_kernel.projects.slug import identify_project
+
+            self._fill(_identity=identify_project(self.root))
+        assert self._identity is not None
+        return self._identity
 
     @property
     def slug(self) -> str:
@@ -61,6 +57,16 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         return Path(self.root)
 
     @property
+    def layout(self) -> str:
+        """`new` (`projects/<slug>`), `legacy` (`personal-projects/<slug>`) or `none`."""
+        return self._place()[0]
+
+    @property
+    def project_locator(self) -> Locator | None:
+        """Where the project lies in the store; `None` when no store is asked."""
+        return self._place()[1]
+
+    @property
     def is_synced(self) -> bool:
         """Whether state belongs into the store: the backend's capability decides, nothing else."""
         return self.backend is not None and self.backend.capabilities.sync
@@ -71,6 +77,26 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         if self.project_locator is None:
             raise StorageError("this project keeps its state in its own folder, not in a store")
         return self.project_locator.child("_harness")
+
+    def _place(self) -> tuple[str, Locator | None]:
+        if self._placement is None:
+            self._fill(_placement=("none", None) if self.backend is None else self._place_in(self.backend))
+        assert self._placement is not None
+        return self._placement
+
+    def _place_in(self, backend: StorageBackend) -> tuple[str, Locator]:
+        """The place, once it is certain that no other project of this name has it."""
+        from agentm_kernel.projects.layout import place_in_store
+
+        if backend.capabilities.sync:
+            from agentm_kernel.projects.ownership import check_ownership
+
+            check_ownership(backend, self.slug, self.identity.remote)
+        return place_in_store(backend, self.slug)
+
+    def _fill(self, **values: object) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a Resolution is immutable: cannot set {name!r}")
@@ -87,7 +113,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         return len(_KEYS)
 
     def __hash__(self) -> int:
-        return hash((self.slug, self.root, self.layout))
+        return hash((self.root, id(self.backend)))
 
     def __repr__(self) -> str:
-        return f"Resolution(slug={self.slug!r}, root={self.root!r}, layout={self.layout!r})"
+        return f"Resolution(root={self.root!r}, backend={self.backend!r})"

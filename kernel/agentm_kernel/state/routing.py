@@ -13,7 +13,7 @@ from agentm_kernel.errors import StorageError
 from agentm_kernel.projects.root import HARNESS_DIR
 from agentm_kernel.seam.backend import HostFiles
 from agentm_kernel.state.modes import state_mode
-from agentm_kernel.state.resolve import resolve_project
+from agentm_kernel.state.resolve import route_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def current(resolution: Resolution) -> Resolution:
     is_local = state_mode(resolution.root, load()) == "local"
     if is_local == (resolution.backend is None):
         return resolution
-    return resolve_project({"cwd": resolution.root}, read_only=True)
+    return route_project({"cwd": resolution.root}, read_only=True)
 
 
 def state_directory(resolution: Resolution) -> str:
@@ -58,5 +58,5 @@ def harness_state_dir(resolution: Resolution | None = None) -> Path:
     from pathlib import Path
 
     if resolution is None:
-        resolution = resolve_project(read_only=True)
+        resolution = route_project(read_only=True)
     return Path(state_directory(resolution))

@@ -179,6 +179,8 @@ class FileStore(StorageBackend, HostFiles):
         return locator
 
     def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
+        if not locator.key:
+            raise LocatorConflictError("the root of the store is a directory; only files are deleted")
         with Failures("delete", locator), self._exclusively(), self._open_parent(locator) as parent:
             status = _existing(parent, locator)
             if stat.S_ISDIR(status.st_mode):

@@ -23,6 +23,7 @@ CAMPAIGNS = {
     "crash-states": "tests.faults.crash_states",
     "io-errors": "tests.faults.io_errors",
     "kills": "tests.faults.kills",
+    "one-lock": "tests.faults.one_lock",
     "power-cuts": "tests.faults.power_cuts",
 }
 

@@ -24,6 +24,7 @@ CAMPAIGNS = {
     "io-errors": "tests.faults.io_errors",
     "kills": "tests.faults.kills",
     "one-lock": "tests.faults.one_lock",
+    "pauses": "tests.faults.pauses",
     "power-cuts": "tests.faults.power_cuts",
 }
 

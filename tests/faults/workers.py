@@ -47,7 +47,10 @@ class Worker:
         return self._ours.poll(seconds)
 
     def tell(self, message: Any = None) -> None:
-        self._ours.send(message)
+        try:
+            self._ours.send(message)
+        except BrokenPipeError:
+            raise Stuck(f"process {self.pid} ended before it was told to") from None
 
     def signal(self, number: signal.Signals) -> None:
         os.kill(self.pid, number)

@@ -97,9 +97,7 @@ class _Rules:
     def object_pairs_hook(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found = dict(pairs)
         if len(found) != len(pairs):
-            seen: set[str] = set()
-            twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-            raise MalformedJson(f"the key {twice!r} is given twice")
+            raise MalformedJson(f"the key {_first_repeated(pairs)!r} is given twice")
         return found
 
     @staticmethod
@@ -118,6 +116,15 @@ class _Rules:
     @staticmethod
     def parse_constant(name: str) -> float:
         raise MalformedJson(f"{name} is not a JSON value")
+
+
+def _first_repeated(pairs: list[tuple[str, object]]) -> str | None:
+    seen = set()
+    for name, _ in pairs:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def _depth(value: object) -> int:

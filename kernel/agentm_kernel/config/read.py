@@ -51,31 +51,31 @@ class Config(Frozen):
     @property
     def storage_backend(self) -> str | None:
         """The protocol of the store that was chosen."""
-        return self._settings.get("storage.backend")  # type: ignore[return-value]
+        return self._text("storage.backend")
 
     @property
     def storage_policy(self) -> str | None:
         """The path of the storage policy."""
-        return self._settings.get("storage.policy")  # type: ignore[return-value]
+        return self._text("storage.policy")
 
     @property
     def state_mode(self) -> str | None:
         """`local`, `backend`, or `None` where this device does not say."""
-        return self._settings.get("state_mode")  # type: ignore[return-value]
+        return self._text("state_mode")
 
     @property
     def wrappers(self) -> tuple[str, ...]:
         """The layers around the store, innermost first."""
-        return self._settings.get("wrappers", ())  # type: ignore[return-value]
+        return self._names("wrappers") or ()
 
     @property
     def disabled_plugins(self) -> tuple[str, ...]:
-        return self._settings.get("plugin_policy.disabled", ())  # type: ignore[return-value]
+        return self._names("plugin_policy.disabled") or ()
 
     @property
     def allowed_plugins(self) -> tuple[str, ...] | None:
         """The only plugins that may be loaded; `None` where every installed one may."""
-        return self._settings.get("plugin_policy.allowed")  # type: ignore[return-value]
+        return self._names("plugin_policy.allowed")
 
     def options(self, protocol: str) -> dict[str, Any]:
         """The table `plugins.<protocol>`; where an option is missing, what older installs called it."""
@@ -99,6 +99,14 @@ class Config(Frozen):
     def items(self) -> list[tuple[str, Any]]:
         """Every setting by its dotted key, in the order of the file."""
         return [(key, _copied(value)) for key, value in self._settings.items()]
+
+    def _text(self, key: str) -> str | None:
+        value = self._settings.get(key)
+        return value if isinstance(value, str) else None
+
+    def _names(self, key: str) -> tuple[str, ...] | None:
+        value = self._settings.get(key)
+        return value if isinstance(value, tuple) else None
 
     def _table(self, prefix: str) -> dict[str, Any]:
         table: dict[str, Any] = {}

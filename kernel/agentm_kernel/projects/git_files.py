@@ -41,7 +41,7 @@ class Repository:
         return parent if name.startswith(".") else self.common_dir
 
     def origin_url(self) -> str | None:
-        """The address that git fetches `origin` from, as it is written: no `insteadOf` applied. `None` without one."""
+        """The address that git fetches `origin` from, as it is written: no `insteadOf` applied; `None` if none."""
         try:
             urls = [url for url in self._origin_urls() if url]
         except _AskGit:
@@ -89,8 +89,8 @@ def _git_dir(work_tree: str) -> str:
     if not os.path.isdir(git_dir):
         raise ConfigError(
             f"{entry} points to {git_dir}, which is not there",
-            hint="make that repository available here (a container may not mount it), run `git worktree repair` in it, "
-            "or name the project with `vault_project` in .harness/project.json",
+            hint="make that repository available here (a container may not mount it) or run `git worktree repair` in "
+            "it; or name the project with `vault_project` in .harness/project.json",
         )
     return git_dir
 

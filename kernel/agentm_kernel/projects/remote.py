@@ -113,7 +113,7 @@ def _is_windows_path(url: str) -> bool:
 def _without_git(path: str) -> str:
     """`path` without empty parts and without `.git`, whether as an ending or as the folder inside a work tree."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
-    while parts and parts[-1].endswith(".git") and parts != [".git"]:
+    while parts and parts[-1].endswith(".git"):
         parts[-1] = parts[-1].removesuffix(".git")
         if not parts[-1]:
             parts.pop()

@@ -7,7 +7,7 @@ nothing. Where a name lives inside the package may change; that it can be had fr
 from __future__ import annotations
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table below
     from agentm_kernel.errors import (
         ActivePlanError as ActivePlanError,
         AgentmError as AgentmError,
@@ -30,10 +30,18 @@ if TYPE_CHECKING:
         StorageSelectionError as StorageSelectionError,
         StoreIdentityError as StoreIdentityError,
     )
-    from agentm_kernel.files.atomic import atomic_write as atomic_write
-    from agentm_kernel.files.mutex import store_mutex as store_mutex
-    from agentm_kernel.files.store import FileStore as FileStore
-    from agentm_kernel.host.hookspecs import hookimpl as hookimpl
+    from agentm_kernel.files.atomic import (
+        atomic_write as atomic_write,
+    )
+    from agentm_kernel.files.mutex import (
+        store_mutex as store_mutex,
+    )
+    from agentm_kernel.files.store import (
+        FileStore as FileStore,
+    )
+    from agentm_kernel.host.hookspecs import (
+        hookimpl as hookimpl,
+    )
     from agentm_kernel.host.manager import (
         PluginHost as PluginHost,
         installed_plugins as installed_plugins,
@@ -45,6 +53,19 @@ if TYPE_CHECKING:
         PluginFailure as PluginFailure,
         Section as Section,
     )
+    from agentm_kernel.process_seam import (
+        is_available as is_available,
+        offer_save_here as offer_save_here,
+        recall_here as recall_here,
+        state_path as state_path,
+    )
+    from agentm_kernel.projects.repo_registry import (
+        list_repos as list_repos,
+        read_registry as read_registry,
+        register_repo as register_repo,
+        registry_locator as registry_locator,
+        unregister_repo as unregister_repo,
+    )
     from agentm_kernel.seam.backend import (
         ABSENT as ABSENT,
         API_VERSION as API_VERSION,
@@ -52,9 +73,15 @@ if TYPE_CHECKING:
         HostFiles as HostFiles,
         StorageBackend as StorageBackend,
     )
-    from agentm_kernel.seam.content import content_hash as content_hash
-    from agentm_kernel.seam.context import OpenContext as OpenContext
-    from agentm_kernel.seam.layer import BackendLayer as BackendLayer
+    from agentm_kernel.seam.content import (
+        content_hash as content_hash,
+    )
+    from agentm_kernel.seam.context import (
+        OpenContext as OpenContext,
+    )
+    from agentm_kernel.seam.layer import (
+        BackendLayer as BackendLayer,
+    )
     from agentm_kernel.seam.locator import (
         Locator as Locator,
         normalize_key as normalize_key,
@@ -68,13 +95,40 @@ if TYPE_CHECKING:
         Tier as Tier,
         TierLayout as TierLayout,
     )
-    from agentm_kernel.seam.update import update as update
+    from agentm_kernel.seam.update import (
+        update as update,
+    )
     from agentm_kernel.seam.values import (
         Capabilities as Capabilities,
         Info as Info,
     )
-
-    vault_mutex = store_mutex
+    from agentm_kernel.selection.choose import (
+        choose_protocol as choose_protocol,
+    )
+    from agentm_kernel.selection.open import (
+        StoragePreview as StoragePreview,
+        select_backend as select_backend,
+        storage_preview as storage_preview,
+    )
+    from agentm_kernel.state.files import (
+        list_state_files as list_state_files,
+        read_state_file as read_state_file,
+        update_state_file as update_state_file,
+        write_state_file as write_state_file,
+    )
+    from agentm_kernel.state.plans import (
+        list_plan_files as list_plan_files,
+        resolve_active_plan as resolve_active_plan,
+    )
+    from agentm_kernel.state.resolution import (
+        Resolution as Resolution,
+    )
+    from agentm_kernel.state.resolve import (
+        resolve_project as resolve_project,
+    )
+    from agentm_kernel.state.routing import (
+        harness_state_dir as harness_state_dir,
+    )
 
 _HOMES = {
     "errors": (
@@ -99,21 +153,81 @@ _HOMES = {
         "StorageSelectionError",
         "StoreIdentityError",
     ),
-    "seam.backend": ("ABSENT", "API_VERSION", "HostCopy", "HostFiles", "StorageBackend"),
+    "seam.backend": (
+        "ABSENT",
+        "API_VERSION",
+        "HostCopy",
+        "HostFiles",
+        "StorageBackend",
+    ),
     "seam.content": ("content_hash",),
     "seam.context": ("OpenContext",),
     "seam.layer": ("BackendLayer",),
-    "seam.locator": ("Locator", "normalize_key"),
-    "seam.registry": ("BackendRegistry", "registry"),
-    "seam.tiers": ("DerivedMaintenance", "Tier", "TierLayout"),
+    "seam.locator": (
+        "Locator",
+        "normalize_key",
+    ),
+    "seam.registry": (
+        "BackendRegistry",
+        "registry",
+    ),
+    "seam.tiers": (
+        "DerivedMaintenance",
+        "Tier",
+        "TierLayout",
+    ),
     "seam.update": ("update",),
-    "seam.values": ("Capabilities", "Info"),
+    "seam.values": (
+        "Capabilities",
+        "Info",
+    ),
     "files.atomic": ("atomic_write",),
     "files.mutex": ("store_mutex",),
     "files.store": ("FileStore",),
     "host.hookspecs": ("hookimpl",),
-    "host.manager": ("PluginHost", "installed_plugins"),
-    "host.values": ("Alert", "DoctorRow", "HookContext", "PluginFailure", "Section"),
+    "host.manager": (
+        "PluginHost",
+        "installed_plugins",
+    ),
+    "host.values": (
+        "Alert",
+        "DoctorRow",
+        "HookContext",
+        "PluginFailure",
+        "Section",
+    ),
+    "selection.choose": ("choose_protocol",),
+    "selection.open": (
+        "StoragePreview",
+        "select_backend",
+        "storage_preview",
+    ),
+    "projects.repo_registry": (
+        "list_repos",
+        "read_registry",
+        "register_repo",
+        "registry_locator",
+        "unregister_repo",
+    ),
+    "state.resolution": ("Resolution",),
+    "state.resolve": ("resolve_project",),
+    "state.routing": ("harness_state_dir",),
+    "state.files": (
+        "list_state_files",
+        "read_state_file",
+        "update_state_file",
+        "write_state_file",
+    ),
+    "state.plans": (
+        "list_plan_files",
+        "resolve_active_plan",
+    ),
+    "process_seam": (
+        "is_available",
+        "offer_save_here",
+        "recall_here",
+        "state_path",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -75,7 +75,7 @@ def test_the_check_for_annotations_can_fail(source, annotated):
 def test_no_file_names_the_machine_it_was_written_on(repository, repository_files):
     places = {repository, repository.parent, Path.home()} - {Path(tempfile.gettempdir()), Path("/")}
     own = "|".join(re.escape(str(place)) for place in places)
-    trace = re.compile(rf"(?<![\w.~-])(?:{own}|/(?:home|Users)/\w+)/".encode())
+    trace = re.compile(rf"(?<![\w.~-])(?:{own})/".encode())
 
     assert [str(file) for file in repository_files if trace.search(file.read_bytes())] == []
 

@@ -10,7 +10,12 @@ from agentm_kernel.files.tree import open_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentm_kernel.files.tree import Directory
+
+    Publish = Callable[[Directory, str, str], None]
+    """Gives the finished temp file, second argument, the name of the third, and leaves no temp file behind."""
 
 
 def atomic_write(path: str | os.PathLike[str], content: str | bytes) -> None:
@@ -32,26 +37,48 @@ def atomic_write(path: str | os.PathLike[str], content: str | bytes) -> None:
         ) from error
 
 
-def replace_file(
-    directory: Directory, name: str, data: bytes, status: os.stat_result | None, *, exclusive: bool = False
-) -> None:
-    """Give `name` the content `data`; `status` is what is there now.
+def publish_over(directory: Directory, temp: str, name: str) -> None:
+    """Give the temp file its name, whatever had it."""
+    directory.replace(temp, name)
 
-    With `exclusive` the name must still be free at the very last moment: `FileExistsError` otherwise.
-    """
+
+def publish_new(directory: Directory, temp: str, name: str) -> None:
+    """Give the temp file its name unless it is taken (`FileExistsError`): a link fails where a rename would not."""
+    try:
+        directory.link(temp, name)
+    except FileExistsError:
+        raise
+    except OSError:
+        # No hard links here (FAT, some network mounts): look once more, then rename.
+        if directory.status(name) is not None:
+            raise FileExistsError(name) from None
+        directory.replace(temp, name)
+        return
+    directory.unlink(temp)
+
+
+def replace_file(
+    directory: Directory, name: str, data: bytes, status: os.stat_result | None, *, publish: Publish = publish_over
+) -> None:
+    """Give `name` the content `data`; `status` is what is there now, `publish` how the name is taken over."""
     if status is not None and not stat.S_ISREG(status.st_mode):
         raise LocatorConflictError(f"{name!r} is not a regular file, so it is not replaced")
     temp = directory.new_temp_name()
     try:
         _write_temp(directory, temp, data, status)
-        if exclusive:
-            _publish_new(directory, temp, name)
-        else:
-            directory.replace(temp, name)
+        publish(directory, temp, name)
     except BaseException:
-        _discard(directory, temp)
+        discard(directory, temp)
         raise
     directory.sync()
+
+
+def discard(directory: Directory, temp: str) -> None:
+    """Remove a temp file as well as it goes."""
+    try:
+        directory.unlink(temp)
+    except OSError:
+        pass  # gone already, or the disk is failing: the next writer sweeps it
 
 
 def _write_temp(directory: Directory, temp: str, data: bytes, status: os.stat_result | None) -> None:
@@ -80,25 +107,3 @@ def _keep_owner_and_mode(descriptor: int, status: os.stat_result) -> None:
         except PermissionError:
             pass  # only the superuser may give a file away; the content matters more
     os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
-
-
-def _publish_new(directory: Directory, temp: str, name: str) -> None:
-    """Give the temp file its name unless the name is taken: a link fails where a rename would overwrite."""
-    try:
-        directory.link(temp, name)
-    except FileExistsError:
-        raise
-    except OSError:
-        # No hard links here (FAT, some network mounts): look once more, then rename.
-        if directory.status(name) is not None:
-            raise FileExistsError(name) from None
-        directory.replace(temp, name)
-        return
-    directory.unlink(temp)
-
-
-def _discard(directory: Directory, temp: str) -> None:
-    try:
-        directory.unlink(temp)
-    except OSError:
-        pass  # gone already, or the disk is failing: the next writer sweeps it

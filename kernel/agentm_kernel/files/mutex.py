@@ -109,17 +109,26 @@ def _enclosing_stores(root: str) -> list[str]:
     """The stores that `root` lies in, outermost first: one order for everybody, so no deadlock."""
     try:
         status = os.stat(root)
+        key = (root, status.st_dev, status.st_ino)
+        if key not in _ancestors:
+            chain = []
+            path = os.path.realpath(root)
+            while (parent := os.path.dirname(path)) != path:
+                chain.append(parent)
+                path = parent
+            _ancestors[key] = tuple(reversed(chain))
+        return [directory for directory in _ancestors[key] if _is_store(directory)]
     except OSError as error:
         raise StorageIOError(f"cannot lock {root}: {error.strerror}", errno=error.errno) from error
-    key = (root, status.st_dev, status.st_ino)
-    if key not in _ancestors:
-        chain = []
-        path = os.path.realpath(root)
-        while (parent := os.path.dirname(path)) != path:
-            chain.append(parent)
-            path = parent
-        _ancestors[key] = tuple(reversed(chain))
-    return [directory for directory in _ancestors[key] if os.path.exists(os.path.join(directory, STAMP_KEY))]
+
+
+def _is_store(directory: str) -> bool:
+    """Whether a store's stamp is there. Failing to look is not a no: it would leave the outer lock untaken."""
+    try:
+        os.stat(os.path.join(directory, STAMP_KEY))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 # ------------------------------------------------------------------------------------------------ one directory
@@ -151,6 +160,8 @@ def _release(hold: _Hold) -> None:
         descriptor, hold.descriptor = hold.descriptor, -1
         try:
             native_lock.unlock(descriptor)  # explicit: a forked child may still hold a copy of the descriptor
+        except OSError:
+            pass  # closing it frees the lock too
         finally:
             _close(descriptor)
             hold.turn.release()
@@ -175,7 +186,11 @@ def _open_lock(directory: str) -> tuple[int, _Identity]:
     try:
         if native_lock.LOCKS_DIRECTORIES:
             descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-            status = os.fstat(descriptor)
+            try:
+                status = os.fstat(descriptor)
+            except OSError:
+                os.close(descriptor)
+                raise
         else:
             status = os.stat(directory)
             descriptor = _open_lock_file(f"{status.st_dev:x}-{status.st_ino:x}.lock")
@@ -204,7 +219,10 @@ def _identity_of(directory: str) -> _Identity | None:
 
 def _close(descriptor: int) -> None:
     _open_descriptors.discard(descriptor)
-    os.close(descriptor)
+    try:
+        os.close(descriptor)
+    except OSError:
+        pass  # it is gone all the same, and nothing was written through it
 
 
 # ------------------------------------------------------------------------------------------------ the kernel's lock

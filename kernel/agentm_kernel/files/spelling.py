@@ -5,6 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
 
     from agentm_kernel.files.tree import Directory
 
@@ -23,10 +24,10 @@ def is_spelled_like_this(directory: Directory, name: str, status: os.stat_result
     return any(_composed(listed) == name for listed in directory.names())
 
 
-def clashing_name(directory: Directory, name: str) -> str | None:
-    """A stored name that differs from the free `name` only in case or Unicode form."""
+def clashing_name(names: Iterable[str], name: str) -> str | None:
+    """The one of a directory's names that differs from the free `name` only in case or Unicode form."""
     folded = name.casefold()
-    for listed in directory.names():
+    for listed in names:
         if listed != name and _composed(listed).casefold() == folded:
             return listed
     return None

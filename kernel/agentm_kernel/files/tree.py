@@ -89,6 +89,14 @@ class Directory:
     def replace(self, source: str, target: str) -> None:
         raise NotImplementedError
 
+    def move(self, source: str, into: Directory, target: str) -> None:
+        """Rename `source` to `target` in the directory `into`, which is of the same kind."""
+        raise NotImplementedError
+
+    def exchange(self, first: str, second: str) -> bool:
+        """Swap two names in one step; `False`, and nothing done, where the system cannot."""
+        raise NotImplementedError
+
     def link(self, source: str, target: str) -> None:
         raise NotImplementedError
 
@@ -106,6 +114,9 @@ class Directory:
 
     def names(self) -> list[str]:
         return [entry.name for entry in self.entries()]
+
+    def has(self, name: str) -> bool:
+        return self.status(name) is not None
 
     def read_file(self, name: str, limit: int) -> tuple[bytes, os.stat_result]:
         """The bytes of a regular file and its status. Nothing else is read: a FIFO or device could block."""
@@ -186,6 +197,15 @@ class FdDirectory(Directory):
     def replace(self, source: str, target: str) -> None:
         os.replace(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd)
 
+    def move(self, source: str, into: Directory, target: str) -> None:
+        assert isinstance(into, FdDirectory)
+        os.replace(source, target, src_dir_fd=self._fd, dst_dir_fd=into._fd)
+
+    def exchange(self, first: str, second: str) -> bool:
+        from agentm_kernel.files.exchange import exchange
+
+        return exchange(self._fd, first, second)
+
     def link(self, source: str, target: str) -> None:
         os.link(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd, follow_symlinks=False)
 
@@ -196,9 +216,12 @@ class FdDirectory(Directory):
         os.fsync(self._fd)
 
     def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        descriptor, self._fd = self._fd, -1
+        if descriptor >= 0:
+            try:
+                os.close(descriptor)
+            except OSError:
+                pass  # it is gone all the same, and nothing was written through it
 
 
 class PathDirectory(Directory):
@@ -256,6 +279,13 @@ class PathDirectory(Directory):
                     raise
                 time.sleep(0.02)
 
+    def move(self, source: str, into: Directory, target: str) -> None:
+        assert isinstance(into, PathDirectory)
+        os.replace(self._at(source), into._at(target))
+
+    def exchange(self, first: str, second: str) -> bool:
+        return False
+
     def link(self, source: str, target: str) -> None:
         os.link(self._at(source), self._at(target))
 
@@ -274,3 +304,25 @@ def open_root(path: str) -> Directory:
     if CAN_WALK_BY_DESCRIPTOR:
         return FdDirectory(os.open(path, os.O_RDONLY | _O_DIRECTORY))
     return PathDirectory(path)
+
+
+def make_root(path: str, mode: int) -> None:
+    """Make the directory `path` and what is missing above it, each durable before the next.
+
+    One that is there but empty may be new too, its maker dead before it was durable.
+    """
+    if os.path.isdir(path) and not _is_empty(path):
+        return
+    parent = os.path.dirname(path)
+    make_root(parent, mode)
+    try:
+        os.mkdir(path, mode)
+    except FileExistsError:
+        pass  # another writer was faster, or a file is in the way: opening it will tell
+    with open_root(parent) as directory:
+        directory.sync()
+
+
+def _is_empty(path: str) -> bool:
+    with os.scandir(path) as found:
+        return next(found, None) is None

@@ -165,8 +165,10 @@ def _registered_class(protocol: str) -> type[StorageBackend] | None:
 
 def _installed_class(choice: Choice, config: Config) -> type[StorageBackend]:
     from agentm_kernel.host.load import load_backend
+    from agentm_kernel.host.record import BACKENDS
+    from agentm_kernel.host.scan import find
 
-    record = _find("agentm.backends", choice.protocol, config)
+    record = find(BACKENDS, choice.protocol, disabled=config.disabled_plugins, allowed=config.allowed_plugins)
     if record is None:
         raise _not_installed(choice)
     try:
@@ -180,7 +182,7 @@ def _with_wrappers(backend: StorageBackend, config: Config, context: OpenContext
     for name in config.wrappers:
         from agentm_kernel.host.load import load as load_plugin
 
-        record = _find("agentm.wrappers", name, config)
+        record = _find_wrapper(name, config)
         if record is None:
             raise StorageSelectionError(
                 f"the wrapper '{name}' is configured but no installed plugin provides it",
@@ -198,10 +200,11 @@ def _with_wrappers(backend: StorageBackend, config: Config, context: OpenContext
     return backend
 
 
-def _find(group: str, name: str, config: Config) -> PluginRecord | None:
+def _find_wrapper(name: str, config: Config) -> PluginRecord | None:
+    from agentm_kernel.host.record import WRAPPERS
     from agentm_kernel.host.scan import find
 
-    return find(group, name, disabled=config.disabled_plugins, allowed=config.allowed_plugins)
+    return find(WRAPPERS, name, disabled=config.disabled_plugins, allowed=config.allowed_plugins)
 
 
 def _not_installed(choice: Choice) -> BackendNotInstalledError:

@@ -30,8 +30,8 @@ from agentm_kernel import (
 from agentm_kernel.seam.locator import TEMP_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Collection
+from pathlib import Path
 
 posix_only = pytest.mark.skipif(os.name == "nt", reason="needs POSIX files")
 
@@ -526,8 +526,8 @@ def test_a_relative_root_means_the_directory_of_the_moment_of_opening(
 
 def test_hidden_names_are_neither_listed_nor_taken_as_keys(root: Path) -> None:
     class Hiding(FileStore):
-        def is_hidden(self, name: str) -> bool:
-            return name.endswith(".conflict")
+        def hidden_names(self, names: Collection[str]) -> Collection[str]:
+            return {name for name in names if name.endswith(".conflict")}
 
     store = Hiding(root)
     (root / "a.conflict").touch()

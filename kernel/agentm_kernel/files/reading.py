@@ -1,0 +1,157 @@
+"""Finding what is stored at a locator: the walk from the open root, one name at a time."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from agentm_kernel.errors import InvalidLocatorError, NotFoundError, StorageIOError, StoreIdentityError
+from agentm_kernel.files.spelling import is_same_entry, is_spelled_like_this
+from agentm_kernel.files.tree import TooLarge, open_root
+from agentm_kernel.seam.content import check_size
+from agentm_kernel.seam.locator import Locator
+from agentm_kernel.seam.values import Info
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Protocol
+
+    from agentm_kernel.files.tree import Directory
+
+    class Medium(Protocol):
+        """What the store knows about the file system under it; see `FileStore`."""
+
+        def hidden_names(self, names: Collection[str]) -> Collection[str]: ...
+
+        def before_reading(self, locator: Locator, status: os.stat_result) -> None: ...
+
+
+class StoreReader:
+    """The tree below `root`. Pins the root's identity at first sight: what replaces it later is another store."""
+
+    def __init__(self, medium: Medium, root: str, *, may_be_missing: bool, size_limit: int) -> None:
+        self.medium = medium
+        self.root = root
+        self.size_limit = size_limit
+        self._may_be_missing = may_be_missing
+        self._root_identity: tuple[int, int] | None = None
+
+    @property
+    def has_seen_root(self) -> bool:
+        return self._root_identity is not None
+
+    def open_root(self) -> Directory:
+        try:
+            root = open_root(self.root)
+        except FileNotFoundError:
+            if self._may_be_missing and not self.has_seen_root:
+                raise NotFoundError(f"the store at {self.root} has not been written to yet") from None
+            raise StorageIOError(
+                f"the store's folder {self.root} is missing",
+                errno=errno.ENOENT,
+                hint="mount or restore the folder, then try again; agentm does not make a new one in its place",
+            ) from None
+        if self._root_identity is None:
+            self._root_identity = root.identity
+        elif self._root_identity != root.identity:
+            root.close()
+            raise StoreIdentityError(
+                f"the folder {self.root} is not the one this process opened: it was replaced or unmounted meanwhile",
+                hint="mount the store again and start over; `agentm doctor` shows what is there now",
+            )
+        return root
+
+    def open_directory(self, locator: Locator) -> Directory:
+        """The directory at `locator`, to be closed by the caller; nothing there, or a file: `NotFoundError`."""
+        directory = self.open_root()
+        for depth, name in enumerate(locator.parts, start=1):
+            with directory:
+                directory = _enter(directory, name, locator, depth)
+        return directory
+
+    def open_parent(self, locator: Locator) -> Directory:
+        if not locator.key:
+            raise NotFoundError("the root of the store is a directory, not a note")
+        return self.open_directory(locator.parent)
+
+    def read_bytes(self, parent: Directory, locator: Locator) -> bytes:
+        """The bytes of the file at `locator`, whose directory is open."""
+        status = existing(parent, locator)
+        if stat.S_ISDIR(status.st_mode):
+            raise NotFoundError(f"'{locator}' is a directory, not a note")
+        self.medium.before_reading(locator, status)
+        try:
+            return parent.read_file(locator.name, self.size_limit)[0]
+        except TooLarge as error:
+            check_size(error.size, locator, limit=self.size_limit)
+            raise
+
+    def children(self, directory: Directory, locator: Locator) -> list[tuple[Locator, str]]:
+        """The entries that keys can express, each with the name that the directory has for it, sorted by key."""
+        entries = list(directory.entries())
+        hidden = self.medium.hidden_names([entry.name for entry in entries])
+        children = []
+        for entry in entries:
+            if not (entry.is_dir or entry.is_file) or entry.name in hidden:
+                continue
+            try:
+                child = locator.child(entry.name)
+            except InvalidLocatorError:
+                continue
+            if child.name != entry.name and not is_same_entry(directory, child.name, entry.name):
+                continue  # a decomposed name that its composed key does not reach
+            children.append((child, entry.name))
+        children.sort()
+        return children
+
+    def root_info(self) -> Info:
+        try:
+            with self.open_root():
+                return info_of(Locator(), os.stat(self.root))
+        except NotFoundError:
+            return Info(Locator(), True, 0, 0.0, "")
+
+
+def existing(parent: Directory, locator: Locator) -> os.stat_result:
+    """The status of what is stored at `locator`: a file or a directory, or an error."""
+    status = parent.status(locator.name)
+    if status is None or not is_spelled_like_this(parent, locator.name, status):
+        raise NotFoundError(f"'{locator}' does not exist")
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+        raise _not_followed(locator.key, status)
+    return status
+
+
+def info_of(locator: Locator, status: os.stat_result) -> Info:
+    is_dir = stat.S_ISDIR(status.st_mode)
+    version = f"{status.st_ino:x}-{status.st_ctime_ns:x}-{status.st_size:x}"
+    return Info(locator, is_dir, 0 if is_dir else status.st_size, status.st_mtime, version)
+
+
+def kind_of(status: os.stat_result) -> str:
+    """What stands where a file or directory should, in words."""
+    if stat.S_ISDIR(status.st_mode):
+        return "a directory"
+    return "a symbolic link" if stat.S_ISLNK(status.st_mode) else "neither a file nor a directory"
+
+
+def _enter(directory: Directory, name: str, locator: Locator, depth: int) -> Directory:
+    status = directory.status(name)
+    if status is None or not is_spelled_like_this(directory, name, status):
+        raise NotFoundError(f"'{locator}' does not exist")
+    above = "/".join(locator.parts[:depth])
+    if stat.S_ISREG(status.st_mode):
+        raise NotFoundError(f"'{above}' is a file, so nothing is stored below it")
+    if not stat.S_ISDIR(status.st_mode):
+        raise _not_followed(above, status)
+    return directory.enter(name)
+
+
+def _not_followed(key: str, status: os.stat_result) -> StorageIOError:
+    return StorageIOError(
+        f"'{key}' is {kind_of(status)}; agentm does not follow or open it",
+        errno=errno.ELOOP if stat.S_ISLNK(status.st_mode) else errno.EINVAL,
+        hint="replace it by the file or directory itself, or move it out of the store",
+    )

@@ -1,0 +1,165 @@
+"""Changing what is stored: one writer at a time, conditions checked where nobody can come between."""
+
+from __future__ import annotations
+
+import stat
+
+from agentm_kernel.errors import (
+    ConcurrentModificationError,
+    InvalidLocatorError,
+    LocatorConflictError,
+    NotFoundError,
+)
+from agentm_kernel.files.atomic import publish_new, publish_over, replace_file
+from agentm_kernel.files.mutex import store_mutex
+from agentm_kernel.files.reading import existing, kind_of
+from agentm_kernel.files.spelling import clashing_name, is_spelled_like_this
+from agentm_kernel.files.tree import make_root
+from agentm_kernel.seam.backend import ABSENT
+from agentm_kernel.seam.content import content_hash
+from agentm_kernel.seam.locator import Locator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agentm_kernel.files.mutex import StoreMutex
+    from agentm_kernel.files.reading import StoreReader
+    from agentm_kernel.files.tree import Directory
+    from agentm_kernel.seam.backend import Absent
+
+
+class StoreWriter:
+    """The changing half of a `FileStore`, over the same tree as its reader."""
+
+    def __init__(self, reader: StoreReader, *, create_root: bool, private: bool, lock_timeout: float) -> None:
+        self._reader = reader
+        self._create_root = create_root
+        self._dir_mode = 0o700 if private else 0o777
+        self._lock_timeout = lock_timeout
+        self._swept: set[tuple[int, int]] = set()
+        self._durable: set[tuple[int, int]] = set()
+
+    def write(self, locator: Locator, data: bytes, if_match: str | Absent | None) -> None:
+        if not locator.key:
+            raise LocatorConflictError("the root of the store is a directory; name a note below it")
+        with self._exclusively(), self._parent_for_writing(locator, if_match) as parent:
+            self._replace(parent, locator, data, if_match)
+
+    def make_directory(self, locator: Locator) -> None:
+        with self._exclusively():
+            self._make_directories(locator).close()
+
+    def delete(self, locator: Locator, if_match: str | None) -> None:
+        if not locator.key:
+            raise LocatorConflictError("the root of the store is a directory; only files are deleted")
+        with self._exclusively(), self._reader.open_parent(locator) as parent:
+            status = existing(parent, locator)
+            if stat.S_ISDIR(status.st_mode):
+                raise LocatorConflictError(f"'{locator}' is a directory; only files are deleted")
+            if if_match is not None:
+                self._compare(parent, locator, if_match)
+            parent.unlink(locator.name)
+            parent.sync()
+
+    # -- one file -------------------------------------------------------------------------------------------
+
+    def _replace(self, parent: Directory, locator: Locator, data: bytes, if_match: str | Absent | None) -> None:
+        name = locator.name
+        status = parent.status(name)
+        if status is None or not is_spelled_like_this(parent, name, status):
+            if if_match is not None and if_match is not ABSENT:
+                raise _changed(locator, "it is not there any more")
+            self._check_new_name(parent, locator)
+            status = None
+        elif not stat.S_ISREG(status.st_mode):
+            raise LocatorConflictError(f"'{locator}' is {kind_of(status)}, so no note can be stored there")
+        elif if_match is ABSENT:
+            raise _changed(locator, "it exists already")
+        elif isinstance(if_match, str):
+            self._compare(parent, locator, if_match)
+        try:
+            replace_file(parent, name, data, status, publish=publish_new if if_match is ABSENT else publish_over)
+        except FileExistsError:
+            raise _changed(locator, "it exists already") from None
+
+    def _compare(self, parent: Directory, locator: Locator, expected: str) -> None:
+        if content_hash(self._reader.read_bytes(parent, locator)) != expected:
+            raise _changed(locator, "its content is not what was expected")
+
+    def _check_new_name(self, directory: Directory, locator: Locator) -> None:
+        """Whether the last name of `locator` may come into being beside what `directory` holds."""
+        name = locator.name
+        names = directory.names()
+        if name in self._reader.medium.hidden_names({*names, name}):
+            raise InvalidLocatorError(
+                f"invalid locator '{locator}': {ascii(name)} is a name that the store's sync tool uses",
+                hint="choose another name for the note",
+            )
+        other = clashing_name(names, name)
+        if other is not None:
+            raise LocatorConflictError(
+                f"'{locator}' differs only in case or Unicode form from the stored {ascii(other)} beside it",
+                hint="use the stored spelling: on Windows and macOS the two would be one file",
+            )
+
+    # -- directories ----------------------------------------------------------------------------------------
+
+    def _exclusively(self) -> StoreMutex:
+        """The store's mutex, having made the root where this store may."""
+        root = self._reader.root
+        if self._create_root and not self._reader.has_seen_root:
+            make_root(root, self._dir_mode)
+        return store_mutex(root, timeout=self._lock_timeout)
+
+    def _parent_for_writing(self, locator: Locator, if_match: str | Absent | None) -> Directory:
+        if isinstance(if_match, str):  # a note that must exist has its directories already
+            try:
+                return self._swept_once(self._reader.open_parent(locator))
+            except NotFoundError:
+                raise _changed(locator, "it is not there any more") from None
+        return self._make_directories(locator.parent)
+
+    def _make_directories(self, locator: Locator) -> Directory:
+        directory = self._reader.open_root()
+        made = Locator()
+        for name in locator.parts:
+            made = made.child(name)
+            with directory:
+                directory = self._enter_or_make(directory, made)
+        return self._swept_once(directory)
+
+    def _enter_or_make(self, directory: Directory, made: Locator) -> Directory:
+        name = made.name
+        status = directory.status(name)
+        is_missing = status is None or not is_spelled_like_this(directory, name, status)
+        if is_missing:
+            self._check_new_name(directory, made)
+            try:
+                directory.make_dir(name, self._dir_mode)
+            except FileExistsError:
+                pass  # a sync client was faster; what it made is looked at below
+            status = directory.status(name)
+        if status is None or not stat.S_ISDIR(status.st_mode):
+            raise LocatorConflictError(f"'{made}' is not a directory, so nothing can be stored below it")
+        identity = (status.st_dev, status.st_ino)
+        if is_missing or identity not in self._durable:  # one that is there: its maker may have died before this
+            directory.sync()
+            self._durable.add(identity)
+        return directory.enter(name)
+
+    def _swept_once(self, directory: Directory) -> Directory:
+        """`directory`, without what killed writers left in it: looked for once per process, under the mutex."""
+        if directory.identity not in self._swept:
+            try:
+                directory.sweep()
+            except BaseException:
+                directory.close()
+                raise
+            self._swept.add(directory.identity)
+        return directory
+
+
+def _changed(locator: Locator, why: str) -> ConcurrentModificationError:
+    return ConcurrentModificationError(
+        f"'{locator}' was not written: {why}",
+        hint="read it again, redo the change, and write with the new hash",
+    )

@@ -1,0 +1,143 @@
+"""A store is recognised by its stamp; a place that lost it, or has another, is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.kernel.selection.conftest import Device, make_device
+
+from agentm_kernel import Locator, StoreIdentityError, select_backend, storage_preview
+from agentm_kernel.selection.stamp import stamp
+
+NOTE = Locator("note.md")
+
+
+@pytest.fixture
+def shared(tmp_path):
+    """A folder that a sync tool would share: stamped, and holding one note."""
+    from agentm_kernel.conformance.stubs import SyncedStub
+
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    store = SyncedStub(str(folder))
+    stamp(store)
+    store.write(NOTE, "first\n")
+    return folder
+
+
+def used(device: Device, folder: Path) -> Device:
+    """The device, having written to the store once."""
+    device.uses_stub(folder)
+    select_backend(environ=device.environ).write(NOTE, "again\n")
+    return device
+
+
+def test_the_first_write_stamps_the_default_store(device):
+    backend = select_backend(environ=device.environ)
+    backend.write(NOTE, "hello\n")
+    fields = json.loads((device.home / ".agentm/memory/_meta/store.json").read_text())
+    assert set(fields) == {"id", "created", "layout"}
+    assert select_backend(environ=device.environ).read(NOTE) == "hello\n"
+
+
+def test_reading_a_stamped_store_records_nothing(device, shared):
+    device.uses_stub(shared)
+    assert select_backend(environ=device.environ).read(NOTE) == "first\n"
+    assert not (device.home / ".local").exists()
+
+
+def test_a_second_device_joins_a_stamped_store_by_itself(device, shared, tmp_path, monkeypatch):
+    used(device, shared)
+    second = make_device(tmp_path / "second", monkeypatch)
+    used(second, shared)
+    assert select_backend(environ=second.environ).read(NOTE) == "again\n"
+    assert (second.home / ".local/state/agentm/stores.json").exists()
+
+
+def test_an_unmounted_folder_is_not_an_empty_store(device, shared):
+    used(device, shared)
+    shutil.rmtree(shared)
+    shared.mkdir()
+    for read_only in (True, False):
+        with pytest.raises(StoreIdentityError, match="is gone") as caught:
+            select_backend(environ=device.environ, read_only=read_only)
+    assert "agentm store forget" in caught.value.hint
+    assert storage_preview(device.environ).line == caught.value.message
+    assert list(shared.iterdir()) == []
+
+
+def test_another_store_in_the_same_place_is_refused(device, shared):
+    used(device, shared)
+    (shared / "_meta/store.json").write_text('{"id": "somebody-else", "created": "now", "layout": 1}')
+    with pytest.raises(StoreIdentityError, match="another one"):
+        select_backend(environ=device.environ, read_only=True)
+
+
+def test_an_unmarked_folder_can_be_read_and_not_written(device, tmp_path):
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    (folder / "note.md").write_text("mine\n")
+    device.uses_stub(folder)
+    backend = select_backend(environ=device.environ)
+    assert backend.read(NOTE) == "mine\n"
+    assert storage_preview(device.environ).status == "warn"
+    for change in (
+        lambda: backend.write(NOTE, "yours\n"),
+        lambda: backend.mkdir(Locator("folder")),
+        lambda: backend.delete(NOTE),
+    ):
+        with pytest.raises(StoreIdentityError, match="no identity stamp") as caught:
+            change()
+    assert "init" in caught.value.hint
+    assert [path.name for path in folder.iterdir()] == ["note.md"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"id": 5, "layout": 1}', '{"id": "x", "layout": 99}'])
+def test_a_stamp_that_cannot_be_understood_is_not_absent(device, shared, text):
+    device.uses_stub(shared)
+    (shared / "_meta/store.json").write_text(text)
+    with pytest.raises(StoreIdentityError):
+        select_backend(environ=device.environ, read_only=True)
+
+
+def test_a_record_that_cannot_be_understood_is_not_absent(device, shared):
+    used(device, shared)
+    (device.home / ".local/state/agentm/stores.json").write_text("garbage")
+    with pytest.raises(StoreIdentityError, match="stores.json"):
+        select_backend(environ=device.environ, read_only=True)
+
+
+def test_two_who_stamp_at_once_agree(tmp_path):
+    from agentm_kernel.conformance.stubs import SyncedStub
+
+    folder = tmp_path / "store"
+    folder.mkdir()
+
+    class Late(SyncedStub):
+        """Looks before another device stamps, writes after."""
+
+        looked = False
+
+        def stamp_text(self):
+            if not self.looked:
+                self.looked = True
+                self.other = stamp(SyncedStub(str(folder)))
+                return None
+            return super().stamp_text()
+
+    late = Late(str(folder))
+    assert stamp(late) == late.other
+
+
+def test_a_store_replaced_while_it_is_open_is_refused(device, shared, tmp_path):
+    used(device, shared)
+    backend = select_backend(environ=device.environ)
+    assert backend.read(NOTE) == "again\n"
+    shared.rename(tmp_path / "moved")
+    shared.mkdir()
+    with pytest.raises(StoreIdentityError, match="replaced or unmounted"):
+        backend.write(NOTE, "lost\n")
+    assert list(shared.iterdir()) == []

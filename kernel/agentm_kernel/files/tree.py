@@ -311,14 +311,16 @@ def make_root(path: str, mode: int) -> None:
 
     One that is there but empty may be new too, its maker dead before it was durable.
     """
-    if os.path.isdir(path) and not _is_empty(path):
-        return
     parent = os.path.dirname(path)
-    make_root(parent, mode)
     try:
-        os.mkdir(path, mode)
-    except FileExistsError:
-        pass  # another writer was faster, or a file is in the way: opening it will tell
+        if not _is_empty(path):
+            return
+    except FileNotFoundError:
+        make_root(parent, mode)
+        try:
+            os.mkdir(path, mode)
+        except FileExistsError:
+            pass  # another writer was faster
     with open_root(parent) as directory:
         directory.sync()
 

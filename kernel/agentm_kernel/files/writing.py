@@ -80,6 +80,9 @@ class StoreWriter:
             replace_file(parent, name, data, status, publish=publish_new if if_match is ABSENT else publish_over)
         except FileExistsError:
             raise _changed(locator, "it exists already") from None
+        except OSError:
+            self._swept.discard(parent.identity)  # a failing disk may have kept the temp file: look again
+            raise
 
     def _compare(self, parent: Directory, locator: Locator, expected: str) -> None:
         if content_hash(self._reader.read_bytes(parent, locator)) != expected:

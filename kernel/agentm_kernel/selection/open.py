@@ -194,10 +194,17 @@ def _with_wrappers(backend: StorageBackend, config: Config, context: OpenContext
         except AgentmError:
             raise
         except Exception as error:
-            raise StorageSelectionError(f"the wrapper '{name}' failed: {type(error).__name__}: {error}") from error
+            raise _bad_wrapper(name, f"failed: {type(error).__name__}: {error}") from error
         if not isinstance(backend, StorageBackend):
-            raise StorageSelectionError(f"the wrapper '{name}' did not return a backend")
+            raise _bad_wrapper(name, f"returned a {type(backend).__name__} instead of a backend")
     return backend
+
+
+def _bad_wrapper(name: str, why: str) -> StorageSelectionError:
+    return StorageSelectionError(
+        f"the wrapper '{name}' {why}",
+        hint=f"check plugins.{name}.* with `agentm config list`, or take '{name}' out of `wrappers`",
+    )
 
 
 def _find_wrapper(name: str, config: Config) -> PluginRecord | None:

@@ -15,7 +15,7 @@ from agentm_kernel import (
     select_backend,
     storage_preview,
 )
-from agentm_kernel.seam.layer import BackendLayer, unwrap
+from agentm_kernel.seam.layer import unwrap
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.selection.open import Refusal, inspect
 
@@ -123,20 +123,49 @@ def test_the_registry_is_asked_before_entry_points(device, tmp_path):
     assert isinstance(unwrap(select_backend(environ=device.environ)), registry.get("stub"))
 
 
+SHOUTING = """
+from agentm_kernel import BackendLayer
+
 class Shouting(BackendLayer):
     def read(self, locator):
-        return super().read(locator).upper()
+        return super().read(locator).upper() + self.tail
+
+def wrap(backend, options, context):
+    layer = Shouting(backend)
+    layer.tail = options.get("tail", "")
+    return layer
+
+def fail(backend, options, context):
+    raise RuntimeError("out of breath")
+"""
 
 
-def test_wrappers_go_around_the_store_in_their_order(device, monkeypatch):
-    monkeypatch.setattr("agentm_kernel.selection.open._find_wrapper", lambda name, config: name)
-    monkeypatch.setattr(
-        "agentm_kernel.host.load.load", lambda name: lambda backend, options, context: Shouting(backend)
+@pytest.fixture
+def wrappers(tmp_path, monkeypatch):
+    """An installed distribution with two wrappers."""
+    site = tmp_path / "site"
+    metadata = site / "shouting-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Name: shouting\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(
+        "[agentm.wrappers]\nloud = shouting_layer:wrap\nhoarse = shouting_layer:fail\n"
     )
-    device.configure(wrappers=["shouting"])
+    (site / "shouting_layer.py").write_text(SHOUTING)
+    monkeypatch.syspath_prepend(str(site))
+
+
+@pytest.mark.usefixtures("wrappers")
+def test_wrappers_go_around_the_store_in_their_order(device):
+    device.configure(**{"wrappers": ["loud", "loud"], "plugins.loud.tail": "!"})
     backend = select_backend(environ=device.environ)
     backend.write(Locator("note.md"), "quiet\n")
-    assert backend.read(Locator("note.md")) == "QUIET\n"
+    assert backend.read(Locator("note.md")) == "QUIET\n!!"
+
+
+@pytest.mark.usefixtures("wrappers")
+def test_a_wrapper_that_fails_is_a_refusal(device):
+    device.configure(wrappers=["hoarse"])
+    assert "out of breath" in refusal(device.environ).message
 
 
 def test_a_wrapper_that_cannot_be_had_is_a_refusal(device):

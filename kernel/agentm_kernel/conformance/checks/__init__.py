@@ -26,6 +26,7 @@ _MODULES = (
     "foreign_entries",
     "disk",
     "importing",
+    "routing",
     "racing",
     "crashing",
 )

@@ -69,12 +69,15 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.seam.backend import (
         ABSENT as ABSENT,
         API_VERSION as API_VERSION,
+        Absent as Absent,
         HostCopy as HostCopy,
         HostFiles as HostFiles,
         StorageBackend as StorageBackend,
     )
     from agentm_kernel.seam.content import (
         content_hash as content_hash,
+        decode_content as decode_content,
+        encode_content as encode_content,
     )
     from agentm_kernel.seam.context import (
         OpenContext as OpenContext,
@@ -156,11 +159,16 @@ _HOMES = {
     "seam.backend": (
         "ABSENT",
         "API_VERSION",
+        "Absent",
         "HostCopy",
         "HostFiles",
         "StorageBackend",
     ),
-    "seam.content": ("content_hash",),
+    "seam.content": (
+        "content_hash",
+        "decode_content",
+        "encode_content",
+    ),
     "seam.context": ("OpenContext",),
     "seam.layer": ("BackendLayer",),
     "seam.locator": (

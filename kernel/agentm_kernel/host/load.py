@@ -22,7 +22,7 @@ def load(record: PluginRecord) -> object:
     An exception or `sys.exit` at import, a missing attribute, a malformed value, and an API version that the
     distribution declares and this kernel does not speak are a `PluginError`. Ctrl-C is not the plugin's doing.
     """
-    _check_declared_api(record)
+    check_declared_api(record)
     module, attributes = _reference(record)
     try:
         with StdoutToStderr():
@@ -51,8 +51,11 @@ def load_backend(record: PluginRecord) -> type[StorageBackend]:
 # ------------------------------------------------------------------------------------------------ API versions
 
 
-def _check_declared_api(record: PluginRecord) -> None:
-    """Refuse before importing what could only fail in the import, with a reason that would mislead."""
+def check_declared_api(record: PluginRecord) -> None:
+    """Refuse, before importing it, what could only fail in the import with a reason that would mislead.
+
+    A distribution declares the versions as names in the entry-point group `agentm.api`; it need not.
+    """
     if record.api and not any(_is_spoken(version) for version in record.api):
         raise _wrong_api(record, " or ".join(record.api))
 

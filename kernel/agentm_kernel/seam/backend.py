@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import builtins
     from collections.abc import Iterator, Mapping
-    from typing import Any, Final, Self
+    from typing import Any, ClassVar, Final, Self
 
     from agentm_kernel.seam.context import OpenContext
     from agentm_kernel.seam.tiers import TierLayout
@@ -57,6 +57,9 @@ class StorageBackend(ABC):
 
     self_stamping = False
     """Whether the first write may give an unmarked store its identity without being told to (see selection)."""
+
+    scratch_options: ClassVar[Mapping[str, str]] = {}
+    """Options that open a store in an empty folder, for `agentm plugins check`; `{scratch}` stands for the folder."""
 
     @classmethod
     def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
@@ -128,6 +131,10 @@ class StorageBackend(ABC):
             yield info
             if info.is_dir:
                 yield from self.walk(child)
+
+    def foreign_entries(self, locator: Locator) -> Iterator[str]:
+        """What lies below `locator` and no key can express: for reports, so that nothing is passed over silently."""
+        return iter(())
 
     def describe(self) -> str:
         """Where the store is, in words that an operator recognises; the same for every opening of one store."""

@@ -1,0 +1,202 @@
+"""`agentm plugins`: what is installed, whether it works, and the start of a new one."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agentm_kernel.cli.output import echo_json, echo_table, json_option
+from agentm_kernel.cli.plugin_check import check
+from agentm_kernel.cli.plugin_inventory import take_inventory
+from agentm_kernel.cli.plugin_new import new
+from agentm_kernel.errors import PluginError
+from agentm_kernel.host.record import canonical_name, kind_of
+from agentm_kernel.host.scan import conflict
+
+if TYPE_CHECKING:
+    from agentm_kernel.cli.plugin_inventory import Entry, Inventory
+    from agentm_kernel.host.probe import ProbeResult
+    from agentm_kernel.host.record import PluginRecord
+
+
+@click.group("plugins")
+def command() -> None:
+    """List, check and create plugins."""
+
+
+command.add_command(check)
+command.add_command(new)
+
+
+# ------------------------------------------------------------------------------------------------ list
+
+
+@command.command("list")
+@click.option("--verify", is_flag=True, help="Also load each plugin, in a process of its own for 5 seconds at most.")
+@json_option
+def list_command(verify: bool, as_json: bool) -> int:
+    """List every installed plugin, which store is selected and why, and what is in conflict.
+
+    Nothing is imported, so a broken plugin cannot get in the way; --verify loads each in a process of its own, and
+    exits 1 if one is broken.
+    """
+    inventory = take_inventory(os.environ)
+    probed = _probed(inventory) if verify else {}
+    if as_json:
+        echo_json(
+            plugins=[{**_fields(entry), **_verified(probed.get(entry.record))} for entry in inventory.entries],
+            conflicts=[_conflict_fields(claims) for claims in inventory.conflicts],
+            notes=inventory.notes,
+        )
+    else:
+        _show_table(inventory, probed)
+        _show_remarks(inventory, probed)
+    return int(any(result.state != "ok" for result in probed.values()))
+
+
+def _probed(inventory: Inventory) -> dict[PluginRecord, ProbeResult]:
+    """What loading showed. What the policy keeps out is not loaded for a look, either."""
+    from agentm_kernel.host.probe import probe
+
+    records = [entry.record for entry in inventory.entries if entry.state != "disabled"]
+    return {result.record: result for result in probe(records)}
+
+
+def _show_table(inventory: Inventory, probed: dict[PluginRecord, ProbeResult]) -> None:
+    headings = ["kind", "name", "distribution", "version", "state", "why", "installed in"]
+    rows = []
+    for entry in inventory.entries:
+        record = entry.record
+        row = [kind_of(record.group), record.name, record.distribution, record.version, _state(entry)]
+        row += [entry.why or "", os.path.dirname(record.location)]
+        if probed:
+            row.insert(5, _outcome(probed.get(record)))
+        rows.append([_printable(cell) for cell in row])
+    if probed:
+        headings.insert(5, "loads")
+    echo_table(headings, rows)
+
+
+def _show_remarks(inventory: Inventory, probed: dict[PluginRecord, ProbeResult]) -> None:
+    """What concerns more than one row, on standard error: the table stays a table."""
+    for claims in inventory.conflicts:
+        error = conflict(claims)
+        click.echo(_printable(f"conflict: {error.message}\nhint: {error.hint}"), err=True)
+    for note in inventory.notes:
+        click.echo(_printable(f"note: {note}"), err=True)
+    for result in probed.values():
+        if result.reason:
+            click.echo(_printable(f"{'note' if result.state == 'ok' else result.state}: {result.reason}"), err=True)
+
+
+def _state(entry: Entry) -> str:
+    return "selected" if entry.is_selected and entry.state == "available" else entry.state
+
+
+def _outcome(result: ProbeResult | None) -> str:
+    if result is None:
+        return "-"
+    if result.state == "ok" and result.capabilities is not None:
+        return f"ok: {', '.join(result.capabilities) or 'no capabilities'}"
+    return result.state
+
+
+def _fields(entry: Entry) -> dict[str, Any]:
+    record = entry.record
+    return {
+        "name": record.name,
+        "kind": kind_of(record.group),
+        "group": record.group,
+        "value": record.value,
+        "distribution": record.distribution,
+        "version": record.version,
+        "location": record.location,
+        "api": list(record.api),
+        "state": entry.state,
+        "selected": entry.is_selected,
+        "why": entry.why,
+    }
+
+
+def _verified(result: ProbeResult | None) -> dict[str, Any]:
+    if result is None:
+        return {}
+    capabilities = None if result.capabilities is None else list(result.capabilities)
+    return {"verified": {"state": result.state, "reason": result.reason, "capabilities": capabilities}}
+
+
+def _conflict_fields(claims: list[PluginRecord]) -> dict[str, Any]:
+    error = conflict(claims)
+    return {
+        "group": claims[0].group,
+        "name": claims[0].name,
+        "claimed_by": [{"distribution": record.distribution, "version": record.version} for record in claims],
+        "message": error.message,
+        "hint": error.hint,
+    }
+
+
+def _printable(text: str) -> str:
+    """Metadata is written by strangers: nothing in it may steer the terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
+# ------------------------------------------------------------------------------------------------ show
+
+
+@command.command("show")
+@click.argument("name")
+@json_option
+def show(name: str, as_json: bool) -> None:
+    """Show what is known about the plugin or distribution NAME. Nothing is imported."""
+    inventory = take_inventory(os.environ)
+    entries = [entry for entry in inventory.entries if _is_meant(entry.record, name)]
+    if not entries:
+        known = ", ".join(sorted({entry.record.name for entry in inventory.entries})) or "none"
+        raise PluginError(f"no installed plugin is called '{name}'; installed: {known}", hint="`agentm plugins list`")
+    shown = [{**_fields(entry), **_described(entry.record)} for entry in entries]
+    if as_json:
+        echo_json(plugins=shown)
+        return
+    for number, fields in enumerate(shown):
+        if number:
+            click.echo()
+        rows = [(key.replace("_", " "), _text(value)) for key, value in fields.items()]
+        echo_table(("", ""), [(key, _printable(text)) for key, text in rows if text])
+
+
+def _is_meant(record: PluginRecord, name: str) -> bool:
+    return record.name == name or record.distribution == canonical_name(name)
+
+
+def _described(record: PluginRecord) -> dict[str, Any]:
+    """What the distribution says about itself; of a folder that it cannot be read from (a zip archive), nothing."""
+    from importlib.metadata import Distribution
+
+    distribution = Distribution.at(record.location)
+    if distribution.read_text("METADATA") is None and distribution.read_text("PKG-INFO") is None:
+        return {}
+    return {
+        "summary": next(iter(distribution.metadata.get_all("Summary", [])), None),
+        "requires": distribution.requires or [],
+        "editable_from": _editable_source(distribution.read_text("direct_url.json")),
+    }
+
+
+def _editable_source(text: str | None) -> str | None:
+    """Where the sources of an editable install lie."""
+    import json
+
+    try:
+        origin = json.loads(text or "{}")
+        return str(origin["url"]) if origin["dir_info"]["editable"] else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(value) if isinstance(value, list) else str(value or "")

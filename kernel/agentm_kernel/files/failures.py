@@ -1,21 +1,13 @@
-"""What a file store says when it cannot: operating-system errors given their type, and the store's own refusals."""
+"""Operating-system errors, turned into typed ones in one place, and the refusal that many places share."""
 
 from __future__ import annotations
 
 import errno
-import stat
 
-from agentm_kernel.errors import (
-    AgentmError,
-    ConcurrentModificationError,
-    LocatorConflictError,
-    NotFoundError,
-    StorageIOError,
-)
+from agentm_kernel.errors import AgentmError, ConcurrentModificationError, NotFoundError, StorageIOError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
     from types import TracebackType
 
     from agentm_kernel.seam.locator import Locator
@@ -58,29 +50,9 @@ class Failures:
         ) from value
 
 
-def missing(locator: Locator) -> NotFoundError:
-    return NotFoundError(f"'{locator}' does not exist")
-
-
 def changed(locator: Locator, why: str) -> ConcurrentModificationError:
+    """The condition of a write did not hold."""
     return ConcurrentModificationError(
         f"'{locator}' was not written: {why}",
         hint="read it again, redo the change, and write with the new hash",
     )
-
-
-def not_followed(key: str, status: os.stat_result) -> StorageIOError:
-    return StorageIOError(
-        f"'{key}' is {_kind(status)}; agentm does not follow or open it",
-        errno=errno.ELOOP if stat.S_ISLNK(status.st_mode) else errno.EINVAL,
-        hint="replace it by the file or directory itself, or move it out of the store",
-    )
-
-
-def not_a_file(locator: Locator, status: os.stat_result) -> LocatorConflictError:
-    what = "a directory" if stat.S_ISDIR(status.st_mode) else _kind(status)
-    return LocatorConflictError(f"'{locator}' is {what}, so no note can be stored there")
-
-
-def _kind(status: os.stat_result) -> str:
-    return "a symbolic link" if stat.S_ISLNK(status.st_mode) else "neither a file nor a directory"

@@ -75,7 +75,7 @@ class StoreMutex:
         self._process = os.getpid()
         try:
             for directory in (*_enclosing_stores(self._root), self._root):
-                self._held.append(_acquire(directory, deadline, self._timeout))
+                _acquire(self._held, directory, deadline, self._timeout)
         except BaseException:
             self._release_all()
             raise
@@ -85,11 +85,15 @@ class StoreMutex:
     ) -> None:
         self._release_all()
 
+    def __del__(self) -> None:
+        if self._held:  # a signal handler raised on the way into __exit__
+            self._release_all()
+
     def _release_all(self) -> None:
         # A fork inside the block leaves the child without the locks, and without the right to release them.
         if os.getpid() == self._process:
             while self._held:
-                _release(self._held.pop())
+                _release(self._held)
 
 
 def store_mutex(root: str | os.PathLike[str], *, timeout: float = DEFAULT_TIMEOUT) -> StoreMutex:
@@ -134,39 +138,45 @@ def _is_store(directory: str) -> bool:
 # ------------------------------------------------------------------------------------------------ one directory
 
 
-def _acquire(directory: str, deadline: float, timeout: float) -> _Hold:
+def _acquire(held: list[_Hold], directory: str, deadline: float, timeout: float) -> None:
+    """Lock `directory` and add it to `held`.
+
+    A signal handler may raise after any call. So a hold is in `held` before there is anything to release, and
+    whatever interrupts us, the caller finds it there.
+    """
     while True:
         descriptor, identity = _open_lock(directory)
         hold = _wait_for_turn(directory, descriptor, identity, deadline, timeout)
-        if hold.depth:  # re-entered by the same thread: the kernel's lock is ours already
+        hold.depth += 1
+        held.append(hold)
+        if hold.depth > 1:  # re-entered by the same thread: the kernel's lock is ours already
             _close(descriptor)
-            hold.depth += 1
-            return hold
-        try:
-            _lock(descriptor, directory, identity, deadline, timeout)
-        except BaseException:
-            hold.turn.release()
-            raise
+            return
+        _lock(descriptor, directory, identity, deadline, timeout)
         hold.descriptor = descriptor
-        hold.depth = 1
         if _identity_of(directory) == identity:
-            return hold
-        _release(hold)  # the directory was replaced while we waited: lock the one that is there now
+            return
+        _release(held)  # the directory was replaced while we waited: lock the one that is there now
 
 
-def _release(hold: _Hold) -> None:
+def _release(held: list[_Hold]) -> None:
+    """Give back the last of `held`."""
+    hold = held[-1]
+    del held[-1]
     hold.depth -= 1
-    if hold.depth == 0:
-        descriptor, hold.descriptor = hold.descriptor, -1
-        try:
-            native_lock.unlock(descriptor)  # explicit: a forked child may still hold a copy of the descriptor
-        except OSError:
-            pass  # closing it frees the lock too
-        finally:
-            _close(descriptor)
-            hold.turn.release()
-    else:
+    try:
+        if hold.depth == 0 and hold.descriptor >= 0:
+            _unlock(hold)
+    finally:
         hold.turn.release()
+
+
+def _unlock(hold: _Hold) -> None:
+    descriptor, hold.descriptor = hold.descriptor, -1
+    try:
+        native_lock.unlock(descriptor)  # explicit: a forked child may still hold a copy of the descriptor
+    finally:
+        _close(descriptor)
 
 
 def _wait_for_turn(directory: str, descriptor: int, identity: _Identity, deadline: float, timeout: float) -> _Hold:
@@ -233,11 +243,16 @@ def _lock(descriptor: int, directory: str, identity: _Identity, deadline: float,
     try:
         if native_lock.try_lock(descriptor):
             return
+        if time.monotonic() >= deadline:
+            raise _timeout(directory, timeout, native_lock.holder_of(identity))
+        waiter = _Waiter(descriptor)
+        _thread.start_new_thread(waiter.run, ())
     except OSError as error:
         _close(descriptor)
         raise _cannot_lock(directory, error) from error
-    waiter = _Waiter(descriptor)
-    _thread.start_new_thread(waiter.run, ())
+    except BaseException:
+        _close(descriptor)
+        raise
     if not waiter.wait(deadline - time.monotonic()):
         if waiter.error is not None:
             raise _cannot_lock(directory, waiter.error) from waiter.error

@@ -15,17 +15,8 @@ from agentm_kernel.seam.values import Info
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from typing import Protocol
-
+    from agentm_kernel.files.medium import Medium
     from agentm_kernel.files.tree import Directory
-
-    class Medium(Protocol):
-        """What the store knows about the file system under it; see `FileStore`."""
-
-        def hidden_names(self, names: Collection[str]) -> Collection[str]: ...
-
-        def before_reading(self, locator: Locator, status: os.stat_result) -> None: ...
 
 
 class StoreReader:
@@ -68,8 +59,19 @@ class StoreReader:
         directory = self.open_root()
         for depth, name in enumerate(locator.parts, start=1):
             with directory:
-                directory = _enter(directory, name, locator, depth)
+                directory = self._enter(directory, name, locator, depth)
         return directory
+
+    def _enter(self, directory: Directory, name: str, locator: Locator, depth: int) -> Directory:
+        status = None if self.medium.is_hidden(name, directory.has) else directory.status(name)
+        if status is None or not is_spelled_like_this(directory, name, status):
+            raise NotFoundError(f"'{locator}' does not exist")
+        above = "/".join(locator.parts[:depth])
+        if stat.S_ISREG(status.st_mode):
+            raise NotFoundError(f"'{above}' is a file, so nothing is stored below it")
+        if not stat.S_ISDIR(status.st_mode):
+            raise _not_followed(above, status)
+        return directory.enter(name)
 
     def open_parent(self, locator: Locator) -> Directory:
         if not locator.key:
@@ -78,7 +80,7 @@ class StoreReader:
 
     def read_bytes(self, parent: Directory, locator: Locator) -> bytes:
         """The bytes of the file at `locator`, whose directory is open."""
-        status = existing(parent, locator)
+        status = self.existing(parent, locator)
         if stat.S_ISDIR(status.st_mode):
             raise NotFoundError(f"'{locator}' is a directory, not a note")
         self.medium.before_reading(locator, status)
@@ -90,21 +92,37 @@ class StoreReader:
 
     def children(self, directory: Directory, locator: Locator) -> list[tuple[Locator, str]]:
         """The entries that keys can express, each with the name that the directory has for it, sorted by key."""
-        entries = list(directory.entries())
-        hidden = self.medium.hidden_names([entry.name for entry in entries])
+        entries = [entry for entry in directory.entries() if entry.is_dir or entry.is_file]
+        names = {entry.name for entry in entries}
         children = []
         for entry in entries:
-            if not (entry.is_dir or entry.is_file) or entry.name in hidden:
+            name = self.medium.note_name(entry.name)
+            if self.medium.is_hidden(name, names.__contains__):
                 continue
+            if name != entry.name and name in names:
+                continue  # the note has come, and what held its place is still there
             try:
-                child = locator.child(entry.name)
+                child = locator.child(name)
             except InvalidLocatorError:
                 continue
-            if child.name != entry.name and not is_same_entry(directory, child.name, entry.name):
+            if child.name != name and not is_same_entry(directory, child.name, entry.name):
                 continue  # a decomposed name that its composed key does not reach
             children.append((child, entry.name))
         children.sort()
         return children
+
+    def existing(self, parent: Directory, locator: Locator) -> os.stat_result:
+        """The status of what is stored at `locator`: a file or a directory, or an error."""
+        name = locator.name
+        if self.medium.is_hidden(name, parent.has):
+            raise NotFoundError(f"'{locator}' is not a note: its name is one that the store's sync tool uses")
+        status = parent.status(name)
+        if status is None or not is_spelled_like_this(parent, name, status):
+            self.medium.when_missing(parent, locator)
+            raise NotFoundError(f"'{locator}' does not exist")
+        if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+            raise _not_followed(locator.key, status)
+        return status
 
     def root_info(self) -> Info:
         try:
@@ -112,16 +130,6 @@ class StoreReader:
                 return info_of(Locator(), os.stat(self.root))
         except NotFoundError:
             return Info(Locator(), True, 0, 0.0, "")
-
-
-def existing(parent: Directory, locator: Locator) -> os.stat_result:
-    """The status of what is stored at `locator`: a file or a directory, or an error."""
-    status = parent.status(locator.name)
-    if status is None or not is_spelled_like_this(parent, locator.name, status):
-        raise NotFoundError(f"'{locator}' does not exist")
-    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
-        raise _not_followed(locator.key, status)
-    return status
 
 
 def info_of(locator: Locator, status: os.stat_result) -> Info:
@@ -135,18 +143,6 @@ def kind_of(status: os.stat_result) -> str:
     if stat.S_ISDIR(status.st_mode):
         return "a directory"
     return "a symbolic link" if stat.S_ISLNK(status.st_mode) else "neither a file nor a directory"
-
-
-def _enter(directory: Directory, name: str, locator: Locator, depth: int) -> Directory:
-    status = directory.status(name)
-    if status is None or not is_spelled_like_this(directory, name, status):
-        raise NotFoundError(f"'{locator}' does not exist")
-    above = "/".join(locator.parts[:depth])
-    if stat.S_ISREG(status.st_mode):
-        raise NotFoundError(f"'{above}' is a file, so nothing is stored below it")
-    if not stat.S_ISDIR(status.st_mode):
-        raise _not_followed(above, status)
-    return directory.enter(name)
 
 
 def _not_followed(key: str, status: os.stat_result) -> StorageIOError:

@@ -10,7 +10,8 @@ import os
 
 from agentm_kernel.errors import NotFoundError, StorageSelectionError
 from agentm_kernel.files.failures import Failures
-from agentm_kernel.files.reading import StoreReader, existing, info_of
+from agentm_kernel.files.medium import Medium
+from agentm_kernel.files.reading import StoreReader, info_of
 from agentm_kernel.seam.backend import HostFiles, StorageBackend
 from agentm_kernel.seam.content import MAX_CONTENT_BYTES, decode_content, encode_content
 from agentm_kernel.seam.values import Capabilities
@@ -18,7 +19,7 @@ from agentm_kernel.seam.values import Capabilities
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
     from agentm_kernel.files.writing import StoreWriter
     from agentm_kernel.seam.backend import Absent
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _CAPABILITIES = Capabilities(concurrent_writers=True, host_files=True, delete=True)
 
 
-class FileStore(StorageBackend, HostFiles):
+class FileStore(Medium, StorageBackend, HostFiles):
     """A store that is a tree of files below `root`.
 
     `create_root`: whether the first write may make a root that is missing. Where it may not, a missing root is an
@@ -79,18 +80,6 @@ class FileStore(StorageBackend, HostFiles):
                 hint="check who owns the folder and whether it is mounted read-only",
             )
 
-    # -- what a medium with a life of its own may override --------------------------------------------------
-
-    def hidden_names(self, names: Collection[str]) -> Collection[str]:
-        """Those of a directory's names that belong to the medium rather than to the store: a sync tool's, say.
-
-        They are never listed, and no key may have them.
-        """
-        return ()
-
-    def before_reading(self, locator: Locator, status: os.stat_result) -> None:
-        """Called before a file is opened, under the mutex too: raise rather than wait for one that is elsewhere."""
-
     # -- reading --------------------------------------------------------------------------------------------
 
     def read(self, locator: Locator) -> str:
@@ -118,7 +107,7 @@ class FileStore(StorageBackend, HostFiles):
             if not locator.key:
                 return self._reader.root_info()
             with self._reader.open_parent(locator) as parent:
-                return info_of(locator, existing(parent, locator))
+                return info_of(locator, self._reader.existing(parent, locator))
 
     def walk(self, locator: Locator) -> Iterator[Info]:
         with Failures("walk", locator, reading=True):
@@ -138,7 +127,6 @@ class FileStore(StorageBackend, HostFiles):
                 yield from self.walk(info.locator)
 
     def foreign_entries(self, locator: Locator) -> Iterator[str]:
-        """Paths below `locator` that no key can express, or that are neither file nor directory: shown by doctor."""
         with Failures("walk", locator, reading=True):
             try:
                 directory = self._reader.open_directory(locator)
@@ -146,14 +134,14 @@ class FileStore(StorageBackend, HostFiles):
                 return
             with directory:
                 listed = {name: child for child, name in self._reader.children(directory, locator)}
-                names = sorted(directory.names())
-        hidden = self.hidden_names(names)
-        for name in names:
+                entries = {entry.name: entry.is_dir for entry in directory.entries()}
+        for name, is_dir in sorted(entries.items()):
             child = listed.get(name)
-            if child is not None and self.info(child).is_dir:
+            if child is None:
+                if not self.is_hidden(name, entries.__contains__):
+                    yield os.path.join(*locator.parts, name)
+            elif is_dir:
                 yield from self.foreign_entries(child)
-            elif child is None and name not in hidden:
-                yield os.path.join(*locator.parts, name)
 
     # -- writing --------------------------------------------------------------------------------------------
 

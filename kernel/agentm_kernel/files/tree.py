@@ -199,7 +199,7 @@ class FdDirectory(Directory):
 
     def move(self, source: str, into: Directory, target: str) -> None:
         assert isinstance(into, FdDirectory)
-        os.replace(source, target, src_dir_fd=self._fd, dst_dir_fd=into._fd)
+        os.replace(source, target, src_dir_fd=self._fd, dst_dir_fd=into._fd)  # noqa: SLF001
 
     def exchange(self, first: str, second: str) -> bool:
         from agentm_kernel.files.exchange import exchange
@@ -281,7 +281,7 @@ class PathDirectory(Directory):
 
     def move(self, source: str, into: Directory, target: str) -> None:
         assert isinstance(into, PathDirectory)
-        os.replace(self._at(source), into._at(target))
+        os.replace(self._at(source), into._at(target))  # noqa: SLF001
 
     def exchange(self, first: str, second: str) -> bool:
         return False

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import stat
 
-from agentm_kernel.errors import (
-    ConcurrentModificationError,
-    InvalidLocatorError,
-    LocatorConflictError,
-    NotFoundError,
-)
-from agentm_kernel.files.atomic import publish_new, publish_over, replace_file
+from agentm_kernel.errors import InvalidLocatorError, LocatorConflictError, NotFoundError
+from agentm_kernel.files.atomic import replace_file
+from agentm_kernel.files.failures import changed
 from agentm_kernel.files.mutex import store_mutex
-from agentm_kernel.files.reading import existing, kind_of
+from agentm_kernel.files.reading import kind_of
 from agentm_kernel.files.spelling import clashing_name, is_spelled_like_this
 from agentm_kernel.files.tree import make_root
 from agentm_kernel.seam.backend import ABSENT
@@ -52,7 +48,7 @@ class StoreWriter:
         if not locator.key:
             raise LocatorConflictError("the root of the store is a directory; only files are deleted")
         with self._exclusively(), self._reader.open_parent(locator) as parent:
-            status = existing(parent, locator)
+            status = self._reader.existing(parent, locator)
             if stat.S_ISDIR(status.st_mode):
                 raise LocatorConflictError(f"'{locator}' is a directory; only files are deleted")
             if if_match is not None:
@@ -64,45 +60,51 @@ class StoreWriter:
 
     def _replace(self, parent: Directory, locator: Locator, data: bytes, if_match: str | Absent | None) -> None:
         name = locator.name
+        self._check_not_hidden(parent, locator)
         status = parent.status(name)
         if status is None or not is_spelled_like_this(parent, name, status):
             if if_match is not None and if_match is not ABSENT:
-                raise _changed(locator, "it is not there any more")
+                raise changed(locator, "it is not there any more")
+            self._reader.medium.when_missing(parent, locator)
             self._check_new_name(parent, locator)
             status = None
         elif not stat.S_ISREG(status.st_mode):
             raise LocatorConflictError(f"'{locator}' is {kind_of(status)}, so no note can be stored there")
         elif if_match is ABSENT:
-            raise _changed(locator, "it exists already")
+            raise changed(locator, "it exists already")
         elif isinstance(if_match, str):
             self._compare(parent, locator, if_match)
+        publish = self._reader.medium.publisher(parent, locator, data, status, if_match)
         try:
-            replace_file(parent, name, data, status, publish=publish_new if if_match is ABSENT else publish_over)
+            replace_file(parent, name, data, status, publish=publish)
         except FileExistsError:
-            raise _changed(locator, "it exists already") from None
+            raise changed(locator, "it exists already") from None
         except OSError:
             self._swept.discard(parent.identity)  # a failing disk may have kept the temp file: look again
             raise
 
     def _compare(self, parent: Directory, locator: Locator, expected: str) -> None:
         if content_hash(self._reader.read_bytes(parent, locator)) != expected:
-            raise _changed(locator, "its content is not what was expected")
+            raise changed(locator, "its content is not what was expected")
+
+    def _check_not_hidden(self, directory: Directory, locator: Locator) -> None:
+        if self._reader.medium.is_hidden(locator.name, directory.has):
+            raise InvalidLocatorError(
+                f"invalid locator '{locator}': {ascii(locator.name)} is a name that the store's sync tool uses here",
+                hint="choose another name for the note",
+            )
 
     def _check_new_name(self, directory: Directory, locator: Locator) -> None:
         """Whether the last name of `locator` may come into being beside what `directory` holds."""
         name = locator.name
         names = directory.names()
-        if name in self._reader.medium.hidden_names({*names, name}):
-            raise InvalidLocatorError(
-                f"invalid locator '{locator}': {ascii(name)} is a name that the store's sync tool uses",
-                hint="choose another name for the note",
-            )
         other = clashing_name(names, name)
         if other is not None:
             raise LocatorConflictError(
                 f"'{locator}' differs only in case or Unicode form from the stored {ascii(other)} beside it",
                 hint="use the stored spelling: on Windows and macOS the two would be one file",
             )
+        self._reader.medium.check_new_name(locator, names)
 
     # -- directories ----------------------------------------------------------------------------------------
 
@@ -116,9 +118,9 @@ class StoreWriter:
     def _parent_for_writing(self, locator: Locator, if_match: str | Absent | None) -> Directory:
         if isinstance(if_match, str):  # a note that must exist has its directories already
             try:
-                return self._swept_once(self._reader.open_parent(locator))
+                return self._swept_once(self._reader.open_parent(locator), locator.parent)
             except NotFoundError:
-                raise _changed(locator, "it is not there any more") from None
+                raise changed(locator, "it is not there any more") from None
         return self._make_directories(locator.parent)
 
     def _make_directories(self, locator: Locator) -> Directory:
@@ -128,10 +130,11 @@ class StoreWriter:
             made = made.child(name)
             with directory:
                 directory = self._enter_or_make(directory, made)
-        return self._swept_once(directory)
+        return self._swept_once(directory, locator)
 
     def _enter_or_make(self, directory: Directory, made: Locator) -> Directory:
         name = made.name
+        self._check_not_hidden(directory, made)
         status = directory.status(name)
         is_missing = status is None or not is_spelled_like_this(directory, name, status)
         if is_missing:
@@ -149,20 +152,13 @@ class StoreWriter:
             self._durable.add(identity)
         return directory.enter(name)
 
-    def _swept_once(self, directory: Directory) -> Directory:
+    def _swept_once(self, directory: Directory, locator: Locator) -> Directory:
         """`directory`, without what killed writers left in it: looked for once per process, under the mutex."""
         if directory.identity not in self._swept:
             try:
-                directory.sweep()
+                self._reader.medium.sweep(directory, locator)
             except BaseException:
                 directory.close()
                 raise
             self._swept.add(directory.identity)
         return directory
-
-
-def _changed(locator: Locator, why: str) -> ConcurrentModificationError:
-    return ConcurrentModificationError(
-        f"'{locator}' was not written: {why}",
-        hint="read it again, redo the change, and write with the new hash",
-    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel import LocatorConflictError, StorageIOError, atomic_write
-from agentm_kernel.files.atomic import replace_file
+from agentm_kernel.files.atomic import publish_new, replace_file
 from agentm_kernel.files.tree import FdDirectory, open_root
 
 if TYPE_CHECKING:
@@ -186,10 +186,10 @@ def test_the_content_is_synced_before_the_rename_and_the_directory_after_it(
 
 def test_an_exclusive_write_never_renames_over_a_name(folder: Path) -> None:
     with Recorder(folder) as directory:
-        replace_file(directory, "new.md", b"x", None, exclusive=True)
+        replace_file(directory, "new.md", b"x", None, publish=publish_new)
         assert "replace" not in directory.calls
         with pytest.raises(FileExistsError):
-            replace_file(directory, "a.md", b"new", None, exclusive=True)
+            replace_file(directory, "a.md", b"new", None, publish=publish_new)
     assert (folder / "a.md").read_bytes() == b"old"
     assert (folder / "new.md").read_bytes() == b"x"
     assert (folder / "new.md").stat().st_nlink == 1
@@ -197,9 +197,9 @@ def test_an_exclusive_write_never_renames_over_a_name(folder: Path) -> None:
 
 def test_without_hard_links_an_exclusive_write_looks_and_renames(folder: Path) -> None:
     with Recorder(folder, failing="link", error=errno.EPERM) as directory:
-        replace_file(directory, "new.md", b"x", None, exclusive=True)
+        replace_file(directory, "new.md", b"x", None, publish=publish_new)
         with pytest.raises(FileExistsError):
-            replace_file(directory, "a.md", b"new", None, exclusive=True)
+            replace_file(directory, "a.md", b"new", None, publish=publish_new)
     assert (folder / "a.md").read_bytes() == b"old"
     assert (folder / "new.md").read_bytes() == b"x"
 

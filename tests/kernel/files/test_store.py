@@ -30,7 +30,9 @@ from agentm_kernel import (
 from agentm_kernel.seam.locator import TEMP_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
+
+    from agentm_kernel.files.medium import Beside
 from pathlib import Path
 
 posix_only = pytest.mark.skipif(os.name == "nt", reason="needs POSIX files")
@@ -173,17 +175,18 @@ def test_delete_removes_one_file(store: FileStore, root: Path) -> None:
     assert tree(root) == {"a": None}
 
 
-@pytest.mark.parametrize("key", ["absent", "", "a.md/below"])
+@pytest.mark.parametrize("key", ["absent", "a.md/below"])
 def test_deleting_nothing_is_not_found(store: FileStore, key: str) -> None:
     store.write(Locator("a.md"), "x")
     with pytest.raises(NotFoundError):
         store.delete(Locator(key))
 
 
-def test_a_directory_is_not_deleted(store: FileStore) -> None:
+@pytest.mark.parametrize("key", ["a", ""])
+def test_a_directory_is_not_deleted(store: FileStore, key: str) -> None:
     store.mkdir(Locator("a"))
     with pytest.raises(LocatorConflictError):
-        store.delete(Locator("a"))
+        store.delete(Locator(key))
     assert store.exists(Locator("a"))
 
 
@@ -526,15 +529,18 @@ def test_a_relative_root_means_the_directory_of_the_moment_of_opening(
 
 def test_hidden_names_are_neither_listed_nor_taken_as_keys(root: Path) -> None:
     class Hiding(FileStore):
-        def hidden_names(self, names: Collection[str]) -> Collection[str]:
-            return {name for name in names if name.endswith(".conflict")}
+        def is_hidden(self, name: str, beside: Beside) -> bool:
+            return name.endswith(".conflict")
 
     store = Hiding(root)
     (root / "a.conflict").touch()
     store.write(Locator("a.md"), "x")
     assert store.list(Locator()) == [Locator("a.md")]
     assert list(store.foreign_entries(Locator())) == []
-    for key in ("b.conflict", "b.conflict/c.md"):
+    assert not store.exists(Locator("a.conflict"))
+    with pytest.raises(NotFoundError):
+        store.read(Locator("a.conflict"))
+    for key in ("a.conflict", "b.conflict", "b.conflict/c.md"):
         with pytest.raises(InvalidLocatorError):
             store.write(Locator(key), "x")
         with pytest.raises(InvalidLocatorError):

@@ -1,0 +1,63 @@
+"""What the medium under a file store may add to its verbs.
+
+A plain disk adds nothing, and that is what stands here. A folder that a sync tool replicates has files that are not
+notes, notes that are not here yet, and a second writer that knows nothing of our mutex: such a store overrides.
+"""
+
+from __future__ import annotations
+
+from agentm_kernel.seam.backend import ABSENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Collection
+
+    from agentm_kernel.files.atomic import Publish
+    from agentm_kernel.files.tree import Directory
+    from agentm_kernel.seam.backend import Absent
+    from agentm_kernel.seam.locator import Locator
+
+    Beside = Callable[[str], bool]
+    """Whether a directory has another entry of this name."""
+
+
+class Medium:
+    """The points at which a store on a special medium has its say; `FileStore` asks at each of them."""
+
+    def is_hidden(self, name: str, beside: Beside) -> bool:
+        """Whether an entry belongs to the medium rather than to the store: a sync tool's own file, a conflict copy.
+
+        Such an entry is neither listed nor read, and no note may be created under its name.
+        """
+        return False
+
+    def note_name(self, name: str) -> str:
+        """The name of the note that an entry stands for; another than its own for what only holds a place."""
+        return name
+
+    def check_new_name(self, locator: Locator, names: Collection[str]) -> None:
+        """Raise if a note of this name would change what the `names` beside it are taken for."""
+
+    def when_missing(self, directory: Directory, locator: Locator) -> None:
+        """Raise if the note is known to exist although its file does not: then this is not absence."""
+
+    def before_reading(self, locator: Locator, status: os.stat_result) -> None:
+        """Called before a file is opened, under the mutex too: raise rather than wait for one that is elsewhere."""
+
+    def publisher(
+        self,
+        directory: Directory,
+        locator: Locator,
+        data: bytes,
+        status: os.stat_result | None,
+        if_match: str | Absent | None,
+    ) -> Publish:
+        """How the finished temp file with `data` takes the note's name; `status` is what has the name now."""
+        from agentm_kernel.files.atomic import publish_new, publish_over
+
+        return publish_new if if_match is ABSENT else publish_over
+
+    def sweep(self, directory: Directory, locator: Locator) -> None:
+        """Clear away what killed writers left in the directory at `locator`; called under the mutex."""
+        directory.sweep()

@@ -13,6 +13,7 @@ _GROUPS = {
     "completion": ("completion", "Print the completion script of a shell."),
     "config": ("config", "Read and change the configuration."),
     "doctor": ("doctor", "Check this installation and say what to do."),
+    "migrate": ("migrate", "Move the whole store to another backend."),
     "plan": ("plan", "List plans and choose the active one."),
     "plugins": ("plugins", "List, check and create plugins."),
     "project": ("project", "Show and register projects."),

@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("projects",),
     ("state",),
     ("process_seam",),
-    ("conformance", "gates"),
+    ("migration", "conformance", "gates"),
     ("cli", "__main__"),
 )
 """From the floor up. Rooms of one layer do not import each other; the top one may import everything."""

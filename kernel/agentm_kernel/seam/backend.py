@@ -140,7 +140,7 @@ class StorageBackend(ABC):
         """Where the store is, in words that an operator recognises; the same for every opening of one store."""
         return type(self).__name__
 
-    def check_usable(self, *, read_only: bool) -> None:
+    def check_usable(self, *, read_only: bool) -> None:  # noqa: B027 - a store that is always usable says nothing
         """Raise `StorageSelectionError` if the store cannot be used as it is. Selection asks once.
 
         Creates nothing and touches no network.

@@ -50,6 +50,9 @@ class BackendLayer(StorageBackend, HostFiles):
     def walk(self, locator: Locator) -> Iterator[Info]:
         return self.inner.walk(locator)
 
+    def foreign_entries(self, locator: Locator) -> Iterator[str]:
+        return self.inner.foreign_entries(locator)
+
     def describe(self) -> str:
         return self.inner.describe()
 

@@ -17,7 +17,7 @@ from agentm_kernel.errors import (
 from agentm_kernel.seam.backend import StorageBackend
 from agentm_kernel.seam.context import OpenContext
 from agentm_kernel.seam.values import Capabilities, Frozen
-from agentm_kernel.selection.choose import choose
+from agentm_kernel.selection.choose import Choice, choose
 from agentm_kernel.selection.identity import IdentityGuard, check_identity, unmarked
 
 TYPE_CHECKING = False
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from agentm_kernel.config.read import Config
     from agentm_kernel.host.record import PluginRecord
-    from agentm_kernel.selection.choose import Choice
 
 _DISTRIBUTIONS = {
     "device-local": "agentm-device-local",
@@ -123,6 +122,18 @@ def storage_preview(environ: Mapping[str, str] | None = None) -> StoragePreview:
 
 
 # ------------------------------------------------------------------------------------------------ the parts
+
+
+def open_store(protocol: str, *, environ: Mapping[str, str] | None = None) -> IdentityGuard:
+    """The store of another protocol than the selected one, from its options in the configuration, for migration."""
+    environ = os.environ if environ is None else environ
+    config = load(environ)
+    choice = Choice(protocol, "the command")
+    context = open_context(environ, read_only=False)
+    backend = _open(choice, config, context)
+    backend.check_usable(read_only=False)
+    check_identity(backend, protocol, context)
+    return IdentityGuard(backend, protocol, context)
 
 
 def _decide(choice: Choice, config: Config, context: OpenContext) -> Decision:

@@ -1,0 +1,92 @@
+"""`agentm migrate`: a whole store to another backend, then the configuration."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from agentm_kernel.cli.output import echo_json, json_option
+from agentm_kernel.config.write import set_value
+from agentm_kernel.errors import AgentmError, StorageSelectionError
+from agentm_kernel.migration import copy_notes, plan_migration, settle
+from agentm_kernel.selection.choose import choose_protocol
+from agentm_kernel.selection.open import open_store, select_backend
+from agentm_kernel.selection.stamp import stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from agentm_kernel.seam.locator import Locator
+
+
+@click.command("migrate")
+@click.option(
+    "--to", "protocol", required=True, metavar="PROTOCOL", help="Backend to move to, as `plugins list` names it."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option("--allow-skipped", is_flag=True, help="Go on although some entries are not notes and stay behind.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+def command(protocol: str, dry_run: bool, allow_skipped: bool, yes: bool, as_json: bool) -> None:
+    """Copy every note to another backend, verify all of them, then make it the selected store.
+
+    The target takes its options from the configuration, so set them first. The source is not changed. An interrupted
+    migration is simply run again.
+    """
+    source_protocol = choose_protocol()
+    if source_protocol == protocol:
+        raise StorageSelectionError(
+            f"'{protocol}' is the selected store already",
+            hint="to move within one kind of store, copy the folder and run `agentm store forget`",
+        )
+    source, target = select_backend(read_only=True), open_store(protocol)
+    progress = _silent if as_json else _bar
+    plan = plan_migration(source, target, progress)
+    if plan.skipped and not allow_skipped:
+        shown = ", ".join(plan.skipped[:5])
+        raise AgentmError(
+            f"{len(plan.skipped)} entries are not notes and would stay behind: {shown}",
+            hint="move them yourself, then run it again with --allow-skipped; nothing was written",
+        )
+    if not dry_run:
+        _confirm(f"Copy {len(plan.missing)} of {len(plan.hashes)} notes to {target.describe()}?", yes)
+        stamp(target.inner)
+        copy_notes(source, target, plan, progress)
+        settle(source, target, plan, progress)
+        set_value("storage.backend", protocol)
+    _report(source_protocol, protocol, plan.missing, len(plan.hashes), plan.skipped, dry_run, as_json)
+
+
+def _confirm(question: str, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise AgentmError("a migration needs --yes without a terminal", hint="add --dry-run to see what it would do")
+    click.confirm(question, abort=True, err=True)
+
+
+def _report(
+    source: str, target: str, copied: list[Locator], total: int, skipped: list[str], dry_run: bool, as_json: bool
+) -> None:
+    if as_json:
+        echo_json(source=source, target=target, notes=total, copied=len(copied), skipped=skipped, dry_run=dry_run)
+        return
+    verb = "would copy" if dry_run else "copied"
+    click.echo(
+        f"{verb} {len(copied)} of {total} notes from {source} to {target}; {total - len(copied)} were there already"
+    )
+    for entry in skipped:
+        click.echo(f"not a note, left behind: {entry}")
+    if not dry_run:
+        click.echo(f"selected store: {target} (back again: `agentm migrate --to {source}`)")
+
+
+def _bar(label: str, items: Iterable[Locator]) -> Iterator[Locator]:
+    with click.progressbar(list(items), label=label, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
+        yield from bar
+
+
+def _silent(_label: str, items: Iterable[Locator]) -> Iterable[Locator]:
+    return items

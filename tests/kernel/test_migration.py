@@ -119,7 +119,7 @@ def test_a_source_that_keeps_changing_is_refused(source, target):
     copy_notes(source, target, plan, quietly)
 
     def edit_meanwhile(label, items):
-        source.write(Locator("busy.md"), f"{time.monotonic_ns()}\n")
+        source.write(Locator("projects/p1/notes/n1.md"), f"{time.monotonic_ns()}\n")
         return items
 
     with pytest.raises(ConcurrentModificationError, match="keeps changing"):

@@ -32,17 +32,27 @@ class ProjectIdentity:
         """Which repository this is; git's files are not read for it before somebody asks."""
         return self._checkout.identity
 
+    @property
+    def origin(self) -> str | None:
+        """The address of `origin` as it is written; it may hold a password."""
+        return self._checkout.origin
+
 
 def identify_project(root: str) -> ProjectIdentity:
     """The project at `root`: named by `.harness/project.json`, else by its remote, else by its directory."""
     checkout = Checkout(root)
-    path = os.path.join(root, HARNESS_DIR, PROJECT_FILE)
+    path = project_file(root)
     slug, key = _declared_slug(path)
     if slug:
         return ProjectIdentity(slug, f"`{key}` in {path}", checkout)
     if checkout.origin and (name := parse_remote(checkout.origin).name):
         return ProjectIdentity(_made_safe(name), "the remote `origin`", checkout)
     return ProjectIdentity(_made_safe(_directory_name(checkout.home)), "the directory's name", checkout)
+
+
+def project_file(root: str) -> str:
+    """The file of a checkout that says what its project is called."""
+    return os.path.join(root, HARNESS_DIR, PROJECT_FILE)
 
 
 def plain_slug(slug: str) -> str:
@@ -58,9 +68,8 @@ def plain_slug(slug: str) -> str:
 # ------------------------------------------------------------------------------------------------ declared names
 
 
-def read_project_file(path: str) -> dict[str, object]:
-    """The object in a `project.json`, empty if there is no such file; anything else is a `ConfigError`."""
-    data = read_checkout_file(path)
+def parse_project_file(data: bytes | None, path: str) -> dict[str, object]:
+    """The object in a `project.json`, empty where there is no such file; anything else is a `ConfigError`."""
     if data is None:
         return {}
     try:
@@ -74,7 +83,7 @@ def read_project_file(path: str) -> dict[str, object]:
 
 def _declared_slug(path: str) -> tuple[str, str]:
     """The name that a `project.json` gives, and its key there; two empty texts if it gives none."""
-    document = read_project_file(path)
+    document = parse_project_file(read_checkout_file(path), path)
     declared = _text(document, "vault_project", path, "vault_project")
     if declared:
         return _checked(declared, "vault_project", path), "vault_project"

@@ -1,0 +1,48 @@
+"""Giving a project a name of its own."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentm_kernel import ConfigError, InvalidLocatorError
+from agentm_kernel.projects.declare import declare_slug
+from agentm_kernel.projects.slug import identify_project
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_declared_name_is_the_projects_name_from_then_on(tmp_path: Path) -> None:
+    path = declare_slug(str(tmp_path), "gadgets")
+    assert path == str(tmp_path / ".harness" / "project.json")
+    assert identify_project(str(tmp_path)).slug == "gadgets"
+
+
+def test_everything_else_in_the_file_stays(tmp_path: Path) -> None:
+    (tmp_path / ".harness").mkdir()
+    path = tmp_path / ".harness" / "project.json"
+    path.write_text('{"kept": [1, {"é": null}], "vault_project": "old", "github": {"repo": "o/r"}}')
+    declare_slug(str(tmp_path), "gadgets")
+    assert json.loads(path.read_text()) == {
+        "kept": [1, {"é": None}],
+        "vault_project": "gadgets",
+        "github": {"repo": "o/r"},
+    }
+
+
+def test_a_file_that_cannot_be_understood_is_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / ".harness").mkdir()
+    path = tmp_path / ".harness" / "project.json"
+    path.write_text("{")
+    with pytest.raises(ConfigError, match=r"project\.json"):
+        declare_slug(str(tmp_path), "gadgets")
+    assert path.read_text() == "{"
+
+
+def test_a_name_that_is_no_plain_name_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    with pytest.raises(InvalidLocatorError):
+        declare_slug(str(tmp_path), "a/b")
+    assert list(tmp_path.iterdir()) == []

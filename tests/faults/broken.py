@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from agentm_kernel.files import atomic
+from agentm_kernel.files import writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ def without_any_fsync() -> Iterator[None]:
 @contextmanager
 def writing_in_place() -> Iterator[None]:
     """Open, truncate, write: what a program does that has not thought about it."""
-    with mock.patch.object(atomic, "replace_file", _overwrite):
+    with mock.patch.object(writing, "replace_file", _overwrite):
         yield
 
 

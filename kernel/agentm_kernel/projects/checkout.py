@@ -43,8 +43,10 @@ class Checkout:
         repository, origin = self._read_git()
         if repository is None:
             return _local_identity(self.root)
-        inside = os.path.relpath(self.root, repository.work_tree)
-        suffix = "" if inside == os.curdir else "#" + path_as_text(inside.replace(os.sep, "/"))
+        suffix = ""
+        if self.root != repository.work_tree:
+            inside = os.path.relpath(self.root, repository.work_tree)
+            suffix = "#" + path_as_text(inside.replace(os.sep, "/"))
         address = parse_remote(origin or repository.home)
         if address.is_local:
             return _local_identity(os.path.join(repository.home, address.path)) + suffix

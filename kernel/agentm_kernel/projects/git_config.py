@@ -33,8 +33,8 @@ def parse_git_config(text: str) -> Iterator[tuple[str, str | None]]:
     """
     lines = _Lines(text)
     section = ""
-    for line in lines:
-        rest = line
+    while lines.has_more():
+        rest = lines.next().lstrip(_BLANKS)
         while rest.startswith("["):
             section, rest = _header(rest, lines.number)
         if rest and not rest.startswith(_COMMENTS):
@@ -49,7 +49,7 @@ def is_true(value: str | None) -> bool:
 
 
 class _Lines:
-    """The lines of a text without leading blanks, and the number of the last one given out."""
+    """The lines of a text, and the number of the last one given out."""
 
     __slots__ = ("_lines", "number")
 
@@ -57,12 +57,11 @@ class _Lines:
         self._lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
         self.number = 0
 
-    def __iter__(self) -> Iterator[str]:
-        while self.number < len(self._lines):
-            yield self.next().lstrip(_BLANKS)
+    def has_more(self) -> bool:
+        return self.number < len(self._lines)
 
     def next(self) -> str:
-        """The next line, whole; after the last one, empty ones for ever, as git sees the end of a file."""
+        """The next line; after the last one, empty ones for ever, as git sees the end of a file."""
         self.number += 1
         return self._lines[self.number - 1] if self.number <= len(self._lines) else ""
 
@@ -104,7 +103,7 @@ def _subsection(text: str, line: int) -> tuple[str, str]:
 
 
 def _value(text: str, lines: _Lines) -> str:
-    if not any(special in text for special in '"\\#;'):
+    if not ('"' in text or "\\" in text or "#" in text or ";" in text):
         return text.strip(_BLANKS)
     return _quoted_value(text, lines)
 

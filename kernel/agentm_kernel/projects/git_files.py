@@ -71,11 +71,15 @@ def find_repository(directory: str) -> Repository | None:
         if parent == directory:
             return None
         directory = parent
+    git_dir = os.path.join(directory, GIT_ENTRY)
+    if os.path.isdir(git_dir) and not os.path.islink(git_dir):
+        return Repository(directory, git_dir, git_dir)
     git_dir = _git_dir(directory)
     return Repository(directory, git_dir, _common_dir(git_dir))
 
 
 def _git_dir(work_tree: str) -> str:
+    """What a `.git` that is a file or a link leads to."""
     entry = os.path.join(work_tree, GIT_ENTRY)
     if os.path.isdir(entry):
         return entry

@@ -1,0 +1,84 @@
+"""`python -m tests.packaging.wheels DIST`: every wheel in DIST, alone in a clean environment, with its own tests."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.packaging.built import KERNEL, mismatched_ranges, wheels_in
+from tests.packaging.environment import TEST_TOOLS, CleanEnvironment, Failed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from packaging.requirements import Requirement
+
+    from tests.packaging.built import Wheel
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.packaging.wheels", description=__doc__)
+    parser.add_argument("dist", type=Path, help="the folder with the built wheels")
+    dist = parser.parse_args().dist.resolve()
+    wheels = wheels_in(dist)
+    if KERNEL not in {wheel.distribution for wheel in wheels}:
+        parser.error(f"there is no wheel of {KERNEL} in {dist}")
+
+    steps: list[tuple[str, Callable[[], str]]] = [("version ranges", lambda: _check_ranges(wheels))]
+    for wheel in wheels:
+        steps.append((f"{wheel.distribution} alone", partial(_test_alone, wheel, dist, lowest=False)))
+        steps.append((f"{wheel.distribution}, lowest", partial(_test_alone, wheel, dist, lowest=True)))
+    return max(_report(name, step) for name, step in steps)
+
+
+def _report(name: str, step: Callable[[], str]) -> int:
+    try:
+        print(f"ok      {name}: {step()}", flush=True)
+    except Failed as failure:
+        print(f"FAILED  {name}: {failure}", flush=True)
+        return 1
+    return 0
+
+
+def _check_ranges(wheels: list[Wheel]) -> str:
+    if complaints := mismatched_ranges(wheels):
+        raise Failed("; ".join(complaints))
+    return "every plugin accepts the kernel it was built beside"
+
+
+def _test_alone(wheel: Wheel, dist: Path, *, lowest: bool) -> str:
+    """Install `wheel` with what it requires and nothing else of ours, then run its tests."""
+    with tempfile.TemporaryDirectory(prefix="agentm-wheel-") as folder:
+        environment = CleanEnvironment(Path(folder))
+        if lowest:
+            environment.install(*map(str, _third_party(wheel, dist)), lowest=True)
+        environment.install(str(wheel.file), links=dist)
+        environment.check()
+        versions = environment.versions()
+        if strangers := _strangers(wheel, versions):
+            raise Failed(f"brought {', '.join(strangers)} along")
+        environment.install(*TEST_TOOLS)
+        environment.check()
+        outcome = environment.run_tests(wheel)
+    used = ", ".join(f"{requirement.name} {versions[requirement.name]}" for requirement in _third_party(wheel, dist))
+    return f"{outcome} ({used})"
+
+
+def _third_party(wheel: Wheel, dist: Path) -> list[Requirement]:
+    """What `wheel` requires from others, with what the kernel requires."""
+    kernel = [other for other in wheels_in(dist) if other.distribution == KERNEL]
+    needed = {str(requirement): requirement for each in (wheel, *kernel) for requirement in each.requirements}
+    return [requirement for requirement in needed.values() if not requirement.name.startswith("agentm-")]
+
+
+def _strangers(wheel: Wheel, versions: dict[str, str]) -> list[str]:
+    """Distributions of ours that came along though nobody asked: a plugin needs the kernel and no other plugin."""
+    return [name for name in versions if name.startswith("agentm-") and name not in (wheel.distribution, KERNEL)]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

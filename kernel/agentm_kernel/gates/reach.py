@@ -27,7 +27,9 @@ _FILE_CALLS = frozenset({"open", "io.open", "codecs.open"}) | frozenset(
     for name in ("open", "link", "remove", "rename", "renames", "replace", "rmdir", "symlink", "truncate", "unlink")
 )
 _FILE_PACKAGES = frozenset({"shutil", "tempfile"})
-_PATH_METHODS = frozenset({"read_bytes", "read_text", "write_bytes", "write_text"})
+_PATH_METHODS = frozenset(
+    {"open", "read_bytes", "read_text", "rename", "replace", "unlink", "write_bytes", "write_text"}
+)
 
 
 def check_host_path_callers(sources: Sources) -> Iterator[Finding]:
@@ -88,10 +90,12 @@ def _is_on_the_floor(names: Names, module: Module) -> bool:
 
 
 def _touches_files(names: Names, module: Module, call: ast.Call) -> bool:
-    if isinstance(call.func, ast.Attribute) and call.func.attr in _PATH_METHODS:
-        return True
+    function = call.func
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Call):  # Path(…).read_text()
+        made = names.meanings(module, function.value.func)
+        return function.attr in _PATH_METHODS and any(name.startswith("pathlib.") for name in made)
     return any(
-        name in _FILE_CALLS or name.partition(".")[0] in _FILE_PACKAGES for name in names.meanings(module, call.func)
+        name in _FILE_CALLS or name.partition(".")[0] in _FILE_PACKAGES for name in names.meanings(module, function)
     )
 
 

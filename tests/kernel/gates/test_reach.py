@@ -45,12 +45,13 @@ FILE_CALLS = [
     "tempfile.mkstemp()",
     "Path(name).read_text()",
     "Path(name).write_bytes(b'')",
+    "pathlib.Path(name).unlink()",
     "move(name, other)",
 ]
 
 
 def calling(expression: str) -> str:
-    imports = "import io, os, shutil, tempfile\nfrom os import rename as move\nfrom pathlib import Path\n"
+    imports = "import io, os, pathlib, shutil, tempfile\nfrom os import rename as move\nfrom pathlib import Path\n"
     return f"{imports}def f(name, other):\n    return {expression}\n"
 
 

@@ -47,5 +47,5 @@ def run(setting: Setting) -> Table:
         }
         for name in work
     ]
-    note = "2 kB notes in the page cache. A read walks from the open root and follows no link; a bare open trusts its path."
+    note = "2 kB notes, cached. A read walks from the open root and follows no link; a bare open trusts the path."
     return Table("reads", "Reads", note, rows)

@@ -24,6 +24,8 @@ def read_checkout_file(path: str) -> bytes | None:
         return None
     except OSError as error:
         raise _unreadable(path, str(error.strerror)) from error
+    except ValueError:
+        raise _unreadable(path, "its name holds a NUL") from None
     try:
         return _read(descriptor, path)
     except OSError as error:

@@ -270,6 +270,12 @@ def test_a_configuration_that_cannot_be_understood_is_an_error_naming_the_file(
     assert str(path) in caught.value.message
 
 
+def test_an_included_file_that_no_system_could_have_is_an_error(widgets: Path) -> None:
+    (widgets / ".git" / "config").write_bytes(b"[include]\npath = a\0b\n")
+    with pytest.raises(ConfigError, match="NUL"):
+        origin(widgets)
+
+
 def test_an_old_encoding_elsewhere_in_the_file_does_not_matter(git: Git, widgets: Path) -> None:
     path = widgets / ".git" / "config"
     path.write_bytes(b"[user]\n\tname = Andr\xe9\n" + path.read_bytes())

@@ -101,9 +101,11 @@ def _write_temp(directory: Directory, temp: str, data: bytes, status: os.stat_re
 def _keep_owner_and_mode(descriptor: int, status: os.stat_result) -> None:
     if os.name == "nt":
         return
-    if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+    made = os.fstat(descriptor)  # asked, not guessed: a directory may pass on its group, the umask take bits away
+    if (made.st_uid, made.st_gid) != (status.st_uid, status.st_gid):
         try:
             os.fchown(descriptor, status.st_uid, status.st_gid)
         except PermissionError:
             pass  # only the superuser may give a file away; the content matters more
-    os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
+    if stat.S_IMODE(made.st_mode) != stat.S_IMODE(status.st_mode):
+        os.fchmod(descriptor, stat.S_IMODE(status.st_mode))

@@ -16,7 +16,7 @@ def is_spelled_like_this(directory: Directory, name: str, status: os.stat_result
     Asks for the name in another case: only where that reaches the same file is the directory read.
     """
     other = _respelled(name)
-    if other == name:
+    if other == name or directory.looks_free(other):
         return True
     twin = directory.status(other)
     if twin is None or (twin.st_dev, twin.st_ino) != (status.st_dev, status.st_ino):

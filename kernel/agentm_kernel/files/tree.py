@@ -118,6 +118,10 @@ class Directory:
     def has(self, name: str) -> bool:
         return self.status(name) is not None
 
+    def looks_free(self, name: str) -> bool:
+        """Whether nothing seems to be at `name`, at the lowest price: a hint, which a failing disk may falsify."""
+        return not self.has(name)
+
     def read_file(self, name: str, limit: int) -> tuple[bytes, os.stat_result]:
         """The bytes of a regular file and its status. Nothing else is read: a FIFO or device could block."""
         descriptor = self.open_file(name)
@@ -184,6 +188,9 @@ class FdDirectory(Directory):
             return os.stat(name, dir_fd=self._fd, follow_symlinks=False)
         except FileNotFoundError:
             return None
+
+    def looks_free(self, name: str) -> bool:
+        return not os.access(name, os.F_OK, dir_fd=self._fd)  # no exception to build and drop, unlike stat
 
     def open_file(self, name: str) -> int:
         return os.open(name, _READ_FLAGS, dir_fd=self._fd)

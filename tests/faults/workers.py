@@ -43,6 +43,10 @@ class Worker:
             self._process.join(HANG)
             raise Stuck(f"process {self.pid} ended with {self._process.exitcode} before it reported") from None
 
+    def fileno(self) -> int:
+        """For `multiprocessing.connection.wait`."""
+        return self._ours.fileno()
+
     def has_reported(self, seconds: float = 0.0) -> bool:
         return self._ours.poll(seconds)
 

@@ -26,8 +26,7 @@ class LazyGroup(click.Group):
     """Lists commands from tables and metadata; imports one only to run it or to show its own help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        declared = {command.path[0] for command in COMMANDS}
-        return sorted({*_GROUPS, *declared, *_plugin_commands()})
+        return sorted({*kernel_commands(), *_plugin_commands()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in _GROUPS:
@@ -141,19 +140,25 @@ def _plugin_commands() -> dict[str, str]:
     """Commands of installed plugins, each with its distribution; the kernel's own names cannot be taken."""
     from agentm_kernel.host.scan import scan
 
-    taken = {*_GROUPS, *(command.path[0] for command in COMMANDS)}
     return {
         record.name: f"{record.distribution} {record.version}"
         for record in scan("agentm.commands")
-        if record.name not in taken
+        if record.name not in kernel_commands()
     }
 
 
+def kernel_commands() -> set[str]:
+    """The names that no plugin can take."""
+    return {*_GROUPS, *(command.path[0] for command in COMMANDS)}
+
+
 def _load_plugin_command(name: str) -> click.Command:
+    from agentm_kernel.config.read import load as load_config
     from agentm_kernel.host.load import load
     from agentm_kernel.host.scan import find
 
-    record = find("agentm.commands", name)
+    config = load_config()
+    record = find("agentm.commands", name, disabled=config.disabled_plugins, allowed=config.allowed_plugins)
     if record is None:
         raise PluginError(f"the command '{name}' is not installed any more")
     command = load(record)

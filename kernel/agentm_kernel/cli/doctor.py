@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel.cli.output import echo_json, json_option, status_style
+from agentm_kernel.cli.plugin_inventory import take_inventory
 from agentm_kernel.config.read import load
 from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError
-from agentm_kernel.host.scan import conflict, conflicts, scan
+from agentm_kernel.host.scan import conflict
 from agentm_kernel.host.values import DoctorRow
 from agentm_kernel.seam.values import Capabilities
 from agentm_kernel.selection.open import Refusal, inspect, select_backend, storage_preview
@@ -87,11 +88,13 @@ def _storage_rows(required: Capabilities | None) -> Iterator[DoctorRow]:
 
 
 def _plugin_rows() -> Iterator[DoctorRow]:
-    unreadable: list[str] = []
-    records = scan(unreadable=unreadable)
-    for claims in conflicts(records):
+    inventory = take_inventory(os.environ)
+    for claims in inventory.conflicts:
         yield _failure("plugins", conflict(claims))
-    for line in unreadable:
+    for entry in inventory.entries:
+        if entry.state in ("incompatible", "unknown"):
+            yield DoctorRow("warn", "plugins", f"the {entry.record} is not used: {entry.why}", None)
+    for line in inventory.unreadable:
         yield DoctorRow("warn", "plugins", f"metadata cannot be read: {line}", None)
     yield from _hook_rows()
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentm_kernel.cli.app import kernel_commands
 from agentm_kernel.config.read import load
 from agentm_kernel.errors import ConfigError, PluginError
 from agentm_kernel.host.load import check_declared_api
 from agentm_kernel.host.policy import refusal
-from agentm_kernel.host.record import BACKENDS, KINDS, WRAPPERS
+from agentm_kernel.host.record import BACKENDS, COMMANDS, KINDS, WRAPPERS, kind_of
 from agentm_kernel.host.scan import conflicts, scan
 from agentm_kernel.selection.choose import choose
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from agentm_kernel.config.read import Config
     from agentm_kernel.host.record import PluginRecord
@@ -39,36 +40,43 @@ class Inventory:
     entries: list[Entry]
     conflicts: list[list[PluginRecord]]
     """Names that several permitted plugins claim."""
-    notes: list[str]
-    """What else there is to say: what could not be read, what was chosen and is not there."""
+    missing: list[str]
+    """What was chosen by name and is not there, a line each."""
+    unreadable: list[str]
+    """Metadata that could not be read."""
+    config_error: str | None
+    """Why the configuration, and with it every choice and every policy, is unknown."""
 
 
 def take_inventory(environ: Mapping[str, str]) -> Inventory:
-    """Look at everything that is installed for agentm. A broken configuration is a note, not a failure."""
-    notes: list[str] = []
-    records = scan(unreadable=notes)
-    notes = [f"metadata cannot be read: {line}" for line in notes]
-    config = _config(environ, notes)
+    """Look at everything that is installed for agentm. A configuration that is broken is not in the way of that."""
+    unreadable: list[str] = []
+    records = scan(unreadable=unreadable)
+    config, config_error = _config(environ)
     chosen = _chosen(config, environ) if config else {}
-    permitted = [record for record in records if not _refusal(record, config)]
-    claims = conflicts(permitted)
+    claims = conflicts(record for record in records if not _refusal(record, config))
     contested = {record for claimed in claims for record in claimed}
-    entries = [_entry(record, _refusal(record, config), record in contested, chosen) for record in records]
-    installed = {(record.group, record.name) for record in records}
-    notes += [
-        f"the {KINDS[group]} '{name}' is chosen by {origin}, but no installed plugin provides it"
-        for (group, name), origin in chosen.items()
-        if (group, name) not in installed
-    ]
-    return Inventory(entries, claims, notes)
+    return Inventory(
+        [_entry(record, _refusal(record, config), record in contested, chosen) for record in records],
+        claims,
+        list(_missing(chosen, records)),
+        unreadable,
+        config_error,
+    )
 
 
-def _config(environ: Mapping[str, str], notes: list[str]) -> Config | None:
+def _config(environ: Mapping[str, str]) -> tuple[Config | None, str | None]:
     try:
-        return load(environ)
+        return load(environ), None
     except ConfigError as error:
-        notes.append(error.message)
-        return None
+        return None, error.message
+
+
+def _missing(chosen: dict[tuple[str, str], str], records: list[PluginRecord]) -> Iterator[str]:
+    installed = {(record.group, record.name) for record in records}
+    for (group, name), origin in chosen.items():
+        if (group, name) not in installed:
+            yield f"the {kind_of(group)} '{name}' is chosen by {origin}, but no installed plugin provides it"
 
 
 def _chosen(config: Config, environ: Mapping[str, str]) -> dict[tuple[str, str], str]:
@@ -93,9 +101,11 @@ def _entry(
         state, why = "unknown", f"no part of this kernel uses the group {record.group}"
     elif is_contested:
         state, why = "conflict", "another distribution claims the name, too"
+    elif record.group == COMMANDS and record.name in kernel_commands():
+        state, why = "conflict", "the kernel has a command of that name"
     else:
         try:
             check_declared_api(record)
         except PluginError as error:
-            state, why = "incompatible", error.message
+            state, why = "incompatible", error.message.removeprefix(f"the {record} ")
     return Entry(record, state, why or (origin and f"chosen by {origin}"), origin is not None and not refused)

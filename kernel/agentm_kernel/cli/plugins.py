@@ -48,7 +48,7 @@ def list_command(verify: bool, as_json: bool) -> int:
         echo_json(
             plugins=[{**_fields(entry), **_verified(probed.get(entry.record))} for entry in inventory.entries],
             conflicts=[_conflict_fields(claims) for claims in inventory.conflicts],
-            notes=inventory.notes,
+            notes=_notes(inventory),
         )
     else:
         _show_table(inventory, probed)
@@ -84,11 +84,17 @@ def _show_remarks(inventory: Inventory, probed: dict[PluginRecord, ProbeResult])
     for claims in inventory.conflicts:
         error = conflict(claims)
         click.echo(_printable(f"conflict: {error.message}\nhint: {error.hint}"), err=True)
-    for note in inventory.notes:
+    for note in _notes(inventory):
         click.echo(_printable(f"note: {note}"), err=True)
     for result in probed.values():
         if result.reason:
             click.echo(_printable(f"{'note' if result.state == 'ok' else result.state}: {result.reason}"), err=True)
+
+
+def _notes(inventory: Inventory) -> list[str]:
+    unreadable = [f"metadata cannot be read: {line}" for line in inventory.unreadable]
+    broken = [f"what is selected is unknown: {inventory.config_error}"] if inventory.config_error else []
+    return [*broken, *inventory.missing, *unreadable]
 
 
 def _state(entry: Entry) -> str:

@@ -62,7 +62,7 @@ def find(
         return permitted[0]
     if claims:
         raise PluginError(
-            f"{claims[0]} is not loaded: {refusals[0]}", hint="`agentm config list` shows plugin_policy.*"
+            f"the {claims[0]} is not loaded: {refusals[0]}", hint="`agentm config list` shows plugin_policy.*"
         )
     if unreadable:
         raise PluginError(

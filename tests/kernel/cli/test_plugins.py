@@ -170,9 +170,12 @@ def test_the_hint_about_a_conflict_settles_it(rogues: Site) -> None:
     command = hint.split("`")[1].split()
     assert command[0] == "agentm"
 
+    before = agentm(rogues, "doctor").stdout
     assert agentm(rogues, *command[1:]).returncode == 0
+    after = agentm(rogues, "doctor").stdout
 
     assert answer(rogues, "plugins", "list")["conflicts"] == []
+    assert ("is claimed by" in before, "is claimed by" in after) == (True, False)
 
 
 def test_a_plugin_that_the_policy_keeps_out_is_listed_as_such(site: Site) -> None:
@@ -192,6 +195,27 @@ def test_a_plugin_of_a_misspelt_group_is_listed_as_such(site: Site) -> None:
     assert (plugin["state"], plugin["why"]) == ("unknown", "no part of this kernel uses the group agentm.backend")
 
 
+def test_a_command_cannot_take_a_name_of_the_kernels(site: Site) -> None:
+    site.install_plugin("doctor", "raise SystemExit('imported')", group="agentm.commands", attribute="command")
+
+    plugin = listed(site)["doctor"]
+
+    assert (plugin["state"], plugin["why"]) == ("conflict", "the kernel has a command of that name")
+    assert agentm(site, "doctor").returncode == 0
+
+
+def test_a_command_that_the_policy_keeps_out_is_not_run(site: Site) -> None:
+    source = "import click\n@click.command()\ndef command(): click.echo('hello')\n"
+    site.install_plugin("greet", source, group="agentm.commands", attribute="command")
+    assert agentm(site, "greet").stdout == "hello\n"
+    configure(site, plugin_policy={"disabled": ["agentm-greet"]})
+
+    result = agentm(site, "greet")
+
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "the command 'greet' of agentm-greet 1.0 is not loaded: plugin_policy.disabled names it" in result.stderr
+
+
 def test_a_broken_configuration_does_not_keep_the_list_from_being_shown(site: Site) -> None:
     site.install_plugin("mem", STORE)
     configure(site)
@@ -201,7 +225,7 @@ def test_a_broken_configuration_does_not_keep_the_list_from_being_shown(site: Si
 
     assert result.returncode == 0
     assert " mem " in result.stdout
-    assert "note: the configuration " in result.stderr
+    assert "note: what is selected is unknown: the configuration " in result.stderr
 
 
 def test_metadata_that_cannot_be_read_is_mentioned(site: Site) -> None:

@@ -46,7 +46,7 @@ def campaign(intensity: Intensity) -> Outcome:
     if intensity.full and slowest > SLOWEST_SURVIVOR * 1000:
         outcome.violation("slow", f"after a kill nobody wrote for {slowest:g} ms")
     with broken.writing_in_place():
-        torn = _kill_writers(intensity.store, draw, intensity.pick(short=60, full=200))
+        torn = _kill_writers(intensity.store, draw, 1000, until_one_is_caught=True)
     outcome.control(broken.writing_in_place.__name__, torn)
     return outcome
 
@@ -104,7 +104,7 @@ def _with_entry(connection: Connection, slot: int, number: int, register: str | 
 
 
 def _entries(register: str | None) -> dict[int, int]:
-    lines = unseal(register).splitlines() if register else []
+    lines = unseal(register).splitlines() if register is not None else []
     return {int(slot): int(number) for slot, number in map(str.split, lines)}
 
 
@@ -124,12 +124,14 @@ class _Trap:
 # ------------------------------------------------------------------------------------------------ the killer
 
 
-def _kill_writers(store: StoreUnderTest, draw: random.Random, kills: int) -> Outcome:
+def _kill_writers(
+    store: StoreUnderTest, draw: random.Random, kills: int, *, until_one_is_caught: bool = False
+) -> Outcome:
     outcome = Outcome(f"kills of {WRITERS} writers")
     with scratch() as folder:
         killer = _Killer(store, os.path.join(folder, "memory"), draw, outcome)
         try:
-            while outcome.count < kills:
+            while outcome.count < kills and not (until_one_is_caught and outcome.violations):
                 killer.kill_somebody()
         finally:
             killer.end()

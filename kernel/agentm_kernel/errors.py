@@ -73,6 +73,10 @@ class StorageReadOnlyError(StorageError):
     code = "storage_read_only"
 
 
+class AuthorizationError(StorageError):
+    """The operator has not allowed this write to the personal space."""
+
+
 class StorageRefUnresolvableError(StorageError):
     """A storage reference leads nowhere, and nothing else may take its place."""
 

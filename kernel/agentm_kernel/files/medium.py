@@ -45,6 +45,9 @@ class Medium:
     def before_reading(self, locator: Locator, status: os.stat_result) -> None:
         """Called before a file is opened, under the mutex too: raise rather than wait for one that is elsewhere."""
 
+    def when_unreadable(self, locator: Locator, error: OSError) -> None:
+        """Raise something that says more than `error`, which reading the note has met."""
+
     def publisher(
         self,
         directory: Directory,

@@ -89,6 +89,9 @@ class StoreReader:
         except TooLarge as error:
             check_size(error.size, locator, limit=self.size_limit)
             raise
+        except OSError as error:
+            self.medium.when_unreadable(locator, error)
+            raise
 
     def children(self, directory: Directory, locator: Locator) -> list[tuple[Locator, str]]:
         """The entries that keys can express, each with the name that the directory has for it, sorted by key."""

@@ -42,7 +42,7 @@ class StoreWriter:
 
     def make_directory(self, locator: Locator) -> None:
         with self._exclusively():
-            self._make_directories(locator).close()
+            self.make_directories(locator).close()
 
     def delete(self, locator: Locator, if_match: str | None) -> None:
         if not locator.key:
@@ -121,9 +121,10 @@ class StoreWriter:
                 return self._swept_once(self._reader.open_parent(locator), locator.parent)
             except NotFoundError:
                 raise changed(locator, "it is not there any more") from None
-        return self._make_directories(locator.parent)
+        return self.make_directories(locator.parent)
 
-    def _make_directories(self, locator: Locator) -> Directory:
+    def make_directories(self, locator: Locator) -> Directory:
+        """The directory at `locator`, made if need be, to be closed by the caller, who holds the mutex."""
         directory = self._reader.open_root()
         made = Locator()
         for name in locator.parts:

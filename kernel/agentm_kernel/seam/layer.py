@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentm_kernel.errors import StorageError
 from agentm_kernel.seam.backend import HostFiles, StorageBackend
+from agentm_kernel.seam.personal import PersonalSpace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,11 +13,12 @@ if TYPE_CHECKING:
 
     from agentm_kernel.seam.backend import Absent
     from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.seam.personal import Authorization
     from agentm_kernel.seam.tiers import TierLayout
     from agentm_kernel.seam.values import Capabilities, Info
 
 
-class BackendLayer(StorageBackend, HostFiles):
+class BackendLayer(StorageBackend, HostFiles, PersonalSpace):
     """Every verb of `inner`; a subclass overrides the ones that its rule concerns."""
 
     def __init__(self, inner: StorageBackend) -> None:
@@ -70,6 +72,25 @@ class BackendLayer(StorageBackend, HostFiles):
         if not isinstance(self.inner, HostFiles):
             raise StorageError(f"{self.describe()} has no files on this host")
         return self.inner.host_path(locator)
+
+    def personal_path(self, locator: Locator) -> str:
+        return self._personal_space().personal_path(locator)
+
+    def write_personal(
+        self,
+        locator: Locator,
+        content: str,
+        *,
+        authorization: Authorization,
+        if_match: str | Absent | None = None,
+    ) -> Locator:
+        space = self._personal_space()
+        return space.write_personal(locator, content, authorization=authorization, if_match=if_match)
+
+    def _personal_space(self) -> PersonalSpace:
+        if not isinstance(self.inner, PersonalSpace):
+            raise StorageError(f"{self.describe()} has no personal space beside it")
+        return self.inner
 
 
 def unwrap(backend: StorageBackend) -> StorageBackend:

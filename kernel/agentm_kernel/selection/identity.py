@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.backend import Absent, StorageBackend
     from agentm_kernel.seam.context import OpenContext
     from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.seam.personal import Authorization
 
 
 def check_identity(backend: StorageBackend, protocol: str, context: OpenContext) -> str | None:
@@ -61,6 +62,17 @@ class IdentityGuard(BackendLayer):
     def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
         self._settle()
         self.inner.delete(locator, if_match=if_match)
+
+    def write_personal(
+        self,
+        locator: Locator,
+        content: str,
+        *,
+        authorization: Authorization,
+        if_match: str | Absent | None = None,
+    ) -> Locator:
+        self._settle()
+        return super().write_personal(locator, content, authorization=authorization, if_match=if_match)
 
     def _settle(self) -> None:
         if self._settled:

@@ -1,0 +1,73 @@
+"""The operator's own space, beside the store: written to only with the operator's word for that one write.
+
+The store is the agent's. What lies in the personal space is not, so no verb of the seam reaches it, and there is no
+flag on `write` that would: it is a protocol of its own, and a backend may have it or not.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+
+from agentm_kernel.errors import AuthorizationError
+from agentm_kernel.seam.content import content_hash
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agentm_kernel.seam.backend import Absent
+    from agentm_kernel.seam.locator import Locator
+
+LIFETIME = 120.0
+"""Seconds between the operator's answer and the write. Long enough for a slow disk, too short to be put by."""
+
+
+class Authorization:
+    """The operator's permission for one write: this locator, this content, once, and soon.
+
+    Only the command that asks the operator makes one (an architecture test sees to it).
+    """
+
+    __slots__ = ("_digest", "_expires", "_locator", "_unused")
+
+    def __init__(self, locator: Locator, content: str, *, lifetime: float = LIFETIME) -> None:
+        self._locator = locator
+        self._digest = content_hash(content)
+        self._expires = time.monotonic() + lifetime
+        self._unused = [True]
+
+    def use(self, locator: Locator, content: str) -> None:
+        """Spend the permission, or raise `AuthorizationError`. It is spent even if the write then fails."""
+        if locator != self._locator or content_hash(content) != self._digest:
+            raise _refusal(locator, "the permission is for another note or another text")
+        try:
+            self._unused.pop()  # one step, so of two threads one gets it
+        except IndexError:
+            raise _refusal(locator, "the permission has been used") from None
+        if time.monotonic() > self._expires:
+            raise _refusal(locator, "the permission has expired")
+
+
+class PersonalSpace(ABC):
+    """A backend that can also write to the operator's own notes, on the operator's word."""
+
+    @abstractmethod
+    def personal_path(self, locator: Locator) -> str:
+        """Where `locator` lies in the personal space, in words that the operator is asked with."""
+
+    @abstractmethod
+    def write_personal(
+        self,
+        locator: Locator,
+        content: str,
+        *,
+        authorization: Authorization,
+        if_match: str | Absent | None = None,
+    ) -> Locator:
+        """`write` in the personal space, under the same rules; leaves a line in the store that says so."""
+
+
+def _refusal(locator: Locator, why: str) -> AuthorizationError:
+    return AuthorizationError(
+        f"'{locator}' was not written to the personal space: {why}",
+        hint="run `agentm personal write` and answer its question yourself",
+    )

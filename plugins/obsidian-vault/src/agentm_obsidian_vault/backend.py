@@ -1,0 +1,312 @@
+"""`FileStore` in a folder that a sync tool replicates between devices."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+from agentm_kernel.errors import LocatorConflictError, NotFoundError, StorageSelectionError
+from agentm_kernel.files.store import FileStore
+from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
+from agentm_kernel.seam.content import MAX_CONTENT_BYTES
+from agentm_kernel.seam.personal import PersonalSpace
+from agentm_kernel.seam.values import Capabilities
+from agentm_obsidian_vault.kept import UNSEEN, place_for
+from agentm_obsidian_vault.names import is_tool_file, may_be_copy, note_of_stub, stub_of_note
+from agentm_obsidian_vault.presence import elsewhere, is_elsewhere, means_elsewhere
+
+TYPE_CHECKING = False  # importing `typing` would cost hooks more than this module does
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+    from typing import Any, Self
+
+    from agentm_kernel.files.atomic import Publish
+    from agentm_kernel.files.medium import Beside
+    from agentm_kernel.files.tree import Directory
+    from agentm_kernel.seam.backend import Absent
+    from agentm_kernel.seam.context import OpenContext
+    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.seam.personal import Authorization
+    from agentm_obsidian_vault.personal import PersonalFiles
+
+PROTOCOL = "vault"
+PATH_VARIABLE = "MEMORY_VAULT_PATH"
+
+AT_HAND = 0.5
+"""Seconds within which a file that is on this device can be read, however busy the disk."""
+
+_CAPABILITIES = Capabilities(concurrent_writers=True, conflict_files=True, sync=True, host_files=True, delete=True)
+_SET_PERSONAL_ROOT = f"run `agentm config set plugins.{PROTOCOL}.personal_root PATH`: a folder above or beside the store"
+_OPTIONS = ("vault_path", "personal_root", "devices", "size_limit")
+
+
+class VaultBackend(FileStore, PersonalSpace):
+    """Options: `vault_path`, the agent's store (`$MEMORY_VAULT_PATH` beats it); `personal_root`, the operator's own
+    notes, above or beside it; `devices`, names of the operator's computers; `size_limit`, in bytes.
+
+    The folder is never made here: one that is missing is not mounted or not synced yet, and must not look empty.
+    """
+
+    def __init__(
+        self,
+        vault_path: str | os.PathLike[str],
+        *,
+        personal_root: str | os.PathLike[str] | None = None,
+        devices: Iterable[str] = (),
+        size_limit: int = MAX_CONTENT_BYTES,
+    ) -> None:
+        super().__init__(vault_path, size_limit=size_limit)
+        self._personal_root = os.path.abspath(personal_root) if personal_root else None
+        self._devices = (*devices, *_this_device())
+        self._blocks_are_counted: bool | None = None
+        self._lazy_personal: PersonalFiles | None = None
+
+    @classmethod
+    def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
+        unknown = sorted(options.keys() - set(_OPTIONS))
+        if unknown:
+            raise StorageSelectionError(
+                f"the vault has no option {', '.join(unknown)}; there are {', '.join(_OPTIONS)}",
+                hint=f"run `agentm config unset plugins.{PROTOCOL}.{unknown[0]}`",
+            )
+        given = {**options}
+        path = context.environ.get(PATH_VARIABLE, "").strip() or given.pop("vault_path", None)
+        given.pop("vault_path", None)
+        if not path:
+            raise StorageSelectionError(
+                "the vault is selected, but not where it is",
+                hint="run `agentm vault init PATH --use`, with the folder in your vault that the agent may have",
+            )
+        if given.get("personal_root"):
+            given["personal_root"] = _folder(given["personal_root"], "personal_root", context)
+        if isinstance(given.get("devices"), str):
+            given["devices"] = [name.strip() for name in given["devices"].split(",") if name.strip()]
+        return cls(_folder(path, "vault_path", context), **given)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return _CAPABILITIES
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Names of computers that may stand in the names of conflict copies."""
+        return self._devices
+
+    def check_usable(self, *, read_only: bool) -> None:
+        if not os.path.isdir(self.describe()):
+            raise StorageSelectionError(
+                f"the vault's folder {self.describe()} is missing or not a folder",
+                hint="start the sync tool or mount the disk that brings it; if it has moved, run "
+                f"`agentm config set plugins.{PROTOCOL}.vault_path PATH`; for a new one `agentm vault init PATH`",
+            )
+        super().check_usable(read_only=read_only)
+        if self._personal_root is not None and _is_inside(self._personal_root, self.describe()):
+            raise StorageSelectionError(
+                f"the personal space {self._personal_root} lies inside the agent's store {self.describe()}",
+                hint=_SET_PERSONAL_ROOT,
+            )
+
+    # -- names --------------------------------------------------------------------------------------------------
+
+    def is_hidden(self, name: str, beside: Beside) -> bool:
+        if is_tool_file(name):
+            return True
+        if not may_be_copy(name, self._devices):
+            return False
+        from agentm_obsidian_vault.conflicts import conflict_copy
+
+        return conflict_copy(name, beside, self._devices) is not None
+
+    def note_name(self, name: str) -> str:
+        return note_of_stub(name) or name
+
+    def check_new_name(self, locator: Locator, names: Collection[str]) -> None:
+        """A note that comes into being must not turn another one into its conflict copy."""
+        others = [name for name in names if name != locator.name and may_be_copy(name, self._devices)]
+        if not others:
+            return
+        from agentm_obsidian_vault.conflicts import conflict_copy
+
+        for name in others:
+            was_note = conflict_copy(name, set(names).__contains__, self._devices) is None and not is_tool_file(name)
+            if was_note and conflict_copy(name, {*names, locator.name}.__contains__, self._devices):
+                raise LocatorConflictError(
+                    f"beside '{locator}', the note {ascii(name)} would look like its conflict copy",
+                    hint="choose another name, or rename that note first",
+                )
+
+    # -- notes that are not here --------------------------------------------------------------------------------
+
+    def before_reading(self, locator: Locator, status: os.stat_result) -> None:
+        if self._is_elsewhere(status):
+            raise elsewhere(locator)
+
+    def when_missing(self, directory: Directory, locator: Locator) -> None:
+        if directory.has(stub_of_note(locator.name)):
+            raise elsewhere(locator)
+
+    def when_unreadable(self, locator: Locator, error: OSError) -> None:
+        if means_elsewhere(error):
+            raise elsewhere(locator, error.errno) from error
+
+    def _is_elsewhere(self, status: os.stat_result) -> bool:
+        return is_elsewhere(status, self._counts_blocks)
+
+    def _counts_blocks(self) -> bool:
+        """Whether this file system counts the blocks of small files; see `presence`."""
+        if self._blocks_are_counted is None:
+            try:
+                stamp = os.stat(os.path.join(self.describe(), *STAMP_KEY.split("/")))
+            except OSError:
+                return True
+            self._blocks_are_counted = stamp.st_blocks > 0
+        return self._blocks_are_counted
+
+    # -- writing ------------------------------------------------------------------------------------------------
+
+    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+        if if_match is not ABSENT:
+            self._bring_here(locator)
+        return super().write(locator, content, if_match=if_match)
+
+    def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
+        if if_match is not None:
+            self._bring_here(locator)
+        super().delete(locator, if_match=if_match)
+
+    def _bring_here(self, locator: Locator) -> None:
+        """Read what a write will compare with once before the mutex is taken: nobody waits for a download in there.
+
+        A file that takes long takes long once; one that always does is refused.
+        """
+        from agentm_kernel.files.failures import Failures
+
+        for _ in range(2):
+            start = time.monotonic()
+            try:
+                with Failures("read", locator, reading=True), self._reader.open_parent(locator) as parent:
+                    status = parent.status(locator.name)
+                    if status is not None and stat.S_ISREG(status.st_mode):
+                        self._digest_of_note(parent, locator, status)
+            except NotFoundError:
+                return
+            if time.monotonic() - start < AT_HAND:
+                return
+        raise elsewhere(locator)
+
+    def _digest_of_note(self, directory: Directory, locator: Locator, status: os.stat_result) -> str:
+        from agentm_obsidian_vault.replacing import hash_of_file
+
+        self.before_reading(locator, status)
+        try:
+            return hash_of_file(directory, locator.name)
+        except OSError as error:
+            self.when_unreadable(locator, error)
+            raise
+
+    def publisher(
+        self,
+        directory: Directory,
+        locator: Locator,
+        data: bytes,
+        status: os.stat_result | None,
+        if_match: str | Absent | None,
+    ) -> Publish:
+        from agentm_obsidian_vault.replacing import Replacement
+
+        if status is None:
+            seen = None
+        elif isinstance(if_match, str):
+            seen = if_match  # compared a moment ago
+        else:
+            seen = self._digest_of_note(directory, locator, status)
+        return Replacement(self, locator, data, seen, is_conditional=if_match is not None)
+
+    def sweep(self, directory: Directory, locator: Locator) -> None:
+        from agentm_obsidian_vault.replacing import recover
+
+        recover(self, directory, locator)
+
+    # -- keeping what a sync client brought; called under the mutex -----------------------------------------------
+
+    def digest(self, directory: Directory, name: str) -> str | None:
+        """The content hash of a file of an open directory; `None` if its content is not at hand."""
+        from agentm_obsidian_vault.replacing import hash_of_file
+
+        try:
+            status = directory.status(name)
+            return None if status is None or self._is_elsewhere(status) else hash_of_file(directory, name)
+        except OSError:
+            return None
+
+    def keep(self, directory: Directory, name: str, note: Locator) -> None:
+        """Move a file of an open directory to where unseen versions of `note` wait for the operator."""
+        place = place_for(note, self.digest(directory, name) or os.urandom(6).hex(), UNSEEN)
+        with self._writer.make_directories(place.parent) as folder:
+            directory.move(name, folder, place.name)
+            folder.sync()
+
+    def keep_copy(self, directory: Directory, name: str, note: Locator) -> None:
+        """Copy a file of an open directory to the same place."""
+        from agentm_kernel.files.atomic import replace_file
+        from agentm_kernel.seam.content import content_hash
+
+        data, _ = directory.read_file(name, self._size_limit)
+        place = place_for(note, content_hash(data), UNSEEN)
+        with self._writer.make_directories(place.parent) as folder:
+            replace_file(folder, place.name, data, None)
+
+    # -- the operator's own space ---------------------------------------------------------------------------------
+
+    def personal_path(self, locator: Locator) -> str:
+        return self._personal.host_path(locator)
+
+    def write_personal(
+        self,
+        locator: Locator,
+        content: str,
+        *,
+        authorization: Authorization,
+        if_match: str | Absent | None = None,
+    ) -> Locator:
+        from agentm_obsidian_vault.personal import audited
+
+        personal = self._personal
+        authorization.use(locator, content)
+        with audited(self, locator, content):
+            return personal.write(locator, content, if_match=if_match)
+
+    @property
+    def _personal(self) -> PersonalFiles:
+        if self._personal_root is None:
+            raise StorageSelectionError(
+                "the vault has no personal space",
+                hint=_SET_PERSONAL_ROOT,
+            )
+        if self._lazy_personal is None:
+            from agentm_obsidian_vault.personal import PersonalFiles
+
+            self.check_usable(read_only=True)
+            self._lazy_personal = PersonalFiles(self._personal_root, self.describe(), size_limit=self._size_limit)
+        return self._lazy_personal
+
+
+def _this_device() -> tuple[str, ...]:
+    """The name that this computer gives to conflict copies."""
+    name = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
+    return (name.partition(".")[0],) if name else ()
+
+
+def _folder(path: object, option: str, context: OpenContext) -> str:
+    if not isinstance(path, str) or not os.path.isabs(expanded := context.expand(path.strip())):
+        raise StorageSelectionError(
+            f"the vault's {option} is {path!r}, not the full path of a folder",
+            hint=f"run `agentm config set plugins.{PROTOCOL}.{option} PATH` with a path that begins with / or ~",
+        )
+    return expanded
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    inner, outer = os.path.realpath(path), os.path.realpath(folder)
+    return inner == outer or inner.startswith(outer.rstrip(os.sep) + os.sep)

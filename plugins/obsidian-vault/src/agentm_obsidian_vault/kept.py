@@ -1,0 +1,46 @@
+"""Versions that lost and are kept: `_meta/conflicts/<the note's key>/<why>-<when>-<hash>.md`.
+
+`unseen` versions were displaced by a write that did not know of them: nobody has looked at them yet, so they are
+listed as conflicts. `kept` ones lost when a conflict was resolved: they only wait there in case they are missed.
+"""
+
+from __future__ import annotations
+
+from agentm_kernel.seam.locator import MAX_KEY_BYTES, Locator
+
+FOLDER = Locator("_meta/conflicts")
+
+UNSEEN = "unseen"
+KEPT = "kept"
+
+_ROOM = 100  # for the folder, the reason, the time, the hash and an extension
+
+
+def place_for(note: Locator, digest: str, why: str) -> Locator:
+    """Where the version of `note` with this content hash goes now."""
+    import time
+
+    when = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    suffix = note.suffix if len(note.suffix) <= 20 else ""
+    return _folder_of(note).child(f"{why}-{when}-{digest[:12]}{suffix}")
+
+
+def note_of(kept: Locator) -> Locator | None:
+    """The note that a kept version belongs to; `None` for anything else below the folder."""
+    above = kept.parent
+    is_inside = above.key.startswith(f"{FOLDER.key}/")
+    if not is_inside or not kept.name.startswith((f"{UNSEEN}-", f"{KEPT}-")):
+        return None
+    return Locator(above.key.removeprefix(f"{FOLDER.key}/"))
+
+
+def is_unseen(kept: Locator) -> bool:
+    return kept.name.startswith(f"{UNSEEN}-")
+
+
+def _folder_of(note: Locator) -> Locator:
+    if len(note.key.encode()) <= MAX_KEY_BYTES - _ROOM:
+        return FOLDER.child(note.key)
+    from agentm_kernel.seam.content import content_hash
+
+    return FOLDER.child(f"long-{content_hash(note.key)}")  # the key would leave no room for the version's own name

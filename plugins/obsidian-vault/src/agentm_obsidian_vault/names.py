@@ -1,0 +1,90 @@
+"""Names that are not notes: files that sync tools, Obsidian and operating systems keep for themselves.
+
+Hooks import this module, so it looks with string methods and leaves the exact patterns of conflict copies to
+`conflicts`, which is only loaded for a name that `may_be_copy`.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_NAMES = frozenset(
+    (
+        ".trash",  # Obsidian
+        ".obsidian.vimrc",
+        ".stfolder",  # Syncthing
+        ".stignore",
+        ".stversions",
+        ".tmp.drivedownload",  # Google Drive
+        ".tmp.driveupload",
+        ".nextcloudsync.log",
+        ".owncloudsync.log",
+        ".megaignore",
+        ".ds_store",  # macOS
+        ".apdisk",
+        ".fseventsd",
+        ".localized",
+        ".spotlight-v100",
+        ".temporaryitems",
+        ".trashes",
+        "icon\r",
+        "$recycle.bin",  # Windows
+        "desktop.ini",
+        "ehthumbs.db",
+        "system volume information",
+        "thumbs.db",
+        "lost+found",
+    )
+)
+_BEGINNINGS = (
+    ".syncthing.",
+    "~syncthing~",
+    ".dropbox",
+    ".sync_",  # Nextcloud's and ownCloud's database
+    "._",  # what macOS keeps beside a file on a foreign file system
+    "~$",  # an office program has the file open
+    ".~lock.",
+    ".fuse_hidden",
+    ".nfs0",
+    ".goutputstream-",
+)
+_ENDINGS = (".partial", ".filepart", ".crdownload", ".part", ".!sync", ".bts", ".!ut")
+_EDITOR_ENDINGS = (".swp", ".swo", ".swx")
+
+_STUB_ENDING = ".icloud"
+
+_COPY_MARKS = ("conflict", "..path", "-safebackup-", "-desktop-", "-laptop-", "-win-", "macbook", "imac", "mac mini")
+_COPY_ENDS = frozenset(")]0123456789")
+
+
+def is_tool_file(name: str) -> bool:
+    """Whether a tool keeps this file or folder for itself: its settings, its trash, a download that is under way."""
+    folded = name.casefold()
+    if folded in _NAMES or folded.startswith(_BEGINNINGS) or folded.endswith(_ENDINGS):
+        return True
+    if not folded.startswith("."):
+        return False
+    # `.note.md.icloud` holds a note's place, `.note.md.~1a2b` is Nextcloud's download of it, the rest are editors'.
+    return folded.endswith((_STUB_ENDING, *_EDITOR_ENDINGS)) or ".~" in folded
+
+
+def note_of_stub(name: str) -> str | None:
+    """The note whose place an older iCloud's stub holds: `.note.md.icloud` for `note.md`."""
+    if name.startswith(".") and name.endswith(_STUB_ENDING) and len(name) > len(_STUB_ENDING) + 1:
+        return name[1 : -len(_STUB_ENDING)]
+    return None
+
+
+def stub_of_note(name: str) -> str:
+    return f".{name}{_STUB_ENDING}"
+
+
+def may_be_copy(name: str, devices: Iterable[str]) -> bool:
+    """Whether it is worth asking `conflicts` about `name`: `False` is certain, `True` is not."""
+    folded = name.casefold()
+    stem = folded.rpartition(".")[0] or folded
+    if stem[-1] in _COPY_ENDS or folded[-1] in _COPY_ENDS or folded.startswith("copy of "):
+        return True
+    return any(mark in folded for mark in _COPY_MARKS) or any(device.casefold() in folded for device in devices)

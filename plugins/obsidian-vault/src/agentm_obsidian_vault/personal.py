@@ -1,0 +1,70 @@
+"""The operator's own notes, above or beside the agent's store, and the line that each write to them leaves behind."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from agentm_kernel.errors import AgentmError, LocatorConflictError
+from agentm_kernel.files.store import FileStore
+from agentm_kernel.seam.content import content_hash
+from agentm_kernel.seam.locator import Locator
+from agentm_kernel.seam.update import update
+from agentm_obsidian_vault.names import is_tool_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentm_kernel.files.medium import Beside
+    from agentm_kernel.seam.backend import Absent, StorageBackend
+
+AUDIT = Locator("_meta/personal-writes.md")
+
+
+class PersonalFiles(FileStore):
+    """The write floor on the personal root. No key leads into the agent's store, whatever it is called on the way."""
+
+    def __init__(self, root: str, store: str, *, size_limit: int) -> None:
+        super().__init__(root, size_limit=size_limit)
+        self._store = store
+
+    def is_hidden(self, name: str, beside: Beside) -> bool:
+        return is_tool_file(name)
+
+    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+        place = locator
+        while place.key:
+            place = place.parent
+            if _is_same_folder(self.host_path(place), self._store):
+                raise LocatorConflictError(
+                    f"'{locator}' leads into the agent's store, which is not part of the personal space",
+                    hint="choose a place outside the folder of the store",
+                )
+        return super().write(locator, content, if_match=if_match)
+
+
+def _is_same_folder(path: str, other: str) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def audited(store: StorageBackend, locator: Locator, content: str) -> Iterator[None]:
+    """Leave a line in the store before the write, and another if it does not come about."""
+    what = f"`{locator}` ({len(content.encode()):,} bytes, sha256 {content_hash(content)[:16]})"
+    _append(store, f"{what} on the operator's word")
+    try:
+        yield
+    except AgentmError as error:
+        _append(store, f"{what} was not written: {error.message}")
+        raise
+
+
+def _append(store: StorageBackend, sentence: str) -> None:
+    when = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime())
+    line = f"- {when} {' '.join(sentence.split())}\n"
+    update(store, AUDIT, lambda text: (text or "# Writes to the personal space\n\n") + line)

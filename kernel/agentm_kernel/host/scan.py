@@ -142,16 +142,17 @@ def _open(root: str, unreadable: list[str]) -> _Folder | ZippedFolder | None:
 class _Folder:
     """A directory on the search path."""
 
-    __slots__ = ("_unreadable", "names", "root")
+    __slots__ = ("_prefix", "_unreadable", "names", "root")
 
     def __init__(self, root: str, names: list[str], unreadable: list[str]) -> None:
         self.root = root
         self.names = names
+        self._prefix = os.path.join(root, "")
         self._unreadable = unreadable
 
     def read(self, folder: str, file: str) -> bytes:
         """The bytes of a metadata file; nothing if it is not there."""
-        path = os.path.join(self.root, folder, file)
+        path = f"{self._prefix}{folder}{os.sep}{file}"  # joining costs more than opening
         try:
             descriptor = os.open(path, os.O_RDONLY)
         except (FileNotFoundError, NotADirectoryError):
@@ -183,9 +184,9 @@ class _Metadata:
     def __init__(self, site: _Folder | ZippedFolder, folder: str) -> None:
         self._site = site
         self._folder = folder
-        stem, suffix = os.path.splitext(folder)
+        stem, _, suffix = folder.rpartition(".")
         # name-version.dist-info, name-version-py3.11.egg-info, name.egg-info; what else there is says it inside
-        name, _, rest = stem.partition("-") if suffix in _METADATA_SUFFIXES else ("", "", "")
+        name, _, rest = stem.partition("-") if f".{suffix}" in _METADATA_SUFFIXES else ("", "", "")
         self._version = rest.partition("-")[0]
         self.key = canonical_name(name or self._header("Name") or folder)
 

@@ -28,13 +28,22 @@ _Identity = tuple[int, int]
 
 
 class _Hold:
-    """This process's claim on one directory."""
+    """What this process knows about one directory: whose turn among its threads, and whether that one is inside."""
 
-    __slots__ = ("depth", "descriptor", "turn")
+    __slots__ = ("is_locked", "turn")
 
     def __init__(self) -> None:
         self.turn = _thread.RLock()
-        self.depth = 0
+        self.is_locked = False
+
+
+class _Claim:
+    """One entry into one directory. The outermost of a thread has the descriptor that carries the kernel's lock."""
+
+    __slots__ = ("descriptor", "hold")
+
+    def __init__(self) -> None:
+        self.hold: _Hold | None = None
         self.descriptor = -1
 
 
@@ -68,7 +77,7 @@ class StoreMutex:
         self._root = root
         self._timeout = timeout
         self._process = 0
-        self._held: list[_Hold] = []
+        self._held: list[_Claim] = []
 
     def __enter__(self) -> None:
         deadline = time.monotonic() + self._timeout
@@ -86,7 +95,7 @@ class StoreMutex:
         self._release_all()
 
     def __del__(self) -> None:
-        if self._held:  # a signal handler raised on the way into __exit__
+        if getattr(self, "_held", None):  # a signal handler raised on the way into __exit__, or out of it
             self._release_all()
 
     def _release_all(self) -> None:
@@ -138,45 +147,45 @@ def _is_store(directory: str) -> bool:
 # ------------------------------------------------------------------------------------------------ one directory
 
 
-def _acquire(held: list[_Hold], directory: str, deadline: float, timeout: float) -> None:
-    """Lock `directory` and add it to `held`.
+def _acquire(held: list[_Claim], directory: str, deadline: float, timeout: float) -> None:
+    """Lock `directory` and add the claim to `held`.
 
-    A signal handler may raise after any call. So a hold is in `held` before there is anything to release, and
-    whatever interrupts us, the caller finds it there.
+    A signal handler may raise, or enter the mutex itself, at any call. So the claim is in `held` before there is
+    anything to release, and nobody is taken to be inside before the kernel said so.
     """
     while True:
+        claim = _Claim()
+        held.append(claim)
         descriptor, identity = _open_lock(directory)
-        hold = _wait_for_turn(directory, descriptor, identity, deadline, timeout)
-        hold.depth += 1
-        held.append(hold)
-        if hold.depth > 1:  # re-entered by the same thread: the kernel's lock is ours already
+        claim.hold = hold = _wait_for_turn(directory, descriptor, identity, deadline, timeout)
+        if hold.is_locked:  # entered again by the same thread
             _close(descriptor)
             return
         _lock(descriptor, directory, identity, deadline, timeout)
-        hold.descriptor = descriptor
+        claim.descriptor = descriptor
+        hold.is_locked = True
         if _identity_of(directory) == identity:
             return
         _release(held)  # the directory was replaced while we waited: lock the one that is there now
 
 
-def _release(held: list[_Hold]) -> None:
+def _release(held: list[_Claim]) -> None:
     """Give back the last of `held`."""
-    hold = held[-1]
+    claim = held[-1]
     del held[-1]
-    hold.depth -= 1
+    hold, descriptor = claim.hold, claim.descriptor
+    if hold is None:
+        return
     try:
-        if hold.depth == 0 and hold.descriptor >= 0:
-            _unlock(hold)
+        if descriptor >= 0:
+            hold.is_locked = False
+            native_lock.unlock(descriptor)  # explicit: a forked child may still hold a copy of the descriptor
     finally:
-        hold.turn.release()
-
-
-def _unlock(hold: _Hold) -> None:
-    descriptor, hold.descriptor = hold.descriptor, -1
-    try:
-        native_lock.unlock(descriptor)  # explicit: a forked child may still hold a copy of the descriptor
-    finally:
-        _close(descriptor)
+        try:
+            if descriptor >= 0:
+                _close(descriptor)
+        finally:
+            hold.turn.release()
 
 
 def _wait_for_turn(directory: str, descriptor: int, identity: _Identity, deadline: float, timeout: float) -> _Hold:
@@ -245,14 +254,13 @@ def _lock(descriptor: int, directory: str, identity: _Identity, deadline: float,
             return
         if time.monotonic() >= deadline:
             raise _timeout(directory, timeout, native_lock.holder_of(identity))
-        waiter = _Waiter(descriptor)
-        _thread.start_new_thread(waiter.run, ())
     except OSError as error:
         _close(descriptor)
         raise _cannot_lock(directory, error) from error
     except BaseException:
         _close(descriptor)
         raise
+    waiter = _Waiter(descriptor)
     if not waiter.wait(deadline - time.monotonic()):
         if waiter.error is not None:
             raise _cannot_lock(directory, waiter.error) from waiter.error
@@ -299,18 +307,19 @@ class _Waiter:
     def wait(self, seconds: float) -> bool:
         """Whether the lock is ours. Otherwise the descriptor is no longer the caller's."""
         try:
+            _thread.start_new_thread(self.run, ())
             self._finished.acquire(timeout=max(0.0, seconds))
+            return self._settle()
         except BaseException:  # a signal handler raised, perhaps after the lock had come
             if self._settle():
                 _close(self._descriptor)
             raise
-        return self._settle()
 
     def _settle(self) -> bool:
         """Decide, once, who owns the descriptor: the caller if the lock has come, else this thread."""
         with self._state:
-            self._abandoned = not self._locked
-            return self._locked
+            self._abandoned = self._abandoned or not self._locked
+            return not self._abandoned
 
 
 def _timeout(directory: str, seconds: float, holder: str) -> LockTimeout:

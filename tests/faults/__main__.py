@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 # Each module has `campaign(intensity: Intensity) -> Outcome`; it is imported only when it runs.
 CAMPAIGNS = {
+    "clocks": "tests.faults.clocks",
     "compare-and-swap": "tests.faults.compare_and_swap",
     "crash-states": "tests.faults.crash_states",
+    "interruptions": "tests.faults.interruptions",
     "io-errors": "tests.faults.io_errors",
     "kills": "tests.faults.kills",
     "one-lock": "tests.faults.one_lock",

@@ -232,7 +232,7 @@ def _take_turns(store: StoreUnderTest | None, lock: Lock, outcome: Outcome) -> N
         if any(thread.is_alive() for thread in threads):
             outcome.violation("stuck", "a thread still waits")
         for problem in problems:
-            outcome.violation("two inside" if "NotAlone" in problem else "untyped", problem)
+            outcome.violation("two inside" if problem.startswith("NotAlone") else "untyped", problem)
         if store is not None and int(store.open(root).read(NOTE)) != THREADS * TURNS:
             outcome.violation("lost", f"{THREADS} × {TURNS} increments gave {store.open(root).read(NOTE)}")
         outcome.count += THREADS * TURNS

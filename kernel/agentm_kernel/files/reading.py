@@ -6,9 +6,15 @@ import errno
 import os
 import stat
 
-from agentm_kernel.errors import InvalidLocatorError, NotFoundError, StorageIOError, StoreIdentityError
+from agentm_kernel.errors import (
+    InvalidLocatorError,
+    NotFoundError,
+    StorageError,
+    StorageIOError,
+    StoreIdentityError,
+)
 from agentm_kernel.files.spelling import is_same_entry, is_spelled_like_this
-from agentm_kernel.files.tree import TooLarge, open_root
+from agentm_kernel.files.tree import NO_DIRECTORY, TooLarge, open_root
 from agentm_kernel.seam.content import check_size
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import Info
@@ -63,15 +69,15 @@ class StoreReader:
         return directory
 
     def _enter(self, directory: Directory, name: str, locator: Locator, depth: int) -> Directory:
-        status = None if self.medium.is_hidden(name, directory.has) else directory.status(name)
-        if status is None or not is_spelled_like_this(directory, name, status):
+        try:
+            child = None if self.medium.is_hidden(name, directory.has) else enter_exactly(directory, name)
+        except OSError as error:
+            if error.errno not in NO_DIRECTORY:
+                raise
+            raise _no_directory(directory.status(name), "/".join(locator.parts[:depth])) from None
+        if child is None:
             raise NotFoundError(f"'{locator}' does not exist")
-        above = "/".join(locator.parts[:depth])
-        if stat.S_ISREG(status.st_mode):
-            raise NotFoundError(f"'{above}' is a file, so nothing is stored below it")
-        if not stat.S_ISDIR(status.st_mode):
-            raise _not_followed(above, status)
-        return directory.enter(name)
+        return child
 
     def open_parent(self, locator: Locator) -> Directory:
         if not locator.key:
@@ -120,7 +126,7 @@ class StoreReader:
         if self.medium.is_hidden(name, parent.has):
             raise NotFoundError(f"'{locator}' is not a note: its name is one that the store's sync tool uses")
         status = parent.status(name)
-        if status is None or not is_spelled_like_this(parent, name, status):
+        if status is None or not is_spelled_like_this(parent, name, identity_of(status)):
             self.medium.when_missing(parent, locator)
             raise NotFoundError(f"'{locator}' does not exist")
         if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
@@ -135,6 +141,29 @@ class StoreReader:
             return Info(Locator(), True, 0, 0.0, "")
 
 
+def enter_exactly(directory: Directory, name: str) -> Directory | None:
+    """The directory of exactly that name, or `None`; for a file or a link an `OSError` of the `NO_DIRECTORY` kind.
+
+    It is entered before it is looked at: that follows no link and waits for nothing, so being wrong costs nothing.
+    """
+    try:
+        child = directory.enter(name)
+    except FileNotFoundError:
+        return None
+    try:
+        if is_spelled_like_this(directory, name, child.identity):
+            return child
+    except BaseException:
+        child.close()
+        raise
+    child.close()
+    return None
+
+
+def identity_of(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
 def info_of(locator: Locator, status: os.stat_result) -> Info:
     is_dir = stat.S_ISDIR(status.st_mode)
     version = f"{status.st_ino:x}-{status.st_ctime_ns:x}-{status.st_size:x}"
@@ -146,6 +175,15 @@ def kind_of(status: os.stat_result) -> str:
     if stat.S_ISDIR(status.st_mode):
         return "a directory"
     return "a symbolic link" if stat.S_ISLNK(status.st_mode) else "neither a file nor a directory"
+
+
+def _no_directory(status: os.stat_result | None, key: str) -> StorageError:
+    """Why nothing is stored below `key`."""
+    if status is None:
+        return NotFoundError(f"'{key}' does not exist")
+    if stat.S_ISREG(status.st_mode):
+        return NotFoundError(f"'{key}' is a file, so nothing is stored below it")
+    return _not_followed(key, status)
 
 
 def _not_followed(key: str, status: os.stat_result) -> StorageIOError:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable
 
     from agentm_kernel.files.tree import Directory
 
 
-def is_spelled_like_this(directory: Directory, name: str, status: os.stat_result) -> bool:
-    """Whether the entry that `name` reached really has that name, and not just another case of it.
+def is_spelled_like_this(directory: Directory, name: str, identity: tuple[int, int]) -> bool:
+    """Whether the entry that `name` reached, by its device and inode, really has that name, not another case of it.
 
     Asks for the name in another case: only where that reaches the same file is the directory read.
     """
@@ -19,7 +18,7 @@ def is_spelled_like_this(directory: Directory, name: str, status: os.stat_result
     if other == name or directory.looks_free(other):
         return True
     twin = directory.status(other)
-    if twin is None or (twin.st_dev, twin.st_ino) != (status.st_dev, status.st_ino):
+    if twin is None or (twin.st_dev, twin.st_ino) != identity:
         return True
     return any(_composed(listed) == name for listed in directory.names())
 

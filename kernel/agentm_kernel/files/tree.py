@@ -38,6 +38,10 @@ _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_NOFOLLOW | _O_BINARY
 CAN_WALK_BY_DESCRIPTOR = os.open in os.supports_dir_fd and bool(_O_DIRECTORY and _O_NOFOLLOW)
 
 
+NO_DIRECTORY = frozenset((errno.ENOTDIR, errno.ELOOP, errno.EMLINK))
+"""What entering a file or a link fails with, by platform."""
+
+
 class TooLarge(Exception):
     """A file exceeds the limit of the read; `size` is what it has."""
 

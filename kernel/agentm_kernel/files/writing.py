@@ -8,12 +8,11 @@ from agentm_kernel.errors import InvalidLocatorError, LocatorConflictError, NotF
 from agentm_kernel.files.atomic import replace_file
 from agentm_kernel.files.failures import changed
 from agentm_kernel.files.mutex import store_mutex
-from agentm_kernel.files.reading import kind_of
+from agentm_kernel.files.reading import enter_exactly, identity_of, kind_of
 from agentm_kernel.files.spelling import clashing_name, is_spelled_like_this
-from agentm_kernel.files.tree import make_root
+from agentm_kernel.files.tree import NO_DIRECTORY, make_root
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
-from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from agentm_kernel.files.reading import StoreReader
     from agentm_kernel.files.tree import Directory
     from agentm_kernel.seam.backend import Absent
+    from agentm_kernel.seam.locator import Locator
 
 
 class StoreWriter:
@@ -62,7 +62,7 @@ class StoreWriter:
         name = locator.name
         self._check_not_hidden(parent, locator)
         status = parent.status(name)
-        if status is None or not is_spelled_like_this(parent, name, status):
+        if status is None or not is_spelled_like_this(parent, name, identity_of(status)):
             if if_match is not None and if_match is not ABSENT:
                 raise changed(locator, "it is not there any more")
             self._reader.medium.when_missing(parent, locator)
@@ -126,32 +126,39 @@ class StoreWriter:
     def make_directories(self, locator: Locator) -> Directory:
         """The directory at `locator`, made if need be, to be closed by the caller, who holds the mutex."""
         directory = self._reader.open_root()
-        made = Locator()
-        for name in locator.parts:
-            made = made.child(name)
+        for made in _lineage(locator):
             with directory:
                 directory = self._enter_or_make(directory, made)
         return self._swept_once(directory, locator)
 
     def _enter_or_make(self, directory: Directory, made: Locator) -> Directory:
-        name = made.name
         self._check_not_hidden(directory, made)
-        status = directory.status(name)
-        is_missing = status is None or not is_spelled_like_this(directory, name, status)
-        if is_missing:
-            self._check_new_name(directory, made)
-            try:
-                directory.make_dir(name, self._dir_mode)
-            except FileExistsError:
-                pass  # a sync client was faster; what it made is looked at below
-            status = directory.status(name)
-        if status is None or not stat.S_ISDIR(status.st_mode):
-            raise LocatorConflictError(f"'{made}' is not a directory, so nothing can be stored below it")
-        identity = (status.st_dev, status.st_ino)
-        if is_missing or identity not in self._durable:  # one that is there: its maker may have died before this
-            directory.sync()
-            self._durable.add(identity)
-        return directory.enter(name)
+        try:
+            child = enter_exactly(directory, made.name)
+            is_new = child is None
+            if child is None:
+                child = self._make(directory, made)
+        except OSError as error:
+            if error.errno not in NO_DIRECTORY:
+                raise
+            raise LocatorConflictError(f"'{made}' is not a directory, so nothing can be stored below it") from None
+        try:
+            # One that was there already: its maker may have died before it was durable.
+            if is_new or child.identity not in self._durable:
+                directory.sync()
+                self._durable.add(child.identity)
+        except BaseException:
+            child.close()
+            raise
+        return child
+
+    def _make(self, directory: Directory, made: Locator) -> Directory:
+        self._check_new_name(directory, made)
+        try:
+            directory.make_dir(made.name, self._dir_mode)
+        except FileExistsError:
+            pass  # a sync client was faster; entering what it made will tell
+        return directory.enter(made.name)
 
     def _swept_once(self, directory: Directory, locator: Locator) -> Directory:
         """`directory`, without what killed writers left in it: looked for once per process, under the mutex."""
@@ -163,3 +170,13 @@ class StoreWriter:
                 raise
             self._swept.add(directory.identity)
         return directory
+
+
+def _lineage(locator: Locator) -> list[Locator]:
+    """`locator` and what is above it, outermost first, without the root."""
+    lineage = []
+    while locator.key:
+        lineage.append(locator)
+        locator = locator.parent
+    lineage.reverse()
+    return lineage

@@ -6,7 +6,8 @@ It promises as little as POSIX does, less than any file system in use:
   zeros, even where its length is right;
 - a name (created, linked, renamed, removed) is safe only after `fsync` of its directory; before, any subset of the
   changes may have reached the disk, later ones without earlier ones. `fsync` of a file says nothing about its name;
-- one rename within a directory happens wholly or not at all.
+- one rename or exchange within a directory happens wholly or not at all; a move into another directory may arrive
+  without leaving, or leave without arriving.
 """
 
 from __future__ import annotations

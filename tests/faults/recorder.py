@@ -97,10 +97,11 @@ class Recorder:
         inode = self._inodes[_identity(_lstat(source, src_dir_fd))]
         from_directory, old = self._place(source, src_dir_fd)
         directory, new = self._place(target, dst_dir_fd)
-        if directory != from_directory:
-            raise NotImplementedError("the crash model knows only renames within one directory")
         real(source, target, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
-        self.events.append(Names(directory, ((old, None), (new, inode))))
+        if directory == from_directory:
+            self.events.append(Names(directory, ((old, None), (new, inode))))
+        else:  # two directories, each safe in its own time
+            self.events += [Names(directory, ((new, inode),)), Names(from_directory, ((old, None),))]
 
     _rename = _replace
 
@@ -118,6 +119,13 @@ class Recorder:
         directory, name = self._place(target, dst_dir_fd)
         real(source, target, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd, follow_symlinks=follow_symlinks)
         self.events.append(Names(directory, ((name, inode),)))
+
+    def _exchange(self, real: Real, directory: int, first: str, second: str) -> bool:
+        inodes = [self._inodes[_identity(_lstat(name, directory))] for name in (second, first)]
+        has_happened: bool = real(directory, first, second)
+        if has_happened:
+            self.events.append(Names(self._inode_of(directory), tuple(zip((first, second), inodes, strict=True))))
+        return has_happened
 
     def _unlink(self, real: Real, path: str, *, dir_fd: int | None = None) -> None:
         directory, name = self._place(path, dir_fd)

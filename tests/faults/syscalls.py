@@ -1,8 +1,8 @@
 """A tap on the file-system calls that the kernel makes in this process: record them, fail them, or die in one.
 
-It replaces functions of `os` (and the kernel's `flock`) for the length of a `with` block. That is portable, needs no
-privilege and is fast enough for thousands of faults; `crash_states` checks that nothing reaches the disk around it,
-and `io_errors` repeats some faults below the interpreter, where the machine allows.
+It replaces functions of `os`, and two calls that the kernel makes without it, for the length of a `with` block. That
+is portable, needs no privilege and is fast enough for thousands of faults; `crash_states` checks that nothing reaches
+the disk around it, and `io_errors` repeats some faults below the interpreter, where the machine allows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Self
 from unittest import mock
 
-from agentm_kernel.files import native_lock
+from agentm_kernel.files import exchange, native_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,8 +40,9 @@ class Tap:
             for name in _TAPPED
             if hasattr(os, name)
         ]
-        if hasattr(native_lock, "flock"):
-            self._patches.append(mock.patch.object(native_lock, "flock", self._tapped("flock", native_lock.flock)))
+        for module, name in ((native_lock, "flock"), (exchange, "exchange")):
+            if hasattr(module, name):
+                self._patches.append(mock.patch.object(module, name, self._tapped(name, getattr(module, name))))
 
     def __enter__(self) -> Self:
         for patch in self._patches:

@@ -46,6 +46,9 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         PluginHost as PluginHost,
         installed_plugins as installed_plugins,
     )
+    from agentm_kernel.host.named import (
+        load_plugin as load_plugin,
+    )
     from agentm_kernel.host.values import (
         Alert as Alert,
         DoctorRow as DoctorRow,
@@ -197,6 +200,7 @@ _HOMES = {
         "PluginHost",
         "installed_plugins",
     ),
+    "host.named": ("load_plugin",),
     "host.values": (
         "Alert",
         "DoctorRow",

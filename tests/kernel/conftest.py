@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
 import os
 import subprocess
 import sys
+from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Site:
@@ -58,13 +57,20 @@ class Site:
         return module
 
     def run(self, *arguments: str, cwd: Path | None = None, **environ: str) -> subprocess.CompletedProcess[str]:
-        """`python ARGUMENTS` in an empty home, with only what this site holds added to the search path."""
+        """`python ARGUMENTS` in an empty home, with this site, the kernel and the default store, and nothing else."""
+        path = os.pathsep.join([str(self.path), str(self._kernel())])
+        return self.run_beside_others("-S", *arguments, cwd=cwd, **{"PYTHONPATH": path, **environ})
+
+    def run_beside_others(
+        self, *arguments: str, cwd: Path | None = None, **environ: str
+    ) -> subprocess.CompletedProcess[str]:
+        """The same, with everything that is installed for this test run."""
         return subprocess.run(
             [sys.executable, *arguments],
             check=False,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             cwd=cwd or self.home,
             env={
                 "PATH": os.environ["PATH"],
@@ -74,6 +80,21 @@ class Site:
                 **environ,
             },
         )
+
+    def _kernel(self) -> Path:
+        """A folder with the kernel, what it needs, and the default store: whatever else is installed is not there."""
+        folder = self.path.with_name("kernel")
+        if not folder.exists():
+            folder.mkdir()
+            for name in ("agentm_kernel", "agentm_device_local", "click", "filelock", "platformdirs", "pluggy"):
+                spec = importlib.util.find_spec(name)
+                assert spec is not None
+                assert spec.origin is not None
+                (folder / name).symlink_to(Path(spec.origin).parent)
+            metadata = Path(str(importlib.metadata.distribution("agentm-device-local").locate_file("")))
+            for info in metadata.glob("agentm_device_local-*.dist-info"):
+                (folder / info.name).symlink_to(info)
+        return folder
 
 
 @pytest.fixture

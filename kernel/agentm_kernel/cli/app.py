@@ -153,15 +153,9 @@ def kernel_commands() -> set[str]:
 
 
 def _load_plugin_command(name: str) -> click.Command:
-    from agentm_kernel.config.read import load as load_config
-    from agentm_kernel.host.load import load
-    from agentm_kernel.host.scan import find
+    from agentm_kernel.host.named import load_plugin
 
-    config = load_config()
-    record = find("agentm.commands", name, disabled=config.disabled_plugins, allowed=config.allowed_plugins)
-    if record is None:
-        raise PluginError(f"the command '{name}' is not installed any more")
-    command = load(record)
+    command = load_plugin("agentm.commands", name)
     if not isinstance(command, click.Command):
-        raise PluginError(f"the command '{name}' of {record.distribution} is not a click command")
+        raise PluginError(f"the command '{name}' of {_plugin_commands()[name]} is not a click command")
     return command

@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel.cli.output import echo_json, json_option, status_style
-from agentm_kernel.config.read import load
-from agentm_kernel.errors import PluginError
+from agentm_kernel.host.named import find_plugin
 from agentm_kernel.host.record import BACKENDS
-from agentm_kernel.host.scan import find, scan
 from agentm_kernel.host.scratch import PLACEHOLDER, ScratchStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agentm_kernel.conformance import Report, Result
-    from agentm_kernel.host.record import PluginRecord
 
 
 @click.command("check")
@@ -54,7 +51,7 @@ def check(
     from agentm_kernel.conformance import all_checks, run
     from agentm_kernel.conformance.runner import selected
 
-    store = ScratchStore(_backend(name), _options(options), _environment(variables))
+    store = ScratchStore(find_plugin(BACKENDS, name), _options(options), _environment(variables))
     with tempfile.TemporaryDirectory(prefix="agentm-check-") as folder:
         store.check_opens(os.path.realpath(folder))
     try:
@@ -70,15 +67,6 @@ def check(
     else:
         _show(name, report)
     return int(not report.ok)
-
-
-def _backend(name: str) -> PluginRecord:
-    config = load(os.environ)
-    record = find(BACKENDS, name, disabled=config.disabled_plugins, allowed=config.allowed_plugins)
-    if record is None:
-        installed = ", ".join(sorted({found.name for found in scan(BACKENDS)})) or "none"
-        raise PluginError(f"no installed plugin provides the backend '{name}'; installed: {installed}")
-    return record
 
 
 def _options(given: Iterable[str]) -> dict[str, str]:

@@ -468,10 +468,9 @@ def test_a_new_plugin_passes_the_conformance_kit(scaffolded: Site) -> None:
 def test_the_tests_of_a_new_plugin_pass(scaffolded: Site) -> None:
     """Its own, and a few of those that its test module makes of the kit: the test above runs the whole kit."""
     project = str(scaffolded.home / "work" / "agentm-my-store")
+    some = ["-k", "test_backend or declaring"]
 
-    result = scaffolded.run(
-        "-m", "pytest", "-v", "-p", "no:cacheprovider", "-k", "test_backend or declaring", project
-    )
+    result = scaffolded.run_beside_others("-m", "pytest", "-v", "-p", "no:cacheprovider", *some, project)
 
     assert result.returncode == 0, result.stdout
     assert "test_backend.py::test_reading_creates_nothing PASSED" in result.stdout

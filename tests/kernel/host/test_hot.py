@@ -19,12 +19,6 @@ HEAVY = (
 def test_nothing_heavy_is_loaded(site: Site, module: str) -> None:
     code = f"import sys, agentm_kernel.host.{module}\nprint(*[name for name in {HEAVY!r} if name in sys.modules])"
 
-    result = site.run("-S", "-c", code, PYTHONPATH=kernel_path())
+    result = site.run("-c", code)
 
     assert (result.returncode, result.stdout.strip(), result.stderr) == (0, "", "")
-
-
-def kernel_path() -> str:
-    import agentm_kernel
-
-    return str(agentm_kernel.__path__[0]).removesuffix("agentm_kernel")

@@ -374,7 +374,7 @@ def test_spellings_of_a_distribution_are_one_name(name: str) -> None:
 def test_a_scan_imports_nothing(site: Site) -> None:
     site.install_plugin("mem", "raise SystemExit('imported')")
     code = (
-        "import sys; before = set(sys.modules)\n"
+        "import os, sys; before = set(sys.modules)\n"
         "from agentm_kernel.host.scan import find; assert find('agentm.backends', 'mem')\n"
         "new = set(sys.modules) - before - {'__future__'}\n"
         "print(*sorted(name for name in new if not name.startswith('agentm_kernel')))"

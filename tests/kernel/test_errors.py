@@ -22,6 +22,7 @@ BASES: dict[str, tuple[type[BaseException], ...]] = {
     "StorageReadOnlyError": (errors.StorageError,),
     "StorageRefUnresolvableError": (errors.StorageError,),
     "IntegrityError": (errors.StorageError,),
+    "AuthorizationError": (errors.StorageError,),
     "ConcurrentModificationError": (AgentmError, RuntimeError),
     "LockTimeout": (AgentmError, RuntimeError),
     "InvalidLocatorError": (AgentmError, ValueError, TypeError),

@@ -1,0 +1,44 @@
+"""The fault campaign in seconds: each campaign finds nothing wrong, and catches what is wrong on purpose."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.__main__ import CAMPAIGNS
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+HANGS = 300  # seconds; each takes a few
+
+
+@pytest.mark.parametrize("name", sorted(CAMPAIGNS))
+def test_the_store_survives_and_a_broken_one_is_caught(name: str) -> None:
+    seed, outcome = _run(name)
+    if not outcome["count"] and outcome["skips"]:
+        pytest.skip("; ".join(outcome["skips"]))
+    repeat = f"python -m tests.faults {name} --short --seed {seed}"
+    assert outcome["violations"] == {}, f"{repeat}: {outcome['examples']}"
+    assert outcome["controls"], f"{name} has no negative control"
+    assert all(outcome["controls"].values()), f"{repeat}: a broken build was not caught: {outcome['controls']}"
+    assert outcome["passed"]
+
+
+def _run(name: str) -> tuple[int, dict[str, Any]]:
+    """In a process of its own: campaigns fork, patch `os` and mount."""
+    command = [sys.executable, "-m", "tests.faults", name, "--short", "--json"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=HANGS)
+    assert done.returncode in (0, 1), done.stderr
+    report = json.loads(done.stdout)
+    return report["seed"], report["campaigns"][name]
+
+
+def test_an_unknown_campaign_is_refused_by_name() -> None:
+    command = [sys.executable, "-m", "tests.faults", "earthquake"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "earthquake" in done.stderr

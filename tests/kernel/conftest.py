@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -80,6 +82,29 @@ class Site:
                 **environ,
             },
         )
+
+    def agentm(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        """`agentm ARGUMENTS`, as `run` runs it."""
+        return self.run("-m", "agentm_kernel.cli.main", *arguments, **environ)
+
+    def answer(self, *arguments: str, code: int = 0) -> dict[str, Any]:
+        """The JSON answer of a command, which is valid whatever plugins do, and has a schema number."""
+        result = self.agentm(*arguments, "--json")
+        assert result.returncode == code, result.stderr
+        fields: dict[str, Any] = json.loads(result.stdout)
+        assert fields["schema"] == 1
+        return fields
+
+    def configure(self, **settings: object) -> Path:
+        """Write the configuration of this home."""
+        file = self.home / ".config" / "agentm" / ".agentm-config.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(settings))
+        return file
+
+    def home_files(self) -> list[str]:
+        """Everything that lies in this home."""
+        return sorted(str(file.relative_to(self.home)) for file in self.home.rglob("*"))
 
     def _kernel(self) -> Path:
         """A folder with the kernel, what it needs, and the default store: whatever else is installed is not there."""

@@ -50,7 +50,7 @@ def steps_of(page: str) -> list[Step]:
 
 def run(steps: list[Step], home: Path) -> list[tuple[int, str]]:
     """The exit code and the output of every step, with the scratch home named as the page names it."""
-    script = "".join(f'{step.command}\necho; echo "{_MARK} $?"\n' for step in steps)
+    script = "".join(f'{step.command}\nstatus=$?; echo; echo "{_MARK} $status"\n' for step in steps)
     path = os.pathsep.join((os.path.dirname(sys.executable), "/usr/local/bin", "/usr/bin", "/bin"))
     shell = subprocess.run(
         ["bash"],
@@ -67,7 +67,9 @@ def run(steps: list[Step], home: Path) -> list[tuple[int, str]]:
     output = ""
     for line in shell.stdout.splitlines(keepends=True):
         if line.startswith(_MARK):
-            results.append((int(line.rsplit(maxsplit=1)[-1]), output.rstrip("\n").replace(str(home), HOME_ON_THE_PAGE)))
+            results.append(
+                (int(line.rsplit(maxsplit=1)[-1]), output.rstrip("\n").replace(str(home), HOME_ON_THE_PAGE))
+            )
             output = ""
         else:
             output += line
@@ -75,5 +77,7 @@ def run(steps: list[Step], home: Path) -> list[tuple[int, str]]:
 
 
 def matches(expected: str, actual: str) -> bool:
-    pattern = ".*".join(re.escape(part) for part in expected.rstrip("\n").split("..."))
+    """`...` stands for anything; on a line of its own, for any number of lines, none included."""
+    parts = expected.rstrip("\n").replace("\n...", "...").split("...")
+    pattern = ".*".join(re.escape(part) for part in parts)
     return re.fullmatch(pattern, actual.rstrip("\n"), re.DOTALL) is not None

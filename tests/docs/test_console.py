@@ -21,7 +21,9 @@ def test_a_page_tells_what_happens(page: Path, tmp_path: Path) -> None:
     results = run(steps, home)
     assert len(results) == len(steps), f"the shell stopped after: {steps[len(results)].command}"
     for step, (code, output) in zip(steps, results, strict=True):
-        assert matches(step.expected, output), f"$ {step.command}\n{output}\n--- but the page says ---\n{step.expected}"
+        assert matches(step.expected, output), (
+            f"$ {step.command}\n{output}\n--- but the page says ---\n{step.expected}"
+        )
         assert step.may_fail == (code != 0), f"$ {step.command}\nended with {code}:\n{output}"
 
 
@@ -30,3 +32,8 @@ def test_a_session_that_lies_is_caught(tmp_path: Path) -> None:
     [(code, output)] = run(steps, tmp_path)
     assert code == 0
     assert not matches(steps[0].expected, output)
+
+
+def test_the_exit_code_of_a_step_is_its_own(tmp_path: Path) -> None:
+    steps = steps_of("```console\n$ (exit 3)\n$ true\n```\n")
+    assert [code for code, _ in run(steps, tmp_path)] == [3, 0]

@@ -13,7 +13,7 @@ from agentm_kernel.errors import ConfigError, PluginError
 from agentm_kernel.host.load import load, reason_of, unusable
 from agentm_kernel.host.policy import refusal
 from agentm_kernel.host.quiet import StdoutToStderr
-from agentm_kernel.host.record import PLUGINS
+from agentm_kernel.host.record import is_hook_plugin, listens_to
 from agentm_kernel.host.scan import scan
 from agentm_kernel.host.values import DoctorRow, HookContext, PluginFailure, Section
 from agentm_kernel.seam.context import OpenContext
@@ -38,6 +38,7 @@ class PluginHost:
         self._records = tuple(records)
         self._context = context
         self._loaded: PluginManager | None = None
+        self._tried: set[str] = set()
         self._failures: list[PluginFailure] = []
 
     @property
@@ -70,7 +71,7 @@ class PluginHost:
 
     def load_all(self) -> None:
         """Load every plugin without calling any: `failures` then says which ones cannot be used."""
-        self._manager()
+        self._manager(None)
 
     # -- calling ----------------------------------------------------------------------------------------------
 
@@ -88,7 +89,7 @@ class PluginHost:
         """The answers to `hook`, `None` left out. Each plugin is called by itself: pluggy's own call of them all
         ends with the first that raises.
         """
-        manager = self._manager()
+        manager = self._manager(hook)
         if manager is None:
             return
         by_name = {_plugin_name(record): record for record in self._records}
@@ -107,15 +108,19 @@ class PluginHost:
 
     # -- loading ----------------------------------------------------------------------------------------------
 
-    def _manager(self) -> PluginManager | None:
-        if self._loaded is None and self._records:
+    def _manager(self, hook: str | None) -> PluginManager | None:
+        """The manager, with the plugins that listen to `hook` registered; all of them for `None`."""
+        wanted = [record for record in self._records if hook is None or listens_to(record, hook)]
+        if self._loaded is None and wanted:
             from pluggy import PluginManager
 
             from agentm_kernel.host import hookspecs
 
             self._loaded = PluginManager(hookspecs.PROJECT)
             self._loaded.add_hookspecs(hookspecs)
-            for record in reversed(self._records):  # pluggy calls the last registered first
+        for record in reversed(wanted):  # pluggy calls the last registered first
+            if self._loaded is not None and _plugin_name(record) not in self._tried:
+                self._tried.add(_plugin_name(record))
                 self._register(self._loaded, record)
         return self._loaded
 
@@ -156,8 +161,8 @@ def installed_plugins(context: HookContext | None = None) -> PluginHost:
         if config is None
         else [
             record
-            for record in scan(PLUGINS)
-            if refusal(record, config.disabled_plugins, config.allowed_plugins) is None
+            for record in scan()
+            if is_hook_plugin(record) and refusal(record, config.disabled_plugins, config.allowed_plugins) is None
         ]
     )
     return PluginHost(records, context)

@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING
 from agentm_kernel.errors import PluginError
 from agentm_kernel.host.load import load, load_backend, unusable
 from agentm_kernel.host.manager import PluginHost, current_context
-from agentm_kernel.host.record import BACKENDS, COMMANDS, PLUGINS, PluginRecord
+from agentm_kernel.host.record import BACKENDS, COMMANDS, PluginRecord, is_hook_plugin
 from agentm_kernel.seam.values import Capabilities
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _examine(record: PluginRecord) -> list[str] | None:
     """Load the plugin as its group demands; the capabilities that a backend declares."""
     if record.group == BACKENDS:
         return _declared_capabilities(record, load_backend(record))
-    if record.group == PLUGINS:
+    if is_hook_plugin(record):
         host = PluginHost([record], current_context())
         host.load_all()
         for failure in host.failures:

@@ -75,3 +75,17 @@ def canonical_name(name: str) -> str:
     while "--" in plain:
         plain = plain.replace("--", "-")
     return plain
+
+
+def is_hook_plugin(record: PluginRecord) -> bool:
+    """Whether it listens to hooks: to all of them, or to one by the group's name."""
+    return record.group == PLUGINS or record.group.startswith(f"{PLUGINS}.")
+
+
+def listens_to(record: PluginRecord, hook: str) -> bool:
+    """Whether a hook plugin has to be loaded when `hook` is told.
+
+    Group `agentm.plugins` hears everything; group `agentm.plugins.doctor_checks` only that hook. A plugin that merely
+    adds rows to doctor must not slow down the start of every session.
+    """
+    return record.group in (PLUGINS, f"{PLUGINS}.{hook.removeprefix('agentm_')}")

@@ -11,7 +11,7 @@ import sys
 
 from agentm_kernel.errors import PluginError
 from agentm_kernel.host.policy import refusal
-from agentm_kernel.host.record import API_GROUP, PLUGINS, PluginRecord, canonical_name, kind_of
+from agentm_kernel.host.record import API_GROUP, PluginRecord, canonical_name, is_hook_plugin, kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def conflicts(records: Iterable[PluginRecord]) -> list[list[PluginRecord]]:
     """
     claims: dict[tuple[str, str], list[PluginRecord]] = {}
     for record in records:
-        if record.group != PLUGINS:
+        if not is_hook_plugin(record):
             claims.setdefault((record.group, record.name), []).append(record)
     return [claimed for claimed in claims.values() if len(claimed) > 1]
 

@@ -316,3 +316,22 @@ def test_a_policy_that_cannot_be_read_lets_nothing_in(site: Site, monkeypatch: p
 def test_hookimpl_is_had_from_the_kernel() -> None:
     assert hookimpl is hookspecs.hookimpl
     assert DoctorRow("ok", "check", "message").hint is None
+
+
+def test_a_plugin_that_names_its_hook_is_loaded_for_that_hook_alone(tmp_path, monkeypatch):
+    site = tmp_path / "site"
+    metadata = site / "narrow-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Name: narrow\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[agentm.plugins.doctor_checks]\nnarrow = narrow_hooks\n")
+    (site / "narrow_hooks.py").write_text(
+        "from agentm_kernel import DoctorRow, hookimpl\n"
+        "@hookimpl\ndef agentm_doctor_checks(context):\n    return [DoctorRow('ok', 'narrow', 'well')]\n"
+    )
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.syspath_prepend(str(site))
+    host = installed_plugins()
+    host.session_sections()
+    assert "narrow_hooks" not in sys.modules
+    assert "narrow" in [row.check for row in host.doctor_checks()]
+    assert not [failure for failure in host.failures if failure.record.distribution == "narrow"]

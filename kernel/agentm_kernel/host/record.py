@@ -10,6 +10,9 @@ PROVIDERS = "agentm.providers"
 RECALL = "agentm.recall"
 COMMANDS = "agentm.commands"
 PLUGINS = "agentm.plugins"
+HOOKS = ("doctor_checks", "session_start", "event", "alert")
+"""The hooks of `hookspecs`, which pluggy would have to be imported to ask; a test holds the two equal."""
+
 KINDS = {
     BACKENDS: "backend",
     WRAPPERS: "wrapper",
@@ -17,6 +20,7 @@ KINDS = {
     RECALL: "recall provider",
     COMMANDS: "command",
     PLUGINS: "hook plugin",
+    **dict.fromkeys((f"{PLUGINS}.{hook}" for hook in HOOKS), "hook plugin"),
 }
 """The groups that the kernel knows, each with the word for one of its entries."""
 
@@ -79,7 +83,7 @@ def canonical_name(name: str) -> str:
 
 def is_hook_plugin(record: PluginRecord) -> bool:
     """Whether it listens to hooks: to all of them, or to one by the group's name."""
-    return record.group == PLUGINS or record.group.startswith(f"{PLUGINS}.")
+    return kind_of(record.group) == KINDS[PLUGINS]
 
 
 def listens_to(record: PluginRecord, hook: str) -> bool:

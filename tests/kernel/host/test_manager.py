@@ -11,6 +11,7 @@ import pytest
 from agentm_kernel import Alert, DoctorRow, Section, hookimpl
 from agentm_kernel.host import hookspecs
 from agentm_kernel.host.manager import PluginHost, current_context, installed_plugins
+from agentm_kernel.host.record import HOOKS
 from agentm_kernel.host.scan import scan
 
 if TYPE_CHECKING:
@@ -335,3 +336,7 @@ def test_a_plugin_that_names_its_hook_is_loaded_for_that_hook_alone(tmp_path, mo
     assert "narrow_hooks" not in sys.modules
     assert "narrow" in [row.check for row in host.doctor_checks()]
     assert not [failure for failure in host.failures if failure.record.distribution == "narrow"]
+
+
+def test_every_hook_has_a_group_of_its_own():
+    assert {f"agentm_{hook}" for hook in HOOKS} == {name for name in vars(hookspecs) if name.startswith("agentm_")}

@@ -12,7 +12,7 @@ from agentm_kernel.cli.plugin_inventory import take_inventory
 from agentm_kernel.config.read import load
 from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError
 from agentm_kernel.host.scan import conflict
-from agentm_kernel.host.values import DoctorRow
+from agentm_kernel.host.values import DoctorRow, HookContext
 from agentm_kernel.seam.values import Capabilities
 from agentm_kernel.selection.open import Refusal, inspect, select_backend, storage_preview
 
@@ -100,9 +100,12 @@ def _plugin_rows() -> Iterator[DoctorRow]:
 
 
 def _hook_rows() -> Iterator[DoctorRow]:
-    from agentm_kernel.host.manager import installed_plugins
+    from agentm_kernel.host.manager import current_context, installed_plugins
 
-    host = installed_plugins()
+    here = current_context()
+    found = inspect(read_only=False)
+    store = None if isinstance(found, Refusal) else found.backend
+    host = installed_plugins(HookContext(here.surroundings, here.cwd, here.config, store))
     yield from host.doctor_checks()
     for failure in host.failures:
         yield DoctorRow("fail", "plugins", failure.message, failure.hint)

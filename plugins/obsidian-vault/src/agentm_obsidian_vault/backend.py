@@ -37,7 +37,7 @@ AT_HAND = 0.5
 """Seconds within which a file that is on this device can be read, however busy the disk."""
 
 _CAPABILITIES = Capabilities(concurrent_writers=True, conflict_files=True, sync=True, host_files=True, delete=True)
-_SET_PERSONAL_ROOT = f"run `agentm config set plugins.{PROTOCOL}.personal_root PATH`: a folder above or beside the store"
+_SET_PERSONAL_ROOT = f"run `agentm config set plugins.{PROTOCOL}.personal_root PATH`: a folder above or beside it"
 _OPTIONS = ("vault_path", "personal_root", "devices", "size_limit")
 
 

@@ -1,1 +1,175 @@
-"""placeholder"""
+"""`agentm vault`: set a vault up, list its conflicts, settle them."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from agentm_kernel.cli.output import echo_json, echo_table, json_option
+from agentm_kernel.errors import AgentmError, StorageSelectionError
+from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.selection.open import select_backend
+from agentm_obsidian_vault.backend import VaultBackend
+from agentm_obsidian_vault.merge import is_append_only
+from agentm_obsidian_vault.resolve import BOTH, MINE, THEIRS, UNION, check_union, read_versions, settle
+from agentm_obsidian_vault.setup import set_up, use
+from agentm_obsidian_vault.survey import find_conflicts
+
+if TYPE_CHECKING:
+    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.seam.values import Info
+    from agentm_obsidian_vault.survey import Conflict
+
+_SKIP = "skip"
+
+
+@click.group("vault")
+def command() -> None:
+    """Set a vault up, list its conflict copies, settle them."""
+
+
+@command.command("init")
+@click.argument("path", type=click.Path())
+@click.option("--adopt", is_flag=True, help="Accept a folder that has notes already.")
+@click.option("--use", "use_it", is_flag=True, help="Select the vault on this device at once.")
+def init(path: str, adopt: bool, use_it: bool) -> None:
+    """Make PATH the agent's store: a folder inside your vault, or beside it.
+
+    A folder that another device has set up already is joined as it is.
+    """
+    done = set_up(path, adopt=adopt)
+    click.echo(f"{'joined' if done.was_there else 'made'} the store {done.store_id} at {done.place}")
+    if use_it:
+        use(done.place)
+        click.echo("this device uses it now")
+        return
+    click.echo("to use it on this device, run:")
+    for line in done.next_commands:
+        click.echo(f"  {line}")
+
+
+@command.command("conflicts")
+@json_option
+def conflicts(as_json: bool) -> None:
+    """List the versions that sync tools left beside notes, and those that a write displaced unseen."""
+    _, vault = _selected(read_only=True)
+    found = find_conflicts(vault)
+    if as_json:
+        echo_json(store=vault.describe(), conflicts=[_as_json(conflict) for conflict in found])
+        return
+    if not found:
+        click.echo("no conflicts")
+        return
+    echo_table(
+        ("note", "other version", "tool", "size", "changed"),
+        [
+            (
+                conflict.base.key + ("" if conflict.base_info else " (gone)"),
+                conflict.copy.locator.key,
+                conflict.tool,
+                f"{conflict.copy.size:,}",
+                _when(conflict.copy),
+            )
+            for conflict in found
+        ],
+    )
+    click.echo(f"{len(found)} to settle: run `agentm vault resolve`")
+
+
+@command.command("resolve")
+@click.argument("name", required=False)
+@click.option("--union", "take_union", is_flag=True, help="Merge files that only grow: every line of both versions.")
+@click.option(
+    "--take", type=click.Choice((MINE, THEIRS, BOTH)), help="The note as it is, the copy instead, or each as a note."
+)
+def resolve(name: str | None, take_union: bool, take: str | None) -> int:
+    """Settle conflicts: all of them, or those of NAME, a note or a copy. The version that loses is kept.
+
+    On a terminal both versions are shown side by side and you choose. Plans are never merged by a rule.
+    """
+    if take and take_union:
+        raise click.UsageError("--union and --take exclude each other")
+    if take and not name:
+        raise click.UsageError("--take needs the NAME of one note or copy")
+    store, vault = _selected(read_only=False)
+    found = [conflict for conflict in find_conflicts(vault) if name is None or _is_named(conflict, name)]
+    if name is not None and not found:
+        raise AgentmError(f"'{name}' has no conflict", hint="`agentm vault conflicts` lists them")
+    if take_union:
+        return _merge(store, vault, found, named=name is not None)
+    for conflict in found:
+        choice = take or _ask(vault, conflict)
+        if choice != _SKIP:
+            click.echo(settle(store, vault, conflict, choice))
+    return 0
+
+
+def _merge(store: StorageBackend, vault: VaultBackend, found: list[Conflict], *, named: bool) -> int:
+    """Settle what a rule can settle; without a name, leave the rest and say so."""
+    left = []
+    for conflict in found:
+        if not named and (conflict.is_plan or not is_append_only(conflict.base.name)):
+            left.append(conflict)
+            continue
+        check_union(conflict)
+        click.echo(settle(store, vault, conflict, UNION))
+    for conflict in left:
+        click.echo(f"left for you: '{conflict.base}', other version '{conflict.copy.locator}'")
+    return int(bool(left))
+
+
+def _ask(vault: VaultBackend, conflict: Conflict) -> str:
+    from agentm_obsidian_vault.side_by_side import side_by_side
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise AgentmError(
+            f"'{conflict.base}' needs somebody to choose between two versions, and this is not a terminal",
+            hint="run `agentm vault resolve` on a terminal, or give `--union`, or NAME and `--take mine|theirs|both`",
+        )
+    versions = read_versions(vault, conflict)
+    click.echo(f"\n{conflict.base}: another version from {conflict.tool}, {_when(conflict.copy)}")
+    for line in side_by_side(versions.mine or "", versions.theirs, width=shutil.get_terminal_size().columns):
+        click.echo(line)
+    choices = [MINE, THEIRS, BOTH, _SKIP]
+    if is_append_only(conflict.base.name) and not conflict.is_plan:
+        choices.insert(3, UNION)
+    chosen: str = click.prompt("Which one is the note?", type=click.Choice(choices), default=_SKIP)
+    return chosen
+
+
+def _selected(*, read_only: bool) -> tuple[StorageBackend, VaultBackend]:
+    store = select_backend(read_only=read_only)
+    vault = unwrap(store)
+    if not isinstance(vault, VaultBackend):
+        raise StorageSelectionError(
+            f"the selected store, {store.describe()}, is not a vault",
+            hint="run `agentm vault init PATH --use` to use one",
+        )
+    return store, vault
+
+
+def _is_named(conflict: Conflict, name: str) -> bool:
+    keys = (conflict.base.key, conflict.copy.locator.key)
+    return name in keys or name in (key.rpartition("/")[2] for key in keys)
+
+
+def _as_json(conflict: Conflict) -> dict[str, object]:
+    base = conflict.base_info
+    return {
+        "note": conflict.base.key,
+        "copy": conflict.copy.locator.key,
+        "tool": conflict.tool,
+        "plan": conflict.is_plan,
+        "note_size": base.size if base else None,
+        "note_changed": _when(base) if base else None,
+        "copy_size": conflict.copy.size,
+        "copy_changed": _when(conflict.copy),
+    }
+
+
+def _when(info: Info) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(info.mtime))

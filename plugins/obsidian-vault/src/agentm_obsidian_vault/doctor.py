@@ -1,1 +1,142 @@
-"""placeholder"""
+"""What `agentm doctor` says about a vault: whether it is the one, and what in it wants looking at."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from agentm_kernel import DoctorRow, hookimpl
+from agentm_kernel.errors import AgentmError, StoreIdentityError
+from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.seam.locator import TEMP_PREFIX
+from agentm_kernel.selection.identity import check_identity
+from agentm_kernel.selection.known_stores import known_stores
+from agentm_obsidian_vault.backend import PROTOCOL, VaultBackend
+from agentm_obsidian_vault.survey import find_conflicts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentm_kernel import HookContext
+
+_SHOWN = 3
+
+
+@hookimpl
+def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
+    """Nothing, where no vault is configured."""
+    vault = unwrap(context.backend) if context.backend is not None else None
+    if isinstance(vault, VaultBackend):
+        return list(_rows(vault, context))
+    options = context.config.options(PROTOCOL) if context.config is not None else {}
+    if options.get("vault_path"):
+        return [_not_selected(options["vault_path"])]
+    return None
+
+
+def _not_selected(path: object) -> DoctorRow:
+    return DoctorRow(
+        "warn",
+        "vault",
+        f"the vault {path} is configured but is not the selected store, or cannot be had",
+        f"run `agentm config set storage.backend {PROTOCOL}`, or see the storage row",
+    )
+
+
+def _rows(vault: VaultBackend, context: HookContext) -> Iterator[DoctorRow]:
+    yield _path_row(vault)
+    yield _identity_row(vault, context)
+    try:
+        yield _conflicts_row(vault)
+        yield _collisions_row(vault)
+        yield _leftovers_row(vault)
+    except AgentmError as error:
+        yield DoctorRow("fail", "vault", error.message, error.hint)
+
+
+def _path_row(vault: VaultBackend) -> DoctorRow:
+    try:
+        vault.check_usable(read_only=False)
+    except AgentmError as error:
+        return DoctorRow("fail", "vault path", error.message, error.hint)
+    return DoctorRow("ok", "vault path", f"{vault.describe()}, the selected store")
+
+
+def _identity_row(vault: VaultBackend, context: HookContext) -> DoctorRow:
+    try:
+        store_id = check_identity(vault, PROTOCOL, context.surroundings)
+    except StoreIdentityError as error:
+        return DoctorRow("fail", "vault id", error.message, error.hint)
+    if store_id is None:
+        return DoctorRow(
+            "warn", "vault id", "the folder is not marked as a store", f"run `agentm vault init {vault.describe()}`"
+        )
+    known = any(
+        store.id == store_id and store.place == vault.describe()
+        for store in known_stores(context.surroundings.state_dir)
+    )
+    return DoctorRow("ok", "vault id", store_id + ("" if known else ", joined at this device's first write"))
+
+
+def _conflicts_row(vault: VaultBackend) -> DoctorRow:
+    found = find_conflicts(vault)
+    if not found:
+        return DoctorRow("ok", "conflicts", "none")
+    notes = sorted({conflict.base.key for conflict in found})
+    return DoctorRow(
+        "warn",
+        "conflicts",
+        f"{len(found)} other versions of {_some(notes)}",
+        "`agentm vault conflicts` lists them, `agentm vault resolve` settles them",
+    )
+
+
+def _collisions_row(vault: VaultBackend) -> DoctorRow:
+    found = collisions(vault.describe())
+    if not found:
+        return DoctorRow("ok", "collisions", "no two names differ only in case or Unicode form")
+    return DoctorRow(
+        "warn",
+        "collisions",
+        f"names that are one file on Windows or macOS: {_some(found)}",
+        "rename one of each pair",
+    )
+
+
+def _leftovers_row(vault: VaultBackend) -> DoctorRow:
+    found = sorted(path for path in _paths(vault.describe()) if os.path.basename(path).startswith(TEMP_PREFIX))
+    if not found:
+        return DoctorRow("ok", "leftovers", "none")
+    return DoctorRow(
+        "warn",
+        "leftovers",
+        f"{len(found)} unfinished writes: {_some(found)}",
+        "the next write to their folder clears them up; nothing in them is lost",
+    )
+
+
+def collisions(root: str) -> list[str]:
+    """Paths below `root` that differ from another one only in case or Unicode form."""
+    import unicodedata
+
+    spelled: dict[str, str] = {}
+    found = []
+    for path in sorted(_paths(root)):
+        folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
+        other = spelled.setdefault(folded, path)
+        if other != path:
+            found.append(path)
+    return found
+
+
+def _paths(root: str) -> Iterator[str]:
+    """What lies below `root`, without what programs keep in folders of their own."""
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in (*folders, *files):
+            yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(ascii(name) for name in names[:_SHOWN])
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"

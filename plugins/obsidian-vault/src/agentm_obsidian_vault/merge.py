@@ -1,0 +1,39 @@
+"""The union of two versions of an append-only file: every line of both, in the order each of them has it."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from fnmatch import fnmatchcase
+
+_APPEND_ONLY = ("progress*.md", "*.log", "*.log.md", "log*.md", "journal*.md", "changelog*.md", "personal-writes.md")
+
+
+def is_append_only(name: str) -> bool:
+    """Whether a note only ever grows, so that both versions together are what was meant."""
+    return any(fnmatchcase(name.casefold(), pattern) for pattern in _APPEND_ONLY)
+
+
+def union(mine: str, theirs: str) -> str:
+    """Both versions in one: lines they share stand once, of the rest mine stand before theirs at each place.
+
+    Line endings do not make lines different: a file that passed through Windows keeps its lines.
+    """
+    ours, others = mine.split("\n"), theirs.split("\n")
+    # A final newline is an empty last part; it belongs to neither side's lines.
+    ends_with_newline = ours[-1] == "" or others[-1] == ""
+    ours, others = _without_end(ours), _without_end(others)
+    merged: list[str] = []
+    matcher = SequenceMatcher(None, [_key(line) for line in ours], [_key(line) for line in others], autojunk=False)
+    for kind, start, end, other_start, other_end in matcher.get_opcodes():
+        merged += ours[start:end]
+        if kind != "equal":
+            merged += others[other_start:other_end]
+    return "\n".join(merged) + ("\n" if merged and ends_with_newline else "")
+
+
+def _without_end(lines: list[str]) -> list[str]:
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _key(line: str) -> str:
+    return line.removesuffix("\r")

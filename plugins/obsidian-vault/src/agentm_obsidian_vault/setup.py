@@ -1,0 +1,117 @@
+"""Making a folder the agent's store, once, and selecting it on this device."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agentm_kernel.errors import StorageIOError, StorageSelectionError
+from agentm_kernel.seam.backend import STAMP_KEY
+from agentm_kernel.selection.identity import check_identity
+from agentm_kernel.selection.known_stores import remember
+from agentm_kernel.selection.open import open_context
+from agentm_kernel.selection.stamp import stamp
+from agentm_obsidian_vault.backend import PATH_VARIABLE, PROTOCOL, VaultBackend
+from agentm_obsidian_vault.names import is_tool_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_OBSIDIAN = ".obsidian"
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """What `set_up` did."""
+
+    place: str
+    store_id: str
+    was_there: bool
+    """The folder was a store already: this device joins it."""
+
+    @property
+    def next_commands(self) -> tuple[str, ...]:
+        """What selects it on this device."""
+        import shlex
+
+        return (
+            f"agentm config set plugins.{PROTOCOL}.vault_path {shlex.quote(self.place)}",
+            f"agentm config set storage.backend {PROTOCOL}",
+        )
+
+
+def set_up(path: str, *, adopt: bool, environ: Mapping[str, str] | None = None) -> SetUp:
+    """Give the folder at `path` a store's identity, unless it has one; `adopt` accepts notes that are there."""
+    context = open_context(os.environ if environ is None else environ, read_only=False)
+    place = os.path.abspath(context.expand(path))
+    _check_surroundings(place)
+    vault = VaultBackend(place)
+    if os.path.isdir(place):
+        existing = check_identity(vault, PROTOCOL, context)
+        if existing is None and not adopt:
+            _check_empty(place)
+    else:
+        existing = None
+        _make_folder(place)
+    store_id = existing or stamp(vault)
+    remember(context.state_dir, PROTOCOL, vault.describe(), store_id)
+    return SetUp(vault.describe(), store_id, was_there=existing is not None)
+
+
+def use(place: str, *, environ: Mapping[str, str] | None = None) -> None:
+    """Select the vault at `place` on this device. The path goes first: a vault without one would be refused."""
+    from agentm_kernel.config.write import set_value
+
+    environ = os.environ if environ is None else environ
+    set_value(f"plugins.{PROTOCOL}.vault_path", place, environ=environ)
+    set_value("storage.backend", PROTOCOL, environ=environ)
+    other = environ.get(PATH_VARIABLE, "").strip()
+    if other and os.path.abspath(other) != place:
+        raise StorageSelectionError(
+            f"the configuration names {place}, but ${PATH_VARIABLE} is set to {other} and beats it",
+            hint=f"unset ${PATH_VARIABLE}",
+        )
+
+
+def _check_surroundings(place: str) -> None:
+    parent = os.path.dirname(place)
+    if not os.path.isdir(parent):
+        raise StorageSelectionError(
+            f"the folder {parent} does not exist",
+            hint="mount the disk or start the sync tool that brings it; only the last folder of the path is made",
+        )
+    above = parent
+    while True:
+        if os.path.exists(os.path.join(above, *STAMP_KEY.split("/"))):
+            raise StorageSelectionError(
+                f"{place} lies inside the store {above}",
+                hint="choose a folder outside it; one store does not hold another",
+            )
+        if os.path.dirname(above) == above:
+            return
+        above = os.path.dirname(above)
+
+
+def _check_empty(place: str) -> None:
+    names = [name for name in os.listdir(place) if not is_tool_file(name)]
+    if not names:
+        return
+    if _OBSIDIAN in names:
+        raise StorageSelectionError(
+            f"{place} is a whole Obsidian vault; the store is a folder that the agent may have for itself",
+            hint=f"run `agentm vault init {os.path.join(place, 'agentm')}`; `--adopt` gives it the whole vault",
+        )
+    raise StorageSelectionError(
+        f"{place} has {len(names)} entries already, {ascii(min(names))} among them",
+        hint=f"choose an empty folder, or run `agentm vault init --adopt {place}` if they are the agent's notes",
+    )
+
+
+def _make_folder(place: str) -> None:
+    try:
+        os.mkdir(place)
+    except FileExistsError:
+        raise StorageSelectionError(f"{place} is not a folder", hint="choose another path") from None
+    except OSError as error:
+        raise StorageIOError(f"cannot make {place}: {error.strerror}", errno=error.errno) from error

@@ -1,0 +1,77 @@
+"""Everything in the vault's folder that is a version of a note and not the note: found, and paired with it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agentm_kernel.errors import NotFoundError
+from agentm_kernel.files.store import FileStore
+from agentm_kernel.seam.locator import Locator
+from agentm_obsidian_vault import kept
+from agentm_obsidian_vault.conflicts import conflict_copy
+from agentm_obsidian_vault.names import is_tool_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentm_kernel.seam.values import Info
+    from agentm_obsidian_vault.backend import VaultBackend
+
+_OURSELVES = "agentm"
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A version beside or behind a note, waiting for somebody to settle it."""
+
+    copy: Info
+    base: Locator
+    base_info: Info | None
+    """`None` if the note itself is gone."""
+    tool: str
+
+    @property
+    def is_plan(self) -> bool:
+        """Whether agents act on this note: then a person decides, never a rule."""
+        return self.base.name.startswith("PLAN")
+
+
+def raw_files(vault: VaultBackend) -> FileStore:
+    """The vault's folder with nothing hidden, under the same mutex: the only way to a conflict copy."""
+    return FileStore(vault.describe())
+
+
+def find_conflicts(vault: VaultBackend) -> list[Conflict]:
+    """Every conflict copy that a sync tool left, and every version that a write of ours displaced unseen."""
+    return sorted(_conflicts(vault), key=lambda conflict: (conflict.base, conflict.copy.locator))
+
+
+def _conflicts(vault: VaultBackend) -> Iterator[Conflict]:
+    for folder, files in _files_by_folder(vault).items():
+        for name, info in files.items():
+            note = kept.note_of(info.locator)
+            if note is not None:
+                if kept.is_unseen(info.locator):
+                    yield Conflict(info, note, _info(vault, note), _OURSELVES)
+                continue
+            found = conflict_copy(name, files.__contains__, vault.devices)
+            if found is not None:
+                base = folder.child(found.base)
+                yield Conflict(info, base, files.get(found.base), found.tool)
+
+
+def _files_by_folder(vault: VaultBackend) -> dict[Locator, dict[str, Info]]:
+    folders: dict[Locator, dict[str, Info]] = defaultdict(dict)
+    for info in raw_files(vault).walk(Locator()):
+        if not info.is_dir and not any(is_tool_file(part) for part in info.locator.parts):
+            folders[info.locator.parent][info.locator.name] = info
+    return folders
+
+
+def _info(vault: VaultBackend, locator: Locator) -> Info | None:
+    try:
+        return vault.info(locator)
+    except NotFoundError:
+        return None

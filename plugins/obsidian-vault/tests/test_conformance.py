@@ -1,0 +1,8 @@
+"""The vault keeps the contract of the seam."""
+
+from __future__ import annotations
+
+from agentm_kernel.conformance.pytest_suite import conformance_tests
+from agentm_obsidian_vault import VaultBackend
+
+test_conformance = conformance_tests(VaultBackend)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.errors import (
         ActivePlanError as ActivePlanError,
         AgentmError as AgentmError,
+        AuthorizationError as AuthorizationError,
         BackendNotInstalledError as BackendNotInstalledError,
         CapabilityMismatchError as CapabilityMismatchError,
         ConcurrentModificationError as ConcurrentModificationError,
@@ -92,6 +93,10 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         Locator as Locator,
         normalize_key as normalize_key,
     )
+    from agentm_kernel.seam.personal import (
+        Authorization as Authorization,
+        PersonalSpace as PersonalSpace,
+    )
     from agentm_kernel.seam.registry import (
         BackendRegistry as BackendRegistry,
         registry as registry,
@@ -140,6 +145,7 @@ _HOMES = {
     "errors": (
         "ActivePlanError",
         "AgentmError",
+        "AuthorizationError",
         "BackendNotInstalledError",
         "CapabilityMismatchError",
         "ConcurrentModificationError",
@@ -178,6 +184,7 @@ _HOMES = {
         "Locator",
         "normalize_key",
     ),
+    "seam.personal": ("Authorization", "PersonalSpace"),
     "seam.registry": (
         "BackendRegistry",
         "registry",

@@ -14,6 +14,7 @@ _GROUPS = {
     "config": ("config", "Read and change the configuration."),
     "doctor": ("doctor", "Check this installation and say what to do."),
     "migrate": ("migrate", "Move the whole store to another backend."),
+    "personal": ("personal", "Write to your own notes, after asking you."),
     "plan": ("plan", "List plans and choose the active one."),
     "plugins": ("plugins", "List, check and create plugins."),
     "project": ("project", "Show and register projects."),

@@ -21,6 +21,7 @@ from agentm_kernel.seam.backend import STAMP_KEY
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
+    from typing import Self
 
 DEFAULT_TIMEOUT = 10.0
 
@@ -79,7 +80,7 @@ class StoreMutex:
         self._process = 0
         self._held: list[_Claim] = []
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         deadline = time.monotonic() + self._timeout
         self._process = os.getpid()
         try:
@@ -88,6 +89,13 @@ class StoreMutex:
         except BaseException:
             self._release_all()
             raise
+        return self
+
+    @property
+    def root_descriptor(self) -> int | None:
+        """The open root, where that is what this mutex locked; lent, because giving back the lock closes it."""
+        descriptor = self._held[-1].descriptor
+        return descriptor if native_lock.LOCKS_DIRECTORIES and descriptor >= 0 else None
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
@@ -115,7 +123,33 @@ def store_mutex(root: str | os.PathLike[str], *, timeout: float = DEFAULT_TIMEOU
 
 # ------------------------------------------------------------------------------------------------ which directories
 
-_ancestors: dict[tuple[str, int, int], tuple[str, ...]] = {}
+
+class _Above:
+    """A directory above a store's root, and whether it is a store itself: asked for at every write, so cheaply.
+
+    The first look is strict: failing to look is not a no, it would leave the outer lock untaken. Later ones only have
+    to notice a stamp that has come since; a directory that was a store once is taken for one ever after.
+    """
+
+    __slots__ = ("directory", "_is_store", "_stamp")
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self._stamp = os.path.join(directory, STAMP_KEY)
+        try:
+            os.stat(self._stamp)
+        except (FileNotFoundError, NotADirectoryError):
+            self._is_store = False
+        else:
+            self._is_store = True
+
+    def is_store(self) -> bool:
+        if not self._is_store and os.access(self._stamp, os.F_OK):
+            self._is_store = True
+        return self._is_store
+
+
+_ancestors: dict[tuple[str, int, int], tuple[_Above, ...]] = {}
 
 
 def _enclosing_stores(root: str) -> list[str]:
@@ -123,25 +157,20 @@ def _enclosing_stores(root: str) -> list[str]:
     try:
         status = os.stat(root)
         key = (root, status.st_dev, status.st_ino)
-        if key not in _ancestors:
-            chain = []
-            path = os.path.realpath(root)
-            while (parent := os.path.dirname(path)) != path:
-                chain.append(parent)
-                path = parent
-            _ancestors[key] = tuple(reversed(chain))
-        return [directory for directory in _ancestors[key] if _is_store(directory)]
+        ancestors = _ancestors.get(key)
+        if ancestors is None:
+            ancestors = _ancestors[key] = tuple(map(_Above, _directories_above(os.path.realpath(root))))
     except OSError as error:
         raise StorageIOError(f"cannot lock {root}: {error.strerror}", errno=error.errno) from error
+    return [above.directory for above in ancestors if above.is_store()]
 
 
-def _is_store(directory: str) -> bool:
-    """Whether a store's stamp is there. Failing to look is not a no: it would leave the outer lock untaken."""
-    try:
-        os.stat(os.path.join(directory, STAMP_KEY))
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    return True
+def _directories_above(path: str) -> list[str]:
+    above: list[str] = []
+    while (parent := os.path.dirname(path)) != path:
+        above.insert(0, parent)
+        path = parent
+    return above
 
 
 # ------------------------------------------------------------------------------------------------ one directory
@@ -189,7 +218,7 @@ def _release(held: list[_Claim]) -> None:
 
 
 def _wait_for_turn(directory: str, descriptor: int, identity: _Identity, deadline: float, timeout: float) -> _Hold:
-    hold = _holds.setdefault(identity, _Hold())
+    hold = _holds.get(identity) or _holds.setdefault(identity, _Hold())
     is_ours = False
     try:
         is_ours = hold.turn.acquire(timeout=max(0.0, deadline - time.monotonic()))

@@ -50,6 +50,10 @@ class StoreReader:
                 errno=errno.ENOENT,
                 hint="mount or restore the folder, then try again; agentm does not make a new one in its place",
             ) from None
+        return self.pin(root)
+
+    def pin(self, root: Directory) -> Directory:
+        """`root`, which must be the directory that was the root before."""
         if self._root_identity is None:
             self._root_identity = root.identity
         elif self._root_identity != root.identity:
@@ -60,9 +64,9 @@ class StoreReader:
             )
         return root
 
-    def open_directory(self, locator: Locator) -> Directory:
+    def open_directory(self, locator: Locator, root: Directory | None = None) -> Directory:
         """The directory at `locator`, to be closed by the caller; nothing there, or a file: `NotFoundError`."""
-        directory = self.open_root()
+        directory = root or self.open_root()
         for depth, name in enumerate(locator.parts, start=1):
             with directory:
                 directory = self._enter(directory, name, locator, depth)
@@ -79,10 +83,10 @@ class StoreReader:
             raise NotFoundError(f"'{locator}' does not exist")
         return child
 
-    def open_parent(self, locator: Locator) -> Directory:
+    def open_parent(self, locator: Locator, root: Directory | None = None) -> Directory:
         if not locator.key:
             raise NotFoundError("the root of the store is a directory, not a note")
-        return self.open_directory(locator.parent)
+        return self.open_directory(locator.parent, root)
 
     def read_bytes(self, parent: Directory, locator: Locator) -> bytes:
         """The bytes of the file at `locator`, whose directory is open."""

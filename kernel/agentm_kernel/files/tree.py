@@ -169,14 +169,18 @@ class Directory:
 
 
 class FdDirectory(Directory):
-    """A directory by its descriptor: renaming or replacing anything above it cannot redirect us."""
+    """A directory by its descriptor: renaming or replacing anything above it cannot redirect us.
 
-    def __init__(self, descriptor: int) -> None:
+    The descriptor is closed with it, unless it is `lent`.
+    """
+
+    def __init__(self, descriptor: int, *, lent: bool = False) -> None:
         self._fd = descriptor
+        self._lent = lent
         try:
             super().__init__(os.fstat(descriptor))
         except BaseException:
-            os.close(descriptor)
+            self.close()
             raise
 
     def enter(self, name: str) -> FdDirectory:
@@ -228,7 +232,7 @@ class FdDirectory(Directory):
 
     def close(self) -> None:
         descriptor, self._fd = self._fd, -1
-        if descriptor >= 0:
+        if descriptor >= 0 and not self._lent:
             try:
                 os.close(descriptor)
             except OSError:

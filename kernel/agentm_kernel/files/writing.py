@@ -10,7 +10,7 @@ from agentm_kernel.files.failures import changed
 from agentm_kernel.files.mutex import store_mutex
 from agentm_kernel.files.reading import enter_exactly, identity_of, kind_of
 from agentm_kernel.files.spelling import clashing_name, is_spelled_like_this
-from agentm_kernel.files.tree import NO_DIRECTORY, make_root
+from agentm_kernel.files.tree import NO_DIRECTORY, FdDirectory, make_root
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
 
@@ -37,17 +37,17 @@ class StoreWriter:
     def write(self, locator: Locator, data: bytes, if_match: str | Absent | None) -> None:
         if not locator.key:
             raise LocatorConflictError("the root of the store is a directory; name a note below it")
-        with self._exclusively(), self._parent_for_writing(locator, if_match) as parent:
+        with self._exclusively() as mutex, self._parent_for_writing(locator, if_match, self._root(mutex)) as parent:
             self._replace(parent, locator, data, if_match)
 
     def make_directory(self, locator: Locator) -> None:
-        with self._exclusively():
-            self.make_directories(locator).close()
+        with self._exclusively() as mutex:
+            self.make_directories(locator, self._root(mutex)).close()
 
     def delete(self, locator: Locator, if_match: str | None) -> None:
         if not locator.key:
             raise LocatorConflictError("the root of the store is a directory; only files are deleted")
-        with self._exclusively(), self._reader.open_parent(locator) as parent:
+        with self._exclusively() as mutex, self._reader.open_parent(locator, self._root(mutex)) as parent:
             status = self._reader.existing(parent, locator)
             if stat.S_ISDIR(status.st_mode):
                 raise LocatorConflictError(f"'{locator}' is a directory; only files are deleted")
@@ -115,17 +115,24 @@ class StoreWriter:
             make_root(root, self._dir_mode)
         return store_mutex(root, timeout=self._lock_timeout)
 
-    def _parent_for_writing(self, locator: Locator, if_match: str | Absent | None) -> Directory:
+    def _root(self, mutex: StoreMutex) -> Directory:
+        """The root, by the very descriptor that was locked where there is one: nothing can come between the two."""
+        descriptor = mutex.root_descriptor
+        return (
+            self._reader.open_root() if descriptor is None else self._reader.pin(FdDirectory(descriptor, lent=True))
+        )
+
+    def _parent_for_writing(self, locator: Locator, if_match: str | Absent | None, root: Directory) -> Directory:
         if isinstance(if_match, str):  # a note that must exist has its directories already
             try:
-                return self._swept_once(self._reader.open_parent(locator), locator.parent)
+                return self._swept_once(self._reader.open_parent(locator, root), locator.parent)
             except NotFoundError:
                 raise changed(locator, "it is not there any more") from None
-        return self.make_directories(locator.parent)
+        return self.make_directories(locator.parent, root)
 
-    def make_directories(self, locator: Locator) -> Directory:
+    def make_directories(self, locator: Locator, root: Directory | None = None) -> Directory:
         """The directory at `locator`, made if need be, to be closed by the caller, who holds the mutex."""
-        directory = self._reader.open_root()
+        directory = root or self._reader.open_root()
         for made in _lineage(locator):
             with directory:
                 directory = self._enter_or_make(directory, made)

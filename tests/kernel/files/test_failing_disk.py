@@ -1,0 +1,107 @@
+"""What the fault campaign once found, each as a case with a name."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.faults.syscalls import Tap
+
+from agentm_kernel.errors import StorageIOError
+from agentm_kernel.files.mutex import store_mutex
+from agentm_kernel.files.store import FileStore
+from agentm_kernel.seam.backend import STAMP_KEY
+from agentm_kernel.seam.locator import TEMP_PREFIX, Locator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+NOTE = Locator("folder/note.md")
+
+
+class Failing:
+    """A handler for `Tap`: the calls of one name that `when` picks fail with EIO."""
+
+    def __init__(self, call: str, when: Callable[[tuple[Any, ...]], bool] = lambda args: True) -> None:
+        self._call = call
+        self._when = when
+
+    def __call__(self, name: str, real: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if name != self._call or not self._when(args):
+            return real(*args, **kwargs)
+        if name == "close":
+            real(*args, **kwargs)
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FileStore:
+    return FileStore(tmp_path / "memory", create_root=True)
+
+
+def test_a_close_that_fails_keeps_no_other_thread_out(store: FileStore) -> None:
+    with Tap(Failing("close")), pytest.raises(StorageIOError):
+        store.write(NOTE, "first")
+    writer = threading.Thread(target=store.write, args=(NOTE, "second"), daemon=True)
+    writer.start()
+    writer.join(5)
+    assert store.read(NOTE) == "second"
+
+
+def test_a_lock_that_cannot_be_looked_at_leaves_no_descriptor_open(tmp_path: Path) -> None:
+    before = len(os.listdir("/dev/fd"))
+    with Tap(Failing("fstat")), pytest.raises(StorageIOError), store_mutex(tmp_path):
+        pass
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_a_disk_that_answers_nothing_is_a_typed_error(tmp_path: Path) -> None:
+    store = FileStore(tmp_path / "a" / "b" / "memory", create_root=True)
+    for call in ("stat", "scandir"):
+        with Tap(Failing(call)), pytest.raises(StorageIOError):
+            store.write(NOTE, "anything")
+
+
+def test_a_temp_file_that_could_not_be_removed_goes_with_the_next_write(store: FileStore, tmp_path: Path) -> None:
+    store.write(NOTE, "old")
+
+    def fail_both(name: str, real: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if name in ("replace", "unlink"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return real(*args, **kwargs)
+
+    folder = tmp_path / "memory" / "folder"
+    with Tap(fail_both), pytest.raises(StorageIOError):
+        store.write(NOTE, "new")
+    assert any(name.startswith(TEMP_PREFIX) for name in os.listdir(folder))
+    store.write(NOTE, "newer")
+    assert os.listdir(folder) == ["note.md"]
+
+
+def test_not_knowing_whether_a_store_lies_above_is_not_the_same_as_none(tmp_path: Path) -> None:
+    (tmp_path / STAMP_KEY).parent.mkdir()
+    (tmp_path / STAMP_KEY).write_text("{}")
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    failing = Failing("stat", lambda args: str(args[0]) == str(tmp_path / STAMP_KEY))
+    with Tap(failing), pytest.raises(StorageIOError), store_mutex(inner):
+        pass
+
+
+def test_a_folder_whose_maker_died_is_durable_before_a_note_in_it_is(store: FileStore, tmp_path: Path) -> None:
+    folder = tmp_path / "memory" / "folder"
+    folder.mkdir(parents=True)  # as somebody did who was killed before the sync
+    synced = []
+
+    def watch(name: str, real: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if name == "fsync":
+            synced.append(os.fstat(args[0]).st_ino)
+        return real(*args, **kwargs)
+
+    with Tap(watch):
+        store.write(NOTE, "acknowledged")
+    assert synced.index((tmp_path / "memory").stat().st_ino) < synced.index(folder.stat().st_ino)

@@ -24,6 +24,7 @@ CAMPAIGNS = {
     "crash-states": "tests.faults.crash_states",
     "interruptions": "tests.faults.interruptions",
     "io-errors": "tests.faults.io_errors",
+    "keys": "tests.faults.keys",
     "kills": "tests.faults.kills",
     "one-lock": "tests.faults.one_lock",
     "pauses": "tests.faults.pauses",

@@ -1,0 +1,75 @@
+"""What makes a key dangerous, written a second time and in another way, to judge what the kernel accepts.
+
+The kernel asks "may this be a key?" with sets and prefixes; this asks "what could go wrong with it?" with patterns
+and Unicode's own tables. A mistake would have to be made twice to go unnoticed.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import unicodedata
+
+_WINDOWS_CHARACTER = re.compile(r'[\\<>:"|?*]')
+_WINDOWS_DEVICE = re.compile(
+    r"^(CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|COM[0-9\u00b9\u00b2\u00b3]|LPT[0-9\u00b9\u00b2\u00b3])[ \t]*(\.|$)",
+    re.IGNORECASE,
+)
+_CONTROL_FOLDER = re.compile(
+    r"^(\.git.*|\.(hg|hgrc|svn|bzr|jj|obsidian|claude|codex|cursor|gemini|vscode|idea|zed|husky|envrc|direnv"
+    r"|devcontainer|dropbox|dropbox\.cache|stfolder|stignore|stversions|sync)|_darcs|\.agentm-.*"
+    r"|(git|github|gitmod|hg|hgrc|svn|bzr|jj|obsidi|claude|codex|cursor|gemini|vscode|idea|zed|husky|envrc|direnv"
+    r"|devcon|dropbo|stfold|stigno|stvers|sync|darcs)~[0-9]+(\..*)?)$"
+)
+_EMOJI_JOINER, _EMOJI_STYLE = "\u200d", "\ufe0f"
+# Ranges of Unicode's Default_Ignorable_Code_Point that no general category covers.
+_IGNORABLE = (
+    *((0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x3164, 0x3164), (0xFFA0, 0xFFA0)),
+    *((0xFE00, 0xFE0F), (0xE0100, 0xE01EF)),
+)
+
+
+def danger_of(key: str) -> str | None:
+    """Why no store may hold `key`, or `None`. Only for keys that claim to be normal already."""
+    if posixpath.normpath("/" + key) != "/" + key and key:
+        return "it does not stay where it is put"
+    if unicodedata.normalize("NFC", key) != key:
+        return "it has a second spelling"
+    if len(key.encode("utf-8", "surrogatepass")) > 1000:
+        return "it is too long"
+    for index, character in enumerate(key):
+        if _is_hidden(key, index):
+            return f"{character!r} cannot be seen"
+    for part in key.split("/") if key else ():
+        if reason := _danger_of_part(part):
+            return f"{part!r} {reason}"
+    return None
+
+
+def _danger_of_part(part: str) -> str | None:
+    if _WINDOWS_CHARACTER.search(part):
+        return "has a character that Windows refuses"
+    if len(part.encode("utf-8", "surrogatepass")) > 200:
+        return "is too long"
+    if part != part.rstrip() or part.endswith("."):
+        return "loses its end on Windows"
+    if _WINDOWS_DEVICE.match(part):
+        return "is a device on Windows"
+    if any(_CONTROL_FOLDER.match(spelling) for spelling in {part.casefold(), part.lower(), part.upper().lower()}):
+        return "belongs to another program"
+    return None
+
+
+def _is_hidden(key: str, index: int) -> bool:
+    character = key[index]
+    if character in (_EMOJI_JOINER, _EMOJI_STYLE) and index and _looks_like_emoji(key[index - 1]):
+        return False
+    code = ord(character)
+    is_ignorable = any(first <= code <= last for first, last in _IGNORABLE)
+    return (
+        is_ignorable or code & 0xFFFE == 0xFFFE or unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+    )
+
+
+def _looks_like_emoji(character: str) -> bool:
+    return character == _EMOJI_STYLE or unicodedata.category(character) in ("So", "Sk")

@@ -185,14 +185,12 @@ class _Killer:
     def judge_leftovers(self) -> None:
         """Whatever the dead left behind goes with the next write beside it, and is never listed."""
         backend = self._store.open(self._root)
-        keys = {REGISTER.key, *(key for slot in self._slots for key in _own_note(slot.number).parts[:1])}
-        keys |= {_own_note(slot.number).key for slot in self._slots}
-        listed = {info.locator.key for info in backend.walk(Locator())}
-        if listed - keys:
-            self._outcome.violation("litter", f"listed as notes: {sorted(listed - keys)}")
-        for key in sorted(keys & listed):
-            if not backend.info(Locator(key)).is_dir:
-                backend.write(Locator(key), "the last write\n")
+        notes = {REGISTER, *(_own_note(slot.number) for slot in self._slots)}
+        listed = {info.locator for info in backend.walk(Locator())}
+        if unknown := listed - notes - {note.parent for note in notes}:
+            self._outcome.violation("litter", f"listed as notes: {sorted(unknown)}")
+        for note in notes:
+            backend.write(note, "the last write\n")
         left = [name for _, _, names in os.walk(self._root) for name in names if name.startswith(TEMP_PREFIX)]
         if left:
             self._outcome.violation("litter", f"after the last writes there is {left}")

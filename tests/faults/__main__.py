@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 CAMPAIGNS = {
     "clocks": "tests.faults.clocks",
     "compare-and-swap": "tests.faults.compare_and_swap",
+    "confinement": "tests.faults.confinement",
     "crash-states": "tests.faults.crash_states",
     "interruptions": "tests.faults.interruptions",
     "io-errors": "tests.faults.io_errors",

@@ -135,10 +135,8 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         Resolution as Resolution,
     )
     from agentm_kernel.state.resolve import (
-        resolve_project as resolve_project,
-    )
-    from agentm_kernel.state.routing import (
         harness_state_dir as harness_state_dir,
+        resolve_project as resolve_project,
     )
 
 _HOMES = {
@@ -229,8 +227,10 @@ _HOMES = {
         "unregister_repo",
     ),
     "state.resolution": ("Resolution",),
-    "state.resolve": ("resolve_project",),
-    "state.routing": ("harness_state_dir",),
+    "state.resolve": (
+        "harness_state_dir",
+        "resolve_project",
+    ),
     "state.files": (
         "list_state_files",
         "read_state_file",

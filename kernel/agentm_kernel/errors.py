@@ -41,6 +41,11 @@ def _rebuild(cls: type[AgentmError], message: str, state: dict[str, Any]) -> Age
     return error
 
 
+def one_line(text: str) -> str:
+    """A message for a screen: names in it come from outside, so no line break or terminal control may get there."""
+    return "".join(c if c.isprintable() else " " if c.isspace() else ascii(c)[1:-1] for c in text)
+
+
 # ------------------------------------------------------------------------------------------------ storage
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 
-from agentm_kernel.errors import AgentmError
-from agentm_kernel.state.resolve import resolve_project, route_project
+from agentm_kernel.errors import AgentmError, one_line
+from agentm_kernel.state.routing import route_memory, route_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,38 +33,20 @@ def recall_here(
     context: Mapping[str, Any] | None = None, *, query: str | None = None, limit: int | None = None
 ) -> str:
     """What memory holds for the project and phase of `context`, as Markdown; `""` where there is nothing."""
-    context = context or {}
     try:
-        provider = _recall_provider()
-        if provider is None:
-            return ""
-        resolution = resolve_project(context, read_only=True)
-        phase = context.get("phase")
-        return provider(resolution, phase=phase if phase in PHASES else DEFAULT_PHASE, query=query, limit=limit)
-    except Exception as error:  # noqa: BLE001 - a recall must never stop the agent; what failed is said
+        return _recall(context or {}, query, limit)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a recall must never stop the agent; what failed is said
         _warn("recall", error)
         return ""
 
 
 def offer_save_here(context: Mapping[str, Any] | None, candidate: Any) -> list[dict[str, Any]]:
     """`candidate`, completed with the project and the place where it would be saved. Saves nothing."""
-    if not candidate:
-        return []
-    context = context or {}
     try:
-        resolution = resolve_project(context, read_only=True)
-    except AgentmError as error:
+        return [_completed(context or {}, candidate)] if candidate else []
+    except Exception as error:  # noqa: BLE001 - as above
         _warn("offer-save", error)
         return []
-    if resolution.backend is None or resolution.project_locator is None:
-        return []
-    offer = dict(candidate) if isinstance(candidate, dict) else {"body": candidate}
-    offer.setdefault("project", resolution.slug)
-    if context.get("phase"):
-        offer.setdefault("phase", context["phase"])
-    offer["target"] = resolution.project_locator.key
-    offer["protocol"] = _protocol()
-    return [offer]
 
 
 def state_path(context: Mapping[str, Any] | None, which: str) -> Path:
@@ -81,9 +63,8 @@ def state_path_text(context: Mapping[str, Any] | None, which: str) -> str:
     from agentm_kernel.state.plans import resolve_active_plan
     from agentm_kernel.state.routing import state_file_path
 
-    context = context or {}
-    resolution = route_project(context, read_only=True)
-    plan, progress = resolve_active_plan(resolution, context.get("plan"))
+    resolution = route_project(context, read_only=True).on_this_host()
+    plan, progress = resolve_active_plan(resolution, (context or {}).get("plan"))
     return state_file_path(resolution, plan if which == "plan" else progress)
 
 
@@ -94,39 +75,70 @@ def is_available() -> bool:
     return isinstance(inspect(), Decision)
 
 
+# ------------------------------------------------------------------------------------------------ the parts
+
+
+def _recall(context: Mapping[str, Any], query: str | None, limit: int | None) -> str:
+    provider = _recall_provider()
+    if provider is None:
+        return ""
+    from agentm_kernel.host.quiet import StdoutToStderr
+
+    phase = context.get("phase")
+    resolution = route_memory(context)
+    with StdoutToStderr():
+        answer: object = provider(
+            resolution, phase=phase if phase in PHASES else DEFAULT_PHASE, query=query, limit=limit
+        )
+    if not isinstance(answer, str):
+        raise AgentmError(f"the recall provider answered with {type(answer).__name__}, not with text")
+    return answer
+
+
 def _recall_provider() -> RecallProvider | None:
     """The one installed recall provider, `None` without one."""
-    from agentm_kernel.config.read import load as load_config
-    from agentm_kernel.host.load import load
-    from agentm_kernel.host.policy import refusal
-    from agentm_kernel.host.record import RECALL
     from agentm_kernel.host.scan import scan
 
-    config = load_config()
-    records = [
-        record for record in scan(RECALL) if not refusal(record, config.disabled_plugins, config.allowed_plugins)
-    ]
+    records = scan("agentm.recall")
+    if records:
+        from agentm_kernel.config.read import load as load_config
+        from agentm_kernel.host.policy import refusal
+
+        config = load_config()
+        records = [r for r in records if refusal(r, config.disabled_plugins, config.allowed_plugins) is None]
+    if not records:
+        return None
     if len(records) > 1:
         owners = " and ".join(sorted(record.distribution for record in records))
         raise AgentmError(
             f"more than one recall provider is installed: {owners}",
-            hint="disable one: `agentm config set plugin_policy.disabled '[\"NAME\"]'`",
+            hint="disable one: `agentm config set plugin_policy.disabled NAME`",
         )
-    return load(records[0]) if records else None  # type: ignore[return-value]
+    from agentm_kernel.host.load import load
+
+    return load(records[0])  # type: ignore[return-value]
 
 
-def _protocol() -> str:
+def _completed(context: Mapping[str, Any], candidate: Any) -> dict[str, Any]:
     from agentm_kernel.selection.choose import choose_protocol
 
-    return choose_protocol()
+    resolution = route_memory(context)
+    assert resolution.project_locator is not None  # there is a store, so there is a place in it
+    offer = dict(candidate) if isinstance(candidate, dict) else {"body": candidate}
+    offer.setdefault("project", resolution.slug)
+    if context.get("phase"):
+        offer.setdefault("phase", context["phase"])
+    offer["target"] = resolution.project_locator.key
+    offer["protocol"] = choose_protocol()
+    return offer
 
 
-def _warn(doing: str, error: Exception) -> None:
+def _warn(doing: str, error: BaseException) -> None:
     message = error.message if isinstance(error, AgentmError) else f"{type(error).__name__}: {error}"
-    sys.stderr.write(f"agentm {doing}: {message}\n")
+    sys.stderr.write(f"agentm {doing}: {one_line(message)}\n")
 
 
 if __name__ == "__main__":
     from agentm_kernel.cli.main import main
 
-    sys.exit(main())
+    sys.exit(main(only=("recall-here", "state-path", "offer-save-here")))

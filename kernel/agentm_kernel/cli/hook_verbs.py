@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from agentm_kernel.cli.main import report
+from agentm_kernel.cli.main import UsageError, report
 from agentm_kernel.errors import AgentmError, PluginError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-
-class UsageError(AgentmError):
-    """A value on the command line that cannot be used."""
-
-    exit_code = 2
 
 
 def state_path(which: str, cwd: str | None, plan: str | None) -> None:

@@ -6,16 +6,28 @@ import os
 import sys
 
 from agentm_kernel.cli import hot
-from agentm_kernel.errors import AgentmError
+from agentm_kernel.errors import AgentmError, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def main() -> int:
-    """Run the command line and return its exit code; after a hook command, leave at once."""
+class UsageError(AgentmError):
+    """A command line that cannot be used."""
+
+    exit_code = 2
+
+
+def main(only: tuple[str, ...] = ()) -> int:
+    """Run the command line and return its exit code; after a hook command, leave at once.
+
+    `only` names the commands that there are, where not all of them are on offer.
+    """
     arguments = sys.argv[1:]
+    if only and arguments[:1] not in ([name] for name in only):
+        report(UsageError(f"there is no such command; there are {', '.join(only)}", hint="add --help to one of them"))
+        return UsageError.exit_code
     matched = hot.match(arguments)
     if matched is None:
         return exit_code_of(lambda: _click(arguments))
@@ -53,14 +65,9 @@ def _click(arguments: list[str]) -> int:
 
 def report(error: AgentmError) -> None:
     """`error:` and, where there is one, `hint:`; one line each, whatever the text holds."""
-    sys.stderr.write(f"error: {_one_line(error.message)}\n")
+    sys.stderr.write(f"error: {one_line(error.message)}\n")
     if error.hint:
-        sys.stderr.write(f"hint: {_one_line(error.hint)}\n")
-
-
-def _one_line(text: str) -> str:
-    """Names in messages come from outside: no line break or terminal control may reach the screen."""
-    return "".join(c if c.isprintable() else " " if c.isspace() else ascii(c)[1:-1] for c in text)
+        sys.stderr.write(f"hint: {one_line(error.hint)}\n")
 
 
 def _after_broken_pipe() -> int:

@@ -8,7 +8,6 @@ import click
 
 from agentm_kernel.cli.output import echo_json, echo_table, json_option
 from agentm_kernel.cli.state import cwd_option
-from agentm_kernel.config.read import load
 from agentm_kernel.errors import AgentmError, NotFoundError
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.projects.declare import declare_slug
@@ -18,7 +17,7 @@ from agentm_kernel.projects.repo_registry import list_repos, register_repo, unre
 from agentm_kernel.projects.root import find_project_root
 from agentm_kernel.projects.slug import identify_project, plain_slug
 from agentm_kernel.selection.open import select_backend
-from agentm_kernel.state.modes import state_mode
+from agentm_kernel.state.markers import is_local
 
 if TYPE_CHECKING:
     from agentm_kernel.seam.backend import StorageBackend
@@ -47,7 +46,7 @@ def show(as_json: bool, cwd: str | None) -> None:
     problem = None
     try:
         fields["remote"] = project.remote
-        if state_mode(root, load()) != "local":
+        if not is_local(root):
             backend = select_backend(read_only=True)
             fields.update(_in_store(backend, project.slug))
             check_ownership(backend, project.slug, project.remote)

@@ -115,7 +115,7 @@ def _working_directory(event: dict[str, Any]) -> str:
 
 
 def _context(event: dict[str, Any]) -> str:
-    from agentm_kernel.state.resolve import route_project
+    from agentm_kernel.state.routing import route_project
 
     resolution = route_project({"cwd": _working_directory(event)}, read_only=True)
     parts = [_state_block(resolution), *_sections(resolution)]

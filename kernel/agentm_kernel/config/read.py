@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 
 from agentm_kernel.config.json_text import MalformedJson, parse_bytes
 from agentm_kernel.config.paths import config_places
 from agentm_kernel.config.settings import UnfitSetting, settings_of
 from agentm_kernel.errors import ConfigError
+from agentm_kernel.files.evidence import saw_file, saw_nothing, settled_signature, signature_of
 from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
@@ -23,15 +23,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agentm_kernel.config.settings import Settings
+    from agentm_kernel.files.evidence import Signature
 
 SIZE_LIMIT = 1_000_000
 
 _OLDER_TABLES = {"vault": "obsidian-vault"}
 _OLDER_KEYS = {"vault": ("vault_path",)}
-_SETTLED_AFTER_NS = 2_000_000_000  # the coarsest clock of a file system in use
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
-
-_Signature = tuple[int, int, int, int, int]
 
 
 class Config(Frozen):
@@ -149,12 +147,12 @@ def _copied(value: object) -> object:
 class _Remembered:
     """The last file that was read, as it was then."""
 
-    __slots__ = ("config", "data", "is_settled", "path", "signature")
+    __slots__ = ("config", "data", "path", "trusted")
 
-    def __init__(self, path: str, signature: _Signature, is_settled: bool, data: bytes, config: Config) -> None:
+    def __init__(self, path: str, trusted: Signature | None, data: bytes, config: Config) -> None:
         self.path = path
-        self.signature = signature
-        self.is_settled = is_settled
+        self.trusted = trusted
+        """Its signature; `None` if the file was so new that only its bytes can tell whether it changed since."""
         self.data = data
         self.config = config
 
@@ -168,9 +166,10 @@ def load(environ: Mapping[str, str] | None = None) -> Config:
     if status is None:
         return Config(path, False, False, {})
     last = _remembered
-    if last is not None and last.is_settled and last.path == path and last.signature == _signature(status):
-        return last.config
-    return _read(path, is_legacy)
+    if last is None or last.path != path or last.trusted != signature_of(status):
+        last = _read(path, is_legacy)
+    saw_file(path, last.trusted, last.config, lambda _: load(environ))
+    return last.config
 
 
 def find(environ: Mapping[str, str]) -> tuple[str, os.stat_result | None, bool]:
@@ -186,6 +185,7 @@ def _look(path: str) -> os.stat_result | None:
     try:
         status = os.lstat(path)
     except FileNotFoundError:
+        saw_nothing(path)
         return None
     except OSError as error:
         raise _unreadable(path, error) from error
@@ -197,7 +197,7 @@ def _look(path: str) -> os.stat_result | None:
     return status
 
 
-def _read(path: str, is_legacy: bool) -> Config:
+def _read(path: str, is_legacy: bool) -> _Remembered:
     global _remembered
     data, status = read_file(path)
     last = _remembered
@@ -205,21 +205,8 @@ def _read(path: str, is_legacy: bool) -> Config:
         config = last.config
     else:
         config = Config(path, True, is_legacy, settings_in(parse_document(data, path), path))
-    _remembered = _Remembered(path, _signature(status), _is_settled(status), data, config)
-    return config
-
-
-def _signature(status: os.stat_result) -> _Signature:
-    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size
-
-
-def _is_settled(status: os.stat_result) -> bool:
-    """Whether any later change must show in the signature.
-
-    A file system's clock ticks slowly: two changes within one tick can look alike. Until the tick is over for
-    certain, the bytes are read and compared instead.
-    """
-    return time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _SETTLED_AFTER_NS
+    last = _remembered = _Remembered(path, settled_signature(status), data, config)
+    return last
 
 
 # ------------------------------------------------------------------------------------------------ bytes to settings

@@ -6,6 +6,7 @@ import os
 import stat
 
 from agentm_kernel.errors import ConfigError
+from agentm_kernel.files.evidence import saw_file, saw_nothing, settled_signature
 
 _LIMIT = 4 * 1024 * 1024
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -21,6 +22,7 @@ def read_checkout_file(path: str) -> bytes | None:
     except (FileNotFoundError, NotADirectoryError):
         if os.path.islink(path):
             raise _unreadable(path, "it is a link that leads nowhere") from None
+        saw_nothing(path)
         return None
     except OSError as error:
         raise _unreadable(path, str(error.strerror)) from error
@@ -45,7 +47,9 @@ def _read(descriptor: int, path: str) -> bytes:
         room -= len(chunk)
     if room <= 0:
         raise _unreadable(path, f"it has more than {_LIMIT:,} bytes")
-    return b"".join(chunks)
+    data = b"".join(chunks)
+    saw_file(path, settled_signature(status), data, read_checkout_file)
+    return data
 
 
 def _unreadable(path: str, why: str) -> ConfigError:

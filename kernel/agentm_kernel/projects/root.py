@@ -6,6 +6,7 @@ import os
 import stat
 
 from agentm_kernel.errors import ConfigError
+from agentm_kernel.files.evidence import observe
 
 HARNESS_DIR = ".harness"
 GIT_ENTRY = ".git"
@@ -16,9 +17,13 @@ def find_project_root(cwd: str | None = None) -> str:
 
     The answer is a path without links: a project that is entered through one is still the same project.
     """
-    start = _physical(cwd)
+    return project_root_above(physical_directory(cwd))
+
+
+def project_root_above(start: str) -> str:
+    """`find_project_root` of a directory whose path has no links."""
     directory = start
-    while not (_has_harness(directory) or is_work_tree(directory)):
+    while not (observe(_has_harness, directory) or observe(is_work_tree, directory)):
         parent = os.path.dirname(directory)
         if parent == directory:
             return start
@@ -53,7 +58,8 @@ def _has_harness(directory: str) -> bool:
         raise _cannot_look(path, error) from error
 
 
-def _physical(cwd: str | None) -> str:
+def physical_directory(cwd: str | None = None) -> str:
+    """The path without links of `cwd`, or of the current directory."""
     try:
         here = os.getcwd()
         if cwd is None or cwd == here:

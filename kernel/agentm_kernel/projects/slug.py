@@ -6,6 +6,7 @@ import os
 
 from agentm_kernel.config.json_text import MalformedJson, parse_bytes
 from agentm_kernel.errors import ConfigError, InvalidLocatorError
+from agentm_kernel.files.evidence import observe
 from agentm_kernel.projects.checkout import Checkout
 from agentm_kernel.projects.checkout_file import read_checkout_file
 from agentm_kernel.projects.remote import parse_remote
@@ -124,7 +125,7 @@ def _unfit(path: str, why: str) -> ConfigError:
 
 def _directory_name(directory: str) -> str:
     """The name of a directory as a repository goes by it: a bare `widgets.git` is `widgets`."""
-    return parse_remote(os.path.realpath(directory)).name
+    return parse_remote(observe(os.path.realpath, directory)).name
 
 
 def _made_safe(name: str) -> str:

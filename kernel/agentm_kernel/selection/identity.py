@@ -74,6 +74,9 @@ class IdentityGuard(BackendLayer):
         self._settle()
         return super().write_personal(locator, content, authorization=authorization, if_match=if_match)
 
+    def confirm(self) -> None:
+        check_identity(self.inner, self._protocol, self._context)
+
     def _settle(self) -> None:
         if self._settled:
             return
@@ -89,6 +92,14 @@ class IdentityGuard(BackendLayer):
         if known_id(self._context.state_dir, self._protocol, place) != store_id:
             remember(self._context.state_dir, self._protocol, place, store_id)
         self._settled = True
+
+
+def confirm_identity(backend: StorageBackend) -> None:
+    """Raise `StoreIdentityError` unless a selected store is still the one that this device knows there."""
+    while isinstance(backend, BackendLayer):
+        if isinstance(backend, IdentityGuard):
+            backend.confirm()
+        backend = backend.inner
 
 
 def unmarked(backend: StorageBackend, protocol: str) -> StoreIdentityError:

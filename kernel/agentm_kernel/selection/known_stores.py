@@ -6,6 +6,7 @@ import os
 
 from agentm_kernel.config.json_text import parse
 from agentm_kernel.errors import StoreIdentityError
+from agentm_kernel.files.evidence import saw_file, saw_nothing, settled_signature
 from agentm_kernel.seam.values import Frozen
 
 _FILE = "stores.json"
@@ -57,13 +58,16 @@ def _read(state_dir: str) -> dict[str, str]:
     path = os.path.join(state_dir, _FILE)
     try:
         with open(path, encoding="utf-8") as file:
+            trusted = settled_signature(os.fstat(file.fileno()))
             fields = parse(file.read())
     except FileNotFoundError:
+        saw_nothing(path)
         return {}
     except (OSError, ValueError) as error:
         raise _unreadable(path, str(error)) from error
     if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
         raise _unreadable(path, "it is not a table of store ids")
+    saw_file(path, trusted, fields, lambda _: _read(state_dir))
     return fields
 
 

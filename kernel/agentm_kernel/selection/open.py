@@ -14,6 +14,7 @@ from agentm_kernel.errors import (
     PluginError,
     StorageSelectionError,
 )
+from agentm_kernel.files.evidence import observe, saw_more
 from agentm_kernel.seam.backend import StorageBackend
 from agentm_kernel.seam.context import OpenContext
 from agentm_kernel.seam.values import Capabilities, Frozen
@@ -138,7 +139,7 @@ def open_store(protocol: str, *, environ: Mapping[str, str] | None = None) -> Id
 
 def _decide(choice: Choice, config: Config, context: OpenContext) -> Decision:
     backend = _open(choice, config, context)
-    backend.check_usable(read_only=context.read_only)
+    observe(lambda read_only: backend.check_usable(read_only=read_only), context.read_only)
     warning = None
     if check_identity(backend, choice.protocol, context) is None and not backend.self_stamping:
         warning = f"{unmarked(backend, choice.protocol).message}; reading works"
@@ -147,7 +148,7 @@ def _decide(choice: Choice, config: Config, context: OpenContext) -> Decision:
 
 
 def _open(choice: Choice, config: Config, context: OpenContext) -> StorageBackend:
-    backend_class = _registered_class(choice.protocol) or _installed_class(choice, config)
+    backend_class = observe(_registered_class, choice.protocol) or _installed_class(choice, config)
     options = config.options(choice.protocol)
     try:
         backend = backend_class.create(options, context)
@@ -191,6 +192,7 @@ def _installed_class(choice: Choice, config: Config) -> type[StorageBackend]:
 def _with_wrappers(backend: StorageBackend, config: Config, context: OpenContext) -> StorageBackend:
     """The layers that the configuration names, first one innermost. One that cannot be had is a refusal."""
     for name in config.wrappers:
+        saw_more()  # what a wrapper goes by, only the wrapper knows
         from agentm_kernel.host.load import load as load_plugin
 
         record = _find_wrapper(name, config)

@@ -8,6 +8,7 @@ from agentm_kernel.errors import InvalidLocatorError, NotFoundError
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.projects.root import HARNESS_DIR
 from agentm_kernel.seam.locator import Locator
+from agentm_kernel.state.markers import ACTIVE_MARKER
 from agentm_kernel.state.routing import current, state_file_path
 
 TYPE_CHECKING = False
@@ -21,11 +22,28 @@ if TYPE_CHECKING:
 
 def read_state_file(resolution: Resolution, name: str) -> str:
     """The text of a state file, `""` if there is none; one that cannot be read raises."""
-    store, locator = _place(resolution, name)
+    return find_state_file(resolution, name) or ""
+
+
+def find_state_file(resolution: Resolution, name: str) -> str | None:
+    """The text of a state file, `None` if there is none; one that cannot be read raises."""
+    store, locator = _place(current(resolution), name)
     try:
         return store.read(locator)
     except NotFoundError:
-        return ""
+        return None
+
+
+def is_written(resolution: Resolution, name: str) -> bool:
+    """Whether a state file is there and has something in it."""
+    store, locator = _place(current(resolution), name)
+    return _is_file(store, locator) and store.info(locator).size > 0
+
+
+def list_state_files(resolution: Resolution) -> list[str]:
+    """The names of the project's state files, sorted."""
+    store, directory = _directory(current(resolution))
+    return [child.name for child in store.list(directory) if not _is_marker(child.name) and _is_file(store, child)]
 
 
 def write_state_file(
@@ -34,9 +52,9 @@ def write_state_file(
     """Write a state file where it belongs and return its path on this host."""
     from pathlib import Path
 
-    store, locator = _place_for_writing(resolution, name)
+    store, locator, path = _place_for_writing(resolution, name)
     store.write(locator, content, if_match=if_match)
-    return Path(state_file_path(resolution, name))
+    return Path(path)
 
 
 def update_state_file(resolution: Resolution, name: str, fn: Callable[[str | None], str]) -> Path:
@@ -45,19 +63,9 @@ def update_state_file(resolution: Resolution, name: str, fn: Callable[[str | Non
 
     from agentm_kernel.seam.update import update
 
-    store, locator = _place_for_writing(resolution, name)
+    store, locator, path = _place_for_writing(resolution, name)
     update(store, locator, fn)
-    return Path(state_file_path(resolution, name))
-
-
-def list_state_files(resolution: Resolution) -> list[str]:
-    """The names of the project's state files, sorted; markers of the checkout are not state."""
-    store, directory = _directory(resolution)
-    return [
-        child.name
-        for child in store.list(directory)
-        if not child.name.startswith(".") and child.suffix and not store.info(child).is_dir
-    ]
+    return Path(path)
 
 
 def write_marker(resolution: Resolution, name: str, text: str) -> None:
@@ -67,27 +75,33 @@ def write_marker(resolution: Resolution, name: str, text: str) -> None:
 
 def remove_marker(resolution: Resolution, name: str) -> bool:
     """Whether there was one to remove."""
-    try:
-        _checkout(resolution).delete(Locator(name))
-    except NotFoundError:
+    checkout, marker = _checkout(resolution), Locator(name)
+    if not checkout.exists(marker):
         return False
+    checkout.delete(marker)
     return True
 
 
+# ------------------------------------------------------------------------------------------------ places
+
+
 def _place(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator]:
-    resolution = current(resolution)
     store, directory = _directory(resolution)
     return store, directory.child(_checked_name(name))
 
 
-def _place_for_writing(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator]:
-    resolution = current(resolution)
+def _place_for_writing(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator, str]:
+    """Store, locator and path, everything that can be refused having been refused: nothing is written before."""
+    resolution = current(resolution, read_only=False)
+    if resolution.is_synced:
+        resolution = resolution.placed_anew()
     store, locator = _place(resolution, name)
+    path = state_file_path(resolution, name)
     if resolution.is_synced:
         from agentm_kernel.projects.ownership import claim_ownership
 
         claim_ownership(store, resolution.slug, resolution.identity.remote)
-    return store, locator
+    return store, locator, path
 
 
 def _directory(resolution: Resolution) -> tuple[StorageBackend, Locator]:
@@ -101,10 +115,26 @@ def _checkout(resolution: Resolution) -> FileStore:
     return FileStore(os.path.join(resolution.root, HARNESS_DIR), create_root=True)
 
 
+def _is_file(store: StorageBackend, locator: Locator) -> bool:
+    try:
+        return not store.info(locator).is_dir
+    except NotFoundError:
+        return False
+
+
+def _is_marker(name: str) -> bool:
+    return name == ACTIVE_MARKER or name.startswith(".")
+
+
 def _checked_name(name: str) -> str:
     locator = Locator(name)
     if locator.key != name or len(locator.parts) != 1:
         raise InvalidLocatorError(
             f"{ascii(name)} is not the name of a state file", hint="state files have plain names such as PLAN.md"
+        )
+    if _is_marker(name):
+        raise InvalidLocatorError(
+            f"{ascii(name)} is not a state file but a marker of this checkout",
+            hint="`agentm plan use NAME` sets the active plan; other markers are edited by hand in .harness/",
         )
     return name

@@ -7,17 +7,15 @@ import os
 from agentm_kernel.errors import ActivePlanError, ConfigError, InvalidLocatorError
 from agentm_kernel.projects.root import HARNESS_DIR
 from agentm_kernel.seam.locator import normalize_key
-from agentm_kernel.state.modes import read_marker
+from agentm_kernel.state.markers import ACTIVE_MARKER, read_marker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.state.resolution import Resolution
 
 PLAN, PROGRESS = "PLAN.md", "progress.md"
-ACTIVE_MARKER = "active-plan"
 
-_ARCHIVE_PREFIX = "PLAN.archive."
-# A synced checkout may hold these too; a store that knows its sync tool leaves out every kind by itself.
+# A checkout in a synced folder may hold these; a store that knows its sync tool leaves out every kind by itself.
 _CONFLICT_MARKS = (".sync-conflict-", "conflicted copy", "[conflict", "(sfconflict")
 
 
@@ -27,14 +25,11 @@ class UnsafePlanNameError(ConfigError, ValueError):
 
 def plan_files(name: str) -> tuple[str, str]:
     """The plan file and the progress file of a plan; `foo`, `PLAN-foo` and `PLAN-foo.md` are the same plan."""
-    slug = name.strip().removesuffix(".md").removeprefix("PLAN-")
-    if slug in ("", "PLAN"):
+    stem = name.strip().removesuffix(".md")
+    if stem in ("", "PLAN", "PLAN-"):
         return PLAN, PROGRESS
-    try:
-        safe = "/" not in slug and normalize_key(f"PLAN-{slug}.md") == f"PLAN-{slug}.md" and slug not in (".", "..")
-    except InvalidLocatorError:
-        safe = False
-    if not safe:
+    slug = stem.removeprefix("PLAN-")
+    if not _is_safe(slug):
         raise UnsafePlanNameError(
             f"unsafe plan name {ascii(name)}", hint="use a plain name such as `foo` for PLAN-foo.md"
         )
@@ -48,13 +43,15 @@ def resolve_active_plan(resolution: Resolution, plan_arg: str | None = None) -> 
     marked = active_marker(resolution)
     if marked is None:
         return PLAN, PROGRESS
+    if not marked:
+        raise _bad_marker(resolution, "is empty")
     try:
-        plan, progress = plan_files(marked) if marked else ("", "")
+        plan, progress = plan_files(marked)
     except UnsafePlanNameError as error:
         raise _bad_marker(resolution, f"holds the {error.message}") from error
-    if not plan:
-        raise _bad_marker(resolution, "is empty")
-    if not _is_written(resolution, plan):
+    from agentm_kernel.state.files import is_written
+
+    if not is_written(resolution, plan):
         raise _bad_marker(resolution, f"names {plan}, which is not there or empty")
     return plan, progress
 
@@ -62,7 +59,7 @@ def resolve_active_plan(resolution: Resolution, plan_arg: str | None = None) -> 
 def active_marker(resolution: Resolution) -> str | None:
     """The text of the active-plan marker, which always lies in the checkout; `None` without one."""
     try:
-        return read_marker(os.path.join(resolution.root, HARNESS_DIR, ACTIVE_MARKER))
+        return read_marker(_marker_path(resolution))
     except ConfigError as error:
         raise ActivePlanError(error.message, hint=error.hint) from error
 
@@ -77,13 +74,14 @@ def list_plan_files(resolution: Resolution) -> list[str]:
 
 def use_plan(resolution: Resolution, name: str) -> str:
     """Make a plan that exists the active one of this checkout; returns its file name."""
-    from agentm_kernel.state.files import write_marker
+    from agentm_kernel.state.files import is_written, write_marker
 
     plan, _ = plan_files(name)
-    if not _is_written(resolution, plan):
+    if not is_written(resolution, plan):
         known = ", ".join(list_plan_files(resolution)) or "none"
         raise ActivePlanError(
-            f"there is no plan {plan}; plans of this project: {known}", hint="run `agentm plan list`"
+            f"there is no plan {plan}, or it is empty; plans of this project: {known}",
+            hint=f"write it first: `agentm state write {plan}`",
         )
     if plan == PLAN:
         clear_plan(resolution)
@@ -99,10 +97,13 @@ def clear_plan(resolution: Resolution) -> bool:
     return remove_marker(resolution, ACTIVE_MARKER)
 
 
-def _is_written(resolution: Resolution, plan: str) -> bool:
-    from agentm_kernel.state.files import read_state_file
-
-    return bool(read_state_file(resolution, plan))
+def _is_safe(slug: str) -> bool:
+    """Whether the two file names of the plan are names that every store can hold, and nothing but names."""
+    names = (f"PLAN-{slug}.md", f"progress-{slug}.md")
+    try:
+        return slug not in (".", "..") and "/" not in slug and all(normalize_key(name) == name for name in names)
+    except InvalidLocatorError:
+        return False
 
 
 def _is_plan(name: str) -> bool:
@@ -110,11 +111,15 @@ def _is_plan(name: str) -> bool:
         return True
     folded = name.casefold()
     is_named = name.startswith("PLAN-") and name.endswith(".md") and len(name) > len("PLAN-.md")
-    return is_named and not name.startswith(_ARCHIVE_PREFIX) and not any(mark in folded for mark in _CONFLICT_MARKS)
+    return is_named and not any(mark in folded for mark in _CONFLICT_MARKS)
+
+
+def _marker_path(resolution: Resolution) -> str:
+    return os.path.join(resolution.root, HARNESS_DIR, ACTIVE_MARKER)
 
 
 def _bad_marker(resolution: Resolution, why: str) -> ActivePlanError:
-    path = os.path.join(resolution.root, HARNESS_DIR, ACTIVE_MARKER)
     return ActivePlanError(
-        f"the active-plan marker {path} {why}", hint="run `agentm plan use NAME`, or `agentm plan clear`"
+        f"the active-plan marker {_marker_path(resolution)} {why}",
+        hint="run `agentm plan use NAME`, or `agentm plan clear`",
     )

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from agentm_kernel.files.evidence import Evidence
     from agentm_kernel.projects.slug import ProjectIdentity
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.state.memo import Kept
 
 _KEYS = ("slug", "project_locator", "backend", "project_root", "layout")
 
@@ -26,15 +28,29 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     to know that state lies in the checkout does not pay for reading git's files.
     """
 
-    __slots__ = ("_identity", "_placement", "backend", "root")
+    __slots__ = ("_identity", "_placement", "backend", "kept", "near", "root", "standing")
     root: str
     backend: StorageBackend | None
     """The selected store; `None` in mode `local`, where nothing is selected."""
+    near: StorageBackend | None
+    """The store as this host has it: `backend` itself, or its copy here if it lies elsewhere."""
+    standing: Evidence | None
+    """What mode and choice of store rest on; `None` if a caller chose the store."""
+    kept: Kept | None
+    """The state directory as it was last found out."""
     _identity: ProjectIdentity | None
     _placement: tuple[str, Locator | None] | None
 
-    def __init__(self, root: str, backend: StorageBackend | None) -> None:
-        self._fill(root=root, backend=backend, _identity=None, _placement=None)
+    def __init__(
+        self,
+        root: str,
+        backend: StorageBackend | None,
+        *,
+        near: StorageBackend | None = None,
+        standing: Evidence | None = None,
+    ) -> None:
+        self._fill(root=root, backend=backend, near=near or backend, standing=standing)
+        self._fill(kept=None, _identity=None, _placement=None)
 
     @property
     def identity(self) -> ProjectIdentity:
@@ -78,21 +94,38 @@ class Resolution(Mapping):  # type: ignore[type-arg]
             raise StorageError("this project keeps its state in its own folder, not in a store")
         return self.project_locator.child("_harness")
 
+    def on_this_host(self) -> Resolution:
+        """The same project in the store as this host has it, for hooks: they do not wait for a network."""
+        return self if self.near is self.backend else self._in(self.near)
+
+    def placed_anew(self) -> Resolution:
+        """The same project, its place in the store to be looked up again: another device may have moved it."""
+        return self._in(self.backend)
+
+    def _in(self, backend: StorageBackend | None) -> Resolution:
+        other = Resolution(self.root, backend, near=self.near, standing=self.standing)
+        other._fill(_identity=self._identity)
+        return other
+
     def _place(self) -> tuple[str, Locator | None]:
         if self._placement is None:
-            self._fill(_placement=("none", None) if self.backend is None else self._place_in(self.backend))
+            self._fill(_placement=("none", None) if self.near is None else self._place_in(self.near))
         assert self._placement is not None
         return self._placement
 
-    def _place_in(self, backend: StorageBackend) -> tuple[str, Locator]:
+    def _place_in(self, store: StorageBackend) -> tuple[str, Locator]:
         """The place, once it is certain that no other project of this name has it."""
         from agentm_kernel.projects.layout import place_in_store
 
-        if backend.capabilities.sync:
+        if self.is_synced:
             from agentm_kernel.projects.ownership import check_ownership
 
-            check_ownership(backend, self.slug, self.identity.remote)
-        return place_in_store(backend, self.slug)
+            check_ownership(store, self.slug, self.identity.remote)
+        return place_in_store(store, self.slug)
+
+    def keep(self, kept: Kept) -> None:
+        """Remember the state directory; not a change, it can be found out again at any time."""
+        self._fill(kept=kept)
 
     def _fill(self, **values: object) -> None:
         for name, value in values.items():
@@ -100,6 +133,9 @@ class Resolution(Mapping):  # type: ignore[type-arg]
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a Resolution is immutable: cannot set {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Resolution is immutable: cannot delete {name!r}")
 
     def __getitem__(self, key: str) -> Any:
         if key not in _KEYS:

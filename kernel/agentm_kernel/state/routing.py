@@ -10,42 +10,79 @@ import os
 
 from agentm_kernel.config.read import load
 from agentm_kernel.errors import StorageError
-from agentm_kernel.projects.root import HARNESS_DIR
-from agentm_kernel.seam.backend import HostFiles
-from agentm_kernel.state.modes import state_mode
-from agentm_kernel.state.resolve import route_project
+from agentm_kernel.files.evidence import Gathering, rely_on, saw_process
+from agentm_kernel.projects.root import HARNESS_DIR, find_project_root
+from agentm_kernel.seam.backend import HostCopy, HostFiles
+from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.seam.locator import Locator
+from agentm_kernel.state.markers import is_local
+from agentm_kernel.state.resolution import Resolution
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
+    from typing import Any
 
+    from agentm_kernel.files.evidence import Evidence
     from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.state.resolution import Resolution
 
 
-def current(resolution: Resolution) -> Resolution:
-    """`resolution` as the mode stands now: a marker or a configuration replaced since it was made counts."""
-    is_local = state_mode(resolution.root, load()) == "local"
-    if is_local == (resolution.backend is None):
+def route_project(context: Mapping[str, Any] | None = None, *, read_only: bool = False) -> Resolution:
+    """`resolve_project` for a caller that asks once, and may not need the project's name."""
+    return route(find_project_root(working_directory(context)), read_only=read_only)
+
+
+def route_memory(context: Mapping[str, Any] | None = None) -> Resolution:
+    """The project and the store of its notes, to read: the mode decides about state, and notes are not state."""
+    resolution = route_project(context, read_only=True)
+    return resolution if resolution.backend is not None else _in_store(resolution.root, read_only=True)
+
+
+def working_directory(context: Mapping[str, Any] | None) -> str | None:
+    """`context["cwd"]`; `None` for the current directory."""
+    cwd = (context or {}).get("cwd")
+    return os.fspath(cwd) if cwd else None
+
+
+def route(root: str, *, read_only: bool) -> Resolution:
+    """The project at `root` and, unless its state is local, the store; one that cannot be had raises."""
+    with Gathering() as standing:
+        saw_process()
+        local = is_local(root)
+        if not local:
+            load()
+    return Resolution(root, None, standing=standing) if local else _in_store(root, standing, read_only=read_only)
+
+
+def _in_store(root: str, standing: Evidence | None = None, *, read_only: bool) -> Resolution:
+    from agentm_kernel.selection.open import select_backend
+
+    backend = select_backend(read_only=read_only)
+    return Resolution(root, backend, near=_on_this_host(backend), standing=standing)
+
+
+def current(resolution: Resolution, *, read_only: bool = True) -> Resolution:
+    """`resolution` as things stand now: a marker or a configuration that was replaced since it was made counts."""
+    standing = resolution.standing
+    if standing is None:
+        saw_process()
+        if is_local(resolution.root) == (resolution.backend is None):
+            return resolution
+    elif standing.holds():
+        rely_on(standing)
         return resolution
-    return route_project({"cwd": resolution.root}, read_only=True)
+    return route(resolution.root, read_only=read_only)
+
+
+# ------------------------------------------------------------------------------------------------ paths on this host
 
 
 def state_directory(resolution: Resolution) -> str:
     """The directory of the project's state on this host."""
     resolution = current(resolution)
-    if resolution.backend is None or not resolution.is_synced:
+    if not resolution.is_synced:
         return os.path.join(resolution.root, HARNESS_DIR)
-    return _host_files(resolution.backend).host_path(resolution.state_locator)
-
-
-def _host_files(backend: StorageBackend) -> HostFiles:
-    if backend.capabilities.host_files and isinstance(backend, HostFiles):
-        return backend
-    raise StorageError(
-        f"the synced store at {backend.describe()} has no files on this host",
-        hint="use `agentm state read|write`, or keep state in the checkout: `agentm config set state_mode local`",
-    )
+    return path_in_store(resolution, resolution.state_locator)
 
 
 def state_file_path(resolution: Resolution, name: str) -> str:
@@ -53,10 +90,29 @@ def state_file_path(resolution: Resolution, name: str) -> str:
     return os.path.join(state_directory(resolution), name)
 
 
-def harness_state_dir(resolution: Resolution | None = None) -> Path:
-    """The directory of the project's state: of `resolution`, else of the current directory's project."""
-    from pathlib import Path
+def path_in_store(resolution: Resolution, locator: Locator) -> str:
+    """Where this host has what is stored at `locator`; `StorageError` for a store that has no files here."""
+    backend = resolution.backend
+    if backend is None or not has_host_paths(backend):
+        place = "no store" if backend is None else f"the synced store at {backend.describe()}"
+        raise StorageError(
+            f"{place} has no files on this host, so a project's state cannot lie there",
+            hint="choose another store, or keep state in the checkout: `agentm config set state_mode local`",
+        )
+    assert isinstance(backend, HostFiles)
+    return backend.host_path(locator)
 
-    if resolution is None:
-        resolution = route_project(read_only=True)
-    return Path(state_directory(resolution))
+
+def has_host_paths(backend: StorageBackend) -> bool:
+    """Whether the store, or the part of it that hooks need, is files on this host."""
+    store = unwrap(backend)
+    return isinstance(store, HostFiles) and (store.capabilities.host_files or isinstance(store, HostCopy))
+
+
+def _on_this_host(backend: StorageBackend) -> StorageBackend:
+    if not isinstance(unwrap(backend), HostCopy):
+        return backend
+    from agentm_kernel.state.local_copy import LocalCopy
+
+    assert isinstance(backend, HostFiles)
+    return LocalCopy(backend, backend.host_path(Locator()))

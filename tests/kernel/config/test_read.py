@@ -9,6 +9,7 @@ import pytest
 from agentm_kernel.config import read
 from agentm_kernel.config.read import load
 from agentm_kernel.errors import ConfigError
+from agentm_kernel.files import evidence
 
 # ------------------------------------------------------------------------------------------------ where it is
 
@@ -233,7 +234,7 @@ def test_a_change_that_the_clock_of_the_file_system_does_not_show_is_seen(home):
 def test_a_settled_file_is_looked_at_and_not_read_again(home, monkeypatch):
     home.write({"storage.backend": "one"})
     opened = []
-    monkeypatch.setattr(read, "_SETTLED_AFTER_NS", -(10**18))
+    monkeypatch.setattr(evidence, "_SETTLED_AFTER_NS", -(10**18))
     monkeypatch.setattr(read, "read_file", lambda path, real=read.read_file: opened.append(path) or real(path))
     first = load(home.environ)
     assert load(home.environ) is first

@@ -1,24 +1,28 @@
-"""Local or in the store: the repository's own word first, then the device's."""
+"""What a checkout says about itself: markers in its `.harness/` folder, which never leave it."""
 
 from __future__ import annotations
 
 import os
 
-from agentm_kernel.config.settings import STATE_MODES
+from agentm_kernel.config.read import load
 from agentm_kernel.errors import ConfigError
 from agentm_kernel.projects.checkout_file import read_checkout_file
 from agentm_kernel.projects.root import HARNESS_DIR
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from agentm_kernel.config.read import Config
-
 MODE_MARKER = ".project-mode"
+"""Whether state stays in the checkout (`local`) or goes to the store (`backend`)."""
+
+ACTIVE_MARKER = "active-plan"
+"""Which plan this checkout works on."""
 
 
-def state_mode(project_root: str, config: Config) -> str | None:
-    """`local`, `backend`, or `None` where neither the repository nor the device says."""
-    return _marked_mode(project_root) or config.state_mode
+def is_local(project_root: str) -> bool:
+    """Whether the project's state stays in its checkout: the repository's own word first, then the device's.
+
+    A repository that has its own word does not ask the device: its state stays where it is even while the device's
+    configuration is being repaired.
+    """
+    return (_marked_mode(project_root) or load().state_mode) == "local"
 
 
 def _marked_mode(project_root: str) -> str | None:
@@ -26,10 +30,12 @@ def _marked_mode(project_root: str) -> str | None:
     word = read_marker(path)
     if not word:
         return None
+    from agentm_kernel.config.settings import STATE_MODES
+
     mode = STATE_MODES.get(word.lower())
     if mode is None:
         raise ConfigError(
-            f"{path} says {word[:40]!r}, which is not a state mode",
+            f"{path} says {ascii(word[:40])}, which is not a state mode",
             hint="write `local` or `backend` into it, or remove it",
         )
     return mode

@@ -127,7 +127,7 @@ def _readings(name: str, devices: tuple[str, ...]) -> Iterator[tuple[_Mark, list
     found = _EXTENSION.fullmatch(name)
     splits = [(found["stem"], found["extension"])] if found else []
     splits.append((name, ""))
-    for mark in (*_MARKS, *(_device_mark(device) for device in devices)):
+    for mark in (*(_device_mark(device) for device in devices), *_MARKS):
         yield mark, [base + extension for stem, extension in splits for base in mark.bases(stem)]
     if name.casefold().startswith(_PREFIX):
         yield _PREFIX_MARK, [name[len(_PREFIX) :]]

@@ -1,0 +1,142 @@
+"""What is not a note is neither listed nor read, and no note is made that would be taken for one of those."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentm_kernel import ABSENT, InvalidLocatorError, Locator, LocatorConflictError, NotFoundError, StorageIOError
+from agentm_obsidian_vault import VaultBackend
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COPIES = [
+    "PLAN (Ada's conflicted copy 2026-05-01).md",
+    "PLAN.sync-conflict-20260501-101112-ABCDEF7.md",
+    "PLAN (1).md",
+    "PLAN 2.md",
+    "Copy of PLAN.md",
+    "PLAN-hilap.md",
+]
+
+
+def keys(vault: VaultBackend) -> list[str]:
+    return [
+        info.locator.key for info in vault.walk(Locator()) if not info.is_dir and info.locator.parts[0] != "_meta"
+    ]
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_a_conflict_copy_is_not_part_of_the_store(vault: VaultBackend, root: Path, name: str) -> None:
+    vault.write(Locator("notes/PLAN.md"), "mine")
+    (root / "notes" / name).write_text("theirs")
+    copy = Locator("notes").child(name)
+    assert vault.list(Locator("notes")) == [Locator("notes/PLAN.md")]
+    assert keys(vault) == ["notes/PLAN.md"]
+    assert list(vault.foreign_entries(Locator())) == []
+    assert not vault.exists(copy)
+    for verb in (vault.read, vault.info, vault.delete):
+        with pytest.raises(NotFoundError):
+            verb(copy)
+    assert (root / "notes" / name).read_text() == "theirs"
+
+
+@pytest.mark.parametrize("if_match", [None, ABSENT])
+@pytest.mark.parametrize("name", COPIES)
+def test_no_note_is_written_under_the_name_of_a_conflict_copy(
+    vault: VaultBackend, root: Path, name: str, if_match: object
+) -> None:
+    vault.write(Locator("PLAN.md"), "mine")
+    with pytest.raises(InvalidLocatorError, match="sync tool"):
+        vault.write(Locator(name), "x", if_match=if_match)  # type: ignore[arg-type]
+    (root / name).write_text("theirs")
+    with pytest.raises(InvalidLocatorError, match="sync tool"):
+        vault.write(Locator(name), "x")
+    assert (root / name).read_text() == "theirs"
+
+
+def test_an_ordinary_name_is_a_note_as_long_as_it_is_nobody_s_copy(vault: VaultBackend) -> None:
+    vault.write(Locator("Chapter 2.md"), "two")
+    assert vault.read(Locator("Chapter 2.md")) == "two"
+    assert vault.list(Locator()) == [Locator("Chapter 2.md"), Locator("_meta")]
+
+
+def test_a_new_note_does_not_turn_another_one_into_its_copy(vault: VaultBackend) -> None:
+    vault.write(Locator("Chapter 2.md"), "two")
+    with pytest.raises(LocatorConflictError, match=r"Chapter 2\.md"):
+        vault.write(Locator("Chapter.md"), "all")
+    assert vault.read(Locator("Chapter 2.md")) == "two"
+    assert not vault.exists(Locator("Chapter.md"))
+
+
+def test_a_note_whose_copies_are_there_already_can_come_back(vault: VaultBackend, root: Path) -> None:
+    (root / "PLAN (Ada's conflicted copy 2026-05-01).md").write_text("theirs")
+    vault.write(Locator("PLAN.md"), "mine", if_match=ABSENT)
+    assert vault.read(Locator("PLAN.md")) == "mine"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [".trash", ".syncthing.a.md.tmp", "~syncthing~a.md.tmp", "desktop.ini", ".DS_Store", "Thumbs.db"]
+    + [".tmp.driveupload", "~$a.docx", "a.md.partial", "a.md.crdownload", "._a.md"],
+)
+def test_files_of_tools_are_not_part_of_the_store(vault: VaultBackend, root: Path, name: str) -> None:
+    (root / name).write_text("theirs")
+    assert vault.list(Locator()) == [Locator("_meta")]
+    assert list(vault.foreign_entries(Locator())) == []
+    assert not vault.exists(Locator(name))
+    for key in (name, f"{name}/a.md", f"sub/{name}"):
+        with pytest.raises((InvalidLocatorError, LocatorConflictError)):
+            vault.write(Locator(key), "x")
+    assert (root / name).read_text() == "theirs"
+
+
+def test_what_lies_in_a_tool_s_folder_is_not_reached(vault: VaultBackend, root: Path) -> None:
+    (root / ".trash").mkdir()
+    (root / ".trash" / "a.md").write_text("deleted in Obsidian")
+    assert keys(vault) == []
+    assert vault.list(Locator(".trash")) == []
+    with pytest.raises(NotFoundError):
+        vault.read(Locator(".trash/a.md"))
+
+
+def test_obsidian_s_own_folder_is_refused_by_the_seam(vault: VaultBackend, root: Path) -> None:
+    (root / ".obsidian").mkdir()
+    with pytest.raises(InvalidLocatorError):
+        Locator(".obsidian/app.json")
+    assert vault.list(Locator()) == [Locator("_meta")]
+
+
+def test_a_name_no_key_can_have_is_reported_aside(vault: VaultBackend, root: Path) -> None:
+    (root / "a:b.md").write_text("x")
+    assert list(vault.foreign_entries(Locator())) == ["a:b.md"]
+    (root / "a (1).md").write_text("x")
+    (root / "a.md").write_text("x")
+    assert list(vault.foreign_entries(Locator())) == ["a:b.md"]
+
+
+# ------------------------------------------------------------------------------------------------ iCloud's old stubs
+
+
+def test_a_note_of_which_only_the_stub_is_here_is_listed_and_not_missing(vault: VaultBackend, root: Path) -> None:
+    (root / ".note.md.icloud").write_bytes(b"bplist00")
+    note = Locator("note.md")
+    assert vault.list(Locator()) == [Locator("_meta"), note]
+    assert keys(vault) == ["note.md"]
+    for verb in (vault.read, vault.info, vault.exists, vault.delete):
+        with pytest.raises(StorageIOError, match="not on this device yet"):
+            verb(note)
+    for if_match in (None, ABSENT):
+        with pytest.raises(StorageIOError, match="not on this device yet"):
+            vault.write(note, "x", if_match=if_match)
+    assert [path.name for path in root.iterdir() if path.is_file()] == [".note.md.icloud"]
+
+
+def test_a_stub_beside_its_note_is_passed_over(vault: VaultBackend, root: Path) -> None:
+    vault.write(Locator("note.md"), "here")
+    (root / ".note.md.icloud").write_bytes(b"bplist00")
+    assert vault.list(Locator()) == [Locator("_meta"), Locator("note.md")]
+    assert vault.read(Locator("note.md")) == "here"
+    assert list(vault.foreign_entries(Locator())) == []

@@ -354,32 +354,33 @@ os.unlink(".download.partial", dir_fd=folder)
 def test_of_a_client_that_replaces_the_file_as_fast_as_it_can_no_version_is_lost(
     vault: VaultBackend, root: Path
 ) -> None:
-    """Every version on either side was displaced by the client, compared by a writer, kept, or is there at the end."""
+    """Every version was displaced by the client, compared by a writer, kept, or is there at the end."""
     vault.write(NOTE, "start")
     versions = 3000
-    client = subprocess.Popen(
-        [sys.executable, "-c", _CLIENT, str(root / "notes"), str(versions)], stdout=subprocess.PIPE, text=True
-    )
-    assert client.stdout is not None
     compared, acknowledged = set(), []
-    displaced_by_client: list[str] = []
-    reader = threading.Thread(target=lambda: displaced_by_client.extend(client.stdout.read().splitlines()))
-    reader.start()
-    while client.poll() is None:
-        text = vault.read(NOTE)
-        mine = f"writer {len(acknowledged)}"
-        try:
-            vault.write(NOTE, mine, if_match=content_hash(text))
-        except ConcurrentModificationError:
-            continue
-        compared.add(text)
-        acknowledged.append(mine)
-    reader.join()
+    displaced: list[str] = []
+    command = [sys.executable, "-c", _CLIENT, str(root / "notes"), str(versions)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as client:
+        assert client.stdout is not None
+        reader = threading.Thread(
+            target=lambda lines: displaced.extend(map(str.rstrip, lines)), args=(client.stdout,)
+        )
+        reader.start()
+        while client.poll() is None:
+            text = vault.read(NOTE)
+            mine = f"writer {len(acknowledged)}"
+            try:
+                vault.write(NOTE, mine, if_match=content_hash(text))
+            except ConcurrentModificationError:
+                continue
+            compared.add(text)
+            acknowledged.append(mine)
+        reader.join()
     if client.returncode == 3:
         pytest.skip("this file system cannot exchange names")
     assert client.returncode == 0
     everything = {"start", *acknowledged, *(f"client {number}" for number in range(versions))}
-    found = {*displaced_by_client, *compared, *kept(root), vault.read(NOTE)}
+    found = {*displaced, *compared, *kept(root), vault.read(NOTE)}
     assert everything - found == set()
     assert leftovers(root) == []
 

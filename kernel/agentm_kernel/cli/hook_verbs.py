@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from agentm_kernel.cli.main import UsageError, report
-from agentm_kernel.errors import AgentmError, PluginError
+from agentm_kernel.errors import AgentmError, PluginError, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 def state_path(which: str, cwd: str | None, plan: str | None) -> None:
     from agentm_kernel.process_seam import state_path_text
 
-    _print(state_path_text(_context(cwd=cwd, plan=plan), which) + "\n")
+    write_text(state_path_text(_context(cwd=cwd, plan=plan), which) + "\n")
 
 
 def recall_here(cwd: str | None, phase: str | None, query: str | None, limit: str | None) -> None:
     from agentm_kernel.process_seam import recall_here as recall
 
-    _print(recall(_context(cwd=cwd, phase=phase), query=query, limit=_positive(limit)))
+    write_text(recall(_context(cwd=cwd, phase=phase), query=query, limit=_positive(limit)))
 
 
 def offer_save_here(
@@ -40,7 +40,7 @@ def offer_save_here(
     candidate = _context(kind=kind, slug=slug, confidence=confidence, confidence_reason=confidence_reason)
     if body_file is not None:
         candidate["body"] = read_text(body_file)
-    _print(json.dumps(offer(_context(cwd=cwd, phase=phase), candidate), indent=2, ensure_ascii=False) + "\n")
+    write_text(json.dumps(offer(_context(cwd=cwd, phase=phase), candidate), indent=2, ensure_ascii=False) + "\n")
 
 
 def session_start(host: str | None) -> None:
@@ -51,18 +51,17 @@ def session_start(host: str | None) -> None:
 
 def event(name: str, cwd: str | None) -> int:
     """Tell every plugin what happened; their lines go to standard error, because hosts read standard output."""
-    from agentm_kernel.cli.session_start import read_event
+    from agentm_kernel.cli.agent_hosts import read_event, working_directory
     from agentm_kernel.host.manager import current_context, installed_plugins
     from agentm_kernel.host.values import HookContext
     from agentm_kernel.projects.root import find_project_root
 
     payload = read_event()
     here = current_context()
-    host = installed_plugins(
-        HookContext(here.surroundings, find_project_root(cwd or payload.get("cwd")), here.config)
-    )
+    root = find_project_root(cwd or working_directory(payload))
+    host = installed_plugins(HookContext(here.surroundings, root, here.config))
     for line in host.event(name, payload):
-        sys.stderr.write(f"{line}\n")
+        sys.stderr.write(f"{one_line(line)}\n")
     for failure in host.failures:
         report(PluginError(failure.message, hint=failure.hint))
     return int(bool(host.failures))
@@ -93,8 +92,8 @@ def read_text(path: str) -> str:
         ) from error
 
 
-def _print(text: str) -> None:
-    """As UTF-8 bytes: a locale that cannot express a path must not change it."""
+def write_text(text: str) -> None:
+    """Print `text` as UTF-8 bytes, as it is: a locale that cannot express a path must not change it."""
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
     sys.stdout.buffer.flush()

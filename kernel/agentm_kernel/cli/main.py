@@ -24,6 +24,8 @@ def main(only: tuple[str, ...] = ()) -> int:
 
     `only` names the commands that there are, where not all of them are on offer.
     """
+    if sys.stdin is None or sys.stdout is None or sys.stderr is None:
+        _open_closed_streams()
     arguments = sys.argv[1:]
     if only and arguments[:1] not in ([name] for name in only):
         report(UsageError(f"there is no such command; there are {', '.join(only)}", hint="add --help to one of them"))
@@ -68,6 +70,16 @@ def report(error: AgentmError) -> None:
     sys.stderr.write(f"error: {one_line(error.message)}\n")
     if error.hint:
         sys.stderr.write(f"hint: {one_line(error.hint)}\n")
+
+
+def _open_closed_streams() -> None:
+    """A host may start us with standard streams closed: the next file that is opened must not become one of them."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+    sys.stdin = sys.stdin or open(0, encoding="utf-8")  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _after_broken_pipe() -> int:

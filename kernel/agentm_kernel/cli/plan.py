@@ -7,7 +7,8 @@ import click
 from agentm_kernel.cli.output import echo_json, json_option
 from agentm_kernel.cli.state import cwd_option, resolve
 from agentm_kernel.errors import ActivePlanError
-from agentm_kernel.state.plans import active_marker, clear_plan, list_plan_files, plan_files, use_plan
+from agentm_kernel.projects.checkout import path_as_text
+from agentm_kernel.state.plans import clear_plan, list_plan_files, resolve_active_plan, use_plan
 from agentm_kernel.state.routing import state_file_path
 
 
@@ -20,26 +21,26 @@ def command() -> None:
 @json_option
 @cwd_option
 def list_plans(as_json: bool, cwd: str | None) -> None:
-    """List the project's plans; the active one has a star."""
+    """List the project's plans; the active one has a star. Exit 1 if the marker of the active plan leads nowhere."""
     resolution = resolve(cwd, read_only=True)
     plans = list_plan_files(resolution)
-    marker = active_marker(resolution)
-    active = plan_files(marker or "")[0]
+    active, problem = None, None
+    try:
+        active = resolve_active_plan(resolution)[0]
+    except ActivePlanError as error:
+        problem = error
     if as_json:
         echo_json(
             project=resolution.slug,
             active=active,
-            marker=marker,
-            plans=[{"file": plan, "path": state_file_path(resolution, plan)} for plan in plans],
+            plans=[{"file": plan, "path": path_as_text(state_file_path(resolution, plan))} for plan in plans],
+            problem=problem and problem.message,
         )
-        return
-    for plan in plans:
-        click.echo(f"{'*' if plan == active else ' '} {plan}")
-    if marker is not None and active not in plans:
-        raise ActivePlanError(
-            f"the active-plan marker names {active}, which is not there",
-            hint="run `agentm plan use NAME`, or `agentm plan clear`",
-        )
+    else:
+        for plan in plans:
+            click.echo(f"{'*' if plan == active else ' '} {plan}")
+    if problem:
+        raise problem
 
 
 @command.command("use")

@@ -8,191 +8,117 @@ from __future__ import annotations
 
 import _thread
 import os
-import sys
 import time
 
-from agentm_kernel.errors import AgentmError
+from agentm_kernel.errors import AgentmError, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.state.resolution import Resolution
 
 DEADLINE_SECONDS = 2.0
-_LONGEST_EVENT = 1 << 20
-_TEXT_LIMIT = 10_000
-"""Claude Code cuts longer context off; Codex's 2,500 tokens are about as much. The others allow more."""
 
 
 def answer(host: str | None) -> None:
     """Print the context for a session that starts."""
     reply = _Reply(host or "plain")
-    _thread.start_new_thread(_give_up_late, (reply, time.monotonic() + DEADLINE_SECONDS))
     try:
-        text = _context(read_event())
+        _thread.start_new_thread(_answer_late, (reply, time.monotonic() + DEADLINE_SECONDS))
+        _find_context(reply)
     except AgentmError as error:
-        hint = f" ({error.hint})" if error.hint else ""
-        text = f"[agentm] Project state is not available: {error.message}{hint}"
+        reply.add(_unavailable(error.message, error.hint))
     except Exception as error:  # noqa: BLE001 - the session must start; what broke is shown in it
-        text = f"[agentm] Project state is not available: {type(error).__name__}: {error}"
-    reply.send(text)
+        reply.add(_unavailable(f"{type(error).__name__}: {error}"))
+    reply.send()
 
 
-def _give_up_late(reply: _Reply, deadline: float) -> None:
+def _answer_late(reply: _Reply, deadline: float) -> None:
     """Answer for a main thread that is stuck, in a system call perhaps, where nothing else can reach it."""
     time.sleep(max(0.0, deadline - time.monotonic()))
-    reply.send(
-        f"[agentm] Project state is not available: no answer within {DEADLINE_SECONDS:g} s. Run `agentm doctor`."
+    reply.add(
+        f"[agentm] Not everything is here: {reply.doing} took more than {DEADLINE_SECONDS:g} s. Run `agentm doctor`."
     )
+    reply.send()
     os._exit(0)
 
 
 class _Reply:
-    """The one answer of this process, whoever is first to give it."""
+    """The one answer of this process, given by whoever is first, with what is known by then.
+
+    It has standard output for itself: whatever else is printed, by a plugin or a program that it starts, goes to
+    standard error from here on. Hosts take the output apart, and one stray line would spoil it.
+    """
 
     def __init__(self, host: str) -> None:
+        self.doing = "starting"
         self._host = host
+        self._parts: list[str] = []
         self._unsent = _thread.allocate_lock()
+        self._output = _taken_stdout()
 
-    def send(self, text: str) -> None:
-        if not self._unsent.acquire(blocking=False):
+    def add(self, part: str) -> None:
+        if part:
+            self._parts.append(part)
+
+    def send(self) -> None:
+        if not self._unsent.acquire(blocking=False) or not self._parts or self._output is None:
             return
-        if text:
-            sys.stdout.buffer.write(_envelope(self._host, text[:_TEXT_LIMIT]).encode("utf-8", "backslashreplace"))
-            sys.stdout.buffer.flush()
+        from agentm_kernel.cli.agent_hosts import session_context
+
+        text = session_context(self._host, "\n\n".join(self._parts))
+        view = memoryview(text.encode("utf-8", "backslashreplace"))
+        try:
+            while view:
+                view = view[os.write(self._output, view) :]
+        except OSError:
+            pass  # the host has gone: there is nobody to tell
 
 
-def _envelope(host: str, text: str) -> str:
-    if host == "plain":
-        return text + "\n"
-    quoted = _json_string(text)
-    if host == "cursor":
-        return f'{{"additional_context": {quoted}}}\n'
-    return f'{{"hookSpecificOutput": {{"hookEventName": "SessionStart", "additionalContext": {quoted}}}}}\n'
-
-
-def _json_string(text: str) -> str:
+def _taken_stdout() -> int | None:
+    """A descriptor of standard output that nobody else knows; `None` if it is closed."""
     try:
-        from _json import encode_basestring_ascii  # `json` itself costs as much as the rest of this hook
-    except ImportError:
-        from json.encoder import encode_basestring_ascii
-    quoted: str = encode_basestring_ascii(text)
-    return quoted
-
-
-# ------------------------------------------------------------------------------------------------ the event
-
-
-def read_event() -> dict[str, Any]:
-    """The host's event; nothing when a person runs the command in a terminal."""
-    if sys.stdin is None or sys.stdin.isatty():
-        return {}
-    data = sys.stdin.buffer.read(_LONGEST_EVENT + 1)
-    if not data.strip():
-        return {}
-    from agentm_kernel.config.json_text import parse_bytes
-
+        output = os.dup(1)
+    except OSError:
+        return None
     try:
-        event = parse_bytes(data) if len(data) <= _LONGEST_EVENT else None
-    except ValueError as error:
-        raise AgentmError(f"the host's event is not JSON: {error}") from error
-    if not isinstance(event, dict):
-        raise AgentmError("the host's event is not a JSON object of reasonable size")
-    return event
+        os.dup2(2, 1)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return output
 
 
-def _working_directory(event: dict[str, Any]) -> str:
-    roots = event.get("workspace_roots")  # Cursor's word for it
-    cwd = event.get("cwd") or (roots[0] if isinstance(roots, list) and roots else None) or os.getcwd()
-    if not isinstance(cwd, str) or not os.path.isdir(cwd):
-        raise AgentmError(f"the host named {cwd!r} as working directory, and there is no such folder")
-    return cwd
+def _unavailable(message: str, hint: str | None = None) -> str:
+    return one_line(f"[agentm] Project state is not available: {message}{f' ({hint})' if hint else ''}")
 
 
-# ------------------------------------------------------------------------------------------------ the text
-
-
-def _context(event: dict[str, Any]) -> str:
+def _find_context(reply: _Reply) -> None:
+    from agentm_kernel.cli.agent_hosts import read_event, working_directory
+    from agentm_kernel.cli.state_block import state_block
     from agentm_kernel.state.routing import route_project
 
-    resolution = route_project({"cwd": _working_directory(event)}, read_only=True)
-    parts = [_state_block(resolution), *_sections(resolution)]
-    return "\n\n".join(part for part in parts if part)
-
-
-def _state_block(resolution: Resolution) -> str:
-    from agentm_kernel.state.plans import PLAN, PROGRESS, active_marker, list_plan_files
-    from agentm_kernel.state.routing import state_file_path
-
-    plans = list_plan_files(resolution)
-    header = f"[agentm] Project state for this repo lives in {_place(resolution)}:"
-    if not plans and active_marker(resolution) is None:
-        return ""
-    if plans == [PLAN] and active_marker(resolution) is None:
-        return "\n".join(
-            (
-                header,
-                f"  PLAN.md:     {state_file_path(resolution, PLAN)}",
-                f"  progress.md: {state_file_path(resolution, PROGRESS)}{_not_started(resolution, PROGRESS)}",
-                "Read PLAN.md before answering plan-status questions or running /work, /review, /release.",
-            )
-        )
-    return "\n".join((header, *_named_plans(resolution, plans)))
-
-
-def _named_plans(resolution: Resolution, plans: list[str]) -> list[str]:
-    from agentm_kernel.errors import ActivePlanError
-    from agentm_kernel.state.plans import active_marker, resolve_active_plan
-    from agentm_kernel.state.routing import state_file_path
-
-    lines = ["Named-plan mode - this repo has more than one plan:"]
-    lines += [f"  {plan:<22} {state_file_path(resolution, plan)}" for plan in plans]
-    marker = active_marker(resolution)
-    if marker is not None:
-        try:
-            plan, progress = resolve_active_plan(resolution)
-            lines.append(f"Active plan (.harness/active-plan -> {marker}): {state_file_path(resolution, plan)}")
-            lines.append(
-                f"  {progress:<22} {state_file_path(resolution, progress)}{_not_started(resolution, progress)}"
-            )
-        except ActivePlanError as error:
-            lines.append(f"Active plan: DANGLING - {error.message}; {error.hint}.")
-    lines.append("Read the plan you own before answering plan-status questions or running /work, /review, /release.")
-    return lines
-
-
-def _place(resolution: Resolution) -> str:
-    if resolution.backend is None or not resolution.is_synced:
-        return ".harness/"
-    return f"the synced store, not in .harness/{_copy_age(resolution.backend)}"
-
-
-def _copy_age(backend: StorageBackend) -> str:
-    from agentm_kernel.seam.backend import HostCopy
-    from agentm_kernel.seam.layer import unwrap
-
-    store = unwrap(backend)
-    if not isinstance(store, HostCopy):
-        return ""
-    age = store.copy_age()
-    return " (local copy, never pulled)" if age is None else f" (local copy, {age / 60:.0f} min old)"
-
-
-def _not_started(resolution: Resolution, progress: str) -> str:
-    from agentm_kernel.state.files import read_state_file
-
-    return "" if read_state_file(resolution, progress) else " (not started)"
+    reply.doing = "reading the host's event"
+    cwd = working_directory(read_event())
+    reply.doing = "finding the project's state"
+    resolution = route_project({"cwd": cwd}, read_only=True).on_this_host()
+    reply.add(state_block(resolution))
+    reply.doing = "asking plugins"
+    for section in _sections(resolution):
+        reply.add(section)
 
 
 def _sections(resolution: Resolution) -> list[str]:
-    """What plugins add, and a line for each that failed. Without such plugins, pluggy is not imported."""
+    """What plugins add, and a line for each that failed. Where nobody listens, nothing is imported."""
+    from agentm_kernel.host.record import listens_to
+    from agentm_kernel.host.scan import scan
+
+    if not any(listens_to(record, "agentm_session_start") for record in scan()):
+        return []
     from agentm_kernel.host.manager import current_context, installed_plugins
     from agentm_kernel.host.values import HookContext
 
     here = current_context()
-    context = HookContext(here.surroundings, resolution.root, here.config, resolution.backend, resolution.slug)
-    host = installed_plugins(context)
+    host = installed_plugins(
+        HookContext(here.surroundings, resolution.root, here.config, resolution.backend, resolution.slug)
+    )
     sections = [f"## {section.title}\n\n{section.text}" for section in host.session_sections()]
-    return sections + [f"[agentm] {failure.message}" for failure in host.failures]
+    return sections + [one_line(f"[agentm] {failure.message}") for failure in host.failures]

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel.cli.hook_verbs import read_text
+from agentm_kernel.cli.hook_verbs import read_text, write_text
 from agentm_kernel.cli.output import echo_json, json_option
 from agentm_kernel.errors import NotFoundError
+from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.state.files import list_state_files, read_state_file, update_state_file, write_state_file
+from agentm_kernel.seam.content import content_hash
+from agentm_kernel.state.files import find_state_file, list_state_files, update_state_file, write_state_file
 from agentm_kernel.state.resolve import resolve_project
 from agentm_kernel.state.routing import state_directory, state_file_path
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentm_kernel.seam.backend import Absent
     from agentm_kernel.state.resolution import Resolution
+
+_HASH_LENGTH = 64
 
 cwd_option = click.option(
     "--cwd",
@@ -40,16 +46,18 @@ def command() -> None:
 
 @command.command("read")
 @click.argument("file")
+@json_option
 @cwd_option
-def read(file: str, cwd: str | None) -> None:
-    """Print FILE byte for byte; exit 1 if it does not exist."""
+def read(file: str, as_json: bool, cwd: str | None) -> None:
+    """Print FILE byte for byte; exit 1 if it does not exist. In JSON also its hash, for `write --if-match`."""
     resolution = resolve(cwd, read_only=True)
-    text = read_state_file(resolution, file)
-    if not text and file not in list_state_files(resolution):
-        raise NotFoundError(
-            f"{state_file_path(resolution, file)} does not exist", hint="`agentm state list` shows what does"
-        )
-    sys.stdout.buffer.write(text.encode())
+    text = find_state_file(resolution, file)
+    if text is None:
+        raise NotFoundError(f"there is no state file {file} here", hint="`agentm state list` shows what there is")
+    if as_json:
+        echo_json(file=file, hash=content_hash(text), text=text)
+    else:
+        write_text(text)
 
 
 @command.command("write")
@@ -61,8 +69,9 @@ def read(file: str, cwd: str | None) -> None:
 @cwd_option
 def write(file: str, body_file: str, if_match: str | None, cwd: str | None) -> None:
     """Replace FILE by standard input, and print its path."""
-    condition = ABSENT if if_match == "absent" else if_match
-    click.echo(write_state_file(resolve(cwd, read_only=False), file, read_text(body_file), if_match=condition))
+    condition = _condition(if_match)
+    resolution = resolve(cwd, read_only=False)
+    _echo_path(write_state_file(resolution, file, read_text(body_file), if_match=condition))
 
 
 @command.command("append")
@@ -71,8 +80,9 @@ def write(file: str, body_file: str, if_match: str | None, cwd: str | None) -> N
 @cwd_option
 def append(file: str, body_file: str, cwd: str | None) -> None:
     """Add standard input at the end of FILE, on a line of its own, losing nobody's edit; prints its path."""
+    resolution = resolve(cwd, read_only=False)
     text = read_text(body_file)
-    click.echo(update_state_file(resolve(cwd, read_only=False), file, lambda current: _joined(current or "", text)))
+    _echo_path(update_state_file(resolution, file, lambda current: _joined(current or "", text)))
 
 
 @command.command("list")
@@ -83,7 +93,7 @@ def list_files(as_json: bool, cwd: str | None) -> None:
     resolution = resolve(cwd, read_only=True)
     names = list_state_files(resolution)
     if as_json:
-        echo_json(project=resolution.slug, directory=state_directory(resolution), files=names)
+        echo_json(project=resolution.slug, directory=path_as_text(state_directory(resolution)), files=names)
     else:
         for name in names:
             click.echo(name)
@@ -91,11 +101,30 @@ def list_files(as_json: bool, cwd: str | None) -> None:
 
 @command.command("path")
 @click.argument("file", required=False)
+@json_option
 @cwd_option
-def path(file: str | None, cwd: str | None) -> None:
+def path(file: str | None, as_json: bool, cwd: str | None) -> None:
     """Print the directory of the state, or the path of FILE in it, whether or not it exists."""
     resolution = resolve(cwd, read_only=True)
-    click.echo(state_file_path(resolution, file) if file else state_directory(resolution))
+    found = state_file_path(resolution, file) if file else state_directory(resolution)
+    if as_json:
+        echo_json(project=resolution.slug, path=path_as_text(found))
+    else:
+        _echo_path(found)
+
+
+def _condition(if_match: str | None) -> str | Absent | None:
+    if if_match is None:
+        return None
+    if if_match == "absent":
+        return ABSENT
+    if len(if_match) != _HASH_LENGTH or not set(if_match) <= set("0123456789abcdef"):
+        raise click.UsageError(f"--if-match takes a sha256 in hex or `absent`, not {if_match!r}")
+    return if_match
+
+
+def _echo_path(path: str | Path) -> None:
+    write_text(f"{path}\n")
 
 
 def _joined(current: str, addition: str) -> str:

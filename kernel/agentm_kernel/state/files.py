@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.errors import InvalidLocatorError, NotFoundError
+from agentm_kernel.errors import NotFoundError
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.projects.root import HARNESS_DIR
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.state.markers import ACTIVE_MARKER
-from agentm_kernel.state.routing import current, state_file_path
+from agentm_kernel.state.markers import is_marker
+from agentm_kernel.state.routing import checked_name, current, state_file_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def is_written(resolution: Resolution, name: str) -> bool:
 def list_state_files(resolution: Resolution) -> list[str]:
     """The names of the project's state files, sorted."""
     store, directory = _directory(current(resolution))
-    return [child.name for child in store.list(directory) if not _is_marker(child.name) and _is_file(store, child)]
+    return [child.name for child in store.list(directory) if not is_marker(child.name) and _is_file(store, child)]
 
 
 def write_state_file(
@@ -87,7 +87,7 @@ def remove_marker(resolution: Resolution, name: str) -> bool:
 
 def _place(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator]:
     store, directory = _directory(resolution)
-    return store, directory.child(_checked_name(name))
+    return store, directory.child(checked_name(name))
 
 
 def _place_for_writing(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator, str]:
@@ -120,21 +120,3 @@ def _is_file(store: StorageBackend, locator: Locator) -> bool:
         return not store.info(locator).is_dir
     except NotFoundError:
         return False
-
-
-def _is_marker(name: str) -> bool:
-    return name == ACTIVE_MARKER or name.startswith(".")
-
-
-def _checked_name(name: str) -> str:
-    locator = Locator(name)
-    if locator.key != name or len(locator.parts) != 1:
-        raise InvalidLocatorError(
-            f"{ascii(name)} is not the name of a state file", hint="state files have plain names such as PLAN.md"
-        )
-    if _is_marker(name):
-        raise InvalidLocatorError(
-            f"{ascii(name)} is not a state file but a marker of this checkout",
-            hint="`agentm plan use NAME` sets the active plan; other markers are edited by hand in .harness/",
-        )
-    return name

@@ -25,6 +25,11 @@ def is_local(project_root: str) -> bool:
     return (_marked_mode(project_root) or load().state_mode) == "local"
 
 
+def is_marker(name: str) -> bool:
+    """Whether a name in `.harness/` belongs to a marker rather than to a state file."""
+    return name == ACTIVE_MARKER or name.startswith(".")
+
+
 def _marked_mode(project_root: str) -> str | None:
     path = os.path.join(project_root, HARNESS_DIR, MODE_MARKER)
     word = read_marker(path)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.config.read import load
-from agentm_kernel.errors import StorageError
+from agentm_kernel.errors import InvalidLocatorError, StorageError
 from agentm_kernel.files.evidence import Gathering, rely_on, saw_process
 from agentm_kernel.projects.root import HARNESS_DIR, find_project_root
 from agentm_kernel.seam.backend import HostCopy, HostFiles
 from agentm_kernel.seam.layer import unwrap
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.state.markers import is_local
+from agentm_kernel.state.markers import is_local, is_marker
 from agentm_kernel.state.resolution import Resolution
 
 TYPE_CHECKING = False
@@ -87,7 +87,22 @@ def state_directory(resolution: Resolution) -> str:
 
 def state_file_path(resolution: Resolution, name: str) -> str:
     """The path of one state file on this host, whether or not it is there yet."""
-    return os.path.join(state_directory(resolution), name)
+    return os.path.join(state_directory(resolution), checked_name(name))
+
+
+def checked_name(name: str) -> str:
+    """`name` if a state file may have it: a plain name, in either place, and not that of a marker."""
+    locator = Locator(name)
+    if locator.key != name or len(locator.parts) != 1:
+        raise InvalidLocatorError(
+            f"{ascii(name)} is not the name of a state file", hint="state files have plain names such as PLAN.md"
+        )
+    if is_marker(name):
+        raise InvalidLocatorError(
+            f"{ascii(name)} is not a state file but a marker of this checkout",
+            hint="`agentm plan use NAME` sets the active plan; other markers are edited by hand in .harness/",
+        )
+    return name
 
 
 def path_in_store(resolution: Resolution, locator: Locator) -> str:

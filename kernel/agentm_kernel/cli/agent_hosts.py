@@ -1,0 +1,114 @@
+"""What agent hosts send to a hook and what they accept from it."""
+
+from __future__ import annotations
+
+import _thread
+import os
+
+from agentm_kernel.errors import AgentmError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LONGEST_EVENT = 1 << 20
+_PATIENCE_SECONDS = 1.0
+
+CONTEXT_LIMIT = 10_000
+"""In characters. Claude Code cuts longer context off; Codex's 2,500 tokens are about as much; others allow more."""
+
+
+def read_event() -> dict[str, Any]:
+    """The event on standard input; nothing when a person runs the command, or when nothing comes.
+
+    It is read until it is complete, and for a second at most: not every host closes the pipe.
+    """
+    chunks: list[bytes] = []
+    finished = _thread.allocate_lock()
+    finished.acquire()
+    _thread.start_new_thread(_receive, (chunks, finished))
+    finished.acquire(timeout=_PATIENCE_SECONDS)
+    data = b"".join(chunks)
+    if len(data) > LONGEST_EVENT:
+        raise AgentmError(f"the host's event has more than {LONGEST_EVENT:,} bytes")
+    return _parsed(data) if data.strip() else {}
+
+
+def _receive(chunks: list[bytes], finished: _thread.LockType) -> None:
+    try:
+        room = LONGEST_EVENT
+        while room >= 0 and (chunk := _read_input()):
+            chunks.append(chunk)
+            room -= len(chunk)
+            if chunk.rstrip().endswith(b"}") and _is_complete(b"".join(chunks)):
+                break
+    finally:
+        finished.release()
+
+
+def _read_input() -> bytes:
+    try:
+        return b"" if os.isatty(0) else os.read(0, 1 << 16)
+    except OSError:
+        return b""  # closed, or a directory: there is no event
+
+
+def _is_complete(data: bytes) -> bool:
+    try:
+        _parsed(data)
+    except AgentmError:
+        return False
+    return True
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    from agentm_kernel.config.json_text import parse_bytes
+
+    try:
+        event = parse_bytes(data)
+    except ValueError as error:
+        raise AgentmError(f"the host's event is not JSON: {error}") from error
+    if not isinstance(event, dict):
+        raise AgentmError("the host's event is not a JSON object")
+    return event
+
+
+def working_directory(event: dict[str, Any]) -> str | None:
+    """Where the session starts, `None` for the current directory; a folder that is not there is an error."""
+    roots = event.get("workspace_roots")  # Cursor's word for it
+    cwd = event.get("cwd") or (roots[0] if isinstance(roots, list) and roots else None)
+    if cwd is not None and not (isinstance(cwd, str) and os.path.isdir(cwd)):
+        raise AgentmError(f"the host named {ascii(cwd)} as the working directory, and there is no such folder")
+    return cwd
+
+
+def session_context(host: str, text: str) -> str:
+    """`text` in the envelope in which `host` takes context for a session that starts.
+
+    Nothing else may be in it: Codex refuses keys that it does not know, and Gemini anything that is not JSON.
+    """
+    text = _fitted(text)
+    if host == "plain":
+        return text + "\n"
+    if host == "cursor":
+        return f'{{"additional_context": {_json_string(text)}}}\n'
+    return (
+        f'{{"hookSpecificOutput": {{"hookEventName": "SessionStart", "additionalContext": {_json_string(text)}}}}}\n'
+    )
+
+
+def _fitted(text: str) -> str:
+    """Whole lines up to the limit, and how much was left out: what a host cuts off, it cuts off without a word."""
+    if len(text) <= CONTEXT_LIMIT:
+        return text
+    end = max(text.rfind("\n", 0, CONTEXT_LIMIT - 100), 0) or CONTEXT_LIMIT - 100
+    return f"{text[:end]}\n[agentm] {len(text) - end:,} more characters were left out: agent hosts take no more."
+
+
+def _json_string(text: str) -> str:
+    try:
+        from _json import encode_basestring_ascii  # `json` itself costs as much as the rest of this hook
+    except ImportError:
+        from json.encoder import encode_basestring_ascii
+    quoted: str = encode_basestring_ascii(text)
+    return quoted

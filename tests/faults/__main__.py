@@ -27,6 +27,7 @@ CAMPAIGNS = {
     "io-errors": "tests.faults.io_errors",
     "keys": "tests.faults.keys",
     "kills": "tests.faults.kills",
+    "model": "tests.faults.model",
     "one-lock": "tests.faults.one_lock",
     "pauses": "tests.faults.pauses",
     "power-cuts": "tests.faults.power_cuts",

@@ -1,7 +1,7 @@
 """A file system that takes other case and other Unicode forms of a name for one, and stores names decomposed.
 
 As on macOS and, but for the decomposition, on Windows. No such file system can be mounted on an ordinary Linux
-machine, so a real directory is given that behaviour at the one place through which a store opens anything.
+machine, so a real directory is given that behaviour where a store opens its root.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from unittest import mock
 
-from agentm_kernel.files import reading
+from agentm_kernel.files import reading, writing
 from agentm_kernel.files.tree import FdDirectory
 
 if TYPE_CHECKING:
@@ -68,7 +68,10 @@ def on_a_folding_file_system() -> Iterator[None]:
     def open_root(path: str) -> FoldingDirectory:
         return FoldingDirectory(os.open(path, os.O_RDONLY | os.O_DIRECTORY))
 
-    with mock.patch.object(reading, "open_root", open_root):
+    with (
+        mock.patch.object(reading, "open_root", open_root),
+        mock.patch.object(writing, "FdDirectory", FoldingDirectory),
+    ):
         yield
 
 

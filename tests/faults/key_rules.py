@@ -31,7 +31,7 @@ _IGNORABLE = (
 
 def danger_of(key: str) -> str | None:
     """Why no store may hold `key`, or `None`. Only for keys that claim to be normal already."""
-    if posixpath.normpath("/" + key) != "/" + key and key:
+    if key and (posixpath.isabs(key) or posixpath.normpath("/" + key) != "/" + key):
         return "it does not stay where it is put"
     if unicodedata.normalize("NFC", key) != key:
         return "it has a second spelling"

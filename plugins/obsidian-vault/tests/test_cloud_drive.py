@@ -127,8 +127,11 @@ def test_a_file_that_takes_15_seconds_delays_no_other_key_by_more_than_one(
 def test_a_plain_store_would_wait_for_it_inside_the_mutex(vault: VaultBackend) -> None:
     """The control: the one second above is kept by the vault, not by the drive."""
     near = FileStore(vault.describe(), lock_timeout=0.2)
-    with waiting_for_the_far_file(vault, "plain", "write"):
+
+    def write_until_locked() -> None:
         deadline = time.monotonic() + 10
-        with pytest.raises(LockTimeout):
-            while time.monotonic() < deadline:
-                near.write(NEAR, "mine")
+        while time.monotonic() < deadline:
+            near.write(NEAR, "mine")
+
+    with waiting_for_the_far_file(vault, "plain", "write"), pytest.raises(LockTimeout):
+        write_until_locked()

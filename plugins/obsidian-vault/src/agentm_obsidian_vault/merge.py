@@ -22,13 +22,27 @@ def union(mine: str, theirs: str) -> str:
     # A final newline is an empty last part; it belongs to neither side's lines.
     ends_with_newline = ours[-1] == "" or others[-1] == ""
     ours, others = _without_end(ours), _without_end(others)
+    start = _common([_key(line) for line in ours], [_key(line) for line in others])
+    merged = ours[:start] + _interleaved(ours[start:], others[start:])
+    return "\n".join(merged) + ("\n" if merged and ends_with_newline else "")
+
+
+def _interleaved(ours: list[str], others: list[str]) -> list[str]:
     merged: list[str] = []
     matcher = SequenceMatcher(None, [_key(line) for line in ours], [_key(line) for line in others], autojunk=False)
     for kind, start, end, other_start, other_end in matcher.get_opcodes():
         merged += ours[start:end]
         if kind != "equal":
             merged += others[other_start:other_end]
-    return "\n".join(merged) + ("\n" if merged and ends_with_newline else "")
+    return merged
+
+
+def _common(ours: list[str], others: list[str]) -> int:
+    """How many lines both begin with: of two logs of one project, nearly all."""
+    length = 0
+    while length < min(len(ours), len(others)) and ours[length] == others[length]:
+        length += 1
+    return length
 
 
 def _without_end(lines: list[str]) -> list[str]:

@@ -110,21 +110,27 @@ class FileStore(Medium, StorageBackend, HostFiles):
                 return info_of(locator, self._reader.existing(parent, locator))
 
     def walk(self, locator: Locator) -> Iterator[Info]:
+        # Not by recursion: a key may have 500 parts, and a caller's stack has no room to promise for them.
+        pending = self._infos_below(locator)
+        pending.reverse()
+        while pending:
+            info = pending.pop()
+            yield info
+            if info.is_dir:
+                pending += reversed(self._infos_below(info.locator))
+
+    def _infos_below(self, locator: Locator) -> builtins.list[Info]:
         with Failures("walk", locator, reading=True):
             try:
                 directory = self._reader.open_directory(locator)
             except NotFoundError:
-                return
+                return []
             with directory:
-                found = [
+                return [
                     info_of(child, status)
                     for child, name in self._reader.children(directory, locator)
                     if (status := directory.status(name)) is not None
                 ]
-        for info in found:
-            yield info
-            if info.is_dir:
-                yield from self.walk(info.locator)
 
     def foreign_entries(self, locator: Locator) -> Iterator[str]:
         with Failures("walk", locator, reading=True):

@@ -123,14 +123,17 @@ class StorageBackend(ABC):
         """
         from agentm_kernel.errors import NotFoundError
 
-        for child in self.list(locator):
+        # Not by recursion: a key may have 500 parts, and a caller's stack has no room to promise for them.
+        pending = self.list(locator)[::-1]
+        while pending:
+            child = pending.pop()
             try:
                 info = self.info(child)
             except NotFoundError:
                 continue
             yield info
             if info.is_dir:
-                yield from self.walk(child)
+                pending += self.list(child)[::-1]
 
     def foreign_entries(self, locator: Locator) -> Iterator[str]:
         """What lies below `locator` and no key can express: for reports, so that nothing is passed over silently."""

@@ -57,6 +57,8 @@ def same(what: str, got: object, wanted: object) -> None:
 
 
 def _difference(got: object, wanted: object) -> str:
+    if got == wanted:
+        return f"{shown(got)} as {type(got).__name__} and not as {type(wanted).__name__}"
     if isinstance(got, str) and isinstance(wanted, str) and shown(got) == shown(wanted):
         at = next(
             (i for i, (a, b) in enumerate(zip(got, wanted, strict=False)) if a != b), min(len(got), len(wanted))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agentm_kernel.conformance.expect import NotApplicable, Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from agentm_kernel.conformance.subject import OpenStore
 
@@ -157,12 +157,18 @@ class Process:
 
 
 def together(processes: list[Process]) -> list[Any]:
-    """Let processes begin as one, once all are ready, and return what each returned."""
-    for process in processes:
-        process.ready()
-    for process in processes:
-        process.begin()
+    """Let processes begin as one, and return what each returned."""
+    begin_together(processes)
     return [process.result() for process in processes]
+
+
+def begin_together(processes: Iterable[Process]) -> None:
+    """Let processes begin as one, once all are ready."""
+    started = list(processes)
+    for process in started:
+        process.ready()
+    for process in started:
+        process.begin()
 
 
 def _bootstrap() -> str:

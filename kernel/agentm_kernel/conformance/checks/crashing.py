@@ -32,8 +32,9 @@ def _body(number: int) -> str:
 def _write_for_ever(child: Child, first: int) -> None:
     number = first
     while True:
+        body = _body(number)
         child.say(number)  # that the one before was acknowledged, and that this one is under way
-        child.store.write(_NOTE, _body(number))
+        child.store.write(_NOTE, body)
         number += 1
 
 
@@ -42,10 +43,9 @@ def _killed_inside_write(bench: Bench, first: int) -> int:
     writer = bench.start(_write_for_ever, first)
     writer.go()
     said: Iterator[int] = writer.said()
-    under_way = next(said)
-    for _ in range(random.randint(0, 3)):
-        under_way = next(said)
-    time.sleep(random.uniform(0, 0.006))
+    began = [time.monotonic() for _, _ in zip(range(3), said, strict=False)]
+    under_way = first + len(began) - 1
+    time.sleep(random.uniform(0, began[-1] - began[-2]))  # anywhere in the time that one write takes
     writer.kill()
     return max([under_way, *said])
 
@@ -77,7 +77,7 @@ def check_killed_writer_blocks_nobody(bench: Bench) -> None:
     """After a kill inside `write` the next writer gets in at once."""
     store = bench.store
     store.write(_NEIGHBOUR, "one\n")
-    for number in range(_KILLS // 2):
+    for number in range(_KILLS):
         _killed_inside_write(bench, 1)
         began = time.monotonic()
         store.write(_NEIGHBOUR, f"after kill {number}\n")
@@ -93,7 +93,7 @@ def check_killed_writer_leaves_no_entry(bench: Bench) -> None:
     store = bench.store
     store.write(_NEIGHBOUR, "one\n")
     store.write(_NOTE, _body(0))
-    for _ in range(_KILLS // 2):
+    for _ in range(_KILLS):
         _killed_inside_write(bench, 1)
         same("the set of keys", set(contents(store)), {"dir", _NEIGHBOUR.key, _NOTE.key})
 
@@ -101,7 +101,7 @@ def check_killed_writer_leaves_no_entry(bench: Bench) -> None:
 @check("crashing", needs=("host_files",), persistent=True, rows=(49,))
 def check_leftovers_are_swept(bench: Bench) -> None:
     """What a killed writer leaves on disk is removed by writers that come later."""
-    for _ in range(_KILLS // 2):
+    for _ in range(_KILLS):
         _killed_inside_write(bench, 1)
     bench.run(_write_once)
     same("the directory on disk", sorted(os.listdir(bench.host_path("dir"))), ["neighbour.md", "note.md"])

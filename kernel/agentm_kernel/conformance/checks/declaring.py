@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agentm_kernel.conformance.bench import Bench
 
 _OUTSIDE_WORLD = ("posix", "nt", "_socket", "_posixsubprocess", "_io", "io", "select", "_sqlite3")
-_HARMLESS = ("fspath", "getpid")
+_HARMLESS = ("fspath", "getpid", "_path_normpath", "_path_splitroot", "_path_splitroot_ex")
 
 
 @check("declaring")

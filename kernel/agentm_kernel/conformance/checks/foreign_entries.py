@@ -171,6 +171,7 @@ def check_endless_device(bench: Bench) -> None:
 
 
 def _refuse_entry(child: Child) -> None:
+    _bound_memory()
     store = child.store
     for key in ("entry", "entry/note.md"):
         refused(AgentmError, store.read, Locator(key))
@@ -179,3 +180,12 @@ def _refuse_entry(child: Child) -> None:
     same("list('')", store.list(Locator()), [])
     store.write(Locator("note.md"), "one\n")
     same("list('')", store.list(Locator()), [Locator("note.md")])
+
+
+def _bound_memory() -> None:
+    """Whoever reads an endless device must run out of memory long before this machine does."""
+    try:
+        import resource
+    except ImportError:
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, resource.getrlimit(resource.RLIMIT_AS)[1]))

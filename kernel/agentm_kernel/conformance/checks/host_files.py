@@ -99,7 +99,7 @@ def check_file_over_the_limit(bench: Bench) -> None:
     """A file over the size limit raises `InvalidContentError` when it is read."""
     path = bench.plant(_NOTE.key)
     with open(path, "r+b") as file:
-        file.truncate(64 * MAX_CONTENT_BYTES)  # sparse: it takes no room on the disk, but would in memory
+        file.truncate(2 * MAX_CONTENT_BYTES)  # sparse: it takes no room on the disk
     refused(InvalidContentError, bench.store.read, _NOTE)
 
 

@@ -80,7 +80,7 @@ def check_info_type(bench: Bench) -> None:
     store = _with_a_note(bench)
     for locator in (_FILE, _DIRECTORY):
         info = store.info(locator)
-        if type(info) is not Info:
+        if not isinstance(info, Info):
             raise Violation(f"info({shown(locator)}) gave {shown(info)}")
         same(f"info({shown(locator)}).locator", info.locator, locator)
 

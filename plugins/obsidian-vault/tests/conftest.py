@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,7 +14,6 @@ from agentm_kernel.selection.stamp import stamp
 from agentm_obsidian_vault import VaultBackend
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -32,15 +32,23 @@ def vault(root: Path) -> VaultBackend:
     return store
 
 
+_ALLOWED = ["agentm-obsidian-vault", "agentm-device-local"]
+
+
 class Device:
     """A computer of the operator: a home of its own, and the `agentm` command in it."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
         self.home.mkdir(parents=True, exist_ok=True)
+        prefix = home / ".agentm"
+        prefix.mkdir()
+        # What else is installed beside the vault is none of these tests' business.
+        (prefix / ".agentm-config.json").write_text(json.dumps({"plugin_policy": {"allowed": _ALLOWED}}))
         self.environ = {
             "PATH": os.environ["PATH"],
             "HOME": str(home),
+            "AGENTM_INSTALL_PREFIX": str(prefix),
             "PYTHONDONTWRITEBYTECODE": "1",
             "LC_ALL": "C.UTF-8",
         }
@@ -71,10 +79,3 @@ class Device:
 @pytest.fixture
 def device(tmp_path: Path) -> Device:
     return Device(tmp_path / "home")
-
-
-@pytest.fixture
-def umask() -> Iterator[None]:
-    before = os.umask(0o022)
-    yield
-    os.umask(before)

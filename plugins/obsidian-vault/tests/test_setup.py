@@ -1,0 +1,129 @@
+"""Setting a vault up: once per store, by the operator, and never over something that is there."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Device
+
+
+def stamp_of(folder: Path) -> str:
+    found: str = json.loads((folder / "_meta" / "store.json").read_text())["id"]
+    return found
+
+
+def test_init_makes_and_marks_the_folder_and_says_what_to_run(device: Device) -> None:
+    folder = device.home / "My Notes"
+    shown = device.agentm("vault", "init", "~/My Notes").stdout
+    assert stamp_of(folder) in shown
+    lines = [line.strip() for line in shown.splitlines() if line.startswith("  ")]
+    assert lines == [
+        f"agentm config set plugins.vault.vault_path '{folder}'",
+        "agentm config set storage.backend vault",
+    ]
+    assert "vault" not in device.agentm("config", "list").stdout.replace("obsidian-vault", "")
+    for line in lines:
+        device.agentm(*[word.strip("'") for word in line.removeprefix("agentm ").split(" ", 3)])
+    assert f"backend 'vault' at {folder}" in device.agentm("doctor").stdout
+
+
+def test_use_selects_it_at_once(device: Device) -> None:
+    device.agentm("vault", "init", "~/notes", "--use")
+    assert f"backend 'vault' at {device.home / 'notes'}" in device.agentm("doctor").stdout
+
+
+def test_use_says_when_the_environment_overrules_it(device: Device) -> None:
+    device.environ["MEMORY_VAULT_PATH"] = "/elsewhere"
+    done = device.agentm("vault", "init", "~/notes", "--use", code=1)
+    assert "unset $MEMORY_VAULT_PATH" in done.stderr
+
+
+def test_init_twice_is_init_once(device: Device) -> None:
+    device.agentm("vault", "init", "~/notes")
+    before = stamp_of(device.home / "notes")
+    assert f"joined the store {before}" in device.agentm("vault", "init", "~/notes").stdout
+    assert stamp_of(device.home / "notes") == before
+
+
+def test_a_folder_with_notes_needs_adopt(device: Device) -> None:
+    folder = device.home / "notes"
+    folder.mkdir()
+    (folder / "old.md").write_text("mine")
+    done = device.agentm("vault", "init", str(folder), code=1)
+    assert "--adopt" in done.stderr
+    assert not (folder / "_meta").exists()
+    device.agentm("vault", "init", str(folder), "--adopt", "--use")
+    assert (folder / "old.md").read_text() == "mine"
+    assert stamp_of(folder)
+
+
+def test_a_whole_obsidian_vault_is_not_taken_by_accident(device: Device) -> None:
+    folder = device.home / "vault"
+    (folder / ".obsidian").mkdir(parents=True)
+    done = device.agentm("vault", "init", str(folder), code=1)
+    assert f"agentm vault init {folder / 'agentm'}" in done.stderr
+    device.agentm("vault", "init", str(folder / "agentm"))
+
+
+def test_files_of_sync_tools_do_not_count_as_notes(device: Device) -> None:
+    folder = device.home / "notes"
+    folder.mkdir()
+    (folder / ".stfolder").mkdir()
+    (folder / "desktop.ini").touch()
+    device.agentm("vault", "init", str(folder))
+
+
+@pytest.mark.parametrize("path", ["missing/deep/notes", "file.md"])
+def test_nothing_is_made_where_something_else_is_wrong(device: Device, path: str) -> None:
+    (device.home / "file.md").write_text("mine")
+    device.agentm("vault", "init", str(device.home / path), code=1)
+    assert not (device.home / "missing").exists()
+    assert (device.home / "file.md").read_text() == "mine"
+
+
+def test_a_store_is_not_made_inside_another(device: Device) -> None:
+    device.agentm("vault", "init", "~/notes")
+    done = device.agentm("vault", "init", "~/notes/inner", code=1)
+    assert "lies inside the store" in done.stderr
+
+
+def test_an_unmounted_vault_is_not_set_up_anew(device: Device) -> None:
+    device.agentm("vault", "init", "~/notes", "--use")
+    folder = device.home / "notes"
+    folder.rename(device.home / "unplugged")
+    folder.mkdir()
+    done = device.agentm("vault", "init", str(folder), code=1)
+    assert "is gone" in done.stderr
+    assert list(folder.iterdir()) == []
+    done = device.agentm("state", "write", "PLAN.md", stdin="x", code=1)
+    assert "is gone" in done.stderr
+    assert list(folder.iterdir()) == []
+
+
+def test_a_second_device_joins_by_itself(device: Device, tmp_path: Path) -> None:
+    device.agentm("vault", "init", "~/notes", "--use")
+    shared = device.home / "notes"
+    second = type(device)(tmp_path / "second-home")
+    second.agentm("config", "set", "plugins.vault.vault_path", str(shared))
+    second.agentm("config", "set", "storage.backend", "vault")
+    project = second.home / "work"
+    (project / ".harness").mkdir(parents=True)
+    second.agentm("state", "write", "PLAN.md", stdin="from the second\n", cwd=project)
+    assert (shared / "projects" / "work" / "_harness" / "PLAN.md").read_text() == "from the second\n"
+
+
+def test_a_folder_that_was_never_set_up_is_read_and_not_written(device: Device) -> None:
+    folder = device.home / "notes"
+    folder.mkdir()
+    device.agentm("config", "set", "plugins.vault.vault_path", str(folder))
+    device.agentm("config", "set", "storage.backend", "vault")
+    assert device.agentm("vault", "conflicts").stdout == "no conflicts\n"
+    done = device.agentm("state", "write", "PLAN.md", stdin="x", code=1)
+    assert f"agentm vault init {folder}" in done.stderr
+    assert list(folder.iterdir()) == []

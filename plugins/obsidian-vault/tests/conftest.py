@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import select
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -74,6 +77,28 @@ class Device:
         )
         assert code is None or done.returncode == code, done
         return done
+
+    def talk(self, arguments: list[str], *conversation: tuple[str, str]) -> tuple[str, int]:
+        """Run the command on a terminal, answering each prompt; what was on the screen, and the exit code."""
+        child, terminal = pty.fork()
+        if child == 0:
+            os.chdir(self.home)
+            os.execve(self.command[0], [*self.command, *arguments], self.environ)
+        screen = ""
+        pending = list(conversation)
+        deadline = time.monotonic() + 60
+        try:
+            while time.monotonic() < deadline:
+                if pending and pending[0][0] in screen:
+                    os.write(terminal, f"{pending.pop(0)[1]}\n".encode())
+                if select.select([terminal], [], [], 0.1)[0]:
+                    try:
+                        screen += os.read(terminal, 65536).decode(errors="replace")
+                    except OSError:  # the other end is closed
+                        break
+        finally:
+            os.close(terminal)
+        return screen.replace("\r\n", "\n"), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 @pytest.fixture

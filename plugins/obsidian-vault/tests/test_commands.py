@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import select
-import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -42,29 +39,6 @@ def store(device: Device) -> Path:
 def leave_copies(store: Path) -> None:
     (store / HARNESS / "PLAN (Ada's conflicted copy 2026-05-01).md").write_text("# other plan\n")
     (store / HARNESS / "progress.sync-conflict-20260501-101112-ABCDEF7.md").write_text("- theirs\n")
-
-
-def talk(device: Device, arguments: list[str], *conversation: tuple[str, str]) -> tuple[str, int]:
-    """Run the command on a terminal, answering each prompt; what was on the screen, and the exit code."""
-    child, terminal = pty.fork()
-    if child == 0:
-        os.chdir(device.home)
-        os.execve(device.command[0], [*device.command, *arguments], device.environ)
-    screen = ""
-    pending = list(conversation)
-    deadline = time.monotonic() + 60
-    try:
-        while time.monotonic() < deadline:
-            if pending and pending[0][0] in screen:
-                os.write(terminal, f"{pending.pop(0)[1]}\n".encode())
-            if select.select([terminal], [], [], 0.1)[0]:
-                try:
-                    screen += os.read(terminal, 65536).decode(errors="replace")
-                except OSError:  # the other end is closed
-                    break
-    finally:
-        os.close(terminal)
-    return screen.replace("\r\n", "\n"), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 # ------------------------------------------------------------------------------------------------ state in a vault
@@ -165,8 +139,7 @@ def test_a_wrong_question_is_refused(device: Device, store: Path, arguments: lis
 
 def test_on_a_terminal_both_versions_are_shown_and_the_person_chooses(device: Device, store: Path) -> None:
     leave_copies(store)
-    screen, code = talk(
-        device,
+    screen, code = device.talk(
         ["vault", "resolve"],
         ("PLAN.md: another version from Dropbox", "theirs"),
         ("progress.md: another version from Syncthing", "union"),
@@ -181,7 +154,7 @@ def test_on_a_terminal_both_versions_are_shown_and_the_person_chooses(device: De
 def test_on_a_terminal_a_conflict_can_be_skipped_and_a_plan_has_no_union(device: Device, store: Path) -> None:
     leave_copies(store)
     (store / HARNESS / "progress.sync-conflict-20260501-101112-ABCDEF7.md").unlink()
-    screen, code = talk(device, ["vault", "resolve"], ("Which one is the note?", "skip"))
+    screen, code = device.talk(["vault", "resolve"], ("Which one is the note?", "skip"))
     assert code == 0, screen
     assert "union" not in screen
     assert (store / HARNESS / "PLAN.md").read_text() == "# plan\n"
@@ -191,7 +164,7 @@ def test_on_a_terminal_a_conflict_can_be_skipped_and_a_plan_has_no_union(device:
 def test_what_a_note_holds_reaches_the_terminal_only_as_text(device: Device, store: Path) -> None:
     leave_copies(store)
     (store / HARNESS / "PLAN (Ada's conflicted copy 2026-05-01).md").write_text("\x1b]0;owned\x07\x1b[2J evil\n")
-    screen, _ = talk(device, ["vault", "resolve", "PLAN.md"], ("Which one is the note?", "skip"))
+    screen, _ = device.talk(["vault", "resolve", "PLAN.md"], ("Which one is the note?", "skip"))
     assert "\x1b]0;" not in screen
     assert "evil" in screen
 

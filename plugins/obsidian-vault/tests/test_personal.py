@@ -1,0 +1,269 @@
+"""The operator's own notes: out of reach for every verb, and written to only on the operator's word."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from agentm_kernel import (
+    ABSENT,
+    AgentmError,
+    Authorization,
+    AuthorizationError,
+    ConcurrentModificationError,
+    Locator,
+    LocatorConflictError,
+    StorageSelectionError,
+    content_hash,
+)
+from agentm_kernel.selection.stamp import stamp
+from agentm_obsidian_vault import VaultBackend
+
+if TYPE_CHECKING:
+    from conftest import Device
+
+NOTE = Locator("diary/today.md")
+TEXT = "dear diary\n"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """The operator's vault, with a note of the operator in it; the agent's store is a folder inside."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "own.md").write_text("mine alone")
+    (folder / "agentm").mkdir()
+    return folder
+
+
+@pytest.fixture
+def vault(notes: Path) -> VaultBackend:
+    store = VaultBackend(notes / "agentm", personal_root=notes)
+    stamp(store)
+    return store
+
+
+def everything_outside(notes: Path) -> dict[str, bytes]:
+    store = notes / "agentm"
+    return {
+        str(path): path.read_bytes()
+        for path in notes.parent.rglob("*")
+        if path.is_file() and not path.is_relative_to(store)
+    }
+
+
+def audit(notes: Path) -> list[str]:
+    lines = (notes / "agentm" / "_meta" / "personal-writes.md").read_text().splitlines()
+    return [line for line in lines if line.startswith("- ")]
+
+
+# ------------------------------------------------------------------------------------------------ out of reach
+
+_PIECES = st.sampled_from(
+    [
+        "..",
+        ".",
+        "/",
+        "\\",
+        "own.md",
+        "agentm",
+        "notes",
+        "~",
+        "%2e%2e",
+        "..;",
+        "\u2025",
+        "\uff0e\uff0e",
+        "\u2215",
+        "C:",
+        "\0",
+    ]
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+@given(
+    st.lists(st.one_of(_PIECES, st.text(max_size=5)), min_size=1, max_size=8), st.sampled_from(["/", "", "\\", "//"])
+)
+def test_no_spelling_of_a_key_leads_a_verb_out_of_the_store(
+    vault: VaultBackend, notes: Path, pieces: list[str], between: str
+) -> None:
+    before = everything_outside(notes)
+    key = between.join(pieces)
+    for verb in (lambda at: vault.write(at, "agent"), vault.mkdir, vault.delete):
+        try:
+            verb(Locator(key))
+        except AgentmError:
+            continue
+    assert everything_outside(notes) == before
+
+
+@pytest.mark.parametrize(
+    "key", ["../own.md", "..", "a/../../own.md", "..\\own.md", "/../own.md", "%2e%2e/own.md", "own.md"]
+)
+def test_the_operator_s_note_is_not_reached_by_name(vault: VaultBackend, notes: Path, key: str) -> None:
+    try:
+        vault.write(Locator(key), "agent")
+    except AgentmError:
+        pass
+    assert (notes / "own.md").read_text() == "mine alone"
+
+
+def test_a_link_in_the_store_does_not_lead_out_either(vault: VaultBackend, notes: Path) -> None:
+    (notes / "agentm" / "up").symlink_to(notes)
+    with pytest.raises(AgentmError):
+        vault.write(Locator("up/own.md"), "agent")
+    assert (notes / "own.md").read_text() == "mine alone"
+
+
+# ------------------------------------------------------------------------------------------------ with permission
+
+
+def test_a_permitted_write_arrives_and_leaves_a_line(vault: VaultBackend, notes: Path) -> None:
+    vault.write_personal(NOTE, TEXT, authorization=Authorization(NOTE, TEXT))
+    assert (notes / "diary" / "today.md").read_text() == TEXT
+    (line,) = audit(notes)
+    assert "`diary/today.md`" in line
+    assert content_hash(TEXT)[:16] in line
+    assert not vault.exists(NOTE)
+
+
+def test_a_permission_is_for_one_note_and_one_text(vault: VaultBackend, notes: Path) -> None:
+    permission = Authorization(NOTE, TEXT)
+    for locator, text in ((Locator("own.md"), TEXT), (NOTE, "other")):
+        with pytest.raises(AuthorizationError, match="another note or another text"):
+            vault.write_personal(locator, text, authorization=permission)
+    assert (notes / "own.md").read_text() == "mine alone"
+    vault.write_personal(NOTE, TEXT, authorization=permission)  # the wrong ones have not spent it
+
+
+def test_a_permission_is_used_once(vault: VaultBackend, notes: Path) -> None:
+    permission = Authorization(NOTE, TEXT)
+    vault.write_personal(NOTE, TEXT, authorization=permission)
+    with pytest.raises(AuthorizationError, match="has been used"):
+        vault.write_personal(NOTE, TEXT, authorization=permission)
+
+
+def test_of_many_threads_one_gets_to_use_it() -> None:
+    permission = Authorization(NOTE, TEXT)
+    outcomes: list[bool] = []
+    barrier = threading.Barrier(8)
+
+    def use() -> None:
+        barrier.wait()
+        try:
+            permission.use(NOTE, TEXT)
+            outcomes.append(True)
+        except AuthorizationError:
+            outcomes.append(False)
+
+    threads = [threading.Thread(target=use) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == [False] * 7 + [True]
+
+
+def test_a_permission_that_failed_to_be_used_in_time_is_gone(vault: VaultBackend, notes: Path) -> None:
+    with pytest.raises(AuthorizationError, match="expired"):
+        vault.write_personal(NOTE, TEXT, authorization=Authorization(NOTE, TEXT, lifetime=-1))
+    assert not (notes / "diary").exists()
+    assert not (notes / "agentm" / "_meta" / "personal-writes.md").exists()
+
+
+def test_conditions_hold_there_too_and_a_write_that_failed_says_so(vault: VaultBackend, notes: Path) -> None:
+    own = Locator("own.md")
+    with pytest.raises(ConcurrentModificationError):
+        vault.write_personal(own, TEXT, authorization=Authorization(own, TEXT), if_match=ABSENT)
+    assert (notes / "own.md").read_text() == "mine alone"
+    assert [("was not written" in line) for line in audit(notes)] == [False, True]
+    vault.write_personal(own, TEXT, authorization=Authorization(own, TEXT), if_match=content_hash("mine alone"))
+    assert (notes / "own.md").read_text() == TEXT
+
+
+@pytest.mark.parametrize("key", ["agentm/a.md", "agentm/_meta/store.json", "agentm/projects/x/PLAN.md"])
+def test_the_personal_space_does_not_lead_into_the_store(vault: VaultBackend, notes: Path, key: str) -> None:
+    before = (notes / "agentm" / "_meta" / "store.json").read_text()
+    with pytest.raises(LocatorConflictError, match="agent's store"):
+        vault.write_personal(Locator(key), TEXT, authorization=Authorization(Locator(key), TEXT))
+    assert (notes / "agentm" / "_meta" / "store.json").read_text() == before
+    assert sorted(path.name for path in (notes / "agentm").iterdir()) == ["_meta"]
+
+
+def test_a_vault_without_a_personal_root_has_none(notes: Path) -> None:
+    with pytest.raises(StorageSelectionError, match="no personal space") as refusal:
+        VaultBackend(notes / "agentm").write_personal(NOTE, TEXT, authorization=Authorization(NOTE, TEXT))
+    assert "plugins.vault.personal_root" in (refusal.value.hint or "")
+
+
+# ------------------------------------------------------------------------------------------------ asking
+
+
+@pytest.fixture
+def in_use(device: Device) -> Path:
+    folder = device.home / "Notes"
+    folder.mkdir()
+    device.agentm("vault", "init", str(folder / "agentm"), "--use")
+    device.agentm("config", "set", "plugins.vault.personal_root", str(folder))
+    (device.home / "text").write_text(TEXT)
+    return folder
+
+
+_WRITE = ["personal", "write", "diary/today.md", "--body-file", "text"]
+
+
+def test_the_operator_is_asked_with_path_and_size_and_says_yes(device: Device, in_use: Path) -> None:
+    screen, code = device.talk(_WRITE, ("Type yes", "yes"))
+    assert code == 0, screen
+    path = in_use / "diary" / "today.md"
+    assert str(path) in screen
+    assert f"{len(TEXT)} bytes" in screen
+    assert "makes a new note" in screen
+    assert path.read_text() == TEXT
+    assert len(audit(in_use)) == 1
+    screen, _ = device.talk(_WRITE, ("Type yes", "yes"))
+    assert "replaces your note" in screen
+
+
+@pytest.mark.parametrize("answer", ["", "y", "no", "yes please", "\x04"])
+def test_anything_but_yes_is_no(device: Device, in_use: Path, answer: str) -> None:
+    screen, code = device.talk(_WRITE, ("Type yes", answer))
+    assert code == 1, screen
+    assert not (in_use / "diary").exists()
+    assert not (in_use / "agentm" / "_meta" / "personal-writes.md").exists()
+
+
+def test_without_a_terminal_it_refuses_whatever_is_piped_in(device: Device, in_use: Path) -> None:
+    done = device.agentm("personal", "write", "diary/today.md", stdin="yes\nyes\nyes\n", code=1)
+    assert "no terminal" in done.stderr
+    assert not (in_use / "diary").exists()
+
+
+def test_what_the_text_holds_cannot_paint_over_the_question(device: Device, in_use: Path) -> None:
+    (device.home / "text").write_text("\x1b[2J\x1b[1;1Hharmless\r\n\u202eevil\n")
+    screen, _ = device.talk(_WRITE, ("Type yes", "no"))
+    assert "\x1b[2J" not in screen
+    assert "\u202e" not in screen
+    assert "today.md" in screen
+
+
+def test_a_store_without_a_personal_space_says_so(device: Device) -> None:
+    (device.home / "text").write_text(TEXT)
+    device.agentm("vault", "init", "~/notes", "--use")
+    done = device.agentm(*_WRITE, code=1)
+    assert "no personal space" in done.stderr
+
+
+def test_a_vault_that_is_not_the_known_one_is_refused_before_anything_is_written(
+    device: Device, in_use: Path
+) -> None:
+    (in_use / "agentm").rename(in_use / "moved")
+    (in_use / "agentm").mkdir()
+    done = device.agentm(*_WRITE, code=1)
+    assert "is gone" in done.stderr
+    assert os.listdir(in_use / "agentm") == []

@@ -14,6 +14,8 @@ from agentm_kernel.seam.content import content_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from agentm_kernel.seam.backend import Absent
     from agentm_kernel.seam.locator import Locator
 
@@ -45,6 +47,9 @@ class Authorization:
             raise _refusal(locator, "the permission has been used") from None
         if time.monotonic() > self._expires:
             raise _refusal(locator, "the permission has expired")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an Authorization is one permission: it cannot be copied or pickled")
 
 
 class PersonalSpace(ABC):

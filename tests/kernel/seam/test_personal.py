@@ -1,0 +1,71 @@
+"""An authorization is one permission: one note, one text, once, and soon. Only the command that asks makes one."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import pickle
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import agentm_kernel
+from agentm_kernel import Authorization, AuthorizationError, BackendLayer, Locator, PersonalSpace, StorageError
+from agentm_kernel.conformance.memory import MemoryBackend
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NOTE = Locator("diary.md")
+
+
+def test_it_is_good_for_its_note_and_text() -> None:
+    Authorization(NOTE, "x").use(NOTE, "x")
+
+
+@pytest.mark.parametrize(("locator", "content"), [(NOTE, "y"), (Locator("other.md"), "x"), (Locator(), "x")])
+def test_it_is_good_for_nothing_else(locator: Locator, content: str) -> None:
+    with pytest.raises(AuthorizationError) as refusal:
+        Authorization(NOTE, "x").use(locator, content)
+    assert "agentm personal write" in (refusal.value.hint or "")
+
+
+def test_it_is_good_once() -> None:
+    permission = Authorization(NOTE, "x")
+    permission.use(NOTE, "x")
+    with pytest.raises(AuthorizationError):
+        permission.use(NOTE, "x")
+
+
+def test_it_expires() -> None:
+    with pytest.raises(AuthorizationError):
+        Authorization(NOTE, "x", lifetime=-0.001).use(NOTE, "x")
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_there_is_no_second_one_of_it(copied: Callable[[object], object]) -> None:
+    with pytest.raises(TypeError):
+        copied(Authorization(NOTE, "x"))
+
+
+def test_a_layer_hands_the_write_on_or_says_that_there_is_no_such_space() -> None:
+    layer = BackendLayer(MemoryBackend())
+    assert isinstance(layer, PersonalSpace)
+    with pytest.raises(StorageError, match="no personal space"):
+        layer.write_personal(NOTE, "x", authorization=Authorization(NOTE, "x"))
+    with pytest.raises(StorageError, match="no personal space"):
+        layer.personal_path(NOTE)
+
+
+def test_only_the_command_that_asks_the_operator_makes_one() -> None:
+    kernel = Path(agentm_kernel.__file__).parent
+    repository = kernel.parents[1]
+    makers = {
+        str(path.relative_to(kernel)) if path.is_relative_to(kernel) else str(path)
+        for folder in (kernel, *repository.glob("plugins/*/src"))
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Authorization"
+    }
+    assert makers == {"cli/personal.py"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agentm_kernel.conformance.bench import Bench
@@ -25,7 +25,7 @@ class Check:
     group: str
     contract: str
     """What the contract wants, as one sentence."""
-    body: Callable[[Bench], None]
+    body: Callable[[Bench], None] = field(repr=False)
     needs: tuple[str, ...] = ()
     """Capabilities without which the check does not apply."""
     lacks: tuple[str, ...] = ()
@@ -36,6 +36,7 @@ class Check:
     """The rows of `hazards.HAZARDS` that this check is a case of."""
 
     def __call__(self, subject: Subject | OpenStore) -> None:
+        __tracebackhide__ = True  # pytest then shows the sentence, and the backend's own frames where it raised
         with Bench(Subject.of(subject)) as bench:
             try:
                 self._apply(bench)

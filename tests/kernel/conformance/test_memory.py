@@ -1,0 +1,38 @@
+"""The in-memory backend keeps every part of the contract that does not need a second process."""
+
+from __future__ import annotations
+
+from agentm_kernel.conformance import Subject, run
+from agentm_kernel.conformance.memory import MemoryBackend
+from agentm_kernel.conformance.pytest_suite import conformance_tests
+
+
+def open_store(scratch: str) -> MemoryBackend:
+    return MemoryBackend()
+
+
+# Hooks never load this backend, so it may import what it likes.
+SUBJECT = Subject(open_store, in_memory=True, heavy_imports=("threading", "typing"))
+
+test_conformance = conformance_tests(SUBJECT)
+
+
+def test_only_what_needs_another_process_or_files_is_skipped() -> None:
+    skipped = {result.detail for result in run(SUBJECT).having("skipped")}
+    assert skipped == {
+        "the store ends with its process",
+        "the backend declares delete",
+        "the backend does not declare host_files",
+        "the backend does not declare concurrent_writers",
+    }
+
+
+def test_it_claims_to_be_synced_only_when_asked_to() -> None:
+    assert not MemoryBackend().capabilities.sync
+    assert MemoryBackend(sync=True).capabilities.sync
+
+
+def test_every_instance_is_a_store_of_its_own() -> None:
+    one, other = MemoryBackend(), MemoryBackend()
+    one.write(one.resolve("note.md"), "text")
+    assert not other.exists(other.resolve("note.md"))

@@ -27,7 +27,8 @@ def clashing_name(names: Iterable[str], name: str) -> str | None:
     """The one of a directory's names that differs from the free `name` only in case or Unicode form."""
     folded = name.casefold()
     for listed in names:
-        if listed != name and _composed(listed).casefold() == folded:
+        composed = listed if listed.isascii() else _composed(listed)
+        if composed.casefold() == folded and listed != name:
             return listed
     return None
 

@@ -107,6 +107,10 @@ def _place_for_writing(resolution: Resolution, name: str) -> tuple[StorageBacken
 def _directory(resolution: Resolution) -> tuple[StorageBackend, Locator]:
     if resolution.is_synced:
         assert resolution.backend is not None
+        if resolution.identified is not None and not resolution.identified.holds():
+            from agentm_kernel.selection.identity import confirm_identity
+
+            confirm_identity(resolution.backend)
         return resolution.backend, resolution.state_locator
     return _checkout(resolution), Locator()
 

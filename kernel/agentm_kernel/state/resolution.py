@@ -28,7 +28,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     to know that state lies in the checkout does not pay for reading git's files.
     """
 
-    __slots__ = ("_identity", "_placement", "backend", "kept", "near", "root", "standing")
+    __slots__ = ("_identity", "_placement", "backend", "identified", "kept", "near", "root", "standing")
     root: str
     backend: StorageBackend | None
     """The selected store; `None` in mode `local`, where nothing is selected."""
@@ -36,6 +36,8 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     """The store as this host has it: `backend` itself, or its copy here if it lies elsewhere."""
     standing: Evidence | None
     """What mode and choice of store rest on; `None` if a caller chose the store."""
+    identified: Evidence | None
+    """What the store was recognised by; `None` if that was only just now."""
     kept: Kept | None
     """The state directory as it was last found out."""
     _identity: ProjectIdentity | None
@@ -50,7 +52,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         standing: Evidence | None = None,
     ) -> None:
         self._fill(root=root, backend=backend, near=near or backend, standing=standing)
-        self._fill(kept=None, _identity=None, _placement=None)
+        self._fill(identified=None, kept=None, _identity=None, _placement=None)
 
     @property
     def identity(self) -> ProjectIdentity:
@@ -104,7 +106,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
 
     def _in(self, backend: StorageBackend | None) -> Resolution:
         other = Resolution(self.root, backend, near=self.near, standing=self.standing)
-        other._fill(_identity=self._identity)
+        other._fill(identified=self.identified, _identity=self._identity)
         return other
 
     def _place(self) -> tuple[str, Locator | None]:
@@ -123,9 +125,9 @@ class Resolution(Mapping):  # type: ignore[type-arg]
             check_ownership(store, self.slug, self.identity.remote)
         return place_in_store(store, self.slug)
 
-    def keep(self, kept: Kept) -> None:
-        """Remember the state directory; not a change, it can be found out again at any time."""
-        self._fill(kept=kept)
+    def keep(self, *, identified: Evidence | None = None, kept: Kept | None = None) -> None:
+        """Remember what can be found out again at any time: not a change."""
+        self._fill(identified=identified or self.identified, kept=kept or self.kept)
 
     def _fill(self, **values: object) -> None:
         for name, value in values.items():

@@ -10,7 +10,7 @@ import os
 import stat
 from pathlib import Path
 
-from agentm_kernel.files.evidence import observe, saw_file, saw_more, saw_nothing, settled_signature
+from agentm_kernel.files.evidence import Gathering, observe, saw_file, saw_more, saw_nothing, settled_signature
 from agentm_kernel.projects.layout import LEGACY_PROJECTS, PROJECTS
 from agentm_kernel.projects.ownership import RECORD
 from agentm_kernel.projects.root import physical_directory, project_root_above
@@ -57,7 +57,7 @@ def harness_state_dir(resolution: Resolution | None = None) -> Path:
     kept = resolution.kept
     if kept is None or not kept.evidence.holds():
         kept = keep(lambda: _directory(current(resolution)))
-        resolution.keep(kept)
+        resolution.keep(kept=kept)
     answer: Path = kept.answer
     return answer
 
@@ -72,7 +72,9 @@ def _resolve(start: str, *, read_only: bool) -> Resolution:
 
 def _route(start: str, *, read_only: bool) -> Resolution:
     resolution = route(project_root_above(start), read_only=read_only)
-    _see_identity(resolution)
+    with Gathering() as identified:
+        _see_identity(resolution)
+    resolution.keep(identified=identified)
     return resolution
 
 

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from agentm_kernel import (
+    ABSENT,
+    ConcurrentModificationError,
+    InvalidContentError,
+    InvalidLocatorError,
+    StorageError,
+    StorageIOError,
+    content_hash,
+    list_state_files,
+    read_state_file,
+    resolve_project,
+    update_state_file,
+    write_state_file,
+)
+
+
+@pytest.fixture(params=["checkout", "store"])
+def resolution(request, device, monkeypatch):
+    """Both sides of the routing rule: what follows holds on either."""
+    monkeypatch.chdir(device.project())
+    if request.param == "store":
+        device.found_store("stub")
+        device.uses("stub")
+    return resolve_project()
+
+
+def test_a_file_that_is_absent_reads_as_nothing(resolution):
+    assert read_state_file(resolution, "PLAN.md") == ""
+
+
+@pytest.mark.parametrize("text", ["", "plan\n", "no newline", "a\r\nb\rc\n", "\ufeffbom", "zażółć 👋", "x" * 100_000])
+def test_what_is_written_is_read_byte_for_byte(resolution, text):
+    path = write_state_file(resolution, "PLAN.md", text)
+
+    assert path.read_bytes() == text.encode()
+    assert read_state_file(resolution, "PLAN.md") == text
+
+
+def test_a_file_that_cannot_be_read_is_not_absent(resolution):
+    path = write_state_file(resolution, "PLAN.md", "x")
+    path.write_bytes(b"\xff\xfe")
+
+    with pytest.raises(InvalidContentError):
+        read_state_file(resolution, "PLAN.md")
+    assert path.read_bytes() == b"\xff\xfe"
+
+
+def test_a_fifo_is_refused_and_not_waited_for(resolution):
+    path = write_state_file(resolution, "PLAN.md", "x")
+    path.unlink()
+    os.mkfifo(path)
+
+    with pytest.raises(StorageIOError):
+        read_state_file(resolution, "PLAN.md")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../PLAN.md", "a/PLAN.md", "/PLAN.md", "PLAN.md/", "./PLAN.md", "..", ".", "", "a\\b", "a\0b", "con.md", 5],
+)
+def test_a_name_that_leads_elsewhere_is_refused(resolution, name):
+    with pytest.raises(InvalidLocatorError):
+        read_state_file(resolution, name)
+    with pytest.raises(InvalidLocatorError):
+        write_state_file(resolution, name, "x")
+
+
+@pytest.mark.parametrize("marker", ["active-plan", ".project-mode", ".promoted-progress-cursor"])
+def test_markers_are_not_state(resolution, marker):
+    with pytest.raises(InvalidLocatorError, match="marker"):
+        write_state_file(resolution, marker, "x")
+
+
+def test_a_write_may_be_conditional(resolution):
+    write_state_file(resolution, "PLAN.md", "one", if_match=ABSENT)
+    with pytest.raises(ConcurrentModificationError):
+        write_state_file(resolution, "PLAN.md", "two", if_match=ABSENT)
+    with pytest.raises(ConcurrentModificationError):
+        write_state_file(resolution, "PLAN.md", "two", if_match=content_hash("other"))
+    write_state_file(resolution, "PLAN.md", "two", if_match=content_hash("one"))
+
+    assert read_state_file(resolution, "PLAN.md") == "two"
+
+
+def test_an_update_starts_from_what_is_there(resolution):
+    update_state_file(resolution, "progress.md", lambda text: f"{text}1")
+    path = update_state_file(resolution, "progress.md", lambda text: f"{text}2")
+
+    assert path.read_text() == "None12"
+
+
+def test_state_files_are_listed_without_markers_and_folders(resolution, device):
+    for name in ("progress.md", "PLAN.md", "NOTES", "features.json"):
+        path = write_state_file(resolution, name, "x")
+    (path.parent / "folder.md").mkdir()
+    checkout = resolution.project_root / ".harness"
+    checkout.mkdir(exist_ok=True)
+    for marker in ("active-plan", ".project-mode"):
+        (checkout / marker).write_text("backend")
+
+    assert list_state_files(resolution) == ["NOTES", "PLAN.md", "features.json", "progress.md"]
+
+
+def test_reading_creates_nothing(resolution):
+    before = sorted(resolution.project_root.rglob("*"))
+
+    read_state_file(resolution, "PLAN.md")
+    list_state_files(resolution)
+
+    assert sorted(resolution.project_root.rglob("*")) == before
+
+
+def test_a_file_in_the_checkout_is_not_read_where_state_belongs_into_the_store(synced, monkeypatch):
+    root = synced.project()
+    monkeypatch.chdir(root)
+    (root / ".harness").mkdir()
+    (root / ".harness" / "PLAN.md").write_text("an old plan")
+
+    assert read_state_file(resolve_project(), "PLAN.md") == ""
+
+
+def test_a_mode_that_changes_moves_what_an_older_resolution_writes(synced, monkeypatch):
+    root = synced.project()
+    monkeypatch.chdir(root)
+    resolution = resolve_project()
+    write_state_file(resolution, "PLAN.md", "in the store")
+    (root / ".harness").mkdir()
+    (root / ".harness" / ".project-mode").write_text("local")
+
+    assert read_state_file(resolution, "PLAN.md") == ""
+    assert write_state_file(resolution, "PLAN.md", "in the checkout") == root / ".harness" / "PLAN.md"
+    (root / ".harness" / ".project-mode").unlink()
+    assert read_state_file(resolution, "PLAN.md") == "in the store"
+
+
+def test_another_store_that_is_configured_gets_what_an_older_resolution_writes(synced, tmp_path, monkeypatch):
+    monkeypatch.chdir(synced.project())
+    resolution = resolve_project()
+    first, synced.store = synced.store, tmp_path / "second"
+    synced.found_store("stub")
+    synced.uses("stub")
+
+    path = write_state_file(resolution, "PLAN.md", "x")
+
+    assert path == synced.store / "projects" / "widgets" / "_harness" / "PLAN.md"
+    assert not (first / "projects").exists()
+
+
+def test_a_project_that_was_moved_in_the_store_is_written_where_it_lies_now(synced, monkeypatch):
+    monkeypatch.chdir(synced.project())
+    (synced.store / "personal-projects" / "widgets").mkdir(parents=True)
+    resolution = resolve_project()
+    (synced.store / "personal-projects").rename(synced.store / "projects")
+
+    path = write_state_file(resolution, "PLAN.md", "x")
+
+    assert path == synced.store / "projects" / "widgets" / "_harness" / "PLAN.md"
+    assert not (synced.store / "personal-projects").exists()
+
+
+def test_a_store_without_files_on_this_host_is_read_but_not_written(device, monkeypatch):
+    monkeypatch.chdir(device.project())
+    device.found_store("remote")
+    device.uses("remote")
+    resolution = resolve_project()
+    resolution.backend.write(resolution.state_locator.child("PLAN.md"), "from elsewhere")
+
+    assert read_state_file(resolution, "PLAN.md") == "from elsewhere"
+    with pytest.raises(StorageError, match="no files on this host"):
+        write_state_file(resolution, "PLAN.md", "from here")
+    assert read_state_file(resolution, "PLAN.md") == "from elsewhere"

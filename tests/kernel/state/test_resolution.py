@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agentm_kernel import ConfigError, Locator, Resolution, StorageError, resolve_project, write_state_file
+from agentm_kernel.conformance.memory import MemoryBackend
+
+
+def test_a_resolution_is_a_mapping_of_exactly_five_keys(synced, monkeypatch):
+    root = synced.project()
+    monkeypatch.chdir(root)
+
+    resolution = resolve_project()
+
+    assert {**resolution} == {
+        "slug": "widgets",
+        "project_locator": Locator("projects/widgets"),
+        "backend": resolution.backend,
+        "project_root": root,
+        "layout": "new",
+    }
+    assert len(resolution) == 5
+    with pytest.raises(KeyError):
+        resolution["root"]
+
+
+def test_a_resolution_is_frozen(device, monkeypatch):
+    monkeypatch.chdir(device.project())
+    resolution = resolve_project()
+
+    with pytest.raises(AttributeError, match="immutable"):
+        resolution.root = "/elsewhere"
+    with pytest.raises(AttributeError, match="immutable"):
+        del resolution.root
+    with pytest.raises(TypeError):
+        resolution["slug"] = "other"
+
+
+def test_in_mode_local_nothing_is_selected(device, monkeypatch):
+    monkeypatch.chdir(device.project())
+    device.configure(**{"storage.backend": "not installed", "state_mode": "local"})
+
+    resolution = resolve_project()
+
+    assert (resolution.backend, resolution.project_locator, resolution.layout) == (None, None, "none")
+    assert resolution.slug == "widgets"
+    with pytest.raises(StorageError, match="its own folder"):
+        _ = resolution.state_locator
+
+
+def test_a_repository_that_is_local_does_not_need_the_devices_configuration(device, monkeypatch):
+    root = device.project()
+    monkeypatch.chdir(root)
+    device.configure("{ broken")
+    (root / ".harness").mkdir()
+    (root / ".harness" / ".project-mode").write_text("local")
+
+    assert resolve_project().layout == "none"
+
+
+@pytest.mark.parametrize(
+    ("folders", "layout"),
+    [
+        ([], "new"),
+        (["projects/widgets"], "new"),
+        (["personal-projects/widgets"], "legacy"),
+        (["projects/widgets", "personal-projects/widgets"], "new"),
+    ],
+)
+def test_the_layout_is_the_older_one_only_where_that_is_all_there_is(synced, monkeypatch, folders, layout):
+    monkeypatch.chdir(synced.project())
+    for folder in folders:
+        (synced.store / folder).mkdir(parents=True)
+
+    resolution = resolve_project()
+
+    place = "personal-projects" if layout == "legacy" else "projects"
+    assert (resolution.layout, resolution.project_locator) == (layout, Locator(f"{place}/widgets"))
+    assert write_state_file(resolution, "PLAN.md", "x") == synced.store / place / "widgets" / "_harness" / "PLAN.md"
+
+
+def test_the_working_directory_may_be_given(device):
+    root = device.project()
+    (root / "src" / "deep").mkdir(parents=True)
+
+    for cwd in (root / "src" / "deep", str(root), f"{root}/src/.."):
+        assert resolve_project({"cwd": cwd}).project_root == root
+
+
+def test_a_directory_that_is_not_there_is_refused(device):
+    with pytest.raises(ConfigError, match="not a directory"):
+        resolve_project({"cwd": device.projects / "gone"})
+
+
+def test_the_first_write_says_whose_project_it_is(synced, monkeypatch):
+    monkeypatch.chdir(synced.project(remote="git@example.com:ana/widgets.git"))
+
+    write_state_file(resolve_project(), "PLAN.md", "x")
+
+    record = json.loads((synced.store / "projects" / "widgets" / "_project.json").read_text())
+    assert record == {"version": 1, "remote": "example.com/ana/widgets"}
+
+
+def test_two_repositories_of_one_name_never_share_a_plan(synced, monkeypatch):
+    ours = synced.project("a/widgets", remote="git@example.com:ana/widgets.git")
+    theirs = synced.project("b/widgets", remote="git@example.com:ben/widgets.git")
+    write_state_file(resolve_project({"cwd": ours}), "PLAN.md", "ours")
+
+    with pytest.raises(ConfigError, match="belongs to example.com/ana/widgets") as refused:
+        resolve_project({"cwd": theirs})
+
+    assert "agentm project register" in refused.value.hint
+    assert synced.stored("stub")["projects/widgets/_harness/PLAN.md"] == "ours"
+
+
+def test_two_repositories_that_were_both_resolved_before_the_first_write_do_not_share_either(synced):
+    ours = resolve_project({"cwd": synced.project("a/widgets", remote="git@example.com:ana/widgets.git")})
+    theirs = resolve_project({"cwd": synced.project("b/widgets", remote="git@example.com:ben/widgets.git")})
+    write_state_file(ours, "PLAN.md", "ours")
+
+    with pytest.raises(ConfigError, match="belongs to"):
+        write_state_file(theirs, "PLAN.md", "theirs")
+
+    assert synced.stored("stub")["projects/widgets/_harness/PLAN.md"] == "ours"
+
+
+def test_a_store_that_a_caller_chose_is_used(tmp_path: Path, device):
+    root = device.project()
+    backend = MemoryBackend()
+
+    resolution = Resolution(str(root), backend)
+
+    assert resolution.backend is backend
+    assert resolution.project_locator == Locator("projects/widgets")
+    assert write_state_file(resolution, "PLAN.md", "x") == root / ".harness" / "PLAN.md"

@@ -1,0 +1,106 @@
+"""One project is one project wherever it is entered, and two are two whatever they are called. With the real git."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentm_kernel import ConfigError, harness_state_dir, read_state_file, resolve_project, write_state_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+def git(directory: Path, *arguments: str) -> None:
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(directory),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        **{f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+    }
+    command = ["git", "-c", "protocol.file.allow=always", "-C", str(directory), *arguments]
+    subprocess.run(command, env=environ, check=True, capture_output=True, timeout=60)
+
+
+def repository(directory: Path, remote: str | None = None) -> Path:
+    directory.mkdir(parents=True)
+    git(directory, "init", "--quiet")
+    git(directory, "commit", "--quiet", "--allow-empty", "--message", "first")
+    if remote:
+        git(directory, "remote", "add", "origin", remote)
+    return directory
+
+
+def place_of(directory: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, Path]:
+    monkeypatch.chdir(directory)
+    return resolve_project().slug, harness_state_dir()
+
+
+def test_one_project_has_one_place_from_wherever_it_is_entered(synced, tmp_path, monkeypatch):
+    main = repository(synced.projects / "widgets", "git@example.com:ana/widgets.git")
+    (main / "src" / "deep").mkdir(parents=True)
+    git(main, "worktree", "add", "--quiet", str(tmp_path / "fix-a-bug"))
+    (tmp_path / "elsewhere").symlink_to(main, target_is_directory=True)
+    clone = tmp_path / "second-clone"
+    git(tmp_path, "clone", "--quiet", str(main), str(clone))
+    git(clone, "remote", "set-url", "origin", "https://example.com/ana/widgets")
+    outer = repository(tmp_path / "outer", "git@example.com:ana/outer.git")
+    git(outer, "submodule", "add", "--quiet", str(main), "vendored")
+    git(outer / "vendored", "remote", "set-url", "origin", "ssh://git@example.com/ana/widgets.git")
+
+    places = [
+        place_of(directory, monkeypatch)
+        for directory in (main, main / "src" / "deep", tmp_path / "fix-a-bug", tmp_path / "elsewhere", clone)
+    ]
+    places.append(place_of(outer / "vendored", monkeypatch))
+    monkeypatch.chdir(tmp_path)
+    main.rename(synced.projects / "renamed")
+    places.append(place_of(synced.projects / "renamed", monkeypatch))
+
+    assert {*places} == {("widgets", synced.store / "projects" / "widgets" / "_harness")}
+    assert place_of(outer, monkeypatch)[0] == "outer"
+
+
+def test_what_one_clone_writes_every_other_one_reads(synced, tmp_path, monkeypatch):
+    main = repository(synced.projects / "widgets", "git@example.com:ana/widgets.git")
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "--quiet", str(main), str(clone))
+    git(clone, "remote", "set-url", "origin", "https://example.com/ana/widgets.git")
+    git(main, "worktree", "add", "--quiet", str(tmp_path / "tree"))
+    write_state_file(resolve_project({"cwd": clone}), "PLAN.md", "one plan")
+
+    for directory in (main, tmp_path / "tree"):
+        assert read_state_file(resolve_project({"cwd": directory}), "PLAN.md") == "one plan"
+        write_state_file(resolve_project({"cwd": directory}), "progress.md", str(directory))
+
+
+def test_two_repositories_of_one_name_are_told_apart(synced, tmp_path):
+    ours = repository(tmp_path / "a" / "widgets", "git@example.com:ana/widgets.git")
+    theirs = repository(tmp_path / "b" / "widgets", "git@example.com:ben/widgets.git")
+    without = repository(tmp_path / "c" / "widgets")
+    write_state_file(resolve_project({"cwd": ours}), "PLAN.md", "ours")
+
+    for stranger in (theirs, without):
+        with pytest.raises(ConfigError, match="belongs to example.com/ana/widgets"):
+            resolve_project({"cwd": stranger})
+    (theirs / ".harness").mkdir()
+    (theirs / ".harness" / "project.json").write_text('{"vault_project": "bens-widgets"}')
+    write_state_file(resolve_project({"cwd": theirs}), "PLAN.md", "theirs")
+
+    assert read_state_file(resolve_project({"cwd": ours}), "PLAN.md") == "ours"
+    assert read_state_file(resolve_project({"cwd": theirs}), "PLAN.md") == "theirs"
+
+
+def test_state_in_the_checkout_is_that_of_each_work_tree(device, tmp_path, monkeypatch):
+    main = repository(device.projects / "widgets", "git@example.com:ana/widgets.git")
+    git(main, "worktree", "add", "--quiet", str(tmp_path / "tree"))
+
+    assert place_of(main, monkeypatch) == ("widgets", main / ".harness")
+    assert place_of(tmp_path / "tree", monkeypatch) == ("widgets", tmp_path / "tree" / ".harness")

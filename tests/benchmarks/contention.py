@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CROWDS = (1, 8, 32)
+SECONDS = 1.5
+"""How long a crowd writes: short, so that one writer and many meet the same noise, and repeated."""
 GOALS = {8: "≥ 0.6 ×, p99 ≤ 100 ms, fairness ≥ 0.6", 32: "≥ 300/s, longest ≤ 500 ms"}
 
 
@@ -34,13 +36,15 @@ class Crowd:
 
 def run(setting: Setting) -> Table:
     crowds = {size: Crowd() for size in CROWDS}
-    for turn in range(setting.rounds(4, 1)):
-        for size, crowd in crowds.items():
-            _run_crowd(crowd, size, str(setting.scratch / f"store-{turn}-{size}"), seconds=setting.rounds(3, 1))
+    order = list(crowds.items())
+    for turn in range(setting.rounds(8, 2)):
+        for size, crowd in order:
+            _run_crowd(crowd, size, str(setting.scratch / f"store-{turn}-{size}"))
+        order.reverse()
     alone = crowds[1].rates
     rows = [_row(size, crowd, alone) for size, crowd in crowds.items()]
     note = (
-        "Each process overwrites its own 2 kB note for some seconds. A wait is a whole write, from call to return. "
+        f"Each process overwrites its own 2 kB note for {SECONDS:g} s. A wait is a whole write, from call to return. "
         "Rates are medians over rounds, fairness is that of the worst round (slowest writer / fastest writer)."
     )
     return Table("contention", "Processes writing one store", note, rows)
@@ -59,8 +63,8 @@ def _row(size: int, crowd: Crowd, alone: list[float]) -> Row:
     }
 
 
-def _run_crowd(crowd: Crowd, size: int, root: str, *, seconds: float) -> None:
-    writers = [_start(root, f"writer-{number}.md", seconds) for number in range(size)]
+def _run_crowd(crowd: Crowd, size: int, root: str) -> None:
+    writers = [_start(root, f"writer-{number}.md") for number in range(size)]
     try:
         for writer in writers:
             assert writer.stdout is not None
@@ -74,11 +78,11 @@ def _run_crowd(crowd: Crowd, size: int, root: str, *, seconds: float) -> None:
         for writer in writers:
             writer.kill()
             writer.wait()
-    crowd.rates.append(sum(map(len, waits)) / seconds)
+    crowd.rates.append(sum(map(len, waits)) / SECONDS)
     crowd.fairness.append(min(map(len, waits)) / max(map(len, waits)))
     crowd.waits.extend(wait for each in waits for wait in each)
 
 
-def _start(root: str, note: str, seconds: float) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.benchmarks.writer", root, note, str(seconds)]
+def _start(root: str, note: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.benchmarks.writer", root, note, str(SECONDS)]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY)

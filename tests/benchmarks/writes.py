@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 NOTE = "A decision, and why it was taken.\n" * 60
 """Two kilobytes: a usual note."""
 
+CROWDED = 1000
+
 FLAT = Locator("decision.md")
 DEEP = Locator("projects/agentm/decisions/decision.md")
 
@@ -26,6 +28,9 @@ def run(setting: Setting) -> Table:
     store = DeviceLocalBackend(setting.scratch / "store")
     bare = BareFolder(str(setting.scratch / "bare"))
     created = BareFolder(str(setting.scratch / "bare-created"))
+    crowded = store.mkdir(Locator("crowded"))
+    for number in range(CROWDED):
+        (setting.scratch / "store" / "crowded" / f"note-{number}.md").write_text(NOTE)
     data, same = NOTE.encode(), content_hash(NOTE)
     fresh = map(str, itertools.count())
     work = {
@@ -36,6 +41,7 @@ def run(setting: Setting) -> Table:
         "bare loop, create": lambda: created.write(next(fresh), data),
         "create": lambda: store.write(Locator(f"created/{next(fresh)}.md"), NOTE),
         "create only if absent": lambda: store.write(Locator(f"absent/{next(fresh)}.md"), NOTE, if_match=ABSENT),
+        f"create beside {CROWDED:,} notes": lambda: store.write(crowded.child(next(fresh)), NOTE),
     }
     samples = interleave(work, rounds=setting.rounds(60, 10), batch=5)
     bare.close()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PUBLIC_MODULES = (
     f"{KERNEL}.conformance",
     f"{KERNEL}.errors",
-    f"{KERNEL}.files.store",
+    f"{KERNEL}.files",
     f"{KERNEL}.gates",
     f"{KERNEL}.host.hookspecs",
     f"{KERNEL}.process_seam",

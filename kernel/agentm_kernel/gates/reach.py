@@ -33,7 +33,7 @@ _PATH_METHODS = frozenset(
 
 
 def check_host_path_callers(sources: Sources) -> Iterator[Finding]:
-    """`host-path-caller`: a method of that name may pass the question on to an inner backend."""
+    """`host-path-caller`: but a backend may ask itself, and a method of that name may pass the question on."""
     for module in sources.modules.values():
         if not _is_below(module.name, HOST_PATH_CALLERS):
             for line in _host_path_uses(module.tree):
@@ -52,9 +52,9 @@ def _host_path_uses(node: ast.AST) -> Iterator[int]:
 
 
 def _is_host_path(node: ast.AST) -> TypeGuard[ast.Attribute | ast.Call]:
-    """The attribute itself, or a call that is given its name: that is how `getattr` and its kin get at it."""
+    """The attribute of anything but `self`, or a call that is given its name: `getattr` and its kin get at it so."""
     if isinstance(node, ast.Attribute):
-        return node.attr == _HOST_PATH
+        return node.attr == _HOST_PATH and not (isinstance(node.value, ast.Name) and node.value.id == "self")
     return isinstance(node, ast.Call) and any(
         isinstance(argument, ast.Constant) and argument.value == _HOST_PATH for argument in node.args
     )

@@ -63,7 +63,7 @@ def test_a_method_that_happens_to_be_called_import_module_is_no_import(rules):
 @pytest.mark.parametrize(
     "statement",
     [
-        "from agentm_kernel.files.mutex import store_mutex",
+        "from agentm_kernel.config.write import set_value",
         "import agentm_kernel.cli.main",
         "from agentm_kernel import cli",
         "from agentm_kernel.host import scan",
@@ -87,6 +87,7 @@ def test_a_plugin_imports_nothing_private_of_the_kernel(rules, statement):
         "from agentm_kernel.seam.values import Info",
         "from agentm_kernel.files.store import FileStore",
         "from agentm_kernel.files import store",
+        "from agentm_kernel.files.atomic import replace_file",
         "from agentm_kernel.conformance.kit import check",
         "from agentm_kernel.host.hookspecs import hookimpl",
         "import agentm_kernel.process_seam",

@@ -12,7 +12,7 @@ PLUGIN_FILE = "src/agentm_example/backend.py"
         "list(map(backend.host_path, locators))",
         "getattr(backend, 'host_path')(locator)",
         "operator.methodcaller('host_path', locator)",
-        "super().host_path(locator)",
+        "backend.inner.host_path(locator)",
     ],
 )
 @pytest.mark.parametrize(
@@ -27,6 +27,13 @@ def test_nobody_but_routing_asks_for_a_real_path(rules, file, expression):
 @pytest.mark.parametrize("module", ["state/routing", "conformance/host_files"])
 def test_routing_and_the_kit_that_tests_it_may(rules, module):
     assert rules({f"kernel/agentm_kernel/{module}.py": "def f(b, locator):\n    return b.host_path(locator)\n"}) == []
+
+
+def test_a_backend_may_ask_itself(rules):
+    assert (
+        rules({PLUGIN_FILE: "class Store:\n    def _f(self, locator):\n        return self.host_path(locator)\n"})
+        == []
+    )
 
 
 def test_a_layer_may_pass_the_question_on(rules):

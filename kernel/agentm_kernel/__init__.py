@@ -8,6 +8,14 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table below
+    from agentm_kernel.cli.output import (
+        echo_json as echo_json,
+        echo_table as echo_table,
+        json_option as json_option,
+    )
+    from agentm_kernel.config.paths import (
+        cache_directory as cache_directory,
+    )
     from agentm_kernel.errors import (
         ActivePlanError as ActivePlanError,
         AgentmError as AgentmError,
@@ -121,6 +129,9 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         select_backend as select_backend,
         storage_preview as storage_preview,
     )
+    from agentm_kernel.selection.stamp import (
+        read_stamp as read_stamp,
+    )
     from agentm_kernel.state.files import (
         list_state_files as list_state_files,
         read_state_file as read_state_file,
@@ -197,6 +208,7 @@ _HOMES = {
         "Capabilities",
         "Info",
     ),
+    "config.paths": ("cache_directory",),
     "files.atomic": ("atomic_write",),
     "files.mutex": ("store_mutex",),
     "files.store": ("FileStore",),
@@ -219,6 +231,7 @@ _HOMES = {
         "select_backend",
         "storage_preview",
     ),
+    "selection.stamp": ("read_stamp",),
     "projects.repo_registry": (
         "list_repos",
         "read_registry",
@@ -240,6 +253,11 @@ _HOMES = {
     "state.plans": (
         "list_plan_files",
         "resolve_active_plan",
+    ),
+    "cli.output": (
+        "echo_json",
+        "echo_table",
+        "json_option",
     ),
     "process_seam": (
         "is_available",

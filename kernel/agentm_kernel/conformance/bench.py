@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from agentm_kernel.conformance.expect import NotApplicable, Violation
-from agentm_kernel.conformance.processes import TIME_LIMIT, Process
+from agentm_kernel.conformance.processes import Process
 from agentm_kernel.seam.backend import HostFiles
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import Capabilities
@@ -98,16 +98,23 @@ class Bench:
         *arguments: Any,
         scratch: str | None = None,
         environ: dict[str, str] | None = None,
-        limit: float = TIME_LIMIT,
+        limit: float | None = None,
     ) -> Process:
         """Start `task(child, *arguments)` in a process of its own, which opens the store for itself."""
         log = os.path.join(self._base, f"process-{len(self._processes)}.log")
-        where = scratch or self.scratch
-        process = Process(self.subject.open, where, task, arguments, log=log, environ=environ, limit=limit)
+        process = Process(
+            self.subject.open,
+            scratch or self.scratch,
+            task,
+            arguments,
+            log=log,
+            limit=limit or self.subject.time_limit,
+            environ=environ,
+        )
         self._processes.append(process)
         return process
 
-    def run(self, task: Callable[..., object], *arguments: Any, limit: float = TIME_LIMIT) -> Any:
+    def run(self, task: Callable[..., object], *arguments: Any, limit: float | None = None) -> Any:
         """What `task` returns in a process of its own, within `limit` seconds."""
         process = self.start(task, *arguments, limit=limit)
         process.go()

@@ -30,6 +30,8 @@ class _Note(NamedTuple):
 class MemoryBackend(StorageBackend):
     """Notes in memory. With `sync` it claims to be shared between devices, for tests of what routes by that."""
 
+    heavy_imports = ("threading", "typing")  # no hook ever loads it
+
     def __init__(self, *, sync: bool = False, size_limit: int = MAX_CONTENT_BYTES) -> None:
         self._capabilities = Capabilities(sync=sync, delete=True)
         self._size_limit = size_limit

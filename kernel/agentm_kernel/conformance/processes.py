@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from agentm_kernel.conformance.subject import OpenStore
 
-TIME_LIMIT = 60.0
-"""Seconds after which a process counts as hanging. No check comes near it."""
+_TO_OPEN = 60.0
+"""Seconds for a process to import a backend and open the store, on the slowest machine."""
 
 PROMPTLY = 5.0
-"""The same for one verb that has no reason to wait: a thousand times what it takes, half of what a lock may."""
+"""Seconds for a verb that has no reason to wait: a thousand times what it takes, half of what a lock may."""
 
 
 class Process:
@@ -38,8 +38,8 @@ class Process:
         arguments: tuple[Any, ...],
         *,
         log: str,
+        limit: float,
         environ: dict[str, str] | None = None,
-        limit: float = TIME_LIMIT,
     ) -> None:
         job = _packed(open_store, scratch, task, arguments)
         self._log = log
@@ -54,10 +54,11 @@ class Process:
                 env={**os.environ, **(environ or {})},
             )
         self._limit = limit
-        self._watchdog = self._watch(TIME_LIMIT)
+        self._watchdog = self._watch(_TO_OPEN)
         self._send(job)
 
     def _watch(self, seconds: float) -> threading.Timer:
+        self._patience = seconds
         timer = threading.Timer(seconds, self._give_up)
         timer.daemon = True
         timer.start()
@@ -131,7 +132,7 @@ class Process:
     def _death(self) -> Violation:
         status = self._process.wait()
         if self._timed_out:
-            return Violation(f"a process hung: it was still busy after {self._limit:g} s")
+            return Violation(f"a process hung: it was still busy after {self._patience:g} s")
         with open(self._log, encoding="utf-8", errors="replace") as log:
             lines = log.read().strip().splitlines() or ["it said nothing"]
         return Violation(f"a process ended with status {status}: {lines[-1]}")

@@ -26,8 +26,8 @@ class Subject:
     in_memory: bool = False
     """The store ends with the process that made it: what needs a second process is skipped."""
 
-    heavy_imports: tuple[str, ...] = ()
-    """Modules of `importing.HEAVY` that the backend cannot do without. Each hook call pays for them."""
+    time_limit: float = 60.0
+    """Seconds after which a process that a check started counts as hanging; more for a slow network."""
 
     @classmethod
     def of(cls, subject: Subject | OpenStore) -> Subject:

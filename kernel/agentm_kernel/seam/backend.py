@@ -61,6 +61,9 @@ class StorageBackend(ABC):
     scratch_options: ClassVar[Mapping[str, str]] = {}
     """Options that open a store in an empty folder, for `agentm plugins check`; `{scratch}` stands for the folder."""
 
+    heavy_imports: ClassVar[tuple[str, ...]] = ()
+    """Heavy modules that this backend cannot be imported without: declared, because every hook call pays for them."""
+
     @classmethod
     def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
         """Open the store that the configuration describes; `options` is its `plugins.<protocol>` table.

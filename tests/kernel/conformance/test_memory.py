@@ -11,8 +11,7 @@ def open_store(scratch: str) -> MemoryBackend:
     return MemoryBackend()
 
 
-# Hooks never load this backend, so it may import what it likes.
-SUBJECT = Subject(open_store, in_memory=True, heavy_imports=("threading", "typing"))
+SUBJECT = Subject(open_store, in_memory=True)
 
 test_conformance = conformance_tests(SUBJECT)
 

@@ -186,6 +186,7 @@ def _bound_memory() -> None:
     """Whoever reads an endless device must run out of memory long before this machine does."""
     try:
         import resource
-    except ImportError:
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    except (ImportError, ValueError, OSError):
+        pass  # this platform has no such limit, or a lower one already

@@ -82,7 +82,7 @@ class _Import:
         report = os.path.join(bench.outside, "report")
         probe = _PROBE.format(
             path=[path for path in sys.path if isinstance(path, str)],
-            declared=bench.subject.heavy_imports,
+            declared=backend.heavy_imports,
             name=backend.__module__,
             file=_file_of(backend),
             report=report,
@@ -133,7 +133,7 @@ def check_import_is_silent(bench: Bench) -> None:
 
 @check("importing")
 def check_import_is_light(bench: Bench) -> None:
-    """Importing the backend loads no heavy module that the subject does not declare: every hook call pays for it."""
+    """Importing the backend loads no heavy module that its `heavy_imports` does not declare: every hook call pays."""
     done = _Import(bench)
     heavy = [module for module in done.loaded if done.is_heavy(module)]
     if heavy:

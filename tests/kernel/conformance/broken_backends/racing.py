@@ -123,6 +123,16 @@ def _remove(path):
         (os.rmdir if os.path.isdir(path) else os.unlink)(path)
 
 
+def _is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 class _OwnLock(Files):
     """Compares under a lock of its own, beside the store."""
 
@@ -171,7 +181,7 @@ class DemandsRecovery(Files):
 
     def write(self, locator, content, *, if_match=None):
         for pid in os.listdir(self._writers):
-            if not os.path.exists(f"/proc/{pid}"):
+            if not _is_alive(int(pid)):
                 raise StorageError("the store was not closed by its last writer")
         return super().write(locator, content, if_match=if_match)
 

@@ -80,7 +80,7 @@ class StoreWriter:
         except FileExistsError:
             raise changed(locator, "it exists already") from None
         except OSError:
-            self._swept.discard(parent.identity)  # a failing disk may have kept the temp file: look again
+            self.sweep_again(parent)  # a failing disk may have kept the temp file
             raise
 
     def _compare(self, parent: Directory, locator: Locator, expected: str) -> None:
@@ -166,6 +166,10 @@ class StoreWriter:
         except FileExistsError:
             pass  # a sync client was faster; entering what it made will tell
         return directory.enter(made.name)
+
+    def sweep_again(self, directory: Directory) -> None:
+        """Let the next write to `directory` look for leftovers once more."""
+        self._swept.discard(directory.identity)
 
     def _swept_once(self, directory: Directory, locator: Locator) -> Directory:
         """`directory`, without what killed writers left in it: looked for once per process, under the mutex."""

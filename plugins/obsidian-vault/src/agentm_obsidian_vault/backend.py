@@ -247,6 +247,10 @@ class VaultBackend(FileStore, PersonalSpace):
             directory.move(name, folder, place.name)
             folder.sync()
 
+    def sweep_later(self, directory: Directory) -> None:
+        """Something could not be removed: the next write to `directory` tries again."""
+        self._writer.sweep_again(directory)
+
     def keep_copy(self, directory: Directory, name: str, note: Locator) -> None:
         """Copy a file of an open directory to the same place."""
         from agentm_kernel.files.atomic import replace_file

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
         def keep_copy(self, directory: Directory, name: str, note: Locator) -> None:
             """The same, leaving the file where it is."""
 
+        def sweep_later(self, directory: Directory) -> None:
+            """Something was left in the directory that `recover` has to look at."""
+
 
 _SWAP_SUFFIX = ".swap"
 _RANDOM, _DIGEST = 8, 16  # hex digits; with a name of 200 bytes the whole stays below 255
@@ -137,7 +140,12 @@ class Replacement:
         except BaseException:
             self._undo(directory, swap, name)
             raise
-        discard(directory, swap)
+        try:
+            directory.unlink(swap)
+        except FileNotFoundError:
+            pass
+        except OSError:  # the note is written, and what it held may go another time
+            self._keeper.sweep_later(directory)
 
     def _undo(self, directory: Directory, swap: str, name: str) -> None:
         """Put the displaced version back. What cannot be put back stays under the swap name for `recover`."""

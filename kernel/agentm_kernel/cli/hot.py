@@ -36,7 +36,7 @@ def _parse(command: DeclaredCommand, words: list[str]) -> dict[str, object] | No
             option = options.get(name)
             if option is None or (option.flag and equals):
                 return None
-            given: object = True if option.flag else value if equals else next(remaining, None)
+            given: object = True if option.flag else value if equals else _plain(next(remaining, None))
         elif pending:
             option, given = pending.pop(0), word
         else:
@@ -46,6 +46,11 @@ def _parse(command: DeclaredCommand, words: list[str]) -> dict[str, object] | No
         values[option.key] = given
     missing = pending or [p for p in command.parameters if p.required and values[p.key] is None]
     return None if missing else values
+
+
+def _plain(word: str | None) -> str | None:
+    """A value that stands by itself, unless it looks like an option: then click has to decide."""
+    return None if word is None or (word.startswith("-") and word != "-") else word
 
 
 def _is_allowed(parameter: Parameter, value: object) -> bool:

@@ -1,0 +1,126 @@
+"""The entry of the command: exit codes, two lines for a failure, and streams in any condition."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+from agentm_kernel import AgentmError, ConcurrentModificationError, LockTimeout
+from agentm_kernel.cli.main import exit_code_of
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (AgentmError("no"), 1),
+        (ConcurrentModificationError("no"), 3),
+        (LockTimeout("no"), 4),
+        (KeyboardInterrupt(), 130),
+        (BrokenPipeError(), 1),
+    ],
+)
+def test_a_failure_has_the_exit_code_of_its_class(error, code, capfd):
+    def fail() -> int:
+        raise error
+
+    saved = os.dup(1)
+    try:
+        assert exit_code_of(fail) == code
+    finally:
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+def test_a_failure_is_one_line_and_its_hint_another(capfd):
+    def fail() -> int:
+        raise AgentmError("it\nbroke\x1b[2J", hint="mend\r\nit")
+
+    exit_code_of(fail)
+
+    assert capfd.readouterr().err == "error: it broke\\x1b[2J\nhint: mend  it\n"
+
+
+def test_what_is_not_expected_is_not_hidden():
+    with pytest.raises(ZeroDivisionError):
+        exit_code_of(lambda: 1 // 0)
+
+
+def test_a_hook_command_prints_its_answer_and_nothing_else(machine):
+    done = machine.execute("state-path", "plan")
+
+    assert done == (0, f"{machine.harness}/PLAN.md\n", "")
+
+
+@pytest.mark.parametrize("arguments", [["state-path", "plan", "--plan", "../x"], ["config", "get", "nothing.there"]])
+def test_a_hook_command_that_fails_exits_1(machine, arguments):
+    assert machine.execute(*arguments).code == 1
+
+
+@pytest.mark.parametrize("arguments", [["state-path"], ["nothing"], ["state-path", "plan", "--limit"]])
+def test_wrong_usage_exits_2_with_a_hint(machine, arguments):
+    done = machine.execute(*arguments)
+
+    error, hint = done.err.splitlines()
+    assert (done.code, done.out) == (2, "")
+    assert error.startswith("error: ")
+    assert hint.startswith("hint: run `agentm")
+
+
+def test_a_path_that_the_locale_cannot_express_is_printed_byte_for_byte(machine):
+    odd = os.fsencode(machine.folder) + b"/caf\xc3\xa9-\xff"
+    os.makedirs(odd + b"/.harness")
+    machine.environ["LC_ALL"] = "C"
+
+    with machine.start("state-path", "plan", cwd=odd) as process:
+        out = process.stdout.read()
+
+    assert out == odd + b"/.harness/PLAN.md\n"
+
+
+def test_a_reader_that_has_gone_is_no_reason_for_a_traceback(machine):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with machine.start("state-path", "plan", stdout=writer) as process:
+        os.close(writer)
+        err = process.stderr.read()
+
+    assert (process.returncode, err) == (1, b"")
+
+
+@pytest.mark.parametrize("descriptor", [0, 1, 2])
+@pytest.mark.parametrize("arguments", [["state-path", "plan"], ["state", "list"]])
+def test_closed_streams_are_no_reason_for_a_traceback(machine, descriptor, arguments):
+    done = machine.execute(*arguments, preexec_fn=lambda: os.close(descriptor))
+
+    assert (done.code, done.err) == (0, "")
+
+
+def test_with_all_streams_closed_no_file_becomes_standard_output(machine):
+    machine.run("state", "write", "PLAN.md", input="untouched")
+
+    with machine.start("state", "read", "PLAN.md", preexec_fn=lambda: os.closerange(0, 3)) as process:
+        assert process.wait(60) == 0
+
+    assert (machine.harness / "PLAN.md").read_text() == "untouched"
+
+
+def test_an_interrupt_is_one_line(machine):
+    machine.install(
+        "slow",
+        "import time\nfrom agentm_kernel.conformance.stubs import SyncedStub\n"
+        "class Store(SyncedStub):\n"
+        "    def check_usable(self, *, read_only):\n"
+        "        print('ready', flush=True)\n"
+        "        time.sleep(60)\n",
+        "[agentm.backends]\nslow = plugin_slow:Store\n",
+    )
+    machine.configure(**{"storage.backend": "slow", "plugins.slow.root": str(machine.store)})
+    with machine.start("state-path", "plan", stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        err = process.stderr.read()
+
+    assert (process.returncode, err) == (130, b"error: interrupted\n")

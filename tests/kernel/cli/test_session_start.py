@@ -1,0 +1,408 @@
+"""What each agent host gets when a session starts: in its own format, in time, and always with exit 0."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+
+import pytest
+
+from agentm_kernel.cli.agent_hosts import CONTEXT_LIMIT, session_context
+from agentm_kernel.cli.declared import COMMANDS
+from agentm_kernel.cli.session_start import DEADLINE_SECONDS
+
+HOSTS = ("claude-code", "codex", "gemini", "cursor", "plain")
+READ_IT = "before answering plan-status questions or running /work, /review, /release."
+
+
+def context_of(host: str, out: str) -> str:
+    """The text inside of an answer, checked against what the host accepts and nothing more."""
+    if not out:
+        return ""
+    if host == "plain":
+        return out.removesuffix("\n")
+    answer = json.loads(out)
+    if host == "cursor":
+        assert answer.keys() == {"additional_context"}
+        return answer["additional_context"]
+    assert answer.keys() == {"hookSpecificOutput"}
+    specific = answer["hookSpecificOutput"]
+    assert specific.keys() == {"hookEventName", "additionalContext"}
+    assert specific["hookEventName"] == "SessionStart"
+    return specific["additionalContext"]
+
+
+def start_session(machine, host="plain", event=None, **options):
+    """The context that a session in the project gets. Whatever happens, the hook must end well."""
+    given = {
+        "session_id": "1",
+        "transcript_path": None,
+        "cwd": str(machine.project),
+        "hook_event_name": "SessionStart",
+    }
+    data = json.dumps(given if event is None else event) if not isinstance(event, str | bytes) else event
+    done = machine.execute("hook", "session-start", "--host", host, input=data, cwd=machine.home, **options)
+    assert done.code == 0, done.err
+    assert done.err == ""
+    return context_of(host, done.out)
+
+
+def test_the_command_knows_exactly_these_hosts():
+    (command,) = (command for command in COMMANDS if command.path == ("hook", "session-start"))
+
+    assert command.parameters[0].choices == HOSTS
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_every_host_gets_the_locked_block_in_its_own_envelope(machine, host):
+    for name in ("PLAN.md", "progress.md"):
+        machine.run("state", "write", name, input="x")
+
+    assert start_session(machine, host).splitlines() == [
+        "[agentm] Project state for this repo lives in .harness/:",
+        f"  PLAN.md:     {machine.harness}/PLAN.md",
+        f"  progress.md: {machine.harness}/progress.md",
+        f"Read PLAN.md {READ_IT}",
+    ]
+
+
+def test_the_header_names_the_store_where_the_state_lies(synced):
+    synced.run("state", "write", "PLAN.md", input="x")
+    place = synced.store / "projects" / "widgets" / "_harness"
+
+    assert start_session(synced).splitlines() == [
+        f"[agentm] Project state for this repo lives in the synced store at {synced.store}, not in .harness/:",
+        f"  PLAN.md:     {place}/PLAN.md",
+        f"  progress.md: {place}/progress.md (not started)",
+        f"Read PLAN.md {READ_IT}",
+    ]
+
+
+def test_named_plans_are_listed_with_the_active_one(machine):
+    for name in ("PLAN.md", "PLAN-foo.md", "PLAN-xPLAN.md"):
+        machine.run("state", "write", name, input="x")
+    machine.run("plan", "use", "foo")
+
+    assert start_session(machine).splitlines() == [
+        "[agentm] Project state for this repo lives in .harness/:",
+        "Named-plan mode - the plans of this repo:",
+        f"  PLAN.md:               {machine.harness}/PLAN.md",
+        f"  PLAN-foo.md:           {machine.harness}/PLAN-foo.md",
+        f"  PLAN-xPLAN.md:         {machine.harness}/PLAN-xPLAN.md",
+        f"Active plan (.harness/active-plan): {machine.harness}/PLAN-foo.md",
+        f"  progress-foo.md:       {machine.harness}/progress-foo.md (not started)",
+        f"Read the plan you own {READ_IT}",
+    ]
+
+
+@pytest.mark.parametrize("plans", [(), ("PLAN.md",), ("PLAN.md", "PLAN-bar.md")])
+@pytest.mark.parametrize("marker", [b"gone\n", b"", b"../x", b"\xff"])
+def test_a_marker_that_leads_nowhere_is_seen(machine, plans, marker):
+    machine.harness.mkdir()
+    for name in plans:
+        machine.run("state", "write", name, input="x")
+    (machine.harness / "active-plan").write_bytes(marker)
+
+    lines = start_session(machine).splitlines()
+
+    (dangling,) = (line for line in lines if line.startswith("Active plan"))
+    assert dangling.startswith("Active plan: DANGLING - ")
+    assert not any(line.startswith("Read PLAN.md") for line in lines)
+    assert [line.split()[0] for line in lines if line.startswith("  PLAN")] == [f"{name}:" for name in plans]
+
+
+def test_a_project_without_a_plan_has_nothing_to_say(machine):
+    assert start_session(machine) == ""
+    assert start_session(machine, "claude-code") == ""
+
+
+def test_a_plan_that_was_left_in_the_checkout_is_not_silently_ignored(synced):
+    synced.harness.mkdir()
+    (synced.harness / "PLAN.md").write_text("an old plan")
+
+    assert start_session(synced) == (
+        f"[agentm] {synced.harness}/PLAN.md is not used: the state of this repo belongs into the synced store at "
+        f"{synced.store}, not in .harness/. To move it there, run `agentm state write PLAN.md --body-file "
+        ".harness/PLAN.md`."
+    )
+
+
+# ------------------------------------------------------------------------------------------------ refusals
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_store_that_cannot_be_had_is_one_visible_line(machine, host):
+    machine.configure(**{"storage.backend": "vault-that-is-not-there"})
+
+    (line,) = start_session(machine, host).splitlines()
+
+    assert line.startswith("[agentm] Project state is not available: backend 'vault-that-is-not-there' is selected")
+    assert "(install the plugin that provides it" in line
+
+
+def test_an_unmounted_store_is_one_visible_line(synced):
+    synced.store.rename(synced.store.with_name("elsewhere"))
+    synced.store.mkdir()
+
+    (line,) = start_session(synced).splitlines()
+
+    assert line.startswith(f"[agentm] Project state is not available: the store at {synced.store} is gone")
+    assert [*synced.store.iterdir()] == []
+
+
+def test_a_broken_configuration_is_one_visible_line(machine):
+    machine.configure(**{"storage.bakend": "x"})
+
+    (line,) = start_session(machine).splitlines()
+
+    assert line.startswith("[agentm] Project state is not available: the configuration")
+
+
+def test_an_unexpected_failure_is_one_visible_line(machine):
+    machine.install(
+        "rogue",
+        "from agentm_kernel import FileStore\n"
+        "class Store(FileStore):\n"
+        "    def check_usable(self, *, read_only):\n"
+        "        raise RuntimeError('boom\\nbang')\n",
+        "[agentm.backends]\nrogue = plugin_rogue:Store\n",
+    )
+    machine.configure(**{"storage.backend": "rogue", "plugins.rogue.root": str(machine.store)})
+
+    assert start_session(machine) == "[agentm] Project state is not available: RuntimeError: boom bang"
+
+
+# ------------------------------------------------------------------------------------------------ the event
+
+
+@pytest.mark.parametrize("key", ["cwd", "workspace_roots"])
+def test_the_event_says_where_the_session_starts(machine, key):
+    machine.run("state", "write", "PLAN.md", input="x")
+    folder = machine.project / "src" / "deep"
+    folder.mkdir(parents=True)
+
+    text = start_session(machine, event={key: [str(folder)] if key == "workspace_roots" else str(folder)})
+
+    assert f"{machine.harness}/PLAN.md" in text
+
+
+@pytest.mark.parametrize("event", ["", " \n", "{}"])
+def test_without_an_event_the_current_directory_counts(machine, event):
+    machine.run("state", "write", "PLAN.md", input="x")
+
+    done = machine.execute("hook", "session-start", input=event)
+
+    assert (done.code, "PLAN.md" in done.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        ("{", "the host's event is not JSON: line 1, column 2"),
+        ("[1]", "the host's event is not a JSON object"),
+        (b"\xff\xfe{\x00}\x00", "the host's event is not JSON: it is UTF-16"),
+        (b"\x80", "the host's event is not JSON: it is not UTF-8"),
+        (b'{"a": "' + b"x" * 2_000_000 + b'"}', "the host's event has more than 1,048,576 bytes"),
+        ({"cwd": "/no/such/folder"}, "the host named '/no/such/folder' as the working directory"),
+        ({"cwd": 5}, "the host named 5 as the working directory"),
+    ],
+)
+def test_an_event_that_cannot_be_used_is_one_visible_line(machine, event, said):
+    (line,) = start_session(machine, event=event).splitlines()
+
+    assert line.startswith(f"[agentm] Project state is not available: {said}")
+
+
+def test_a_large_event_is_read_to_its_end(machine):
+    machine.run("state", "write", "PLAN.md", input="x")
+
+    assert "PLAN.md" in start_session(machine, event={"cwd": str(machine.project), "prompt": "}" * 500_000})
+
+
+def test_a_host_that_does_not_close_the_pipe_is_answered(machine):
+    machine.run("state", "write", "PLAN.md", input="x")
+    with machine.start("hook", "session-start", stdin=subprocess.PIPE, cwd=machine.home) as process:
+        process.stdin.write(json.dumps({"cwd": str(machine.project)}).encode())
+        process.stdin.flush()
+        out = process.stdout.read()
+        assert process.wait(30) == 0
+
+    assert b"PLAN.md" in out
+
+
+def test_a_host_that_sends_nothing_and_does_not_close_the_pipe_is_answered(machine):
+    machine.run("state", "write", "PLAN.md", input="x")
+    with machine.start("hook", "session-start", stdin=subprocess.PIPE) as process:
+        out = process.stdout.read()
+        assert process.wait(30) == 0
+
+    assert b"PLAN.md" in out
+
+
+def closed(descriptor: int):
+    return {"preexec_fn": lambda: os.close(descriptor)}
+
+
+@pytest.mark.parametrize("descriptor", [0, 1, 2])
+def test_closed_streams_do_no_harm(machine, descriptor):
+    machine.run("state", "write", "PLAN.md", input="x")
+
+    done = machine.execute("hook", "session-start", **closed(descriptor))
+
+    assert (done.code, done.err) == (0, "")
+    assert ("PLAN.md" in done.out) == (descriptor != 1)
+
+
+def test_a_host_that_has_gone_does_no_harm(machine):
+    machine.run("state", "write", "PLAN.md", input="x")
+    reader, writer = os.pipe()
+    os.close(reader)
+    with machine.start("hook", "session-start", stdout=writer) as process:
+        os.close(writer)
+        err = process.stderr.read()
+
+    assert (process.returncode, err) == (0, b"")
+
+
+def test_a_working_directory_that_was_removed_is_one_visible_line(machine):
+    gone = machine.folder / "gone"
+    gone.mkdir()
+
+    done = machine.execute("hook", "session-start", cwd=gone, preexec_fn=lambda: os.rmdir(gone))
+
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("[agentm] Project state is not available: the current directory cannot be used")
+
+
+# ------------------------------------------------------------------------------------------------ plugins and time
+
+CHATTY = """
+import os, subprocess, sys
+from agentm_kernel import Section, hookimpl
+
+print("imported")
+
+@hookimpl
+def agentm_session_start(context):
+    print("called")
+    os.write(1, b"written\\n")
+    subprocess.run([sys.executable, "-c", "print('child')"])
+    return [Section("Memory", f"of {context.project}")]
+"""
+BROKEN = """
+from agentm_kernel import hookimpl
+
+@hookimpl
+def agentm_session_start(context):
+    raise RuntimeError("two\\nlines")
+"""
+STUCK_PLUGIN = """
+import time
+from agentm_kernel import hookimpl
+
+@hookimpl
+def agentm_session_start(context):
+    time.sleep(60)
+"""
+STUCK_STORE = """
+import time
+from agentm_kernel.conformance.stubs import SyncedStub
+
+class Store(SyncedStub):
+    def check_usable(self, *, read_only):
+        time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_plugins_add_sections_and_nothing_that_they_print(machine, host):
+    machine.run("state", "write", "PLAN.md", input="x")
+    machine.install("chatty", CHATTY, "[agentm.plugins]\nchatty = plugin_chatty\n")
+
+    done = machine.execute("hook", "session-start", "--host", host)
+
+    text = context_of(host, done.out)
+    assert text.startswith("[agentm] Project state")
+    assert text.endswith("\n\n## Memory\n\nof widgets")
+    assert done.err.split() == ["imported", "called", "written", "child"]
+
+
+def test_a_plugin_that_fails_is_a_line_and_takes_nothing_with_it(machine):
+    machine.run("state", "write", "PLAN.md", input="x")
+    machine.install("broken", BROKEN, "[agentm.plugins]\nbroken = plugin_broken\n")
+
+    text = start_session(machine)
+
+    state, failure = text.split("\n\n")
+    assert len(state.splitlines()) == 4
+    assert failure.startswith("[agentm] the hook plugin 'broken' of broken 1.0 failed in agentm_session_start")
+    assert "\n" not in failure
+
+
+@pytest.mark.parametrize("host", ["gemini", "plain"])
+def test_a_store_that_is_stuck_is_given_up_at_the_deadline(machine, host):
+    machine.install("stuck", STUCK_STORE, "[agentm.backends]\nstuck = plugin_stuck:Store\n")
+    machine.configure(**{"storage.backend": "stuck", "plugins.stuck.root": str(machine.store)})
+    started = time.monotonic()
+
+    text = start_session(machine, host)
+
+    assert time.monotonic() - started < 30  # it would be stuck for a minute
+    assert text == (
+        f"[agentm] Not everything is here: finding the project's state took more than {DEADLINE_SECONDS:g} s. "
+        "Run `agentm doctor`."
+    )
+
+
+def test_a_plugin_that_is_stuck_does_not_cost_the_plan(machine):
+    machine.run("state", "write", "PLAN.md", input="x")
+    machine.install("stuck", STUCK_PLUGIN, "[agentm.plugins]\nstuck = plugin_stuck\n")
+
+    state, late = start_session(machine, "codex").split("\n\n")
+
+    assert state.startswith("[agentm] Project state for this repo lives in .harness/:")
+    assert late.startswith("[agentm] Not everything is here: asking plugins took more than")
+
+
+def test_every_run_is_inside_the_deadline_while_the_cores_are_busy(machine):
+    """The short form of the campaign in `tests/benchmarks/deadline.py`."""
+    machine.run("state", "write", "PLAN.md", input="x")
+    burners = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(os.cpu_count() or 1)]
+    try:
+        texts = [start_session(machine, "claude-code") for _ in range(5)]
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+
+    assert all("PLAN.md" in text and "Not everything" not in text for text in texts)
+
+
+# ------------------------------------------------------------------------------------------------ what fits
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_what_does_not_fit_is_left_out_and_said(host):
+    lines = [f"line {number}" for number in range(5_000)]
+
+    text = context_of(host, session_context(host, "\n".join(lines)))
+
+    assert len(text) <= CONTEXT_LIMIT
+    *kept, last = text.splitlines()
+    assert kept == lines[: len(kept)]
+    left_out = len("\n".join(lines)) - len("\n".join(kept))
+    assert last == f"[agentm] {left_out:,} more characters were left out: agent hosts take no more."
+
+
+def test_one_line_that_is_too_long_is_cut():
+    assert len(session_context("plain", "x" * 20_000)) <= CONTEXT_LIMIT + 1
+
+
+def test_a_name_with_a_line_break_does_not_break_the_block(machine):
+    odd = machine.folder / "a\nb\x1b[2J"
+    (odd / ".harness").mkdir(parents=True)
+    (odd / ".harness" / "PLAN.md").write_text("x")
+
+    assert len(start_session(machine, event={"cwd": str(odd)}).splitlines()) == 4

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agentm_kernel import content_hash
+
+WRITERS = 24
+
+
+@pytest.fixture(params=["checkout", "store"])
+def place(request, machine) -> Path:
+    """Where the state of the project belongs: everything here holds on either side."""
+    if request.param == "checkout":
+        return machine.harness
+    machine.use_synced_store()
+    return machine.store / "projects" / "widgets" / "_harness"
+
+
+def test_state_is_written_read_listed_and_located(machine, place):
+    written = machine.run("state", "write", "PLAN.md", input="# Plan\r\nzażółć")
+    assert (written.code, written.out) == (0, f"{place}/PLAN.md\n")
+    assert (place / "PLAN.md").read_bytes() == "# Plan\r\nzażółć".encode()
+
+    assert machine.run("state", "read", "PLAN.md").out == "# Plan\r\nzażółć"
+    assert machine.run("state", "list").out == "PLAN.md\n"
+    assert machine.run("state", "path").out == f"{place}\n"
+    assert machine.run("state", "path", "progress.md").out == f"{place}/progress.md\n"
+
+
+def test_readers_answer_in_json(machine, place):
+    machine.run("state", "write", "PLAN.md", input="plan\n")
+
+    read = json.loads(machine.run("state", "read", "PLAN.md", "--json").out)
+    listed = json.loads(machine.run("state", "list", "--json").out)
+    located = json.loads(machine.run("state", "path", "--json").out)
+
+    assert read == {"schema": 1, "file": "PLAN.md", "hash": content_hash("plan\n"), "text": "plan\n"}
+    assert listed == {"schema": 1, "project": "widgets", "directory": str(place), "files": ["PLAN.md"]}
+    assert located == {"schema": 1, "project": "widgets", "path": str(place)}
+
+
+def test_what_is_not_there_is_an_error_and_what_is_empty_is_not(machine, place):
+    missing = machine.run("state", "read", "PLAN.md")
+    assert (missing.code, missing.out) == (1, "")
+    assert missing.err.startswith("error: there is no state file PLAN.md")
+    machine.run("state", "write", "PLAN.md", input="")
+
+    empty = machine.run("state", "read", "PLAN.md")
+
+    assert (empty.code, empty.out, empty.err) == (0, "", "")
+
+
+def test_a_write_may_demand_what_is_there_now(machine):
+    assert machine.run("state", "write", "PLAN.md", "--if-match", "absent", input="one").code == 0
+    assert machine.run("state", "write", "PLAN.md", "--if-match", "absent", input="two").code == 3
+    assert machine.run("state", "write", "PLAN.md", "--if-match", content_hash("x"), input="two").code == 3
+    assert machine.run("state", "write", "PLAN.md", "--if-match", content_hash("one"), input="two").code == 0
+    assert machine.run("state", "write", "PLAN.md", "--if-match", "1234", input="three").code == 2
+
+    assert machine.run("state", "read", "PLAN.md").out == "two"
+
+
+def test_text_may_come_from_a_file(machine, tmp_path):
+    (tmp_path / "text").write_text("from a file")
+
+    machine.run("state", "write", "PLAN.md", "--body-file", str(tmp_path / "text"))
+
+    assert machine.run("state", "read", "PLAN.md").out == "from a file"
+    missing = machine.run("state", "write", "PLAN.md", "--body-file", str(tmp_path / "gone"))
+    assert (missing.code, missing.err.startswith("error: cannot read")) == (1, True)
+
+
+def test_text_that_is_not_utf_8_is_refused(machine):
+    refused = machine.run("state", "write", "PLAN.md", input=b"\xff\xfe")
+
+    assert refused.code == 1
+    assert not (machine.harness / "PLAN.md").exists()
+
+
+@pytest.mark.parametrize("name", ["../PLAN.md", "a/b.md", "active-plan", ".project-mode", ""])
+def test_a_name_that_is_not_a_state_file_is_refused(machine, name):
+    for command in (("read", name), ("write", name), ("append", name), ("path", name or "/")):
+        refused = machine.run("state", *command, input="x")
+        assert (refused.code, refused.err.startswith("error: ")) == (1, True)
+    assert machine.snapshot().keys() & {str(machine.harness), str(machine.project.parent / "PLAN.md")} == set()
+
+
+def test_what_is_appended_begins_on_a_line_of_its_own(machine):
+    machine.run("state", "write", "progress.md", input="no newline")
+    for text in ("one\n", "two"):
+        machine.run("state", "append", "progress.md", input=text)
+
+    assert machine.run("state", "read", "progress.md").out == "no newline\none\ntwo"
+
+
+def test_of_24_processes_that_append_at_once_none_loses_its_line(machine, place):
+    lines = [f"- line {number}" for number in range(WRITERS)]
+    processes = [machine.start("state", "append", "progress.md", stdin=subprocess.PIPE) for _ in lines]
+    for process, line in zip(processes, lines, strict=True):
+        process.stdin.write(f"{line}\n".encode())
+    for process in processes:
+        process.stdin.close()  # each waits for the end of its input, so they go off together
+    for process in processes:
+        assert process.wait(60) == 0
+        process.stdout.close()
+        process.stderr.close()
+
+    assert sorted((place / "progress.md").read_text().splitlines()) == sorted(lines)
+
+
+def test_another_directory_may_be_named(machine, tmp_path):
+    machine.run("state", "write", "PLAN.md", input="plan")
+
+    read = machine.run("state", "read", "PLAN.md", "--cwd", str(machine.project), cwd=tmp_path)
+
+    assert read.out == "plan"
+    assert machine.run("state", "read", "PLAN.md", "--cwd", "gone").code == 2
+
+
+def test_a_store_that_cannot_be_had_is_two_lines_and_exit_1(machine):
+    machine.configure(**{"storage.backend": "vault-that-is-not-installed"})
+
+    for command in (["write", "PLAN.md"], ["append", "PLAN.md"], ["read", "PLAN.md"], ["list"], ["path"]):
+        refused = machine.run("state", *command, input="x")
+        error, hint = refused.err.splitlines()
+        assert refused.code == 1
+        assert error.startswith("error: backend 'vault-that-is-not-installed' is selected")
+        assert hint.startswith("hint: ")
+    assert not machine.harness.exists()

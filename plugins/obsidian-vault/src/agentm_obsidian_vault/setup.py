@@ -102,8 +102,9 @@ def _check_empty(place: str) -> None:
             f"{place} is a whole Obsidian vault; the store is a folder that the agent may have for itself",
             hint=f"run `agentm vault init {os.path.join(place, 'agentm')}`; `--adopt` gives it the whole vault",
         )
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     raise StorageSelectionError(
-        f"{place} has {len(names)} entries already, {ascii(min(names))} among them",
+        f"{place} is not empty: it has {ascii(min(names))}{more}",
         hint=f"choose an empty folder, or run `agentm vault init --adopt {place}` if they are the agent's notes",
     )
 

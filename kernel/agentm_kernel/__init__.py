@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         NotFoundError as NotFoundError,
         PluginError as PluginError,
         ProtocolError as ProtocolError,
+        StorageConflictError as StorageConflictError,
         StorageError as StorageError,
         StorageIOError as StorageIOError,
         StorageReadOnlyError as StorageReadOnlyError,
@@ -53,9 +54,11 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     )
     from agentm_kernel.host.manager import (
         PluginHost as PluginHost,
+        current_context as current_context,
         installed_plugins as installed_plugins,
     )
     from agentm_kernel.host.named import (
+        find_plugin as find_plugin,
         load_plugin as load_plugin,
     )
     from agentm_kernel.host.values import (
@@ -104,6 +107,16 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.seam.personal import (
         Authorization as Authorization,
         PersonalSpace as PersonalSpace,
+    )
+    from agentm_kernel.seam.provider import (
+        Author as Author,
+        Change as Change,
+        Occasion as Occasion,
+        ProviderContext as ProviderContext,
+        SyncOutcome as SyncOutcome,
+        SyncRules as SyncRules,
+        WatchedStore as WatchedStore,
+        WorkingCopy as WorkingCopy,
     )
     from agentm_kernel.seam.registry import (
         BackendRegistry as BackendRegistry,
@@ -167,6 +180,7 @@ _HOMES = {
         "NotFoundError",
         "PluginError",
         "ProtocolError",
+        "StorageConflictError",
         "StorageError",
         "StorageIOError",
         "StorageReadOnlyError",
@@ -194,6 +208,16 @@ _HOMES = {
         "normalize_key",
     ),
     "seam.personal": ("Authorization", "PersonalSpace"),
+    "seam.provider": (
+        "Author",
+        "Change",
+        "Occasion",
+        "ProviderContext",
+        "SyncOutcome",
+        "SyncRules",
+        "WatchedStore",
+        "WorkingCopy",
+    ),
     "seam.registry": (
         "BackendRegistry",
         "registry",
@@ -215,9 +239,10 @@ _HOMES = {
     "host.hookspecs": ("hookimpl",),
     "host.manager": (
         "PluginHost",
+        "current_context",
         "installed_plugins",
     ),
-    "host.named": ("load_plugin",),
+    "host.named": ("find_plugin", "load_plugin"),
     "host.values": (
         "Alert",
         "DoctorRow",

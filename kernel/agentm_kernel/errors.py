@@ -82,6 +82,12 @@ class AuthorizationError(StorageError):
     """The operator has not allowed this write to the personal space."""
 
 
+class StorageConflictError(StorageError):
+    """Two versions of something diverged, and the policy forbids to settle it. Neither was lost."""
+
+    code = "storage_conflict"
+
+
 class StorageRefUnresolvableError(StorageError):
     """A storage reference leads nowhere, and nothing else may take its place."""
 

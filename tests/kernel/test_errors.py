@@ -20,6 +20,7 @@ BASES: dict[str, tuple[type[BaseException], ...]] = {
     "StorageIOError": (errors.StorageError, OSError),
     "LocatorConflictError": (errors.StorageError,),
     "StorageReadOnlyError": (errors.StorageError,),
+    "StorageConflictError": (errors.StorageError,),
     "StorageRefUnresolvableError": (errors.StorageError,),
     "IntegrityError": (errors.StorageError,),
     "AuthorizationError": (errors.StorageError,),
@@ -37,7 +38,11 @@ BASES: dict[str, tuple[type[BaseException], ...]] = {
     "PluginError": (AgentmError,),
 }
 EXIT_CODES = {"ConcurrentModificationError": 3, "LockTimeout": 4}
-CODES = {"StorageReadOnlyError": "storage_read_only", "StorageRefUnresolvableError": "storage_ref_unresolvable"}
+CODES = {
+    "StorageConflictError": "storage_conflict",
+    "StorageReadOnlyError": "storage_read_only",
+    "StorageRefUnresolvableError": "storage_ref_unresolvable",
+}
 
 
 def make(name: str) -> AgentmError:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel.cli.output import echo_json, json_option
-from agentm_kernel.config.write import set_value
+from agentm_kernel.config.write import set_value, unset_value
 from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.migration import copy_notes, plan_migration, settle
 from agentm_kernel.selection.choose import choose_protocol
@@ -56,6 +56,7 @@ def command(protocol: str, dry_run: bool, allow_skipped: bool, yes: bool, as_jso
         copy_notes(source, target, plan, progress)
         settle(source, target, plan, progress)
         set_value("storage.backend", protocol)
+        unset_value("storage.policy")  # it names the store that was left; until it is gone, both are refused
     _report(source_protocol, protocol, plan.missing, len(plan.hashes), plan.skipped, dry_run, as_json)
 
 

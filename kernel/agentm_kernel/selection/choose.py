@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 VAULT_VARIABLE = "MEMORY_VAULT_PATH"
 DEFAULT_PROTOCOL = "device-local"
+POLICY_PROTOCOL = "policy"
+"""The backend that opens what `storage.policy` describes, and the wrapper that keeps its rules."""
 
 
 class Choice(Frozen):
@@ -30,6 +32,8 @@ class Choice(Frozen):
 
 def choose(config: Config, environ: Mapping[str, str]) -> Choice:
     """Configuration, then environment, then the default."""
+    if config.storage_policy is not None:
+        return Choice(POLICY_PROTOCOL, f"storage.policy in {config.path}")
     if config.storage_backend is not None:
         return Choice(config.storage_backend, f"storage.backend in {config.path}")
     if environ.get(VAULT_VARIABLE, "").strip():

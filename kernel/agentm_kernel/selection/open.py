@@ -18,12 +18,13 @@ from agentm_kernel.files.evidence import observe, saw_more
 from agentm_kernel.seam.backend import StorageBackend
 from agentm_kernel.seam.context import OpenContext
 from agentm_kernel.seam.values import Capabilities, Frozen
-from agentm_kernel.selection.choose import Choice, choose
+from agentm_kernel.selection.choose import POLICY_PROTOCOL, Choice, choose
 from agentm_kernel.selection.identity import IdentityGuard, check_identity, unmarked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from agentm_kernel.config.read import Config
     from agentm_kernel.host.record import PluginRecord
@@ -33,6 +34,7 @@ _DISTRIBUTIONS = {
     "vault": "agentm-obsidian-vault",
     "bucket": "agentm-bucket",
     "git": "agentm-git",
+    "policy": "agentm-storage-policy",
 }
 
 
@@ -138,20 +140,25 @@ def open_store(protocol: str, *, environ: Mapping[str, str] | None = None) -> Id
 
 
 def _decide(choice: Choice, config: Config, context: OpenContext) -> Decision:
+    if config.storage_policy is not None and config.storage_backend not in (None, POLICY_PROTOCOL):
+        raise StorageSelectionError(
+            f"storage.backend and storage.policy in {config.path} name two stores",
+            hint="keep one: run `agentm config unset storage.backend` or `agentm config unset storage.policy`",
+        )
     backend = _open(choice, config, context)
     observe(lambda read_only: backend.check_usable(read_only=read_only), context.read_only)
     warning = None
     if check_identity(backend, choice.protocol, context) is None and not backend.self_stamping:
         warning = f"{unmarked(backend, choice.protocol).message}; reading works"
     guarded = IdentityGuard(backend, choice.protocol, context)
-    return Decision(choice, _with_wrappers(guarded, config, context), warning)
+    wrappers = (*config.wrappers, POLICY_PROTOCOL) if choice.protocol == POLICY_PROTOCOL else config.wrappers
+    return Decision(choice, _with_wrappers(guarded, wrappers, config, context), warning)
 
 
 def _open(choice: Choice, config: Config, context: OpenContext) -> StorageBackend:
     backend_class = observe(_registered_class, choice.protocol) or _installed_class(choice, config)
-    options = config.options(choice.protocol)
     try:
-        backend = backend_class.create(options, context)
+        backend = backend_class.create(_options(choice.protocol, config, context), context)
         capabilities = backend.capabilities
     except AgentmError:
         raise
@@ -167,6 +174,16 @@ def _open(choice: Choice, config: Config, context: OpenContext) -> StorageBacken
             hint=f"run `agentm plugins check {choice.protocol}` and report the result to its author",
         )
     return backend
+
+
+def _options(name: str, config: Config, context: OpenContext) -> dict[str, Any]:
+    """The table `plugins.<name>`, for the policy with where its document is: relative to the configuration, because
+    what is relative to the working directory would be another policy in each.
+    """
+    options = config.options(name)
+    if name == POLICY_PROTOCOL and config.storage_policy is not None:
+        options["path"] = os.path.join(os.path.dirname(config.path), context.expand(config.storage_policy))
+    return options
 
 
 def _registered_class(protocol: str) -> type[StorageBackend] | None:
@@ -189,9 +206,11 @@ def _installed_class(choice: Choice, config: Config) -> type[StorageBackend]:
         raise StorageSelectionError(error.message, hint=error.hint) from error
 
 
-def _with_wrappers(backend: StorageBackend, config: Config, context: OpenContext) -> StorageBackend:
-    """The layers that the configuration names, first one innermost. One that cannot be had is a refusal."""
-    for name in config.wrappers:
+def _with_wrappers(
+    backend: StorageBackend, names: tuple[str, ...], config: Config, context: OpenContext
+) -> StorageBackend:
+    """The layers that the configuration asks for, first one innermost. One that cannot be had is a refusal."""
+    for name in names:
         saw_more()  # what a wrapper goes by, only the wrapper knows
         from agentm_kernel.host.load import load as load_plugin
 
@@ -203,7 +222,7 @@ def _with_wrappers(backend: StorageBackend, config: Config, context: OpenContext
             )
         wrap = load_plugin(record)
         try:
-            backend = wrap(backend, config.options(name), context)  # type: ignore[operator]
+            backend = wrap(backend, _options(name, config, context), context)  # type: ignore[operator]
         except AgentmError:
             raise
         except Exception as error:
@@ -234,8 +253,10 @@ def _not_installed(choice: Choice) -> BackendNotInstalledError:
     installed = sorted({record.name for record in scan("agentm.backends")} | set(registry.protocols()))
     distribution = _DISTRIBUTIONS.get(choice.protocol)
     hint = f"run `pip install {distribution}`" if distribution else "install the plugin that provides it"
+    is_policy = choice.protocol == POLICY_PROTOCOL
+    instead = "agentm config unset storage.policy" if is_policy else "agentm config set storage.backend NAME"
     return BackendNotInstalledError(
         f"backend '{choice.protocol}' is selected ({choice.origin}) but no installed plugin provides it; "
         f"installed: {', '.join(installed) or 'none'}",
-        hint=f"{hint}, or choose another with `agentm config set storage.backend NAME`",
+        hint=f"{hint}, or choose another with `{instead}`",
     )

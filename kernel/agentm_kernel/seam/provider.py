@@ -1,0 +1,167 @@
+"""The contract of group `agentm.providers`: the stores that a storage policy (AIP-35) can name.
+
+An entry point of the group is called by the provider id and leads to an opener:
+
+    def open(config, credentials, context) -> StorageBackend
+
+`config` is the policy's block for this provider, checked; `credentials` a read-only mapping from the names of
+environment variables to their values, each looked up, checked and recorded at the moment it is asked for, so a
+provider asks late and keeps nothing; `context` is a `ProviderContext`. Opening creates nothing and does not use the
+network.
+
+What a store can do beyond the verbs shows in its class: a `WorkingCopy` has an origin elsewhere (mode `pull-push`), a
+`WatchedStore` is changed by other programs too (mode `watch`). A store that is neither is `canonical`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from agentm_kernel.seam.values import Frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from threading import Event
+    from typing import Any
+
+    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.seam.context import OpenContext
+    from agentm_kernel.seam.locator import Locator
+
+    Opener = Callable[[Mapping[str, Any], Mapping[str, str], "ProviderContext"], StorageBackend]
+
+
+class SyncRules(Frozen):
+    """What of a policy's `sync` block is the provider's to follow; when to do it is decided by the caller."""
+
+    __slots__ = ("mode", "conflict_policy", "branch_policy", "pr_policy")
+    mode: str
+    """`canonical`, `pull-push` or `watch`."""
+    conflict_policy: str
+    branch_policy: str
+    pr_policy: str
+
+    def __init__(
+        self, mode: str, conflict_policy: str = "abort", branch_policy: str = "main", pr_policy: str = "none"
+    ) -> None:
+        self._set(mode=mode, conflict_policy=conflict_policy, branch_policy=branch_policy, pr_policy=pr_policy)
+
+
+class ProviderContext(Frozen):
+    """What a provider is told about the policy and the process that open it."""
+
+    __slots__ = ("surroundings", "name", "rules", "is_excluded")
+    surroundings: OpenContext
+    name: str
+    """The policy's id, or where its document lies: for messages."""
+    rules: SyncRules
+    is_excluded: Callable[[str], bool]
+    """Whether a key is kept out of what is mirrored. A store that syncs obeys; a canonical one may ignore it."""
+
+    def __init__(
+        self, surroundings: OpenContext, name: str, rules: SyncRules, is_excluded: Callable[[str], bool]
+    ) -> None:
+        self._set(surroundings=surroundings, name=name, rules=rules, is_excluded=is_excluded)
+
+
+# ------------------------------------------------------------------------------------------------ pull-push
+
+
+class Author(Frozen):
+    """Somebody whose name a commit carries. The first of several is the author, the others are co-authors."""
+
+    __slots__ = ("name", "email", "role")
+    name: str
+    email: str
+    role: str
+
+    def __init__(self, name: str, email: str, role: str = "author") -> None:
+        self._set(name=name, email=email, role=role)
+
+    def __str__(self) -> str:
+        return f"{self.name} <{self.email}>"
+
+
+class Occasion(Frozen):
+    """Why a store is pulled, committed or pushed now: the event, and where in the agent's life it happened."""
+
+    __slots__ = ("event", "conversation", "turn", "operator")
+    event: str
+    conversation: str | None
+    turn: str | None
+    operator: str | None
+
+    def __init__(
+        self, event: str, conversation: str | None = None, turn: str | None = None, operator: str | None = None
+    ) -> None:
+        self._set(event=event, conversation=conversation, turn=turn, operator=operator)
+
+
+class SyncOutcome(Frozen):
+    """What a pull, commit or push did. To have found nothing to do is an outcome, not an error."""
+
+    __slots__ = ("changed", "ref", "url", "note")
+    changed: bool
+    ref: str | None
+    """What is there now, as the origin calls it: a commit, a version."""
+    url: str | None
+    """Where people can look at it: a pull request."""
+    note: str | None
+    """A line for the operator."""
+
+    def __init__(
+        self, changed: bool, ref: str | None = None, url: str | None = None, note: str | None = None
+    ) -> None:
+        self._set(changed=changed, ref=ref, url=url, note=note)
+
+
+class WorkingCopy(ABC):
+    """A store that is a working copy of an origin elsewhere.
+
+    Diverged histories are settled by `SyncRules.conflict_policy`; where that forbids it, `StorageConflictError`.
+    Excluded keys are in no commit and in no push. Failures of the medium or the network are a `StorageIOError`.
+    """
+
+    @abstractmethod
+    def has_changes(self) -> bool:
+        """Whether there is anything to commit. Such a tree is never pulled over."""
+
+    @abstractmethod
+    def pull(self, occasion: Occasion) -> SyncOutcome:
+        """Bring in what the origin has; called only while `has_changes()` is false."""
+
+    @abstractmethod
+    def commit(self, message: str, authors: Sequence[Author], occasion: Occasion) -> SyncOutcome:
+        """Record what was written as one step."""
+
+    @abstractmethod
+    def push(self, occasion: Occasion) -> SyncOutcome:
+        """Send to the origin what was committed."""
+
+
+# ------------------------------------------------------------------------------------------------ watch
+
+
+class Change(Frozen):
+    """Something that another program did to a note."""
+
+    __slots__ = ("locator", "event")
+    locator: Locator
+    event: str
+    """`write` or `delete`, the words of AIP-37."""
+
+    def __init__(self, locator: Locator, event: str) -> None:
+        self._set(locator=locator, event=event)
+
+
+class WatchedStore(ABC):
+    """A store on this host that other programs write to as well."""
+
+    @abstractmethod
+    def scan(self) -> list[Change]:
+        """What others changed since this host last looked, and have it looked. The first look finds nothing."""
+
+    @abstractmethod
+    def watch(self, stop: Event | None = None) -> Iterator[list[Change]]:
+        """Wait for changes of others and hand them over as they come, until `stop` is set."""

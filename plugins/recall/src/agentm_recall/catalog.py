@@ -1,0 +1,148 @@
+"""Which notes there are: one listing, with the index to tell what is in each of them, and the store where it cannot.
+
+The index is opened read-only and never built here. What it does not know, or knows in another version, is read from
+the store while the time allows. Session start comes this way, so nothing here imports more than it must.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from agentm_kernel.errors import AgentmError, NotFoundError
+from agentm_kernel.seam.backend import HostCopy
+from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.seam.locator import Locator
+from agentm_recall.lookup import note_files
+from agentm_recall.note import Note, parse_note
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.seam.values import Info
+    from agentm_recall.index.database import Database
+
+_KEPT = 65_536
+"""Characters of a body that are kept while others are read; no recall shows more of one note."""
+
+
+class Catalog:
+    """The notes below some folders, and what could not be learned about them."""
+
+    def __init__(self, backend: StorageBackend) -> None:
+        self.notes: list[Note] = []
+        self.problems: list[tuple[str, str]] = []
+        """Keys of notes and folders that cannot be read, each with the reason."""
+        self.unreached = 0
+        """Notes that there was no time to look at."""
+        self.notices: list[str] = []
+        self._backend = backend
+        self._sizes: dict[str, int] = {}
+        self._bodies: dict[str, str] = {}
+
+    def size(self, note: Note) -> int:
+        """About how many characters the note has; 0 if that is not known."""
+        return self._sizes.get(note.key, 0)
+
+    def body(self, note: Note) -> str | None:
+        """The text of a note, from the store: a damaged index may hide a note but never invent one.
+
+        `None` if it has vanished or cannot be read; then it is among the problems.
+        """
+        if note.key not in self._bodies and not is_elsewhere(self._backend):
+            self._read(note.key)
+        return self._bodies.get(note.key)
+
+    def _read(self, key: str) -> Note | None:
+        try:
+            note, body = parse_note(key, self._backend.read(Locator(key)))
+        except NotFoundError:
+            return None
+        except AgentmError as error:
+            self.problems.append((key, error.message))
+            return None
+        self._bodies[key] = body[:_KEPT]
+        return note
+
+    # -- gathering --------------------------------------------------------------------------------------------
+
+    def add_folder(self, folder: Locator, indexed: dict[str, tuple[str, Note]], deadline: float) -> None:
+        try:
+            for info in note_files(self._backend, folder):
+                self._add(info, indexed.get(info.locator.key), deadline)
+        except AgentmError as error:
+            self.problems.append((folder.key, error.message))
+
+    def _add(self, info: Info, indexed: tuple[str, Note] | None, deadline: float) -> None:
+        key = info.locator.key
+        self._sizes[key] = info.size
+        if indexed is not None and info.version and indexed[0] == info.version:
+            self.notes.append(indexed[1])
+        elif time.monotonic() > deadline:
+            self.unreached += 1
+        elif (note := self._read(key)) is not None:
+            self.notes.append(note)
+
+    def add_from_index(self, database: Database, indexed: dict[str, tuple[str, Note]]) -> None:
+        """All that can be known about a store whose notes are not on this host."""
+        for key, (_, note) in sorted(indexed.items()):
+            self.notes.append(note)
+            body = database.body(key)
+            if body is not None:
+                self._bodies[key] = body[:_KEPT]
+
+
+def gather(
+    backend: StorageBackend, folders: Sequence[Locator], *, deadline: float, environ: Mapping[str, str] | None = None
+) -> Catalog:
+    """Every note below the folders, as far as the deadline (of `time.monotonic`) allows."""
+    catalog = Catalog(backend)
+    database = _open_index(backend, environ, catalog)
+    indexed: dict[str, tuple[str, Note]] = {}
+    if database is not None:
+        with database:
+            indexed = _indexed(database, folders, catalog)
+            if is_elsewhere(backend):
+                catalog.add_from_index(database, indexed)
+    if is_elsewhere(backend):
+        if database is None:
+            catalog.notices.append("the store is not on this host and not indexed: run `agentm reindex`")
+        return catalog
+    for folder in folders:
+        catalog.add_folder(folder, indexed, deadline)
+    return catalog
+
+
+def is_elsewhere(backend: StorageBackend) -> bool:
+    """Whether the notes are behind a network, where no hook may go."""
+    return isinstance(unwrap(backend), HostCopy)
+
+
+def _indexed(database: Database, folders: Sequence[Locator], catalog: Catalog) -> dict[str, tuple[str, Note]]:
+    from agentm_recall.index.database import IndexUnavailable
+
+    try:
+        return database.notes(folders)
+    except IndexUnavailable as error:
+        catalog.notices.append(f"the index was not used: {error}")
+        return {}
+
+
+def _open_index(backend: StorageBackend, environ: Mapping[str, str] | None, catalog: Catalog) -> Database | None:
+    from agentm_recall.index.place import NoPlace, index_path
+
+    try:
+        path = index_path(backend, environ)
+    except NoPlace:
+        return None
+    if not os.path.exists(path):
+        return None
+    from agentm_recall.index.database import Database, IndexUnavailable
+
+    try:
+        return Database.open(path, read_only=True)
+    except IndexUnavailable as error:
+        catalog.notices.append(f"the index was not used: {error}")
+        return None

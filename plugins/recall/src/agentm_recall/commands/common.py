@@ -1,0 +1,67 @@
+"""What the commands share: which store, which project, and a progress bar."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agentm_kernel import resolve_project, select_backend
+from agentm_kernel.errors import AgentmError
+from agentm_recall.layout import project_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.seam.values import Info
+    from agentm_recall.note import Note
+
+project_option = click.option("--project", metavar="SLUG", help="Another project than the one of this directory.")
+cwd_option = click.option("--cwd", metavar="DIR", help="Another directory than the current one.")
+
+
+def store_and_project(
+    project: str | None, cwd: str | None, *, read_only: bool
+) -> tuple[StorageBackend, str, Locator]:
+    """The store, the project that is meant, and the project's folder."""
+    if project is not None:
+        backend = select_backend(read_only=read_only)
+        return backend, project, project_folder(backend, project)
+    here = resolve_project({"cwd": cwd} if cwd else {}, read_only=read_only)
+    if here.backend is None or here.project_locator is None:
+        raise AgentmError(
+            f"the project '{here.slug}' keeps everything in its own folder (mode local): it has no notes",
+            hint="name a project with --project, or change the mode: `agentm config set state_mode backend`",
+        )
+    return here.backend, here.slug, here.project_locator
+
+
+def bar(label: str, items: Sequence[Info]) -> Iterable[Info]:
+    """A progress bar on standard error, where a person looks."""
+    if not sys.stderr.isatty() or len(items) < 200:
+        yield from items
+        return
+    with click.progressbar(items, label=label, file=sys.stderr) as shown:
+        yield from shown
+
+
+def as_json(note: Note) -> dict[str, Any]:
+    """A note's fields, for `--json`."""
+    return {
+        "key": note.key,
+        "slug": note.slug,
+        "kind": note.kind,
+        "status": note.status,
+        "title": note.title,
+        "tags": list(note.tags),
+        "project": note.project,
+        "created": note.created,
+        "updated": note.updated,
+        "source": note.source,
+        "confidence": note.confidence,
+        "supersedes": list(note.supersedes),
+        "problem": note.problem,
+    }

@@ -1,0 +1,89 @@
+"""`agentm notes`: the notes of a project, as a list or one by one."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import click
+
+from agentm_kernel import echo_json, echo_table, json_option
+from agentm_kernel.seam.locator import Locator
+from agentm_recall.catalog import gather
+from agentm_recall.commands.common import as_json as note_as_json, cwd_option, project_option, store_and_project
+from agentm_recall.layout import PERSONAL
+from agentm_recall.lookup import find_note, folders_of
+from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, parse_note
+from agentm_recall.supersession import superseded_keys
+
+_A_MINUTE = 60.0
+
+
+@click.group("notes")
+def command() -> None:
+    """List the notes of a project, or show one."""
+
+
+@command.command("list")
+@project_option
+@click.option("--everywhere", is_flag=True, help="The notes of every project.")
+@click.option("--kind", help="Only notes of this kind.")
+@click.option("--all", "with_dead", is_flag=True, help="Deleted and superseded ones too.")
+@cwd_option
+@json_option
+def list_notes(
+    project: str | None, everywhere: bool, kind: str | None, with_dead: bool, cwd: str | None, as_json: bool
+) -> None:
+    """List the project's notes and the personal ones, newest first."""
+    backend, _, folder = store_and_project(project, cwd, read_only=True)
+    folders = [Locator()] if everywhere else [folder, Locator(PERSONAL)]
+    catalog = gather(backend, folders, deadline=time.monotonic() + _A_MINUTE)
+    replaced = superseded_keys(catalog.notes)
+    rows = []
+    for note in sorted(catalog.notes, key=lambda note: (note.changed, note.key), reverse=True):
+        status = SUPERSEDED if note.key in replaced and note.status != DELETED else note.status
+        if (with_dead or status not in (DELETED, SUPERSEDED)) and kind in (None, note.kind):
+            rows.append((note, status))
+    problems = [*catalog.problems, *((note.key, note.problem) for note, _ in rows if note.problem)]
+    if as_json:
+        echo_json(
+            notes=[{**note_as_json(note), "status": status} for note, status in rows],
+            problems=dict(problems),
+            unreached=catalog.unreached,
+        )
+        return
+    echo_table(
+        ("changed", "kind", "note", "title"),
+        [
+            (
+                note.changed[:10] or "-",
+                note.kind if status == ACTIVE else f"{note.kind} ({status})",
+                note.key.removesuffix(".md"),
+                note.title[:60],
+            )
+            for note, status in rows
+        ],
+    )
+    for key, why in problems:
+        click.echo(f"{key}: {why}", err=True)
+    if catalog.unreached:
+        click.echo(f"{catalog.unreached} more were not read in time: run `agentm reindex`", err=True)
+
+
+@command.command("show")
+@click.argument("name")
+@project_option
+@cwd_option
+@json_option
+def show(name: str, project: str | None, cwd: str | None, as_json: bool) -> None:
+    """Print the note NAME (a slug, or the end of its path), byte for byte."""
+    backend, slug, _ = store_and_project(project, cwd, read_only=True)
+    locator = find_note(backend, name, folders_of(backend, slug))
+    text = backend.read(locator)
+    if as_json:
+        note, body = parse_note(locator.key, text)
+        echo_json(**note_as_json(note), body=body)
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.flush()

@@ -1,0 +1,33 @@
+"""`agentm reindex`: build the index anew."""
+
+from __future__ import annotations
+
+import click
+
+from agentm_kernel import echo_json, json_option, select_backend
+from agentm_kernel.errors import AgentmError
+from agentm_recall.commands.common import bar
+from agentm_recall.index.database import IndexUnavailable
+from agentm_recall.index.maintenance import RecallIndex
+
+
+@click.command("reindex")
+@click.option("--update", "update_only", is_flag=True, help="Only index what has changed.")
+@json_option
+def command(update_only: bool, as_json: bool) -> None:
+    """Build the index of the store's notes anew, from the notes.
+
+    It lies in the cache directory. Searching keeps it up to date, so this is for repairs and for the first time on a
+    large store.
+    """
+    index = RecallIndex(select_backend(read_only=True))
+    try:
+        changes = index.update(bar, wait=10.0) if update_only else index.rebuild(bar)
+    except IndexUnavailable as error:
+        raise AgentmError(
+            f"the index was not built: {error}", hint="notes and searches work without it, only slower"
+        ) from error
+    if as_json:
+        echo_json(index=index.path(), looked_at=changes.looked_at, indexed=changes.indexed, removed=changes.removed)
+    else:
+        click.echo(f"indexed {changes.indexed} notes, removed {changes.removed}; the index is {index.path()}")

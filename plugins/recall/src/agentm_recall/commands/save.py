@@ -1,0 +1,208 @@
+"""`agentm save`: keep a fact."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agentm_kernel import choose_protocol, echo_json, json_option, select_backend
+from agentm_kernel.errors import AgentmError, InvalidContentError
+from agentm_recall.commands.common import cwd_option, project_option, store_and_project
+from agentm_recall.index.maintenance import RecallIndex
+from agentm_recall.layout import KINDS, project_folder
+from agentm_recall.saving import Draft, check_draft, save_note
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.seam.locator import Locator
+    from agentm_recall.saving import Saved
+
+_OFFERED = frozenset(
+    {"kind", "slug", "body", "project", "tags", "source", "confidence", "confidence_reason", "supersedes"}
+)
+_ABOUT_THE_OFFER = frozenset({"phase", "target", "protocol"})
+"""What an offer says about itself and not about the note."""
+
+
+@click.command("save")
+@click.option("--kind", type=click.Choice(KINDS), help="What the note is; decides its folder.")
+@click.option("--slug", help="Its name: a few words with hyphens between them.")
+@click.option("--body-file", metavar="FILE", help="The text; - (the default) is standard input.")
+@project_option
+@click.option("--personal", is_flag=True, help="For every project: saved beside the projects.")
+@click.option("--tag", "tags", multiple=True, help="A word to find it by; may be given again.")
+@click.option(
+    "--supersedes", multiple=True, metavar="SLUG", help="A note that this one replaces; may be given again."
+)
+@click.option("--confidence", type=float, help="How sure this is, from 0 to 1.")
+@click.option("--confidence-reason", metavar="TEXT", help="Why it is as sure as that.")
+@click.option("--source", metavar="WHO", help="Where it comes from. Default: operator on a terminal, else agent.")
+@click.option("--update", "replace", is_flag=True, help="Replace the text of a note that exists.")
+@click.option("--from-json", metavar="FILE", help="Save what `agentm offer-save-here` printed; - is standard input.")
+@cwd_option
+@json_option
+def command(
+    kind: str | None,
+    slug: str | None,
+    body_file: str | None,
+    project: str | None,
+    personal: bool,
+    tags: tuple[str, ...],
+    supersedes: tuple[str, ...],
+    confidence: float | None,
+    confidence_reason: str | None,
+    source: str | None,
+    replace: bool,
+    from_json: str | None,
+    cwd: str | None,
+    as_json: bool,
+) -> None:
+    """Save one fact as a note of this project.
+
+    The same text again confirms the note that is there; another text needs --update. Text that looks like it holds a
+    secret is refused before the store sees it.
+    """
+    if from_json is not None:
+        _save_offers(_read(from_json), replace=replace, as_json=as_json)
+        return
+    if kind is None or slug is None:
+        raise click.UsageError("--kind and --slug are needed, unless --from-json is given")
+    if personal and project:
+        raise click.UsageError("a note is either --personal or of a --project")
+    draft = Draft(
+        kind,
+        slug,
+        _read(body_file or "-"),
+        tags,
+        source or ("operator" if sys.stdin.isatty() else "agent"),
+        confidence,
+        confidence_reason,
+        supersedes,
+    )
+    check_draft(draft)
+    if personal or kind == "always-load":
+        backend, folder = select_backend(), None
+    else:
+        backend, _, folder = store_and_project(project, cwd, read_only=False)
+    _save(backend, [(draft, folder)], replace=replace, as_json=as_json)
+
+
+def _save(
+    backend: StorageBackend, drafts: Sequence[tuple[Draft, Locator | None]], *, replace: bool, as_json: bool
+) -> None:
+    saved = []
+    try:
+        for draft, folder in drafts:
+            done = save_note(backend, draft, project=folder, replace=replace)
+            saved.append(done)
+            if not as_json:
+                _report(done)
+    finally:
+        if as_json:
+            echo_json(saved=[_as_json(done) for done in saved])
+        written = [locator for done in saved for locator in (done.locator, *done.superseded)]
+        if written:
+            sys.stdout.flush()  # the note is safe: whoever waits for the answer need not wait for the index
+            RecallIndex(backend).note_written(written)
+
+
+def _report(done: Saved) -> None:
+    click.echo(f"{done.outcome} {done.locator}")
+    for locator in done.superseded:
+        click.echo(f"superseded {locator}")
+
+
+def _as_json(done: Saved) -> dict[str, Any]:
+    return {"key": done.locator.key, "outcome": done.outcome, "superseded": [str(key) for key in done.superseded]}
+
+
+# ------------------------------------------------------------------------------------------------ offers
+
+
+def _save_offers(text: str, *, replace: bool, as_json: bool) -> None:
+    """Everything is checked before anything is saved."""
+    drafts = [(_draft(offer), offer) for offer in _offers(text)]
+    for draft, _ in drafts:
+        check_draft(draft)
+    backend = select_backend()
+    selected = choose_protocol()
+    placed = []
+    for draft, offer in drafts:
+        if offer.get("protocol", selected) != selected:
+            raise AgentmError(
+                f"the offer of '{draft.slug}' is for the store '{offer['protocol']}', but '{selected}' is selected",
+                hint="make the offer again",
+            )
+        placed.append((draft, _offered_folder(backend, offer)))
+    _save(backend, placed, replace=replace, as_json=as_json)
+
+
+def _offers(text: str) -> list[dict[str, Any]]:
+    try:
+        offers = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidContentError(f"the offers are not JSON: {error}") from error
+    offers = offers if isinstance(offers, list) else [offers]
+    if not all(isinstance(offer, dict) for offer in offers):
+        raise InvalidContentError(
+            "the offers are not JSON objects", hint="give what `agentm offer-save-here` printed"
+        )
+    for offer in offers:
+        unknown = sorted(set(offer) - _OFFERED - _ABOUT_THE_OFFER)
+        if unknown:
+            click.echo(f"not saved, because a note has no such fields: {', '.join(unknown)}", err=True)
+    return offers
+
+
+def _draft(offer: dict[str, Any]) -> Draft:
+    try:
+        confidence = offer.get("confidence")
+        return Draft(
+            kind=_text(offer, "kind"),
+            slug=_text(offer, "slug"),
+            body=_text(offer, "body"),
+            tags=tuple(map(str, offer.get("tags") or ())),
+            source=str(offer.get("source") or "agent"),
+            confidence=None if confidence is None else float(confidence),
+            confidence_reason=offer.get("confidence_reason"),
+            supersedes=tuple(map(str, offer.get("supersedes") or ())),
+        )
+    except (TypeError, ValueError) as error:
+        raise InvalidContentError(f"an offer cannot be understood: {error}") from error
+
+
+def _text(offer: dict[str, Any], name: str) -> str:
+    value = offer.get(name)
+    if not isinstance(value, str):
+        raise InvalidContentError(f"an offer has no text for '{name}'", hint="offers need kind, slug and body")
+    return value
+
+
+def _offered_folder(backend: StorageBackend, offer: dict[str, Any]) -> Locator | None:
+    project = offer.get("project")
+    if not isinstance(project, str):
+        return None
+    folder = project_folder(backend, project)
+    if offer.get("target", folder.key) != folder.key:
+        raise AgentmError(
+            f"the offer of '{offer['slug']}' is for {offer['target']}, but the project's notes lie in {folder}",
+            hint="make the offer again",
+        )
+    return folder
+
+
+def _read(path: str) -> str:
+    try:
+        if path == "-":
+            return sys.stdin.buffer.read().decode()
+        with open(path, "rb") as file:
+            return file.read().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise AgentmError(
+            f"cannot read {path}: {error}", hint="give a file with UTF-8 text, or - for standard input"
+        ) from error

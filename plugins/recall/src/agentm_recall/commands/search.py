@@ -1,0 +1,120 @@
+"""`agentm search`: find notes by what they say."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agentm_kernel import echo_json, json_option, resolve_project, select_backend
+from agentm_kernel.errors import AgentmError
+from agentm_recall.commands.common import as_json as note_as_json, bar, cwd_option
+from agentm_recall.index.search import Scope
+from agentm_recall.searching import CLOSE, OPEN, search_notes
+
+if TYPE_CHECKING:
+    from agentm_recall.searching import Answer, Found
+
+
+@click.command("search")
+@click.argument("query", nargs=-1, required=True)
+@click.option("--project", metavar="SLUG", help="Only this project's notes and personal ones.")
+@click.option("--kind", help="Only notes of this kind.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="How many answers.")
+@click.option("--all", "with_dead", is_flag=True, help="Deleted and superseded notes too, after the others.")
+@click.option("--explain", is_flag=True, help="Show what made each answer's score.")
+@cwd_option
+@json_option
+def command(
+    query: tuple[str, ...],
+    project: str | None,
+    kind: str | None,
+    limit: int,
+    with_dead: bool,
+    explain: bool,
+    cwd: str | None,
+    as_json: bool,
+) -> None:
+    """Find the notes that say something about QUERY, best first.
+
+    Without --project every note is searched, and those of the project here are preferred. The index is brought up to
+    date first; it lies in the cache directory and can be deleted at any time.
+    """
+    backend = select_backend(read_only=True)
+    scope = Scope(project, None if project else _here(cwd), kind, with_dead)
+    answer = search_notes(backend, " ".join(query), scope, limit=limit, explain=explain, progress=bar)
+    if as_json:
+        echo_json(
+            found=[_as_json(found, explain=explain) for found in answer.found],
+            left_out=answer.dead,
+            notices=list(answer.notices),
+        )
+    else:
+        _show(answer, explain=explain)
+
+
+def _here(cwd: str | None) -> str | None:
+    """The project of this directory, if that can be told."""
+    try:
+        return resolve_project({"cwd": cwd} if cwd else {}, read_only=True).slug
+    except AgentmError:
+        return None
+
+
+def _as_json(found: Found, *, explain: bool) -> dict[str, Any]:
+    hit = found.hit
+    fields: dict[str, Any] = {
+        **note_as_json(hit.note),
+        "score": round(hit.score, 6),
+        "current": hit.is_current,
+        "snippet": _plain(found.snippet),
+    }
+    if explain:
+        fields["explain"] = {"text": round(hit.text_score, 6), "signals": hit.signals, "words": found.words}
+    return fields
+
+
+def _show(answer: Answer, *, explain: bool) -> None:
+    for found in answer.found:
+        note = found.hit.note
+        gone = "" if found.hit.is_current else " (not current)"
+        click.echo(f"{_strong(note.key.removesuffix('.md'))}  {note.kind}, {note.changed[:10] or 'no date'}{gone}")
+        click.echo(f"    {_marked(found.snippet)}")
+        if explain:
+            _explain(found)
+    if not answer.found:
+        click.echo("nothing found")
+    if answer.dead:
+        click.echo(f"{answer.dead} deleted or superseded notes match too: --all shows them")
+    for notice in answer.notices:
+        click.echo(notice, err=True)
+
+
+def _explain(found: Found) -> None:
+    hit = found.hit
+    factors = "".join(f" * {name} {factor:.2f}" for name, factor in hit.signals.items())
+    click.echo(f"    score {hit.score:.3g} = text {hit.text_score:.3g}{factors}")
+    for column, words in found.words.items():
+        click.echo(f"    {column}: {', '.join(words)}")
+
+
+def _wants_style() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def _strong(text: str) -> str:
+    return click.style(text, bold=True) if _wants_style() else text
+
+
+def _marked(snippet: str) -> str:
+    if not _wants_style():
+        return _plain(snippet)
+    head, *rest = snippet.split(OPEN)
+    parts = [part.partition(CLOSE) for part in rest]
+    return head + "".join(click.style(word, bold=True) + after for word, _, after in parts)
+
+
+def _plain(snippet: str) -> str:
+    return snippet.replace(OPEN, "").replace(CLOSE, "")

@@ -1,0 +1,39 @@
+"""What `agentm doctor` says about notes: where the index lies, and whether it can be used."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from agentm_kernel import DoctorRow, hookimpl
+from agentm_kernel.errors import AgentmError
+
+if TYPE_CHECKING:
+    from agentm_kernel import HookContext
+
+_CHECK = "recall"
+
+
+@hookimpl
+def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
+    if context.backend is None:
+        return None  # why there is no store is said by its own row
+    from agentm_recall.index.database import Database, IndexUnavailable
+    from agentm_recall.index.place import NoPlace, index_path
+
+    try:
+        path = index_path(context.backend, context.surroundings.environ)
+    except NoPlace as error:
+        return [DoctorRow("ok", _CHECK, f"no index, searches read the notes: {error}")]
+    except AgentmError as error:
+        return [DoctorRow("warn", _CHECK, error.message, error.hint)]
+    if not os.path.exists(path):
+        return [
+            DoctorRow("ok", _CHECK, "no index yet; the first search makes it", "run `agentm reindex` to make it now")
+        ]
+    try:
+        with Database.open(path, read_only=True) as database:
+            database.check()
+            return [DoctorRow("ok", _CHECK, f"{database.count()} notes indexed in {path}")]
+    except IndexUnavailable as error:
+        return [DoctorRow("warn", _CHECK, f"the index {path} cannot be used: {error}", "run `agentm reindex`")]

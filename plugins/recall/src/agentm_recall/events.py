@@ -1,0 +1,37 @@
+"""Keeping the index warm: what changed during a turn or a session is indexed at its end.
+
+An agent waits for these hooks, so building a large index is left to commands that can show how far they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentm_kernel import hookimpl, resolve_project
+from agentm_kernel.errors import AgentmError
+
+if TYPE_CHECKING:
+    from agentm_kernel import HookContext
+
+_UPDATES = frozenset({"turn-end", "session-end", "stop"})
+
+
+@hookimpl
+def agentm_event(name: str, context: HookContext) -> str | None:
+    if name not in _UPDATES:
+        return None
+    from agentm_recall.catalog import is_elsewhere
+    from agentm_recall.index.database import IndexUnavailable
+    from agentm_recall.index.maintenance import RecallIndex
+
+    try:
+        backend = resolve_project({"cwd": context.cwd}, read_only=True).backend
+    except AgentmError:
+        return None  # the hook that needs the store says so
+    if backend is None or is_elsewhere(backend):
+        return None
+    try:
+        changes = RecallIndex(backend, context.surroundings.environ).keep_warm()
+    except IndexUnavailable:
+        return None  # derived, and somebody else's turn: the next search catches up
+    return f"recall: {changes.indexed} notes indexed" if changes is not None and changes.indexed else None

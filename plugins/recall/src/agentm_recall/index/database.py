@@ -1,0 +1,233 @@
+"""The index itself: one SQLite file, or the same thing in memory.
+
+Readers open it read-only and never create a file beside it; hence a rollback journal and not a write-ahead log, whose
+readers must write. Changes are made in short transactions, so nobody waits for long.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from agentm_recall.index.place import SCHEMA
+from agentm_recall.note import Note
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Self
+
+    from agentm_kernel.seam.locator import Locator
+
+_APPLICATION = 0x61676D72
+
+_TABLES = (
+    """
+    CREATE TABLE notes (
+        id INTEGER PRIMARY KEY,
+        key TEXT NOT NULL UNIQUE,
+        version TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        slug TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        status TEXT NOT NULL,
+        title TEXT NOT NULL,
+        tags TEXT NOT NULL,
+        project TEXT,
+        created TEXT NOT NULL,
+        updated TEXT NOT NULL,
+        source TEXT NOT NULL,
+        confidence REAL,
+        supersedes TEXT NOT NULL,
+        problem TEXT,
+        replaced INTEGER NOT NULL DEFAULT 0
+    )
+    """,
+    "CREATE INDEX notes_by_slug ON notes (slug)",
+    "CREATE INDEX notes_with_claims ON notes (id) WHERE supersedes != '' OR replaced",
+    """
+    CREATE VIRTUAL TABLE texts USING fts5 (
+        title, name, body, hidden, scope, tokenize = 'porter unicode61 remove_diacritics 2'
+    )
+    """,
+)
+NOTE_COLUMNS = "key, kind, status, title, tags, project, created, updated, source, confidence, supersedes, problem"
+
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+
+
+class IndexUnavailable(Exception):
+    """The index cannot be used now; the message says why. Notes are never affected."""
+
+
+class IndexDamaged(IndexUnavailable):
+    """What is there is not an index, or not one of this plugin: it has to be built again."""
+
+
+class Database:
+    """An open index. Failures of SQLite leave as `IndexUnavailable` or `IndexDamaged`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    @classmethod
+    def in_memory(cls) -> Self:
+        database = cls(sqlite3.connect(":memory:", isolation_level=None))
+        database._create()
+        return database
+
+    @classmethod
+    def create(cls, path: str) -> Self:
+        """A new index in an empty file that nobody else knows yet: speed matters, a crash does not."""
+        with Failures():
+            database = cls(_connect(path, "rw", 0.0))
+            database.connection.execute("PRAGMA journal_mode = OFF")
+            database.connection.execute("PRAGMA synchronous = OFF")
+            database._create()
+        return database
+
+    @classmethod
+    def open(cls, path: str, *, read_only: bool, wait: float = 0.2) -> Self:
+        """An index that exists; `IndexUnavailable` if it does not."""
+        with Failures():
+            database = cls(_connect(path, "ro" if read_only else "rw", wait))
+            try:
+                database._check()
+                if not read_only:
+                    database.connection.execute("PRAGMA cache_spill = OFF")  # readers are kept out by commits only
+            except BaseException:
+                database.close()
+                raise
+        return database
+
+    def copy(self) -> Database:
+        """The same in memory, where it can be brought up to date without touching a file."""
+        with Failures():
+            memory = sqlite3.connect(":memory:", isolation_level=None)
+            self.connection.backup(memory)
+        return Database(memory)
+
+    def lock(self) -> None:
+        """Keep everybody else out until this is closed."""
+        with Failures():
+            self.connection.execute("BEGIN EXCLUSIVE")
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _create(self) -> None:
+        for statement in _TABLES:
+            self.connection.execute(statement)
+        self.connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        self.connection.execute(f"PRAGMA user_version = {SCHEMA}")
+
+    def _check(self) -> None:
+        mark = [
+            self.connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+        ]
+        if mark != [_APPLICATION, SCHEMA]:
+            raise IndexDamaged("the file is not an index of this version")
+
+    # -- reading ----------------------------------------------------------------------------------------------
+
+    def versions(self, folders: Iterable[Locator]) -> dict[str, tuple[str, str]]:
+        """Version and content hash of every note below the folders, by key."""
+        return {key: (version, digest) for key, version, digest in self._below("key, version, hash", folders)}
+
+    def notes(self, folders: Iterable[Locator]) -> dict[str, tuple[str, Note]]:
+        """The version and the fields of every note below the folders, by key."""
+        return {row[0]: (row[12], note_of_row(row)) for row in self._below(f"{NOTE_COLUMNS}, version", folders)}
+
+    def body(self, key: str) -> str | None:
+        """The text of a note as it was when it was indexed."""
+        with Failures():
+            row = self.connection.execute(
+                "SELECT body FROM texts WHERE rowid = (SELECT id FROM notes WHERE key = ?)", (key,)
+            ).fetchone()
+        return row[0] if row else None
+
+    def by_id(self, numbers: Iterable[int]) -> dict[int, tuple[Note, bool]]:
+        """Notes by their row, each with whether another note replaces it."""
+        wanted = list(numbers)
+        marks = ",".join("?" * len(wanted))
+        with Failures():
+            rows = self.connection.execute(
+                f"SELECT {NOTE_COLUMNS}, replaced, id FROM notes WHERE id IN ({marks})",  # noqa: S608 - question marks
+                wanted,
+            ).fetchall()
+        return {row[13]: (note_of_row(row), bool(row[12])) for row in rows}
+
+    def select_notes(self, condition: str, *values: object) -> list[Note]:
+        """The notes for which an SQL condition holds."""
+        with Failures():
+            rows = self.connection.execute(f"SELECT {NOTE_COLUMNS} FROM notes WHERE {condition}", values)  # noqa: S608
+            return [note_of_row(row) for row in rows]
+
+    def check(self) -> None:
+        """`IndexDamaged` if SQLite finds anything wrong with the file."""
+        with Failures():
+            found = self.connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            raise IndexDamaged(found)
+
+    def count(self) -> int:
+        with Failures():
+            return int(self.connection.execute("SELECT count(*) FROM notes").fetchone()[0])
+
+    def _below(self, columns: str, folders: Iterable[Locator]) -> list[tuple[str, ...]]:
+        rows: list[tuple[str, ...]] = []
+        for folder in folders:
+            bounds = (f"{folder.key}/", f"{folder.key}0") if folder.key else ("", "\U0010ffff")  # "0" follows "/"
+            with Failures():
+                rows += self.connection.execute(
+                    f"SELECT {columns} FROM notes WHERE key >= ? AND key < ?",  # noqa: S608 - names of columns
+                    bounds,
+                )
+        return rows
+
+
+def note_of_row(row: tuple[str, ...]) -> Note:
+    key, kind, status, title, tags, project, created, updated, source, confidence, supersedes, problem = row[:12]
+    return Note(
+        key,
+        kind,
+        status,
+        title,
+        tuple(tags.split("\n")) if tags else (),
+        project,
+        created,
+        updated,
+        source,
+        confidence,  # type: ignore[arg-type] # a number or nothing, as the table says
+        tuple(supersedes.split("\n")) if supersedes else (),
+        problem,
+    )
+
+
+def _connect(path: str, mode: str, wait: float) -> sqlite3.Connection:
+    for character, escaped in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
+        path = path.replace(character, escaped)
+    return sqlite3.connect(f"file:{path}?mode={mode}", uri=True, timeout=wait, isolation_level=None)
+
+
+class Failures:
+    """Says what SQLite's failures mean for an index."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if not isinstance(error, sqlite3.Error):
+            return
+        code = (error.sqlite_errorcode or 0) & 0xFF if hasattr(error, "sqlite_errorcode") else 0
+        if code in _BUSY:
+            raise IndexUnavailable("another process is updating it") from error
+        if code in _NO_ROOM:
+            raise IndexUnavailable(f"it cannot be used: {error}") from error
+        raise IndexDamaged(f"it is damaged: {error}") from error

@@ -1,0 +1,106 @@
+"""Where notes lie in a store: which keys are notes, whose they are, and what a phase of work reads."""
+
+from __future__ import annotations
+
+from agentm_kernel.errors import InvalidLocatorError
+from agentm_kernel.seam.locator import Locator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentm_kernel.seam.backend import StorageBackend
+
+PERSONAL = "personal"
+"""Notes that belong to no project."""
+ALWAYS_LOAD = f"{PERSONAL}/_always-load"
+PROJECTS = "projects"
+LEGACY_PROJECTS = "personal-projects"
+ANCHOR = "_index.md"
+"""The one note of a project that says what the project is."""
+
+ALWAYS_LOAD_KIND = "always-load"
+ANCHOR_KIND = "index"
+
+FOLDERS = {
+    "convention": "conventions",
+    "decision": "decisions",
+    "fact": "facts",
+    "known-issue": "known-issues",
+    "open-question": "open-questions",
+    "reference": "references",
+    "wiki-style": "wiki-style",
+}
+"""The folder of each kind, below a project or below `personal`."""
+
+KINDS = (ALWAYS_LOAD_KIND, *FOLDERS)
+_KIND_OF_FOLDER = {folder: kind for kind, folder in FOLDERS.items()} | {"_always-load": ALWAYS_LOAD_KIND}
+
+PHASES = {
+    "setup": (ANCHOR, "conventions"),
+    "plan": (ANCHOR, "decisions", "open-questions"),
+    "work": ("decisions", "known-issues", "conventions"),
+    "review": ("conventions",),
+    "release": ("decisions",),
+    "bugfix": ("known-issues",),
+    "documenter": (ANCHOR, "decisions", "wiki-style"),
+}
+"""What each phase reads of a project, most important first."""
+DEFAULT_PHASE = "work"
+
+_NOT_NOTES = frozenset({"_harness", "_meta"})
+"""Folders of the kernel: execution state and the store's own records."""
+
+
+def is_note(key: str) -> bool:
+    """Whether the file at `key` is a note: Markdown that is neither state nor hidden."""
+    if not key.endswith(".md"):
+        return False
+    parts = key.split("/")
+    return _NOT_NOTES.isdisjoint(parts) and not any(part.startswith(".") for part in parts)
+
+
+def slug_of(key: str) -> str:
+    """The note's name: that of its file, without the extension."""
+    return key.rpartition("/")[2].removesuffix(".md")
+
+
+def project_of(key: str) -> str | None:
+    """The project whose folder holds the note; `None` for a note of no project."""
+    top, _, rest = key.partition("/")
+    project, slash, _ = rest.partition("/")
+    return project if slash and top in (PROJECTS, LEGACY_PROJECTS) else None
+
+
+def folder_in_project(key: str) -> str:
+    """What `PHASES` calls the note's place: the folder directly below the project, or the anchor's own name."""
+    parts = key.split("/")
+    return parts[2] if len(parts) > 2 else ""
+
+
+def kind_by_place(key: str) -> str:
+    """The kind of a note that does not say it."""
+    if key.endswith(f"/{ANCHOR}"):
+        return ANCHOR_KIND
+    return next((kind for part in key.split("/")[:-1] if (kind := _KIND_OF_FOLDER.get(part))), "note")
+
+
+def project_folder(backend: StorageBackend, project: str) -> Locator:
+    """The folder of a project: `projects/<slug>`, or the older place where that is all there is."""
+    if "/" in project or not project:
+        raise InvalidLocatorError(
+            f"{project!r} is not the name of a project", hint="`agentm project list` shows them"
+        )
+    new, legacy = Locator(f"{PROJECTS}/{project}"), Locator(f"{LEGACY_PROJECTS}/{project}")
+    return legacy if not backend.exists(new) and backend.exists(legacy) else new
+
+
+def place_of(kind: str, slug: str, project: Locator | None) -> Locator:
+    """Where a note of that kind belongs; `project` is the project's folder, `None` for a personal note."""
+    if kind == ALWAYS_LOAD_KIND:
+        return Locator(ALWAYS_LOAD).child(f"{slug}.md")
+    return (project or Locator(PERSONAL)).child(FOLDERS[kind], f"{slug}.md")
+
+
+def is_below(key: str, folders: Iterable[Locator]) -> bool:
+    return any(not folder.key or key.startswith(f"{folder.key}/") for folder in folders)

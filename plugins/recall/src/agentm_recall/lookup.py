@@ -1,0 +1,49 @@
+"""Finding one note by the name that a person gives."""
+
+from __future__ import annotations
+
+from agentm_kernel.errors import NotFoundError, StorageError
+from agentm_kernel.seam.locator import Locator
+from agentm_recall.layout import PERSONAL, is_note, project_folder, slug_of
+from agentm_recall.supersession import names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.seam.values import Info
+
+
+def find_note(backend: StorageBackend, name: str, folders: Sequence[Locator]) -> Locator:
+    """The one note that `name` means: a slug, the end of a path, or a whole key.
+
+    The folders are asked in their order. Several candidates in one are refused, never guessed at.
+    """
+    for folder in folders:
+        found = [info.locator for info in note_files(backend, folder) if names(name, info.locator.key)]
+        if len(found) > 1:
+            shown = ", ".join(locator.key.removesuffix(".md") for locator in found)
+            raise StorageError(f"'{name}' could be any of: {shown}", hint="give as much of the path as it takes")
+        if found:
+            return found[0]
+    where = " or ".join(folder.key or "the store" for folder in folders)
+    raise NotFoundError(f"there is no note '{name}' in {where}", hint=_suggestion(backend, name, folders))
+
+
+def folders_of(backend: StorageBackend, project: str | None) -> list[Locator]:
+    """Where a name is looked for: in the project, then among the personal notes; everywhere without a project."""
+    return [Locator()] if project is None else [project_folder(backend, project), Locator(PERSONAL)]
+
+
+def note_files(backend: StorageBackend, folder: Locator) -> Iterator[Info]:
+    """Every note below `folder`."""
+    return (info for info in backend.walk(folder) if not info.is_dir and is_note(info.locator.key))
+
+
+def _suggestion(backend: StorageBackend, name: str, folders: Sequence[Locator]) -> str:
+    from difflib import get_close_matches
+
+    slugs = [slug_of(info.locator.key) for folder in folders for info in note_files(backend, folder)]
+    close = get_close_matches(slug_of(name), slugs, n=3)
+    return f"is it {' or '.join(close)}?" if close else "`agentm notes list` shows the notes"

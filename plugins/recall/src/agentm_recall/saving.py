@@ -1,0 +1,221 @@
+"""Saving a note, changing its mind, and forgetting it: the only writers of this plugin.
+
+Every change goes through the kernel's `update`, so no edit by another session or a person is ever lost. What looks
+like a secret is refused before the store is asked for anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from agentm_kernel import update
+from agentm_kernel.errors import InvalidContentError, LocatorConflictError, NotFoundError
+from agentm_kernel.seam.locator import Locator
+from agentm_recall.editing import new_text, with_body, with_fields
+from agentm_recall.layout import ALWAYS_LOAD_KIND, KINDS, PERSONAL, place_of
+from agentm_recall.lookup import find_note
+from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, parse_note
+from agentm_recall.secret_scan import refuse_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agentm_kernel.seam.backend import StorageBackend
+
+CREATED, REINFORCED, UPDATED, UNCHANGED, FORGOTTEN = "created", "reinforced", "updated", "unchanged", "forgotten"
+
+_LONGEST_SLUG = 80
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A note that is to be saved."""
+
+    kind: str
+    slug: str
+    body: str
+    tags: tuple[str, ...] = ()
+    source: str = "agent"
+    confidence: float | None = None
+    confidence_reason: str | None = None
+    supersedes: tuple[str, ...] = ()
+    """Slugs, or parts of paths that tell notes of one slug apart."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What became of a draft."""
+
+    locator: Locator
+    outcome: str
+    superseded: tuple[Locator, ...] = field(default=())
+    """The notes that were marked as replaced."""
+
+
+def save_note(
+    backend: StorageBackend,
+    draft: Draft,
+    *,
+    project: Locator | None,
+    replace: bool = False,
+    now: datetime | None = None,
+) -> Saved:
+    """Save `draft` in the project whose folder is `project`, or as a personal note.
+
+    The same body again reinforces the note that is there. Another body is refused unless `replace` is given, and so
+    is a note that was forgotten.
+    """
+    check_draft(draft)
+    place = place_of(draft.kind, draft.slug, project)
+    replaced = tuple(find_note(backend, name, [_scope(draft, project)]) for name in draft.supersedes)
+    if place in replaced:
+        raise InvalidContentError(f"'{place}' cannot supersede itself")
+    moment = (now or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds")
+    outcome = UNCHANGED
+
+    def edited(current: str | None) -> str:
+        nonlocal outcome
+        outcome, text = _settled(draft, place, project, current, moment, replace=replace)
+        return text
+
+    update(backend, place, edited)
+    marked = tuple(locator for locator in replaced if _set_status(backend, locator, SUPERSEDED, moment))
+    return Saved(place, outcome, marked)
+
+
+def forget_note(backend: StorageBackend, locator: Locator, *, now: datetime | None = None) -> Saved:
+    """Mark the note as deleted. Its file stays: whoever wants it back sets the status again."""
+    moment = (now or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds")
+    changed = _set_status(backend, locator, DELETED, moment)
+    return Saved(locator, FORGOTTEN if changed else UNCHANGED)
+
+
+def check_draft(draft: Draft) -> None:
+    """Refuse, before any store is touched, what must never be written."""
+    if draft.kind not in KINDS:
+        raise InvalidContentError(
+            f"there is no kind of note called {draft.kind!r}", hint=f"kinds: {', '.join(KINDS)}"
+        )
+    _check_slug(draft.slug)
+    if not draft.body.strip():
+        raise InvalidContentError("the note has no text", hint="give it on standard input or with --body-file")
+    if draft.confidence is not None and not 0 <= draft.confidence <= 1:
+        raise InvalidContentError(f"a confidence is between 0 and 1, not {draft.confidence:g}")
+    for text in (*draft.tags, draft.source, draft.confidence_reason or ""):
+        if len(text) > 200 or not (text.isprintable() or not text):
+            raise InvalidContentError(f"a field of the front matter is one short line, not {text[:60]!r}")
+    refuse_secrets("the note", draft.body)
+    refuse_secrets(
+        "a field of the note", "\n".join((draft.slug, *draft.tags, draft.source, draft.confidence_reason or ""))
+    )
+
+
+def _check_slug(slug: str) -> None:
+    if 0 < len(slug) <= _LONGEST_SLUG and slug == slugify(slug):
+        return
+    suggestion = slugify(slug)[:_LONGEST_SLUG].strip("-")
+    raise InvalidContentError(
+        f"{slug!r} is not a slug: lower-case letters, digits and hyphens, at most {_LONGEST_SLUG}",
+        hint=f"try {suggestion!r}" if suggestion else "name the fact in a few words with hyphens between them",
+    )
+
+
+def slugify(text: str) -> str:
+    """The words of `text` with hyphens between them."""
+    kept = "".join(character if character.isalnum() else " " for character in text.lower())
+    return "-".join(kept.split())
+
+
+# ------------------------------------------------------------------------------------------------ one note
+
+
+def _settled(
+    draft: Draft, place: Locator, project: Locator | None, current: str | None, moment: str, *, replace: bool
+) -> tuple[str, str]:
+    """What saving the draft means for the text that is stored now: the outcome, and the text to store."""
+    if current is None:
+        return CREATED, new_text(_new_fields(draft, project, moment), _with_final_newline(draft.body))
+    note, body = parse_note(place.key, current)
+    is_same = _plain(body) == _plain(draft.body)
+    if not replace and (not is_same or note.status in (DELETED, SUPERSEDED)):
+        raise _taken(place, note.status if is_same else None)
+    fields = _changed_fields(draft, note.tags, note.supersedes, moment)
+    if note.status in (DELETED, SUPERSEDED):
+        fields["status"] = ACTIVE
+    text = current if is_same else with_body(current, _with_final_newline(draft.body))
+    return REINFORCED if is_same else UPDATED, with_fields(place.key, text, fields)
+
+
+def _taken(place: Locator, status: str | None) -> LocatorConflictError:
+    if status is not None:
+        return LocatorConflictError(
+            f"'{place}' says the same but is {status}", hint="add --update to make it current again"
+        )
+    return LocatorConflictError(
+        f"'{place}' exists and says something else",
+        hint="add --update to replace it, or choose another slug and --supersedes to keep both",
+    )
+
+
+def _new_fields(draft: Draft, project: Locator | None, moment: str) -> dict[str, str | Sequence[str]]:
+    fields: dict[str, str | Sequence[str]] = {"kind": draft.kind, "status": ACTIVE}
+    if draft.tags:
+        fields["tags"] = draft.tags
+    if project is not None and draft.kind != ALWAYS_LOAD_KIND:
+        fields["project"] = project.name
+    fields |= {"created": moment, "updated": moment, "source": draft.source}
+    fields |= _judgement(draft)
+    if draft.supersedes:
+        fields["supersedes"] = draft.supersedes
+    return fields
+
+
+def _changed_fields(
+    draft: Draft, tags: tuple[str, ...], supersedes: tuple[str, ...], moment: str
+) -> dict[str, str | Sequence[str]]:
+    """What a second saving adds to the first; nothing that was said is taken back."""
+    fields: dict[str, str | Sequence[str]] = {"updated": moment, **_judgement(draft)}
+    for name, old, new in (("tags", tags, draft.tags), ("supersedes", supersedes, draft.supersedes)):
+        if set(new) - set(old):
+            fields[name] = tuple(dict.fromkeys((*old, *new)))
+    return fields
+
+
+def _judgement(draft: Draft) -> Mapping[str, str]:
+    given = {
+        "confidence": None if draft.confidence is None else f"{draft.confidence:g}",
+        "confidence_reason": draft.confidence_reason,
+    }
+    return {name: value for name, value in given.items() if value}
+
+
+def _scope(draft: Draft, project: Locator | None) -> Locator:
+    """Where the notes lie that this one can replace."""
+    return Locator(PERSONAL) if project is None or draft.kind == ALWAYS_LOAD_KIND else project
+
+
+def _set_status(backend: StorageBackend, locator: Locator, status: str, moment: str) -> bool:
+    """Whether anything had to be changed."""
+    changed = False
+
+    def edited(current: str | None) -> str:
+        nonlocal changed
+        if current is None:
+            raise NotFoundError(f"'{locator}' is gone")
+        changed = parse_note(locator.key, current)[0].status != status
+        return with_fields(locator.key, current, {"status": status, "updated": moment}) if changed else current
+
+    update(backend, locator, edited)
+    return changed
+
+
+def _plain(body: str) -> str:
+    """A body as it is compared: line endings and blank margins say nothing."""
+    return "\n".join(line.rstrip() for line in body.splitlines()).strip()
+
+
+def _with_final_newline(body: str) -> str:
+    text = body.lstrip("\n")
+    return text if text.endswith("\n") else f"{text}\n"

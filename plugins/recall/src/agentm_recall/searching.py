@@ -1,0 +1,102 @@
+"""Searching the notes of a store, with what a person wants to see of each answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agentm_recall.index.database import Failures
+from agentm_recall.index.maintenance import RecallIndex
+from agentm_recall.index.refresh import silent
+from agentm_recall.index.search import WEIGHTS, Scope, scoped_expression, search
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_recall.index.database import Database
+    from agentm_recall.index.refresh import Progress
+    from agentm_recall.index.search import Hit
+
+OPEN, CLOSE = "\x01", "\x02"
+"""Around the words that were found. No note can hold them: they are removed first."""
+
+_SHOWN_COLUMNS = ("title", "name", "body", "hidden")
+_SNIPPET_WORDS = 24
+_MOST_WORDS = 8
+
+
+@dataclass(frozen=True)
+class Found:
+    """One answer."""
+
+    hit: Hit
+    snippet: str
+    """A line of the note around the words that were found."""
+    words: dict[str, list[str]]
+    """The words that were found, by where they stand in the note; only if asked for."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """All answers, best first, and what there is to know about how they came about."""
+
+    found: list[Found]
+    dead: int
+    """Notes that match but were deleted or replaced; they are left out unless asked for."""
+    notices: tuple[str, ...]
+
+
+def search_notes(
+    backend: StorageBackend,
+    question: str,
+    scope: Scope | None = None,
+    *,
+    limit: int = 10,
+    explain: bool = False,
+    environ: Mapping[str, str] | None = None,
+    progress: Progress = silent,
+) -> Answer:
+    """The notes that answer `question`, the index being brought up to date first.
+
+    An index that cannot be written is no obstacle: then the search happens in memory, and a notice says why.
+    """
+    scope = scope or Scope()
+    with RecallIndex(backend, environ).opened(may_write=True, progress=progress) as opened:
+        everything = search(opened.database, question, _with_dead(scope), limit=limit * 4)
+        hits = [hit for hit in everything if hit.is_current or scope.with_dead][:limit]
+        if len(hits) < limit and len(everything) == limit * 4:
+            hits = search(opened.database, question, scope, limit=limit)
+        expression = scoped_expression(question, scope) or ""
+        found = [_found(opened.database, expression, hit, explain=explain) for hit in hits]
+        dead = 0 if scope.with_dead else sum(not hit.is_current for hit in everything)
+        return Answer(found, dead, opened.notices)
+
+
+def _with_dead(scope: Scope) -> Scope:
+    return Scope(scope.project, scope.near, scope.kind, with_dead=True)
+
+
+def _found(database: Database, expression: str, hit: Hit, *, explain: bool) -> Found:
+    body = list(WEIGHTS).index("body")
+    with Failures():
+        snippet = database.connection.execute(
+            "SELECT snippet(texts, ?, ?, ?, '…', ?) FROM texts WHERE texts MATCH ? AND rowid = ?",
+            (body, OPEN, CLOSE, _SNIPPET_WORDS, expression, hit.number),
+        ).fetchone()[0]
+    words = _words(database, expression, hit.number) if explain else {}
+    return Found(hit, " ".join(snippet.split()), words)
+
+
+def _words(database: Database, expression: str, number: int) -> dict[str, list[str]]:
+    words = {}
+    for position, column in enumerate(_SHOWN_COLUMNS):
+        with Failures():
+            text = database.connection.execute(
+                "SELECT highlight(texts, ?, ?, ?) FROM texts WHERE texts MATCH ? AND rowid = ?",
+                (position, OPEN, CLOSE, expression, number),
+            ).fetchone()[0]
+        marked = [part.partition(CLOSE)[0].lower() for part in text.split(OPEN)[1:]]
+        if marked:
+            words[column] = list(dict.fromkeys(marked))[:_MOST_WORDS]
+    return words

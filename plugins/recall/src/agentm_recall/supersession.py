@@ -1,0 +1,64 @@
+"""Which notes others have replaced: what a note says about itself, and what newer notes say about it."""
+
+from __future__ import annotations
+
+from agentm_recall.layout import slug_of
+from agentm_recall.note import DELETED, SUPERSEDED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentm_recall.note import Note
+
+
+def names(reference: str, key: str) -> bool:
+    """Whether `reference`, as people write it in `supersedes`, means the note at `key`: slug or end of its path."""
+    wanted, path = _plain(reference), key.removesuffix(".md")
+    return bool(wanted) and (path == wanted or path.endswith(f"/{wanted}"))
+
+
+def _plain(reference: str) -> str:
+    """Without the brackets of a wiki link and without the extension."""
+    return reference.removeprefix("[[").removesuffix("]]").removesuffix(".md")
+
+
+def target_slug(reference: str) -> str:
+    """The slug of the notes that `reference` can mean."""
+    return slug_of(_plain(reference))
+
+
+def superseded_keys(notes: Iterable[Note]) -> set[str]:
+    """The keys of notes that are not to be believed any more.
+
+    A slug is meant within the same project. Of two notes that claim to replace each other, the newer one is right.
+    """
+    notes = list(notes)
+    by_slug: dict[str, list[Note]] = {}
+    for note in notes:
+        by_slug.setdefault(note.slug, []).append(note)
+    dead = {note.key for note in notes if note.status == SUPERSEDED}
+    for note in notes:
+        if note.status != DELETED:
+            for reference in note.supersedes:
+                dead.update(other.key for other in _meant(reference, note, by_slug) if not _answers(other, note))
+    return dead
+
+
+def _meant(reference: str, by: Note, by_slug: dict[str, list[Note]]) -> list[Note]:
+    return [
+        other
+        for other in by_slug.get(target_slug(reference), ())
+        if other.key != by.key and names(reference, other.key) and _may_reach(reference, by, other)
+    ]
+
+
+def _may_reach(reference: str, by: Note, other: Note) -> bool:
+    return other.project == by.project or _plain(reference) == other.key.removesuffix(".md")
+
+
+def _answers(other: Note, note: Note) -> bool:
+    """Whether `other` replaces `note` in turn, and is the newer of the two."""
+    if other.status == DELETED or (other.changed, other.key) <= (note.changed, note.key):
+        return False
+    return any(names(reference, note.key) for reference in other.supersedes)

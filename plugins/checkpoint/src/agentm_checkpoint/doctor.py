@@ -1,0 +1,67 @@
+"""What `agentm doctor` says about checkpoints and the guard. Asks no daemon."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agentm_kernel import DoctorRow, hookimpl
+from agentm_kernel.errors import AgentmError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentm_checkpoint.guard import IntegrityGuard
+    from agentm_kernel import HookContext, StorageBackend
+
+
+@hookimpl
+def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
+    """Nothing without a store, or for one that nobody has written to."""
+    from agentm_checkpoint.guard import find_guard
+
+    backend = context.backend
+    if backend is None or backend.stamp_text() is None:
+        return None
+    guard = find_guard(backend)
+    return [
+        _row("checkpoints", partial(_image_row, backend, context)),
+        _row("integrity", partial(_guard_row, guard)),
+    ]
+
+
+def _row(check: str, look: Callable[[], DoctorRow]) -> DoctorRow:
+    """What cannot be looked at is a failure of that check, and of no other."""
+    try:
+        return look()
+    except AgentmError as error:
+        return DoctorRow("fail", check, error.message, error.hint)
+
+
+def _image_row(backend: StorageBackend, context: HookContext) -> DoctorRow:
+    from agentm_checkpoint.capture import open_image
+
+    image = open_image(backend, context.surroundings.state_dir)
+    if image.damage:
+        return DoctorRow("warn", "checkpoints", image.damage, "run `agentm checkpoint verify`, then `create`")
+    last = image.latest()
+    if last is None:
+        return DoctorRow("ok", "checkpoints", "none yet; `agentm checkpoint create` takes one")
+    hours = (time.time() - last.time / 1000) / 3600
+    return DoctorRow(
+        "ok",
+        "checkpoints",
+        f"{len(image.snapshots)} in {image.path} ({image.size:,} bytes), the newest {hours:.1f} hours old",
+    )
+
+
+def _guard_row(guard: IntegrityGuard | None) -> DoctorRow:
+    if guard is None:
+        return DoctorRow("ok", "integrity", "off: no note is under guard")
+    known = guard.record.current()
+    locks = known.locks()
+    if locks:
+        shown = ", ".join(sorted(locks)[:3]) + (f" and {len(locks) - 3} more" if len(locks) > 3 else "")
+        return DoctorRow("fail", "integrity", f"locked: {shown}", "run `agentm checkpoint verify`")
+    return DoctorRow("ok", "integrity", f"{len(known.leaves())} notes are known to be good, none is locked")

@@ -1,0 +1,243 @@
+"""The local image: every checkpoint of one store in one file, which only ever grows or is replaced as a whole.
+
+It is a CAR archive. The header names a block that says whose image it is; then come the blocks of one checkpoint
+after the other, each checkpoint closed by its snapshot. The blocks are on the disk before the snapshot is written,
+so a snapshot that is there is complete. Whatever comes after the last one is what a writer that was killed left.
+
+Reading executes nothing, changes nothing and believes nothing: a block is compared with its identifier each time it
+is taken out.
+"""
+
+from __future__ import annotations
+
+import os
+
+from agentm_checkpoint.car import encode_frame, encode_header, frames, read_varint
+from agentm_checkpoint.cids import DAG_CBOR, cid_text, encode_node, matches, node_cid
+from agentm_checkpoint.places import make_folder
+from agentm_checkpoint.snapshot import FORMAT, Snapshot, decode_snapshot
+from agentm_kernel import atomic_write, store_mutex
+from agentm_kernel.errors import IntegrityError, NotFoundError, StorageIOError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agentm_checkpoint.cids import Cid
+
+IMAGE_FORMAT = "agentm-image/1"
+_MARK = FORMAT.encode()
+_WRITE_AT_ONCE = 8 << 20
+
+
+class Image:
+    """The image at `path` as it was when it was read; `append` brings it up to date first."""
+
+    def __init__(self, path: str, store: str) -> None:
+        self.path = path
+        self._preamble = _preamble(store)
+        self._data = b""
+        self._view = memoryview(b"")  # hashing through it spares a copy of every note
+        self._index: dict[Cid, tuple[int, int]] = {}
+        self._end = 0
+        self.snapshots: list[Snapshot] = []
+        """Oldest first."""
+        self.damage: str | None = None
+        """What is wrong with the file, if the scan met anything; the snapshots before that place are usable."""
+        self.reload()
+
+    # -- reading ----------------------------------------------------------------------------------------------
+
+    def reload(self) -> None:
+        """Read the file as it is now. No file is an image without snapshots."""
+        try:
+            with open(self.path, "rb") as file:
+                data = file.read()
+        except FileNotFoundError:
+            data = b""
+        except OSError as error:
+            raise self._failed("read", error) from error
+        self._data, self._view = data, memoryview(data)
+        self._index, self._end, self.snapshots, self.damage = {}, 0, [], None
+        if data:
+            self._scan()
+
+    def _scan(self) -> None:
+        data, index = self._data, self._index
+        head = read_varint(data, 0)
+        offset = head[0] + head[1] if head else len(data) + 1
+        if offset > len(data) or not data.startswith(self._preamble[:offset]):
+            self.damage = f"the image {self.path} does not begin as the image of this store does"
+            return
+        for cid, start, end in frames(data, offset):
+            index[cid] = start, end
+            if cid[1] == DAG_CBOR and _MARK in (block := data[start:end]):
+                self._found(cid, block)
+            offset = end
+        self._end = offset
+        if offset < len(data) and self.damage is None:
+            lost = len(data) - offset
+            self.damage = f"the image {self.path} cannot be read past byte {offset:,}: {lost:,} bytes are left over"
+
+    def _found(self, cid: Cid, block: bytes) -> None:
+        try:
+            if not matches(cid, block):
+                raise IntegrityError("its bytes were changed")
+            self.snapshots.append(decode_snapshot(block))
+        except IntegrityError as error:
+            self.damage = f"the image {self.path} holds a checkpoint that cannot be used: {error.message}"
+
+    def __contains__(self, cid: Cid) -> bool:
+        return cid in self._index
+
+    def fetch(self, cid: Cid) -> bytes:
+        """The block of `cid`, compared with it."""
+        place = self._index.get(cid)
+        if place is None:
+            raise IntegrityError(
+                f"the image {self.path} lacks the block {cid_text(cid)}",
+                hint="`agentm checkpoint verify` shows which checkpoints are whole; `pull` gets one from IPFS",
+            )
+        block = self._data[place[0] : place[1]]
+        if not matches(cid, block):
+            raise IntegrityError(
+                f"the block {cid_text(cid)} in the image {self.path} is damaged",
+                hint="`agentm checkpoint verify` shows what is whole; `create --full` replaces damaged blocks",
+            )
+        return block
+
+    def is_whole(self, cid: Cid, size: int | None = None) -> bool:
+        """Whether the block is there, undamaged, and of that size."""
+        place = self._index.get(cid)
+        if place is None or (size is not None and place[1] - place[0] != size):
+            return False
+        return matches(cid, self._view[place[0] : place[1]])
+
+    @property
+    def size(self) -> int:
+        return len(self._data)
+
+    def latest(self) -> Snapshot | None:
+        return self.snapshots[-1] if self.snapshots else None
+
+    def find(self, name: str) -> Snapshot:
+        """The snapshot that `name` means: `latest`, `latest~N`, an id, or the beginning of one id."""
+        base, tilde, back = name.partition("~")
+        if base == "latest" and (not tilde or back.isdigit()):
+            steps = int(back or 0)
+            if steps < len(self.snapshots):
+                return self.snapshots[-1 - steps]
+            raise NotFoundError(
+                f"there is no checkpoint '{name}': the image has {len(self.snapshots)}",
+                hint="`agentm checkpoint list`",
+            )
+        found = {snapshot.id: snapshot for snapshot in self.snapshots if snapshot.id.startswith(name)}
+        if len(found) == 1 and len(name) > len("bafyrei"):
+            return next(iter(found.values()))
+        problem = f"{len(found)} checkpoints begin with" if len(found) > 1 else "no checkpoint here is called"
+        raise NotFoundError(f"{problem} {ascii(name)}", hint="`agentm checkpoint list` shows what there is")
+
+    # -- writing ----------------------------------------------------------------------------------------------
+
+    def append(self, blocks: Mapping[Cid, bytes], snapshot: Snapshot) -> None:
+        """Add a snapshot and what it needs; on return it is on the disk."""
+        make_folder(os.path.dirname(self.path))
+        try:
+            with store_mutex(os.path.dirname(self.path)):
+                self.reload()
+                self._repair()
+                self._write(blocks, snapshot)
+        except OSError as error:
+            if isinstance(error, StorageIOError):
+                raise
+            raise self._failed("write", error) from error
+        self.reload()
+
+    def _write(self, blocks: Mapping[Cid, bytes], snapshot: Snapshot) -> None:
+        """Blocks, then to the disk, then the snapshot, then to the disk: in this order, whatever happens between."""
+        is_new = not os.path.exists(self.path)
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
+        with os.fdopen(descriptor, "ab", buffering=_WRITE_AT_ONCE) as file:
+            if not self._data:
+                file.write(self._preamble)
+            for cid, block in blocks.items():
+                file.write(encode_frame(cid, block))
+            file.flush()
+            os.fsync(file.fileno())
+            file.write(encode_frame(snapshot.cid, snapshot.block))
+            file.flush()
+            os.fsync(file.fileno())
+        if is_new:
+            _sync_folder(os.path.dirname(self.path))
+
+    def _repair(self) -> None:
+        """Cut off what a killed writer left. What might hold more than that is set aside, never thrown away."""
+        if not self.damage:
+            return
+        rest = self._data[self._end :]
+        if self._end and _MARK not in rest:
+            os.truncate(self.path, self._end)
+        else:
+            os.replace(self.path, self._free_name("damaged"))
+            if self.snapshots:
+                self.rewrite(self.snapshots)
+        self.reload()
+
+    def rewrite(self, kept: Iterable[Snapshot]) -> None:
+        """Replace the file by one that holds exactly `kept`. The caller has the lock, or is alone."""
+        from agentm_checkpoint.reading import reachable
+
+        kept = list(kept)
+        written: set[Cid] = set()
+        pieces = [self._preamble]
+        for snapshot in kept:
+            for cid in reachable(snapshot.root.cid, self.fetch):
+                if cid not in written:
+                    written.add(cid)
+                    pieces.append(encode_frame(cid, self.fetch(cid)))
+            pieces.append(encode_frame(snapshot.cid, snapshot.block))
+        atomic_write(self.path, b"".join(pieces))
+
+    def prune(self, keep: int) -> list[Snapshot]:
+        """Forget all but the newest `keep` snapshots; those that went. A damaged image is left as it is."""
+        with store_mutex(os.path.dirname(self.path)):
+            self.reload()
+            if self.damage:
+                raise IntegrityError(
+                    f"{self.damage}; it was not pruned", hint="run `agentm checkpoint create` first, which repairs it"
+                )
+            gone = self.snapshots[:-keep] if keep else list(self.snapshots)
+            if gone:
+                self.rewrite(self.snapshots[len(gone) :])
+        self.reload()
+        return gone
+
+    def _free_name(self, word: str) -> str:
+        number = 1
+        while os.path.lexists(name := f"{self.path}.{word}-{number}"):
+            number += 1
+        return name
+
+    def _failed(self, verb: str, error: OSError) -> StorageIOError:
+        return StorageIOError(
+            f"cannot {verb} the image {self.path}: {error.strerror}",
+            errno=error.errno,
+            hint="check the disk and the permissions; what was in the image is still there",
+        )
+
+
+def _preamble(store: str) -> bytes:
+    """How the image of one store begins: the header and the block that the header names."""
+    descriptor = encode_node({"format": IMAGE_FORMAT, "store": store})
+    cid = node_cid(descriptor)
+    return encode_header([cid]) + encode_frame(cid, descriptor)
+
+
+def _sync_folder(folder: str) -> None:
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

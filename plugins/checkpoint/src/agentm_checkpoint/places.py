@@ -1,0 +1,46 @@
+"""Where this device keeps what belongs to a store and must not lie in it: the image, and what is known to be good.
+
+Outside of the store, because whoever can write to the store (a sync tool, another device, a program gone wrong) must
+not be able to change the one or bless the other.
+"""
+
+from __future__ import annotations
+
+import os
+
+from agentm_kernel import read_stamp
+from agentm_kernel.errors import StorageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agentm_kernel.seam.backend import StorageBackend
+
+_SAFE = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-")
+
+
+def store_id(backend: StorageBackend) -> str:
+    """The id in the store's stamp, `StorageError` if it carries none."""
+    found = read_stamp(backend)
+    if found is None:
+        raise StorageError(
+            f"the store at {backend.describe()} has no identity yet, so there is nothing to tie a checkpoint to",
+            hint="write a first note, or set the store up; `agentm doctor` shows how it stands",
+        )
+    return found
+
+
+def folder_of(state_dir: str, store: str) -> str:
+    """The folder for one store. Its id is text from the store, so only a plain one is used as a name."""
+    if not store or len(store) > 64 or not _SAFE.issuperset(store):
+        import hashlib
+
+        store = hashlib.sha256(store.encode("utf-8", "surrogatepass")).hexdigest()
+    return os.path.join(state_dir, "checkpoints", store)
+
+
+def image_path(folder: str) -> str:
+    return os.path.join(folder, "image.car")
+
+
+def make_folder(folder: str) -> None:
+    os.makedirs(folder, mode=0o700, exist_ok=True)

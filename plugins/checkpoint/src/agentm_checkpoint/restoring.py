@@ -1,0 +1,164 @@
+"""Bringing a store back to a checkpoint, in two phases: a plan that only looks, then writes on condition.
+
+The plan rests on a checkpoint of the store as it is, taken just before, so whatever is replaced can be had back. Each
+write and each deletion is on condition that the note still is what that checkpoint says. What somebody changes
+meanwhile is left as they made it, and the restore says so.
+"""
+
+from __future__ import annotations
+
+from agentm_checkpoint.reading import read_note
+from agentm_checkpoint.tree import MAX_PART
+from agentm_kernel.errors import (
+    ConcurrentModificationError,
+    IntegrityError,
+    LocatorConflictError,
+    NotFoundError,
+    StorageError,
+)
+from agentm_kernel.seam.backend import ABSENT
+from agentm_kernel.seam.content import content_hash, decode_content
+from agentm_kernel.seam.locator import Locator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from agentm_checkpoint.reading import Fetch
+    from agentm_checkpoint.tree import Leaf
+    from agentm_kernel.seam.backend import StorageBackend
+
+    Progress = Callable[[str, Iterable["Step"]], Iterable["Step"]]
+
+ALERT_LOG = "_meta/alerts.md"
+CREATE = "create"
+REPLACE = "replace"
+DELETE = "delete"
+
+
+class Step:
+    """One note to be written or deleted: what the store holds now, and what it is to hold."""
+
+    __slots__ = ("key", "now", "wanted")
+
+    def __init__(self, key: str, now: Leaf | None, wanted: Leaf | None) -> None:
+        self.key = key
+        self.now = now
+        self.wanted = wanted
+
+    @property
+    def verb(self) -> str:
+        if self.wanted is None:
+            return DELETE
+        return CREATE if self.now is None else REPLACE
+
+
+def plan_restore(
+    backend: StorageBackend,
+    wanted: Mapping[str, Leaf],
+    now: Mapping[str, Leaf],
+    *,
+    paths: Sequence[str] = (),
+    keep_extra: bool = False,
+) -> list[Step]:
+    """What has to be done; refuses what the store would refuse half-way.
+
+    `paths` limits it to those notes and folders; `keep_extra` leaves notes alone that the checkpoint does not have.
+    """
+    either = sorted(wanted.keys() | now.keys())
+    for path in paths:
+        if not any(map(chooser([path]), either)):
+            raise NotFoundError(f"there is nothing at '{path}'", hint="`agentm checkpoint show ID` lists the notes")
+    is_chosen = chooser(paths)
+    steps = [
+        Step(key, now.get(key), wanted.get(key))
+        for key in either
+        if is_chosen(key) and now.get(key) != wanted.get(key) and not (keep_extra and key not in wanted)
+    ]
+    deletions = [step.key for step in steps if step.verb == DELETE]
+    if deletions and not backend.capabilities.delete:
+        raise StorageError(
+            f"{len(deletions)} notes are not in the checkpoint, and this store cannot delete: {deletions[0]} …",
+            hint="add --keep-extra to leave them where they are",
+        )
+    _check_room(steps, now)
+    steps.sort(key=lambda step: step.verb != DELETE)  # a folder may take the place of a note, or the other way round
+    return steps
+
+
+def chooser(paths: Iterable[str]) -> Callable[[str], bool]:
+    """Whether a key is one of `paths` or lies below one. Without paths every key is, but for the log of alerts:
+    going back must not make it look as if nothing had happened.
+    """
+    keys = [Locator(path).key for path in paths]
+    if not keys:
+        return lambda key: key != ALERT_LOG
+    return lambda key: any(not path or key == path or key.startswith(f"{path}/") for path in keys)
+
+
+def _check_room(steps: list[Step], now: Mapping[str, Leaf]) -> None:
+    """Notes that the store would refuse: in the way of a folder, or spelled like another but for case."""
+    gone = {step.key for step in steps if step.verb == DELETE}
+    spelled: dict[str, str] = {}
+    after = [key for key in now if key not in gone] + [step.key for step in steps if step.verb == CREATE]
+    for key in after:
+        parts = key.split("/")
+        for depth in range(1, len(parts) + 1):
+            path = "/".join(parts[:depth])
+            other = spelled.setdefault(path.casefold(), path)
+            if other != path and {path, other} & {step.key for step in steps}:
+                raise LocatorConflictError(
+                    f"'{path}' differs from '{other}' only in case", hint="rename one of them; nothing was written"
+                )
+    notes = set(after)
+    for step in steps:
+        above = step.key
+        while step.verb == CREATE and (above := above.rpartition("/")[0]):
+            if above in notes:
+                raise LocatorConflictError(
+                    f"'{above}' is a note, and '{step.key}' would lie below it",
+                    hint="move the note away, or restore the whole checkpoint; nothing was written",
+                )
+
+
+def check_contents(steps: Iterable[Step], fetch: Fetch) -> None:
+    """Take out and compare every byte that will be written, before anything is."""
+    for step in steps:
+        if step.wanted is not None:
+            _text(step, fetch)
+
+
+def apply_restore(backend: StorageBackend, steps: list[Step], fetch: Fetch, progress: Progress | None = None) -> None:
+    """Carry the plan out. `ConcurrentModificationError` at the first note that is not what the plan saw."""
+    for done, step in enumerate(progress("Restoring", steps) if progress is not None else steps):
+        try:
+            _carry_out(backend, step, fetch)
+        except (ConcurrentModificationError, NotFoundError) as error:
+            raise ConcurrentModificationError(
+                f"'{step.key}' was changed by somebody else meanwhile and was left alone; "
+                f"{done} of {len(steps)} notes are restored",
+                hint="run the restore again to go on from what is there now",
+            ) from error
+
+
+def _carry_out(backend: StorageBackend, step: Step, fetch: Fetch) -> None:
+    locator = Locator(step.key)
+    if step.wanted is None:
+        backend.delete(locator, if_match=_hash_of(step.now, fetch))
+    else:
+        condition = ABSENT if step.now is None else _hash_of(step.now, fetch)
+        backend.write(locator, _text(step, fetch), if_match=condition)
+
+
+def _hash_of(leaf: Leaf | None, fetch: Fetch) -> str:
+    """The content hash of a note: the digest in its identifier, unless the note is kept in parts."""
+    assert leaf is not None
+    return leaf[1][4:].hex() if leaf[0] <= MAX_PART else content_hash(read_note(leaf, fetch))
+
+
+def _text(step: Step, fetch: Fetch) -> str:
+    assert step.wanted is not None
+    try:
+        return decode_content(read_note(step.wanted, fetch), Locator(step.key))
+    except ValueError as error:  # InvalidContentError: every note that was captured is text
+        raise IntegrityError(f"the checkpoint's note '{step.key}' is not text: {error}") from error

@@ -1,0 +1,79 @@
+"""The options `plugins.checkpoint.*`, checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentm_kernel.errors import ConfigError
+
+if TYPE_CHECKING:
+    from agentm_kernel import HookContext
+
+_KINDS = {
+    "author": "text",
+    "heartbeat_minutes": "a number above zero",
+    "ipfs_allow_remote": "true or false",
+    "ipfs_api": "text",
+    "ipfs_timeout": "a number above zero",
+}
+
+
+class Settings:
+    """What the configuration says about checkpoints, with defaults for the rest."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        for name, value in options.items():
+            kind = _KINDS.get(name)
+            if kind is None:
+                raise ConfigError(
+                    f"plugins.checkpoint has no option '{name}'", hint=f"its options: {', '.join(_KINDS)}"
+                )
+            if _kind_of(value) != kind:
+                raise ConfigError(
+                    f"plugins.checkpoint.{name} is {value!r}, and takes {kind}",
+                    hint=f"run `agentm config set plugins.checkpoint.{name} VALUE`",
+                )
+        self._options = options
+
+    @property
+    def author(self) -> str:
+        import getpass
+
+        try:
+            return str(self._options.get("author") or getpass.getuser())
+        except (KeyError, OSError):  # a user that the system has no name for
+            return "unknown"
+
+    @property
+    def heartbeat_minutes(self) -> float:
+        return float(self._options.get("heartbeat_minutes", 10))
+
+    @property
+    def ipfs_allow_remote(self) -> bool:
+        return bool(self._options.get("ipfs_allow_remote", False))
+
+    @property
+    def ipfs_api(self) -> str:
+        from agentm_checkpoint.ipfs import DEFAULT_API
+
+        return str(self._options.get("ipfs_api", DEFAULT_API))
+
+    @property
+    def ipfs_timeout(self) -> float:
+        from agentm_checkpoint.ipfs import DEFAULT_TIMEOUT
+
+        return float(self._options.get("ipfs_timeout", DEFAULT_TIMEOUT))
+
+
+def _kind_of(value: object) -> str | None:
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, int | float) and value > 0:
+        return "a number above zero"
+    return "text" if isinstance(value, str) else None
+
+
+def settings_of(context: HookContext) -> Settings:
+    if context.config is None:
+        raise ConfigError("the configuration cannot be read", hint="`agentm doctor` says why")
+    return Settings(context.config.options("checkpoint"))

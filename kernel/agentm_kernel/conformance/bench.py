@@ -52,10 +52,6 @@ class Bench:
 
     @cached_property
     def store(self) -> StorageBackend:
-        return self.open()
-
-    def open(self) -> StorageBackend:
-        """Open the store of this bench; again, if it is open already."""
         return self.subject.open(self.scratch)
 
     @property

@@ -124,7 +124,8 @@ class Machine:
     ) -> subprocess.Popen[bytes]:
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         options = {"cwd": self.project, "env": self.environ, **streams, **options}
-        return subprocess.Popen([sys.executable, "-P", "-S", "-m", program, *arguments], **options)
+        how = [program] if program.endswith(".py") else ["-m", program]
+        return subprocess.Popen([sys.executable, "-P", "-S", *how, *arguments], **options)
 
     def execute(self, *arguments: str, input: str | bytes | None = None, **options: Any) -> Outcome:
         """The command as a process, to its end."""

@@ -16,6 +16,7 @@ from agentm_kernel import (
     content_hash,
     update,
 )
+from tests.faults.controls import until_caught
 from tests.faults.harness import Outcome, StoreUnderTest, scratch
 from tests.faults.histories import Append, History, Read, check
 from tests.faults.workers import HANG, Crew, Stuck, start_together, wait_for_start
@@ -34,20 +35,19 @@ COUNTER = Locator("counter.md")
 def campaign(intensity: Intensity) -> Outcome:
     outcome = Outcome("appends of 8 processes to one note")
     appends = intensity.pick(short=50, full=1300)
-    _race_appends(intensity.store, outcome, appends)
+    _race_appends(intensity.store, outcome, appends_each=appends)
     for _ in range(intensity.pick(short=1, full=5)):
         _race_increments(intensity.store, outcome)
     for name, layer in CONTROLS.items():
-        broken = Outcome(name)
-        _race_appends(_layered(intensity.store, layer), broken, 25)
-        outcome.control(name, broken)
+        store = _layered(intensity.store, layer)
+        outcome.control(name, until_caught(partial(_race_appends, store, appends_each=25)))
     return outcome
 
 
 # ------------------------------------------------------------------------------------------------ appending
 
 
-def _race_appends(store: StoreUnderTest, outcome: Outcome, appends_each: int) -> None:
+def _race_appends(store: StoreUnderTest, outcome: Outcome, *, appends_each: int) -> None:
     with scratch() as root, Crew() as crew:
         appenders = [crew.start(_append_lines, store, root, number, appends_each) for number in range(APPENDERS)]
         reader = crew.start(_read_now_and_then, store, root)

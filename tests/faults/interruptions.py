@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agentm_kernel import LockTimeout
+from tests.faults.controls import until_caught
 from tests.faults.harness import Outcome, scratch
 from tests.faults.locks import alone, flock_freed_by_signals, flock_without_owner, our_lock
 from tests.faults.workers import HANG, Crew, Stuck
@@ -36,11 +37,10 @@ def campaign(intensity: Intensity) -> Outcome:
     for handler in HANDLERS:
         _signal_holders(our_lock, handler, times, intensity.random(handler), outcome)
 
-    freed = Outcome("fork")
-    _fork_holders(flock_without_owner, 5, freed)
+    freed = until_caught(lambda found: _fork_holders(flock_without_owner, 5, found))
     outcome.control("a lock that a forked child releases", freed)
-    dropped = Outcome("signals")
-    _signal_holders(flock_freed_by_signals, "carries on", 20, intensity.random("control"), dropped)
+    draw = intensity.random("control")
+    dropped = until_caught(lambda found: _signal_holders(flock_freed_by_signals, "carries on", 20, draw, found))
     outcome.control("a lock that a signal releases", dropped)
     return outcome
 
@@ -111,9 +111,10 @@ def _intrude(connection: Connection, lock: Lock, root: str, patience: float) -> 
 
 def _fork_and_hold(connection: Connection, lock: Lock, root: str, times: int) -> None:
     for turn in range(times):
+        lifeline, our_end = os.pipe()
         try:
             with lock(root, HANG):
-                lingering = _fork(_wait_for_the_end)
+                lingering = _fork(lambda: _live_on(lifeline, our_end))  # noqa: B023
                 trying = _fork(lambda: _try_as_child(lock, root, CHILDREN[turn % len(CHILDREN)]))  # noqa: B023
                 connection.send(os.waitstatus_to_exitcode(os.waitpid(trying, 0)[1]))
                 connection.recv()
@@ -121,7 +122,8 @@ def _fork_and_hold(connection: Connection, lock: Lock, root: str, times: int) ->
             os._exit(0)
         connection.send("released")
         connection.recv()
-        os.kill(lingering, signal.SIGKILL)
+        os.close(our_end)
+        os.close(lifeline)
         os.waitpid(lingering, 0)
 
 
@@ -133,8 +135,11 @@ def _fork(in_child: Callable[[], None]) -> int:
     return child
 
 
-def _wait_for_the_end() -> None:
-    time.sleep(2 * HANG)
+def _live_on(lifeline: int, parents_end: int) -> None:
+    """Stay until the parent ends the other end of the line, or ends itself."""
+    os.close(parents_end)
+    os.read(lifeline, 1)
+    os._exit(0)
 
 
 def _try_as_child(lock: Lock, root: str, end: Callable[[], None]) -> None:

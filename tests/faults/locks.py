@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     """Of a store's root and the seconds to wait at most; raises `LockTimeout`."""
 
 
-def our_lock(root: str, timeout: float) -> AbstractContextManager[None]:
+def our_lock(root: str, timeout: float) -> AbstractContextManager[object]:
     return store_mutex(root, timeout=timeout)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.faults.harness import Intensity, StoreUnderTest
     from tests.faults.workers import Worker
 
-    Lock = Callable[[str], AbstractContextManager[None]]
+    Lock = Callable[[str], AbstractContextManager[object]]
     """Enters at once, or raises `LockTimeout`."""
 
 
@@ -56,7 +56,7 @@ def campaign(intensity: Intensity) -> Outcome:
     return outcome
 
 
-def _our_lock(path: str) -> AbstractContextManager[None]:
+def _our_lock(path: str) -> AbstractContextManager[object]:
     return store_mutex(path, timeout=0)
 
 

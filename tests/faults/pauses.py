@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentm_kernel import Locator, LockTimeout, NotFoundError, update
+from tests.faults.controls import until_caught
 from tests.faults.harness import Outcome, scratch
 from tests.faults.locks import HeartbeatLock, NotAlone, alone, no_lock, our_lock
 from tests.faults.workers import HANG, Crew, Stuck
@@ -34,11 +35,9 @@ def campaign(intensity: Intensity) -> Outcome:
     _kill_holders(our_lock, intensity.pick(short=5, full=50), outcome)
     _take_turns(intensity.store, our_lock, outcome)
 
-    displaced = Outcome("paused")
-    _pause_holders(None, HeartbeatLock, [1.0], slack, displaced)
+    displaced = until_caught(lambda found: _pause_holders(None, HeartbeatLock, [1.0], slack, found))
     outcome.control("a lock with a heartbeat, paused", displaced)
-    crowded = Outcome("threads")
-    _take_turns(None, no_lock, crowded)
+    crowded = until_caught(lambda found: _take_turns(None, no_lock, found))
     outcome.control("threads without a lock", crowded)
     return outcome
 

@@ -137,6 +137,11 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.selection.choose import (
         choose_protocol as choose_protocol,
     )
+    from agentm_kernel.selection.joining import (
+        identify_store as identify_store,
+        mark_store as mark_store,
+        use_store as use_store,
+    )
     from agentm_kernel.selection.open import (
         StoragePreview as StoragePreview,
         select_backend as select_backend,
@@ -251,6 +256,7 @@ _HOMES = {
         "Section",
     ),
     "selection.choose": ("choose_protocol",),
+    "selection.joining": ("identify_store", "mark_store", "use_store"),
     "selection.open": (
         "StoragePreview",
         "select_backend",

@@ -267,5 +267,8 @@ def test_a_store_that_just_renames_loses_edits_here(world: World, monkeypatch: p
         return atomic.publish_over
 
     monkeypatch.setattr(backend.VaultBackend, "publisher", publisher)
-    world.run(150)
-    assert world.missing(0) != []
+    for _ in range(10):  # names that agentm makes are random, so the tool's luck is too
+        world.run(100)
+        if world.missing(0):
+            return
+    pytest.fail("nothing was lost in 1,000 edits")

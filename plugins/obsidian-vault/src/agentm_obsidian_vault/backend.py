@@ -100,7 +100,9 @@ class VaultBackend(FileStore, PersonalSpace):
                 hint="start the sync tool or mount the disk that brings it; if it has moved, run "
                 f"`agentm config set plugins.{PROTOCOL}.vault_path PATH`; for a new one `agentm vault init PATH`",
             )
-        super().check_usable(read_only=read_only)
+        if read_only:  # hooks ask this all the time
+            return
+        super().check_usable(read_only=False)
         if self._personal_root is not None and _is_inside(self._personal_root, self.describe()):
             raise StorageSelectionError(
                 f"the personal space {self._personal_root} lies inside the agent's store {self.describe()}",
@@ -264,7 +266,7 @@ class VaultBackend(FileStore, PersonalSpace):
     # -- the operator's own space ---------------------------------------------------------------------------------
 
     def personal_path(self, locator: Locator) -> str:
-        return self._personal.host_path(locator)
+        return self._personal.shown_path(locator)
 
     def write_personal(
         self,
@@ -291,7 +293,7 @@ class VaultBackend(FileStore, PersonalSpace):
         if self._lazy_personal is None:
             from agentm_obsidian_vault.personal import PersonalFiles
 
-            self.check_usable(read_only=True)
+            self.check_usable(read_only=False)
             self._lazy_personal = PersonalFiles(self._personal_root, self.describe(), size_limit=self._size_limit)
         return self._lazy_personal
 

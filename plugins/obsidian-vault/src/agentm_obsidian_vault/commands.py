@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel.cli.output import echo_json, echo_table, json_option
+from agentm_kernel import echo_json, echo_table, json_option, select_backend
 from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.seam.layer import unwrap
-from agentm_kernel.selection.open import select_backend
 from agentm_obsidian_vault.backend import VaultBackend
 from agentm_obsidian_vault.merge import is_append_only
 from agentm_obsidian_vault.resolve import BOTH, MINE, THEIRS, UNION, check_union, read_versions, settle

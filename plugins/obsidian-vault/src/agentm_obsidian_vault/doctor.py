@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from agentm_kernel import DoctorRow, hookimpl
+from agentm_kernel import DoctorRow, hookimpl, identify_store
 from agentm_kernel.errors import AgentmError, StoreIdentityError
 from agentm_kernel.seam.layer import unwrap
 from agentm_kernel.seam.locator import TEMP_PREFIX
-from agentm_kernel.selection.identity import check_identity
-from agentm_kernel.selection.known_stores import known_stores
 from agentm_obsidian_vault.backend import PROTOCOL, VaultBackend
 from agentm_obsidian_vault.survey import find_conflicts
 
@@ -64,18 +62,14 @@ def _path_row(vault: VaultBackend) -> DoctorRow:
 
 def _identity_row(vault: VaultBackend, context: HookContext) -> DoctorRow:
     try:
-        store_id = check_identity(vault, PROTOCOL, context.surroundings)
+        store_id = identify_store(vault, PROTOCOL, environ=context.surroundings.environ)
     except StoreIdentityError as error:
         return DoctorRow("fail", "vault id", error.message, error.hint)
     if store_id is None:
         return DoctorRow(
             "warn", "vault id", "the folder is not marked as a store", f"run `agentm vault init {vault.describe()}`"
         )
-    known = any(
-        store.id == store_id and store.place == vault.describe()
-        for store in known_stores(context.surroundings.state_dir)
-    )
-    return DoctorRow("ok", "vault id", store_id + ("" if known else ", joined at this device's first write"))
+    return DoctorRow("ok", "vault id", store_id)
 
 
 def _conflicts_row(vault: VaultBackend) -> DoctorRow:

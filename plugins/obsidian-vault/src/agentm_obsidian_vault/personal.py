@@ -33,6 +33,10 @@ class PersonalFiles(FileStore):
     def is_hidden(self, name: str, beside: Beside) -> bool:
         return is_tool_file(name)
 
+    def shown_path(self, locator: Locator) -> str:
+        """What the operator is asked with."""
+        return self.host_path(locator)
+
     def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
         place = locator
         while place.key:

@@ -6,12 +6,9 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentm_kernel import current_context, identify_store, mark_store, use_store
 from agentm_kernel.errors import StorageIOError, StorageSelectionError
 from agentm_kernel.seam.backend import STAMP_KEY
-from agentm_kernel.selection.identity import check_identity
-from agentm_kernel.selection.known_stores import remember
-from agentm_kernel.selection.open import open_context
-from agentm_kernel.selection.stamp import stamp
 from agentm_obsidian_vault.backend import PATH_VARIABLE, PROTOCOL, VaultBackend
 from agentm_obsidian_vault.names import is_tool_file
 
@@ -43,30 +40,21 @@ class SetUp:
 
 def set_up(path: str, *, adopt: bool, environ: Mapping[str, str] | None = None) -> SetUp:
     """Give the folder at `path` a store's identity, unless it has one; `adopt` accepts notes that are there."""
-    context = open_context(os.environ if environ is None else environ, read_only=False)
-    place = os.path.abspath(context.expand(path))
+    place = os.path.abspath(current_context(environ).surroundings.expand(path))
     _check_surroundings(place)
     vault = VaultBackend(place)
-    if os.path.isdir(place):
-        existing = check_identity(vault, PROTOCOL, context)
-        if existing is None and not adopt:
-            _check_empty(place)
-    else:
-        existing = None
+    was_there = os.path.isdir(place) and identify_store(vault, PROTOCOL, environ=environ) is not None
+    if not os.path.isdir(place):
         _make_folder(place)
-    store_id = existing or stamp(vault)
-    remember(context.state_dir, PROTOCOL, vault.describe(), store_id)
-    return SetUp(vault.describe(), store_id, was_there=existing is not None)
+    elif not was_there and not adopt:
+        _check_empty(place)
+    return SetUp(place, mark_store(vault, PROTOCOL, environ=environ), was_there)
 
 
 def use(place: str, *, environ: Mapping[str, str] | None = None) -> None:
-    """Select the vault at `place` on this device. The path goes first: a vault without one would be refused."""
-    from agentm_kernel.config.write import set_value
-
-    environ = os.environ if environ is None else environ
-    set_value(f"plugins.{PROTOCOL}.vault_path", place, environ=environ)
-    set_value("storage.backend", PROTOCOL, environ=environ)
-    other = environ.get(PATH_VARIABLE, "").strip()
+    """Select the vault at `place` on this device."""
+    use_store(PROTOCOL, {"vault_path": place}, environ=environ)
+    other = (os.environ if environ is None else environ).get(PATH_VARIABLE, "").strip()
     if other and os.path.abspath(other) != place:
         raise StorageSelectionError(
             f"the configuration names {place}, but ${PATH_VARIABLE} is set to {other} and beats it",

@@ -1,0 +1,60 @@
+"""Giving a store its identity and selecting it, as the `init` command of a plugin does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentm_kernel import FileStore, StoreIdentityError, identify_store, mark_store, read_stamp, use_store
+from agentm_kernel.config.read import load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    home = tmp_path / "home"
+    home.mkdir()
+    return {"HOME": str(home), "AGENTM_INSTALL_PREFIX": str(home)}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FileStore:
+    (tmp_path / "store").mkdir()
+    return FileStore(tmp_path / "store")
+
+
+def test_an_unmarked_store_has_no_identity_and_asking_gives_it_none(
+    store: FileStore, environ: dict[str, str]
+) -> None:
+    assert identify_store(store, "files", environ=environ) is None
+    assert read_stamp(store) is None
+
+
+def test_a_store_is_marked_once_and_known_then(store: FileStore, environ: dict[str, str]) -> None:
+    store_id = mark_store(store, "files", environ=environ)
+    assert store_id == read_stamp(store)
+    assert mark_store(store, "files", environ=environ) == store_id
+    assert identify_store(store, "files", environ=environ) == store_id
+
+
+def test_a_store_that_this_device_knows_differently_is_neither_identified_nor_marked(
+    store: FileStore, tmp_path: Path, environ: dict[str, str]
+) -> None:
+    mark_store(store, "files", environ=environ)
+    (tmp_path / "store").rename(tmp_path / "unplugged")
+    (tmp_path / "store").mkdir()
+    empty = FileStore(tmp_path / "store")
+    for ask in (identify_store, mark_store):
+        with pytest.raises(StoreIdentityError):
+            ask(empty, "files", environ=environ)
+    assert read_stamp(empty) is None
+
+
+def test_using_a_store_sets_its_options_and_selects_it(environ: dict[str, str]) -> None:
+    use_store("files", {"root": "/somewhere", "depth": 3}, environ=environ)
+    config = load(environ)
+    assert config.storage_backend == "files"
+    assert config.options("files") == {"root": "/somewhere", "depth": 3}

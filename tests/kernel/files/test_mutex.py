@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import errno
 import os
 import signal
@@ -68,6 +69,26 @@ def test_the_lock_is_held_inside_the_block_and_free_after_it(store: Path) -> Non
     with store_mutex(store):
         assert not is_free(store)
     assert is_free(store)
+
+
+def test_the_block_lends_the_very_descriptor_that_is_locked(store: Path) -> None:
+    with store_mutex(store) as outer:
+        descriptor = outer.root_descriptor
+        assert descriptor is not None
+        assert os.path.samestat(os.fstat(descriptor), store.stat())
+        with store_mutex(store) as inner:
+            assert inner.root_descriptor is None
+        assert os.path.samestat(os.fstat(descriptor), store.stat())
+    with pytest.raises(OSError):
+        os.fstat(descriptor)
+
+
+def test_a_waiter_whose_time_is_up_leaves_no_thread_behind(store: Path, hold: Hold) -> None:
+    hold(store)
+    before = _thread._count()
+    with pytest.raises(LockTimeout), store_mutex(store, timeout=0):
+        pass
+    assert _thread._count() <= before
 
 
 def test_an_exception_inside_the_block_releases_the_lock(store: Path) -> None:

@@ -1,0 +1,103 @@
+"""Reading the corpus, and putting it into a store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentm_kernel import Locator
+from agentm_recall.editing import new_text
+from agentm_recall.layout import place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentm_kernel import StorageBackend
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A note of the corpus."""
+
+    project: str | None
+    kind: str
+    slug: str
+    date: str
+    tags: tuple[str, ...]
+    supersedes: tuple[str, ...]
+    title: str
+    body: str
+
+    @property
+    def locator(self) -> Locator:
+        folder = Locator(f"projects/{self.project}") if self.project else None
+        return place_of(self.kind, self.slug, folder)
+
+    @property
+    def text(self) -> str:
+        fields: dict[str, str | tuple[str, ...]] = {"kind": self.kind, "status": "active"}
+        if self.tags:
+            fields["tags"] = self.tags
+        fields |= {"created": self.date, "updated": self.date, "source": "agent"}
+        if self.supersedes:
+            fields["supersedes"] = self.supersedes
+        return new_text(fields, f"# {self.title}\n\n{self.body}\n")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What somebody working on `project` asks; `wrong` notes must not stand above the best answer."""
+
+    category: str
+    project: str
+    text: str
+    answers: frozenset[str]
+    wrong: frozenset[str]
+
+
+def notes() -> list[Entry]:
+    entries = []
+    project = None
+    for line in _lines("notes.txt"):
+        if line.startswith("project "):
+            project = line.removeprefix("project ").strip()
+            continue
+        kind, slug, date, tags, supersedes, title, body = (part.strip() for part in line.split("|"))
+        entries.append(Entry(project, kind, slug, date, tuple(tags.split()), tuple(supersedes.split()), title, body))
+    return entries
+
+
+def questions(entries: list[Entry]) -> list[Question]:
+    keys = {(entry.project, entry.slug): entry.locator.key for entry in entries}
+
+    def key_of(name: str, project: str) -> str:
+        other, slash, slug = name.rpartition("/")
+        return keys.get((other if slash else project, slug)) or keys[(None, slug)]
+
+    found = []
+    for line in _lines("questions.txt"):
+        category, project, text, answers, wrong = (part.strip() for part in line.split("|"))
+        found.append(
+            Question(
+                category,
+                project,
+                text,
+                frozenset(key_of(name, project) for name in answers.split()),
+                frozenset(key_of(name, project) for name in wrong.split()),
+            )
+        )
+    return found
+
+
+def fill(store: StorageBackend, entries: list[Entry]) -> None:
+    for entry in entries:
+        store.write(entry.locator, entry.text)
+
+
+def _lines(name: str) -> Iterator[str]:
+    for line in (_HERE / name).read_text(encoding="utf-8").splitlines():
+        if line.strip() and not line.startswith("#"):
+            yield line

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentm_kernel import Capabilities, Locator, NotFoundError, OpenContext, StorageIOError, StorageSelectionError
+from agentm_kernel import (
+    Capabilities,
+    InvalidLocatorError,
+    Locator,
+    NotFoundError,
+    OpenContext,
+    StorageIOError,
+    StorageSelectionError,
+)
 from agentm_obsidian_vault import VaultBackend
 
 if TYPE_CHECKING:
@@ -85,6 +93,15 @@ def test_opening_and_reading_change_nothing(vault: VaultBackend, root: Path, tmp
     again.stamp_text()
     assert not again.exists(Locator("a.md"))
     assert sorted(os.walk(tmp_path)) == before
+
+
+def test_an_older_install_s_folder_inside_the_vault_is_honoured(root: Path, tmp_path: Path) -> None:
+    (root / "Agent" / "memory").mkdir(parents=True)
+    older = {"vault_path": str(root), "memory_root": "Agent/memory", "spaces": {"projects": "desk"}}
+    assert opened(older, tmp_path).describe() == str(root / "Agent" / "memory")
+    assert opened(older, tmp_path, MEMORY_VAULT_PATH=str(root)).describe() == str(root)
+    with pytest.raises(InvalidLocatorError):
+        opened({"vault_path": str(root), "memory_root": "../elsewhere"}, tmp_path)
 
 
 def test_names_of_computers_are_an_option(root: Path, tmp_path: Path) -> None:

@@ -38,6 +38,13 @@ def test_use_selects_it_at_once(device: Device) -> None:
     assert f"backend 'vault' at {device.home / 'notes'}" in device.agentm("doctor").stdout
 
 
+def test_use_replaces_what_an_older_install_had(device: Device) -> None:
+    device.agentm("config", "set", "plugins.obsidian-vault.vault_path", str(device.home))
+    device.agentm("config", "set", "plugins.obsidian-vault.memory_root", "Agent/memory")
+    device.agentm("vault", "init", "~/notes", "--use")
+    assert f"backend 'vault' at {device.home / 'notes'}, " in device.agentm("doctor").stdout
+
+
 def test_use_says_when_the_environment_overrules_it(device: Device) -> None:
     device.environ["MEMORY_VAULT_PATH"] = "/elsewhere"
     done = device.agentm("vault", "init", "~/notes", "--use", code=1)

@@ -10,6 +10,7 @@ from agentm_kernel.errors import LocatorConflictError, NotFoundError, StorageSel
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
 from agentm_kernel.seam.content import MAX_CONTENT_BYTES
+from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.personal import PersonalSpace
 from agentm_kernel.seam.values import Capabilities
 from agentm_obsidian_vault.kept import UNSEEN, place_for
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from agentm_kernel.files.tree import Directory
     from agentm_kernel.seam.backend import Absent
     from agentm_kernel.seam.context import OpenContext
-    from agentm_kernel.seam.locator import Locator
     from agentm_kernel.seam.personal import Authorization
     from agentm_obsidian_vault.personal import PersonalFiles
 
@@ -39,6 +39,8 @@ AT_HAND = 0.5
 _CAPABILITIES = Capabilities(concurrent_writers=True, conflict_files=True, sync=True, host_files=True, delete=True)
 _SET_PERSONAL_ROOT = f"run `agentm config set plugins.{PROTOCOL}.personal_root PATH`: a folder above or beside it"
 _OPTIONS = ("vault_path", "personal_root", "devices", "size_limit")
+_OLDER_OPTIONS = ("memory_root", "spaces")
+"""What configurations of older installs hold: the store's folder below `vault_path`, and names for its parts."""
 
 
 class VaultBackend(FileStore, PersonalSpace):
@@ -64,15 +66,17 @@ class VaultBackend(FileStore, PersonalSpace):
 
     @classmethod
     def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
-        unknown = sorted(options.keys() - set(_OPTIONS))
+        unknown = sorted(options.keys() - {*_OPTIONS, *_OLDER_OPTIONS})
         if unknown:
             raise StorageSelectionError(
                 f"the vault has no option {', '.join(unknown)}; there are {', '.join(_OPTIONS)}",
-                hint=f"run `agentm config unset plugins.{PROTOCOL}.{unknown[0]}`",
+                hint=f"`agentm config list` shows it; run `agentm config unset plugins.{PROTOCOL}.{unknown[0]}`",
             )
-        given = {**options}
-        path = context.environ.get(PATH_VARIABLE, "").strip() or given.pop("vault_path", None)
-        given.pop("vault_path", None)
+        given = {name: value for name, value in options.items() if name in _OPTIONS}
+        path = given.pop("vault_path", None)
+        if isinstance(path, str) and path and options.get("memory_root"):
+            path = os.path.join(path, *Locator(options["memory_root"]).parts)
+        path = context.environ.get(PATH_VARIABLE, "").strip() or path
         if not path:
             raise StorageSelectionError(
                 "the vault is selected, but not where it is",

@@ -53,7 +53,11 @@ def set_up(path: str, *, adopt: bool, environ: Mapping[str, str] | None = None) 
 
 def use(place: str, *, environ: Mapping[str, str] | None = None) -> None:
     """Select the vault at `place` on this device."""
-    use_store(PROTOCOL, {"vault_path": place}, environ=environ)
+    config = current_context(environ).config
+    options = {"vault_path": place}
+    if config is not None and config.options(PROTOCOL).get("memory_root"):
+        options["memory_root"] = ""  # of an older install: it would be looked for inside the new place
+    use_store(PROTOCOL, options, environ=environ)
     other = (os.environ if environ is None else environ).get(PATH_VARIABLE, "").strip()
     if other and os.path.abspath(other) != place:
         raise StorageSelectionError(

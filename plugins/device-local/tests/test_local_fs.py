@@ -1,0 +1,355 @@
+"""A watched folder: changes of others are noticed, and what they wrote is never overwritten unawares."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from agentm_device_local.local_fs import LocalFolder
+from agentm_device_local.providers import open_dev_local, open_local_fs
+from agentm_kernel import (
+    ConcurrentModificationError,
+    Locator,
+    OpenContext,
+    ProviderContext,
+    StorageConflictError,
+    StorageError,
+    StorageSelectionError,
+    SyncRules,
+    content_hash,
+)
+
+NOTE = Locator("plan.md")
+
+
+class Desk:
+    """A folder that people edit, and as many processes of agentm as a test opens on it."""
+
+    def __init__(self, home):
+        self.folder, self.state = home / "notes", home / "state"
+        self.folder.mkdir()
+
+    def context(self, policy="abort", *, read_only=False, excluded=()):
+        surroundings = OpenContext({}, str(self.folder.parent), str(self.state), read_only)
+        return ProviderContext(
+            surroundings, "STORAGE.md", SyncRules("watch", policy), lambda key: key.startswith(tuple(excluded))
+        )
+
+    def process(self, policy="abort", **options):
+        return LocalFolder(str(self.folder), self.context(policy, **options))
+
+    def person_writes(self, text, name="plan.md"):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def text(self, name="plan.md"):
+        return (self.folder / name).read_text()
+
+    def names(self):
+        return {str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def desk(tmp_path):
+    return Desk(tmp_path)
+
+
+def changes(store):
+    return [(change.event, change.locator.key) for change in store.scan()]
+
+
+# ------------------------------------------------------------------------------------------------ conflicts
+
+
+def test_an_edit_that_agentm_has_not_seen_is_not_overwritten(desk):
+    desk.process().write(NOTE, "by the agent\n")
+    desk.person_writes("by a person\n")
+    with pytest.raises(StorageConflictError) as caught:
+        desk.process().write(NOTE, "by the agent again\n")
+    assert caught.value.code == "storage_conflict"
+    assert desk.text() == "by a person\n"
+
+
+def test_whoever_has_read_the_edit_may_replace_it(desk):
+    desk.process().write(NOTE, "by the agent\n")
+    desk.person_writes("by a person\n")
+    store = desk.process()
+    store.read(NOTE)
+    store.write(NOTE, "both\n")
+    assert desk.text() == "both\n"
+
+
+def test_an_edit_that_an_event_has_shown_may_be_replaced_by_another_process(desk):
+    desk.process().write(NOTE, "by the agent\n")
+    desk.process().scan()
+    desk.person_writes("by a person\n")
+    assert changes(desk.process()) == [("write", "plan.md")]
+    desk.process().write(NOTE, "both\n")
+    assert desk.text() == "both\n"
+
+
+def test_a_condition_of_the_caller_decides_alone(desk):
+    desk.process().write(NOTE, "by the agent\n")
+    desk.person_writes("by a person\n")
+    store = desk.process()
+    with pytest.raises(ConcurrentModificationError):
+        store.write(NOTE, "x\n", if_match=content_hash("by the agent\n"))
+    store.write(NOTE, "x\n", if_match=content_hash("by a person\n"))
+    assert desk.text() == "x\n"
+
+
+def test_other_processes_of_agentm_are_no_conflict(desk):
+    first, second = desk.process(), desk.process()
+    first.write(NOTE, "one\n")
+    second.write(NOTE, "two\n")
+    first.write(NOTE, "three\n")
+    assert desk.text() == "three\n"
+
+
+def test_the_same_text_is_no_conflict(desk):
+    desk.process().write(NOTE, "one\n")
+    desk.person_writes("two\n")
+    desk.process().write(NOTE, "two\n")
+    assert desk.text() == "two\n"
+
+
+def test_a_note_that_a_person_made_is_not_overwritten_once_the_folder_was_looked_at(desk):
+    desk.process().scan()
+    desk.person_writes("by a person\n")
+    with pytest.raises(StorageConflictError):
+        desk.process().write(NOTE, "by the agent\n")
+
+
+def test_a_note_that_a_person_removed_is_not_put_back_unawares(desk):
+    desk.process().write(NOTE, "one\n")
+    (desk.folder / "plan.md").unlink()
+    with pytest.raises(StorageConflictError):
+        desk.process().write(NOTE, "two\n")
+
+
+def test_policy_manual_keeps_both_and_asks_for_a_person(desk):
+    desk.process("manual").write(NOTE, "one\n")
+    desk.person_writes("by a person\n")
+    with pytest.raises(StorageConflictError, match=r"plan\.md") as caught:
+        desk.process("manual").write(NOTE, "by the agent\n")
+    (kept,) = desk.names() - {"plan.md"}
+    assert desk.text(kept) == "by the agent\n"
+    assert kept in caught.value.hint
+    assert desk.text() == "by a person\n"
+
+
+def test_policy_last_writer_wins_keeps_the_loser_out_of_the_way(desk):
+    desk.process("last-writer-wins").write(NOTE, "one\n")
+    desk.person_writes("by a person\n")
+    desk.process("last-writer-wins").write(NOTE, "by the agent\n")
+    assert desk.text() == "by the agent\n"
+    (kept,) = desk.names() - {"plan.md"}
+    assert kept.startswith("_meta/conflicts/plan.md/")
+    assert desk.text(kept) == "by a person\n"
+
+
+def test_policy_split_conflicts_puts_the_other_version_beside_the_note(desk):
+    desk.process("split-conflicts").write(NOTE, "one\n")
+    desk.person_writes("by a person\n")
+    desk.process("split-conflicts").write(NOTE, "by the agent\n")
+    assert desk.text() == "by the agent\n"
+    (other,) = desk.names() - {"plan.md"}
+    assert other.startswith("plan (conflict ")
+    assert other.endswith(".md")
+    assert desk.text(other) == "by a person\n"
+
+
+@pytest.mark.parametrize("policy", ["abort", "manual"])
+def test_an_edited_note_is_not_deleted_unawares(desk, policy):
+    desk.process(policy).write(NOTE, "one\n")
+    desk.person_writes("by a person\n")
+    with pytest.raises(StorageConflictError):
+        desk.process(policy).delete(NOTE)
+    assert desk.text() == "by a person\n"
+
+
+@pytest.mark.parametrize("policy", ["last-writer-wins", "split-conflicts"])
+def test_an_edited_note_that_is_deleted_is_kept(desk, policy):
+    desk.process(policy).write(NOTE, "one\n")
+    desk.person_writes("by a person\n")
+    desk.process(policy).delete(NOTE)
+    (kept,) = desk.names()
+    assert kept != "plan.md"
+    assert desk.text(kept) == "by a person\n"
+
+
+def test_whoever_has_read_the_edit_may_delete_the_note(desk):
+    desk.process().write(NOTE, "one\n")
+    desk.person_writes("by a person\n")
+    store = desk.process()
+    store.read(NOTE)
+    store.delete(NOTE)
+    assert desk.names() == set()
+
+
+def test_a_note_with_a_long_name_keeps_its_versions_too(desk):
+    note = Locator("x" * 190 + ".md")
+    for policy in ("last-writer-wins", "split-conflicts"):
+        desk.process(policy).write(note, "one\n")
+        desk.person_writes(f"by a person under {policy}\n", note.key)
+        desk.process(policy).write(note, "one\n")
+    assert len(desk.names()) == 3
+
+
+@pytest.mark.parametrize("policy", ["rebase", "merge"])
+def test_a_folder_has_no_history_to_merge_with(desk, policy):
+    with pytest.raises(StorageError, match="folder cannot settle"):
+        desk.process(policy)
+
+
+def test_two_processes_that_write_at_once_never_meet_a_conflict(desk):
+    script = (
+        "import sys\n"
+        "from agentm_device_local.local_fs import LocalFolder\n"
+        "from agentm_kernel import Locator, OpenContext, ProviderContext, SyncRules\n"
+        "context = ProviderContext(OpenContext({}, '', sys.argv[2]), 'S', SyncRules('watch'), lambda key: False)\n"
+        "store = LocalFolder(sys.argv[1], context)\n"
+        "for number in range(40):\n"
+        "    store.write(Locator('plan.md'), f'{sys.argv[3]} {number}\\n')\n"
+    )
+    arguments = [sys.executable, "-c", script, str(desk.folder), str(desk.state)]
+    workers = [subprocess.Popen([*arguments, name], stderr=subprocess.PIPE, text=True) for name in "abc"]
+    results = [(worker.communicate(timeout=60)[1], worker.returncode) for worker in workers]
+    assert results == [("", 0)] * 3
+
+
+# ------------------------------------------------------------------------------------------------ scanning
+
+
+def test_the_first_look_finds_nothing_new(desk):
+    desk.person_writes("there already\n")
+    assert changes(desk.process()) == []
+
+
+def test_what_others_did_is_found_once(desk):
+    desk.person_writes("one\n", "a.md")
+    desk.person_writes("one\n", "gone.md")
+    desk.process().scan()
+    desk.person_writes("two\n", "a.md")
+    desk.person_writes("new\n", "deep/b.md")
+    (desk.folder / "gone.md").unlink()
+    assert changes(desk.process()) == [("write", "a.md"), ("write", "deep/b.md"), ("delete", "gone.md")]
+    assert changes(desk.process()) == []
+
+
+def test_own_writes_and_deletions_are_no_news(desk):
+    desk.process().scan()
+    store = desk.process()
+    store.write(NOTE, "one\n")
+    store.write(Locator("b.md"), "one\n")
+    store.delete(Locator("b.md"))
+    assert changes(desk.process()) == []
+
+
+def test_touching_a_file_is_no_change(desk):
+    desk.person_writes("one\n")
+    desk.process().scan()
+    os.utime(desk.folder / "plan.md", (1, 1))
+    assert changes(desk.process()) == []
+
+
+def test_excluded_paths_are_not_looked_at(desk):
+    desk.process(excluded=[".runs/"]).scan()
+    desk.person_writes("x\n", ".runs/log.md")
+    desk.person_writes("x\n", "note.md")
+    assert changes(desk.process(excluded=[".runs/"])) == [("write", "note.md")]
+
+
+def test_a_change_of_something_that_is_not_text_is_seen(desk):
+    desk.process().scan()
+    (desk.folder / "image.png").write_bytes(b"\xff\xfe\x00")
+    assert changes(desk.process()) == [("write", "image.png")]
+
+
+def test_a_reader_leaves_no_trace(desk):
+    desk.person_writes("one\n")
+    store = desk.process(read_only=True)
+    store.read(NOTE)
+    store.scan()
+    assert not desk.state.exists()
+
+
+def test_a_record_that_was_cut_off_is_read_as_far_as_it_goes(desk):
+    desk.process().scan()
+    desk.process().write(NOTE, "one\n")
+    (record,) = (desk.state / "watched").iterdir()
+    record.write_bytes(record.read_bytes() + b'["b.md", "')
+    assert changes(desk.process()) == []
+
+
+# ------------------------------------------------------------------------------------------------ watching
+
+
+def test_a_long_lived_host_is_told_of_changes_as_they_happen(desk):
+    store, stop, told = desk.process(), threading.Event(), []
+    ready = threading.Event()
+
+    def listen():
+        for batch in store.watch(stop):
+            told.extend((change.event, change.locator.key) for change in batch)
+            ready.set()
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    try:
+        for number in range(100):
+            desk.person_writes(f"text {number}\n")
+            if ready.wait(0.3):
+                break
+    finally:
+        stop.set()
+        listener.join(timeout=20)
+    assert not listener.is_alive()
+    assert ("write", "plan.md") in told
+
+
+def test_without_the_library_watching_says_what_to_install(desk, monkeypatch):
+    monkeypatch.setitem(sys.modules, "watchfiles", None)
+    with pytest.raises(StorageError) as caught:
+        next(desk.process().watch())
+    assert "agentm-device-local[watch]" in caught.value.hint
+
+
+# ------------------------------------------------------------------------------------------------ the openers
+
+
+def test_local_fs_opens_the_folder_of_the_policy(desk):
+    store = open_local_fs({"mount_path": str(desk.folder)}, {}, desk.context())
+    assert store.describe() == str(desk.folder)
+    assert not store.capabilities.sync
+
+
+def test_a_folder_that_a_sync_agent_shares_is_the_home_of_state(desk):
+    config = {"mount_path": str(desk.folder), "agent_id": "desktop-1"}
+    assert open_local_fs(config, {}, desk.context()).capabilities.sync
+
+
+def test_a_sync_agent_without_a_folder_cannot_be_opened(desk):
+    with pytest.raises(StorageError, match="no folder") as caught:
+        open_local_fs({"agent_id": "desktop-1"}, {}, desk.context())
+    assert "mount_path" in caught.value.hint
+
+
+def test_a_folder_that_is_missing_is_refused_and_not_made(desk):
+    store = open_local_fs({"mount_path": str(desk.folder / "not-mounted")}, {}, desk.context())
+    with pytest.raises(StorageSelectionError, match="missing"):
+        store.check_usable(read_only=True)
+    assert not (desk.folder / "not-mounted").exists()
+
+
+def test_dev_local_is_made_by_its_first_write(desk):
+    root = desk.folder / "scratch"
+    store = open_dev_local({"root": str(root)}, {}, desk.context())
+    assert not root.exists()
+    store.write(NOTE, "one\n")
+    assert (root / "plan.md").read_text() == "one\n"

@@ -1,0 +1,19 @@
+"""A watched folder keeps the contract of the seam, whatever its policy says about conflicts."""
+
+from __future__ import annotations
+
+import os
+
+from agentm_device_local.local_fs import LocalFolder
+from agentm_kernel import OpenContext, ProviderContext, SyncRules
+from agentm_kernel.conformance.pytest_suite import conformance_tests
+
+
+def open_store(scratch: str) -> LocalFolder:
+    folder, state = os.path.join(scratch, "notes"), os.path.join(scratch, "state")
+    os.makedirs(folder, exist_ok=True)
+    surroundings = OpenContext(dict(os.environ), scratch, state)
+    return LocalFolder(folder, ProviderContext(surroundings, "STORAGE.md", SyncRules("watch"), lambda _: False))
+
+
+test_conformance = conformance_tests(open_store)

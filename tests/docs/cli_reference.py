@@ -16,8 +16,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
 
 _HEAD = """# Commands
 
-Generated from `--help` by `python -m tests.docs.cli_reference`; a test keeps it current. Commands of plugins are there when
-the plugin is installed. Every reader has `--json`; content comes from standard input or `--body-file` and goes to
+Generated from `--help` by `python -m tests.docs.cli_reference`; a test keeps it current. Commands of plugins are there
+when the plugin is installed. Every reader has `--json`; content comes from standard input or `--body-file` and goes to
 standard output byte for byte; a command that destroys something asks on a terminal and needs `--yes` without one.
 """
 

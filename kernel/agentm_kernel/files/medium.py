@@ -19,17 +19,21 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.locator import Locator
 
     Beside = Callable[[str], bool]
-    """Whether a directory has another entry of this name."""
+    """Whether a directory has a file of this name."""
 
 
 class Medium:
     """The points at which a store on a special medium has its say; `FileStore` asks at each of them."""
 
-    def is_hidden(self, name: str, beside: Beside) -> bool:
-        """Whether an entry belongs to the medium rather than to the store: a sync tool's own file, a conflict copy.
+    def is_hidden(self, name: str) -> bool:
+        """Whether a file or directory belongs to the medium rather than to the store: a sync tool's own, say.
 
-        Such an entry is neither listed nor read, and no note may be created under its name.
+        Such an entry is neither listed nor read, and nothing may be created under its name.
         """
+        return False
+
+    def is_copy(self, name: str, beside: Beside) -> bool:
+        """Whether a file is a conflict copy that the medium made of a note. It is hidden too."""
         return False
 
     def note_name(self, name: str) -> str:
@@ -37,7 +41,7 @@ class Medium:
         return name
 
     def check_new_name(self, locator: Locator, names: Collection[str]) -> None:
-        """Raise if a note of this name would change what the `names` beside it are taken for."""
+        """Raise if a new note of this name would change what the `names` beside it are taken for."""
 
     def when_missing(self, directory: Directory, locator: Locator) -> None:
         """Raise if the note is known to exist although its file does not: then this is not absence."""

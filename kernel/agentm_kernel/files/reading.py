@@ -74,7 +74,7 @@ class StoreReader:
 
     def _enter(self, directory: Directory, name: str, locator: Locator, depth: int) -> Directory:
         try:
-            child = None if self.medium.is_hidden(name, directory.has) else enter_exactly(directory, name)
+            child = None if self.medium.is_hidden(name) else enter_exactly(directory, name)
         except OSError as error:
             if error.errno not in NO_DIRECTORY:
                 raise
@@ -106,13 +106,13 @@ class StoreReader:
     def children(self, directory: Directory, locator: Locator) -> list[tuple[Locator, str]]:
         """The entries that keys can express, each with the name that the directory has for it, sorted by key."""
         entries = [entry for entry in directory.entries() if entry.is_dir or entry.is_file]
-        names = {entry.name for entry in entries}
+        files = {entry.name for entry in entries if entry.is_file}
         children = []
         for entry in entries:
             name = self.medium.note_name(entry.name)
-            if self.medium.is_hidden(name, names.__contains__):
+            if self.medium.is_hidden(name) or (entry.is_file and self.medium.is_copy(name, files.__contains__)):
                 continue
-            if name != entry.name and name in names:
+            if name != entry.name and name in files:
                 continue  # the note has come, and what held its place is still there
             try:
                 child = locator.child(name)
@@ -127,14 +127,14 @@ class StoreReader:
     def existing(self, parent: Directory, locator: Locator) -> os.stat_result:
         """The status of what is stored at `locator`: a file or a directory, or an error."""
         name = locator.name
-        if self.medium.is_hidden(name, parent.has):
-            raise NotFoundError(f"'{locator}' is not a note: its name is one that the store's sync tool uses")
-        status = parent.status(name)
+        status = None if self.medium.is_hidden(name) else parent.status(name)
         if status is None or not is_spelled_like_this(parent, name, identity_of(status)):
             self.medium.when_missing(parent, locator)
             raise NotFoundError(f"'{locator}' does not exist")
         if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
             raise _not_followed(locator.key, status)
+        if stat.S_ISREG(status.st_mode) and self.medium.is_copy(name, parent.has_file):
+            raise NotFoundError(f"'{locator}' is not a note but a conflict copy that a sync tool made of one")
         return status
 
     def root_info(self) -> Info:

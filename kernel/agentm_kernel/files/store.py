@@ -144,7 +144,7 @@ class FileStore(Medium, StorageBackend, HostFiles):
         for name, is_dir in sorted(entries.items()):
             child = listed.get(name)
             if child is None:
-                if not self.is_hidden(name, entries.__contains__):
+                if not (self.is_hidden(name) or self.is_copy(name, entries.__contains__)):
                     yield os.path.join(*locator.parts, name)
             elif is_dir:
                 yield from self.foreign_entries(child)

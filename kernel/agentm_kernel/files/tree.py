@@ -123,6 +123,10 @@ class Directory:
     def has(self, name: str) -> bool:
         return self.status(name) is not None
 
+    def has_file(self, name: str) -> bool:
+        status = self.status(name)
+        return status is not None and stat.S_ISREG(status.st_mode)
+
     def looks_free(self, name: str) -> bool:
         """Whether nothing seems to be at `name`, at the lowest price: a hint, which a failing disk may falsify."""
         return not self.has(name)

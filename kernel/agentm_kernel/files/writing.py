@@ -60,13 +60,13 @@ class StoreWriter:
 
     def _replace(self, parent: Directory, locator: Locator, data: bytes, if_match: str | Absent | None) -> None:
         name = locator.name
-        self._check_not_hidden(parent, locator)
+        self._check_not_hidden(locator, is_copy=self._reader.medium.is_copy(name, parent.has_file))
         status = parent.status(name)
         if status is None or not is_spelled_like_this(parent, name, identity_of(status)):
             if if_match is not None and if_match is not ABSENT:
                 raise changed(locator, "it is not there any more")
             self._reader.medium.when_missing(parent, locator)
-            self._check_new_name(parent, locator)
+            self._reader.medium.check_new_name(locator, self._check_new_name(parent, locator))
             status = None
         elif not stat.S_ISREG(status.st_mode):
             raise LocatorConflictError(f"'{locator}' is {kind_of(status)}, so no note can be stored there")
@@ -87,15 +87,15 @@ class StoreWriter:
         if content_hash(self._reader.read_bytes(parent, locator)) != expected:
             raise changed(locator, "its content is not what was expected")
 
-    def _check_not_hidden(self, directory: Directory, locator: Locator) -> None:
-        if self._reader.medium.is_hidden(locator.name, directory.has):
+    def _check_not_hidden(self, locator: Locator, *, is_copy: bool = False) -> None:
+        if is_copy or self._reader.medium.is_hidden(locator.name):
             raise InvalidLocatorError(
                 f"invalid locator '{locator}': {ascii(locator.name)} is a name that the store's sync tool uses here",
                 hint="choose another name for the note",
             )
 
-    def _check_new_name(self, directory: Directory, locator: Locator) -> None:
-        """Whether the last name of `locator` may come into being beside what `directory` holds."""
+    def _check_new_name(self, directory: Directory, locator: Locator) -> list[str]:
+        """Raise unless the last name of `locator` may come into being beside those that `directory` has: these."""
         name = locator.name
         names = directory.names()
         other = clashing_name(names, name)
@@ -104,7 +104,7 @@ class StoreWriter:
                 f"'{locator}' differs only in case or Unicode form from the stored {ascii(other)} beside it",
                 hint="use the stored spelling: on Windows and macOS the two would be one file",
             )
-        self._reader.medium.check_new_name(locator, names)
+        return names
 
     # -- directories ----------------------------------------------------------------------------------------
 
@@ -139,7 +139,7 @@ class StoreWriter:
         return self._swept_once(directory, locator)
 
     def _enter_or_make(self, directory: Directory, made: Locator) -> Directory:
-        self._check_not_hidden(directory, made)
+        self._check_not_hidden(made)
         try:
             child = enter_exactly(directory, made.name)
             is_new = child is None

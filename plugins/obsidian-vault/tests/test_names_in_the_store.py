@@ -71,6 +71,21 @@ def test_a_new_note_does_not_turn_another_one_into_its_copy(vault: VaultBackend)
     assert not vault.exists(Locator("Chapter.md"))
 
 
+@pytest.mark.parametrize(
+    "name", ["notes 2", "notes (1)", "notes (Ada's conflicted copy 2026-05-01)", "Copy of notes"]
+)
+def test_a_folder_is_never_a_copy_so_no_note_in_it_is_out_of_sight(
+    vault: VaultBackend, root: Path, name: str
+) -> None:
+    vault.write(Locator("notes/a.md"), "one")
+    (root / name).mkdir()
+    (root / name / "a.md").write_text("two")
+    other = Locator(name).child("a.md")
+    assert keys(vault) == sorted(["notes/a.md", other.key])
+    vault.write(other, "three")
+    assert vault.read(other) == "three"
+
+
 def test_a_note_whose_copies_are_there_already_can_come_back(vault: VaultBackend, root: Path) -> None:
     (root / "PLAN (Ada's conflicted copy 2026-05-01).md").write_text("theirs")
     vault.write(Locator("PLAN.md"), "mine", if_match=ABSENT)

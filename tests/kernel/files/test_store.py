@@ -527,24 +527,48 @@ def test_a_relative_root_means_the_directory_of_the_moment_of_opening(
 # ------------------------------------------------------------------------------------------------ the rest
 
 
-def test_hidden_names_are_neither_listed_nor_taken_as_keys(root: Path) -> None:
+def test_hidden_names_are_neither_listed_nor_read_nor_taken_as_keys(root: Path) -> None:
     class Hiding(FileStore):
-        def is_hidden(self, name: str, beside: Beside) -> bool:
-            return name.endswith(".conflict")
+        def is_hidden(self, name: str) -> bool:
+            return name.endswith(".tool")
 
     store = Hiding(root)
-    (root / "a.conflict").touch()
+    (root / "a.tool").touch()
     store.write(Locator("a.md"), "x")
     assert store.list(Locator()) == [Locator("a.md")]
     assert list(store.foreign_entries(Locator())) == []
-    assert not store.exists(Locator("a.conflict"))
+    assert not store.exists(Locator("a.tool"))
     with pytest.raises(NotFoundError):
-        store.read(Locator("a.conflict"))
-    for key in ("a.conflict", "b.conflict", "b.conflict/c.md"):
+        store.read(Locator("a.tool"))
+    for key in ("a.tool", "b.tool", "b.tool/c.md"):
         with pytest.raises(InvalidLocatorError):
             store.write(Locator(key), "x")
         with pytest.raises(InvalidLocatorError):
             store.mkdir(Locator(key))
+
+
+def test_conflict_copies_are_hidden_and_directories_are_never_copies(root: Path) -> None:
+    class Copied(FileStore):
+        def is_copy(self, name: str, beside: Beside) -> bool:
+            return name.endswith(" 2") and beside(name.removesuffix(" 2"))
+
+    store = Copied(root)
+    for name in ("a", "a 2", "b 2"):
+        (root / name).write_text(name)
+    for name in ("d", "d 2"):
+        (root / name).mkdir()
+    (root / "d" / "e").mkdir()
+    (root / "d" / "e 2").write_text("beside a directory")
+    assert [child.key for child in store.list(Locator())] == ["a", "b 2", "d", "d 2"]
+    assert store.list(Locator("d")) == [Locator("d/e"), Locator("d/e 2")]
+    assert list(store.foreign_entries(Locator())) == []
+    with pytest.raises(NotFoundError, match="conflict copy"):
+        store.read(Locator("a 2"))
+    for key in ("a 2", "a 2/below"):
+        with pytest.raises((InvalidLocatorError, LocatorConflictError)):
+            store.write(Locator(key), "x")
+    store.write(Locator("d 2/f"), "x")
+    store.write(Locator("b 2"), "x")
 
 
 def test_a_store_may_refuse_to_wait_for_a_file_that_is_not_here(root: Path) -> None:

@@ -115,9 +115,10 @@ class VaultBackend(FileStore, PersonalSpace):
 
     # -- names --------------------------------------------------------------------------------------------------
 
-    def is_hidden(self, name: str, beside: Beside) -> bool:
-        if is_tool_file(name):
-            return True
+    def is_hidden(self, name: str) -> bool:
+        return is_tool_file(name)
+
+    def is_copy(self, name: str, beside: Beside) -> bool:
         if not may_be_copy(name, self._devices):
             return False
         from agentm_obsidian_vault.conflicts import conflict_copy

@@ -17,7 +17,6 @@ from agentm_obsidian_vault.names import is_tool_file
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentm_kernel.files.medium import Beside
     from agentm_kernel.seam.backend import Absent, StorageBackend
 
 AUDIT = Locator("_meta/personal-writes.md")
@@ -30,7 +29,7 @@ class PersonalFiles(FileStore):
         super().__init__(root, size_limit=size_limit)
         self._store = store
 
-    def is_hidden(self, name: str, beside: Beside) -> bool:
+    def is_hidden(self, name: str) -> bool:
         return is_tool_file(name)
 
     def shown_path(self, locator: Locator) -> str:

@@ -13,7 +13,7 @@ from agentm_checkpoint.command_ipfs import ipfs_option, pull_command, push_comma
 from agentm_checkpoint.command_restore import accept_command, prune_command, restore_command
 from agentm_checkpoint.comparing import compare, name_sections
 from agentm_checkpoint.reading import read_note, read_tree
-from agentm_checkpoint.verifying import last_whole, verified_leaves, verify_image
+from agentm_checkpoint.verifying import verified_leaves, verify_image
 from agentm_checkpoint.workplace import Workplace, bar, fields_of, silent
 from agentm_kernel import echo_json, echo_table, json_option
 from agentm_kernel.errors import NotFoundError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from agentm_checkpoint.comparing import Difference
     from agentm_checkpoint.snapshot import Snapshot
     from agentm_checkpoint.tree import Leaf
+    from agentm_checkpoint.verifying import Verification
 
 _SHOWN_SECTIONS = 8
 
@@ -182,28 +183,31 @@ def verify(name: str | None, as_json: bool) -> int:
         else:
             click.echo(f"{snapshot.id} is whole: {snapshot.root.notes:,} notes")
         return 0
-    findings = verify_image(place.image)
-    usable = last_whole(place.image)
+    found = verify_image(place.image)
     problems = place.guarded_problems()
     if as_json:
         echo_json(
             image=place.image.path,
-            damage=place.image.damage,
+            damage=found.damage,
             checkpoints=len(place.image.snapshots),
-            broken=[{"id": finding.snapshot.id, "problem": finding.problem} for finding in findings],
-            last_whole=usable.id if usable else None,
+            broken=[{"id": finding.snapshot.id, "problem": finding.problem} for finding in found.findings],
+            last_whole=found.last_whole.id if found.last_whole else None,
             guarded=problems,
         )
     else:
-        place.report_damage()
-        for finding in findings:
-            click.echo(f"broken: {finding.snapshot.id}, taken {when(finding.snapshot)}: {finding.problem}")
-        total = len(place.image.snapshots)
-        click.echo(f"{total - len(findings)} of {total} checkpoints are whole")
-        if findings and usable:
-            click.echo(f"the last one that is whole: {usable.id}, taken {when(usable)}")
+        _echo_verification(found, len(place.image.snapshots))
         _echo_guarded(place, problems)
-    return int(bool(findings or place.image.damage or problems))
+    return int(not found.is_good or bool(problems))
+
+
+def _echo_verification(found: Verification, total: int) -> None:
+    if found.damage:
+        click.echo(f"damaged: {found.damage}")
+    for finding in found.findings:
+        click.echo(f"broken: {finding.snapshot.id}, taken {when(finding.snapshot)}: {finding.problem}")
+    click.echo(f"{total - len(found.findings)} of {total} checkpoints are whole")
+    if not found.is_good and found.last_whole is not None:
+        click.echo(f"the last one that is whole: {found.last_whole.id}, taken {when(found.last_whole)}")
 
 
 def _echo_guarded(place: Workplace, problems: dict[str, str] | None) -> None:

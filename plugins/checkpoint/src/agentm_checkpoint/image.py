@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import os
 
-from agentm_checkpoint.car import encode_frame, encode_header, frames, read_varint
+from agentm_checkpoint.car import encode_frame, encode_header, frames
 from agentm_checkpoint.cids import DAG_CBOR, cid_text, encode_node, matches, node_cid
 from agentm_checkpoint.places import make_folder
-from agentm_checkpoint.snapshot import FORMAT, Snapshot, decode_snapshot
+from agentm_checkpoint.snapshot import FORMAT, Snapshot, decode_snapshot, is_snapshot
 from agentm_kernel import atomic_write, store_mutex
 from agentm_kernel.errors import IntegrityError, NotFoundError, StorageIOError
 
@@ -40,6 +40,7 @@ class Image:
         self._view = memoryview(b"")  # hashing through it spares a copy of every note
         self._index: dict[Cid, tuple[int, int]] = {}
         self._end = 0
+        """Where the last complete checkpoint ends."""
         self.snapshots: list[Snapshot] = []
         """Oldest first."""
         self.damage: str | None = None
@@ -64,28 +65,35 @@ class Image:
 
     def _scan(self) -> None:
         data, index = self._data, self._index
-        head = read_varint(data, 0)
-        offset = head[0] + head[1] if head else len(data) + 1
-        if offset > len(data) or not data.startswith(self._preamble[:offset]):
+        start_of_blocks = len(self._preamble)
+        if data[:start_of_blocks] != self._preamble:
             self.damage = f"the image {self.path} does not begin as the image of this store does"
             return
-        for cid, start, end in frames(data, offset):
+        self._end = start_of_blocks
+        for cid, start, end in frames(data, start_of_blocks):
             index[cid] = start, end
-            if cid[1] == DAG_CBOR and _MARK in (block := data[start:end]):
-                self._found(cid, block)
-            offset = end
-        self._end = offset
-        if offset < len(data) and self.damage is None:
-            lost = len(data) - offset
-            self.damage = f"the image {self.path} cannot be read past byte {offset:,}: {lost:,} bytes are left over"
+            if cid[1] == DAG_CBOR and _MARK in (block := data[start:end]) and self._found(cid, block):
+                self._end = end
+        if self._end < len(data) and self.damage is None:
+            rest = len(data) - self._end
+            self.damage = f"the image {self.path} ends in {rest:,} bytes of a checkpoint that is not complete"
 
-    def _found(self, cid: Cid, block: bytes) -> None:
+    def _found(self, cid: Cid, block: bytes) -> bool:
+        """Whether this is a snapshot; a folder may hold a note that is called like the format of one."""
         try:
             if not matches(cid, block):
                 raise IntegrityError("its bytes were changed")
+            if not is_snapshot(block):
+                return False
             self.snapshots.append(decode_snapshot(block))
         except IntegrityError as error:
             self.damage = f"the image {self.path} holds a checkpoint that cannot be used: {error.message}"
+        return True
+
+    def damaged_blocks(self) -> set[Cid]:
+        """Every block that is not what its identifier says."""
+        view = self._view
+        return {cid for cid, (start, end) in self._index.items() if not matches(cid, view[start:end])}
 
     def __contains__(self, cid: Cid) -> bool:
         return cid in self._index

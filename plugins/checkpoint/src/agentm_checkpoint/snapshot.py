@@ -56,6 +56,12 @@ class Snapshot:
         return cid_text(self.root.cid)
 
 
+def is_snapshot(block: bytes) -> bool:
+    """Whether a node says that it is a snapshot, of whatever version. In a folder, that name leads to an entry."""
+    fields = decode_node(block)
+    return isinstance(fields, dict) and isinstance(fields.get("format"), str)
+
+
 def decode_snapshot(block: bytes) -> Snapshot:
     """The snapshot that `block` encodes; `IntegrityError` if it encodes anything else."""
     fields = decode_node(block)

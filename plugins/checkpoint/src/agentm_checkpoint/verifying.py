@@ -38,44 +38,62 @@ class Finding:
         self.problem = problem
 
 
-def verify_image(image: Image) -> list[Finding]:
-    """The snapshots of an image that are not whole.
+class Verification:
+    """What a look at every byte of an image found."""
 
-    What several of them share is looked at once. The newest is read as if it came from a stranger; the shape of the
-    others was looked at when they came in, and equal hashes mean that it is the same.
+    __slots__ = ("damage", "findings", "last_whole")
+
+    def __init__(self, damage: str | None, findings: list[Finding], last_whole: Snapshot | None) -> None:
+        self.damage = damage
+        """What is wrong with the file as such."""
+        self.findings = findings
+        self.last_whole = last_whole
+        """The newest snapshot that can be relied on."""
+
+    @property
+    def is_good(self) -> bool:
+        return self.damage is None and not self.findings
+
+
+def verify_image(image: Image) -> Verification:
+    """Compare every block with its identifier, and follow every snapshot to the last of its notes.
+
+    The newest is read as if it came from a stranger; the shape of the others was looked at when they came in, and
+    equal hashes mean that it is the same.
     """
+    bad = image.damaged_blocks()
+    damage = image.damage
+    if bad and damage is None:
+        damage = f"{len(bad)} blocks of the image {image.path} are damaged"
     findings = []
+    last_whole = None
     whole: set[Cid] = set()
     for snapshot in reversed(image.snapshots):
         try:
             if snapshot is image.latest():
-                verified_leaves(image, snapshot)
-            _check_blocks(image, snapshot.root.cid, whole)
+                read_tree(snapshot.root, image.fetch)
+            _follow(image, snapshot.root.cid, bad, whole)
         except IntegrityError as error:
             findings.append(Finding(snapshot, error.message))
-    return findings[::-1]
+        else:
+            last_whole = last_whole or snapshot
+    return Verification(damage, findings[::-1], last_whole)
 
 
-def _check_blocks(image: Image, root: Cid, whole: set[Cid]) -> None:
-    """Compare every block below `root` that is not known to be whole, and remember those that are."""
+def _follow(image: Image, root: Cid, bad: set[Cid], whole: set[Cid]) -> None:
+    """Everything below `root` has to be there and undamaged. What was followed before is not followed again."""
     found: set[Cid] = set()
     pending = [("", root)]
     while pending:
         key, cid = pending.pop()
         if cid in whole or cid in found:
             continue
+        if cid in bad or cid not in image:
+            raise _damaged(key)
         if is_node_link(cid):
             pending += [(f"{key}/{name}" if key else name, child) for name, child in children(image.fetch(cid))]
-        elif not image.is_whole(cid):
-            raise _damaged(key)
         found.add(cid)
     whole |= found
-
-
-def last_whole(image: Image) -> Snapshot | None:
-    """The newest snapshot that can be relied on."""
-    bad = {finding.snapshot.cid for finding in verify_image(image)}
-    return next((snapshot for snapshot in reversed(image.snapshots) if snapshot.cid not in bad), None)
 
 
 def _damaged(key: str) -> IntegrityError:

@@ -1,0 +1,341 @@
+"""The image survives whatever is done to it, or says what does not."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from agentm_checkpoint.capture import take
+from agentm_checkpoint.image import Image
+from agentm_checkpoint.reading import read_note, read_tree
+from agentm_checkpoint.verifying import verified_leaves, verify_image
+from agentm_kernel import Locator
+from agentm_kernel.errors import IntegrityError, NotFoundError, StorageIOError
+
+STORE_ID = "11111111-2222-3333-4444-555555555555"
+TRIALS = 150
+
+
+@pytest.fixture
+def history(store, open_image):
+    """Four checkpoints, and what the store held at each."""
+    held = []
+    for number in range(4):
+        store.write(Locator(f"notes/{number}.md"), f"# Note {number}\n" * 20)
+        store.write(Locator("notes/changing.md"), f"version {number}\n")
+        image = open_image()
+        taken = take(store, image, author="a", reason=str(number))
+        held.append((taken.snapshot.cid, notes_of(image, taken.snapshot)))
+    return held
+
+
+def notes_of(image, snapshot):
+    leaves = verified_leaves(image, snapshot)
+    return {key: read_note(leaf, image.fetch) for key, leaf in leaves.items()}
+
+
+def test_no_file_is_an_image_without_checkpoints(open_image):
+    image = open_image()
+
+    assert (image.snapshots, image.damage, image.latest()) == ([], None, None)
+
+
+def test_checkpoints_come_back_in_order_with_all_their_notes(history, open_image):
+    image = open_image()
+
+    assert [(snapshot.cid, notes_of(image, snapshot)) for snapshot in image.snapshots] == history
+    assert verify_image(image).is_good
+
+
+def test_each_checkpoint_names_the_one_before(history, open_image):
+    snapshots = open_image().snapshots
+
+    assert [snapshot.parent for snapshot in snapshots] == [None, *(snapshot.id for snapshot in snapshots[:-1])]
+
+
+def test_a_checkpoint_is_found_by_name(history, open_image):
+    image = open_image()
+    newest = image.snapshots[-1]
+
+    assert image.find("latest") is newest
+    assert image.find("latest~0") is newest
+    assert image.find("latest~3") is image.snapshots[0]
+    assert image.find(newest.id) is newest
+    assert image.find(newest.id[:20]) is newest
+
+
+@pytest.mark.parametrize("name", ["latest~4", "latest~x", "bafyrei", "bafy", "", "nothing"])
+def test_a_name_that_means_no_checkpoint_is_refused(history, open_image, name):
+    with pytest.raises(NotFoundError):
+        open_image().find(name)
+
+
+def test_the_file_is_private(history, image_file):
+    assert image_file.stat().st_mode & 0o777 == 0o600
+
+
+def test_it_is_a_plain_car_archive(history, image_file):
+    """What other tools see: one root in the header, and every block under the id of its bytes."""
+    import hashlib
+
+    import libipld
+
+    data = image_file.read_bytes()
+    header = libipld.decode_dag_cbor(data[1 : 1 + data[0]])
+    assert header["version"] == 1
+    offset, found = 1 + data[0], {}
+    while offset < len(data):
+        size = shift = 0
+        while True:
+            byte = data[offset]
+            offset += 1
+            size |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                break
+        cid, block = data[offset : offset + 36], data[offset + 36 : offset + size]
+        assert hashlib.sha256(block).digest() == cid[4:]
+        found[cid] = block
+        offset += size
+    assert header["roots"][0] in found
+
+
+# ------------------------------------------------------------------------------------------------ damage
+
+
+def usable_notes(file):
+    """What can be got out of an image, whatever state it is in: by snapshot, only what verifies."""
+    image = Image(str(file), STORE_ID)
+    found = {}
+    for snapshot in image.snapshots:
+        try:
+            found[snapshot.cid] = notes_of(image, snapshot)
+        except IntegrityError:
+            continue
+    return image, found
+
+
+def test_cut_anywhere_it_opens_at_the_last_complete_checkpoint_and_says_so(history, image_file):
+    good = image_file.read_bytes()
+    generator = random.Random(2)
+    snapshots = Image(str(image_file), STORE_ID).snapshots
+    ends = [good.rindex(snapshot.block) + len(snapshot.block) for snapshot in snapshots]
+    for cut in [1, *ends, *(end - 1 for end in ends), *(generator.randrange(1, len(good)) for _ in range(TRIALS))]:
+        image_file.write_bytes(good[:cut])
+
+        image, found = usable_notes(image_file)
+
+        complete = [entry for entry, end in zip(history, ends, strict=True) if end <= cut]
+        assert list(found.items()) == complete
+        assert bool(image.damage) == (cut not in ends)
+        assert verify_image(image).last_whole is image.latest()
+
+
+def test_with_a_bit_flipped_anywhere_no_note_is_ever_wrong(history, image_file):
+    good = image_file.read_bytes()
+    generator = random.Random(3)
+    noticed = 0
+    for _ in range(TRIALS):
+        place, bit = generator.randrange(len(good)), 1 << generator.randrange(8)
+        image_file.write_bytes(good[:place] + bytes([good[place] ^ bit]) + good[place + 1 :])
+
+        image, found = usable_notes(image_file)
+
+        assert all((cid, notes) in history for cid, notes in found.items())
+        noticed += not verify_image(image).is_good
+    assert noticed == TRIALS
+
+
+def test_blocks_that_were_swapped_are_noticed(history, image_file, open_image):
+    good = image_file.read_bytes()
+    one, other = b"# Note 1\n" * 20, b"# Note 2\n" * 20
+    image_file.write_bytes(good.replace(one, b"\0" * len(one)).replace(other, one).replace(b"\0" * len(one), other))
+
+    assert len(verify_image(open_image()).findings) == 3
+
+
+def test_what_a_killed_writer_left_is_cut_off_by_the_next(history, image_file, open_image, store):
+    good = image_file.read_bytes()
+    image_file.write_bytes(good + b"\x50half a frame")
+    store.write(Locator("notes/new.md"), "new\n")
+
+    image = open_image()
+    assert "not complete" in image.damage
+    take(store, image, author="a", reason="r")
+
+    image = open_image()
+    assert image.damage is None
+    assert len(image.snapshots) == 5
+    assert image_file.read_bytes().startswith(good)
+    assert verify_image(image).is_good
+
+
+def test_what_may_hold_more_is_set_aside_before_anything_is_written(history, image_file, open_image, store):
+    good = image_file.read_bytes()
+    second = Image(str(image_file), STORE_ID).snapshots[1]
+    place = good.index(second.block) + len(second.block)
+    bad = good[:place] + b"\0" + good[place + 1 :]
+    image_file.write_bytes(bad)
+
+    image = open_image()
+    assert len(image.snapshots) == 2
+    take(store, image, author="a", reason="r")
+
+    image = open_image()
+    assert verify_image(image).is_good
+    assert [snapshot.cid for snapshot in image.snapshots[:2]] == [cid for cid, _ in history[:2]]
+    assert [file.read_bytes() for file in image_file.parent.glob("*.damaged-*")] == [bad]
+
+
+def test_the_image_of_another_store_is_not_taken_for_ours(history, image_file):
+    image = Image(str(image_file), "another-store")
+
+    assert image.snapshots == []
+    assert "does not begin" in image.damage
+
+
+def test_a_file_of_another_kind_in_its_place_is_set_aside(image_file, open_image, store):
+    image_file.parent.mkdir()
+    image_file.write_bytes(b"not an image " * 100)
+    assert open_image().damage
+
+    take(store, open_image(), author="a", reason="r")
+
+    assert open_image().damage is None
+    assert len(list(image_file.parent.glob("*.damaged-1"))) == 1
+
+
+def test_a_damaged_block_is_replaced_by_a_full_checkpoint(history, image_file, open_image, store):
+    good = image_file.read_bytes()
+    text = b"# Note 1\n" * 20
+    image_file.write_bytes(good.replace(text, text[::-1]))
+    assert len(verify_image(open_image()).findings) == 3
+
+    take(store, open_image(), author="a", reason="r", full=True)
+
+    assert verify_image(open_image()).is_good
+
+
+def test_an_image_that_cannot_be_read_is_an_error_and_not_an_empty_one(image_file, open_image):
+    image_file.mkdir(parents=True)
+
+    with pytest.raises(StorageIOError, match="image"):
+        open_image()
+
+
+KILLED = """
+import sys
+from agentm_checkpoint.capture import take
+from agentm_checkpoint.image import Image
+from agentm_kernel import FileStore, Locator
+store = FileStore(sys.argv[1])
+number = 0
+while True:
+    number += 1
+    store.write(Locator("count.md"), str(number))
+    taken = take(store, Image(sys.argv[2], sys.argv[3]), author="a", reason=str(number))
+    print(taken.snapshot.id, flush=True)
+"""
+
+
+def test_a_writer_that_is_killed_loses_nothing_that_it_acknowledged(store, image_file, open_image):
+    generator = random.Random(4)
+    acknowledged = []
+    for _ in range(6):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", KILLED, store.describe(), str(image_file), STORE_ID],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert writer.stdout is not None
+        acknowledged.append(writer.stdout.readline().strip())
+        time.sleep(generator.random() * 0.05)
+        writer.send_signal(signal.SIGKILL)
+        acknowledged += [line.strip() for line in writer.stdout if line.endswith("\n")]
+        writer.stdout.close()
+        writer.wait()
+
+        image = open_image()
+        assert verify_image(image).is_good
+        assert set(acknowledged) <= {snapshot.id for snapshot in image.snapshots}
+
+
+def test_two_writers_at_once_both_have_their_checkpoint(store, image_file, open_image):
+    code = KILLED.replace("while True:", "for _ in range(10):").replace('"count.md"', 'f"{sys.argv[4]}.md"')
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, store.describe(), str(image_file), STORE_ID, name],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in ("one", "two")
+    ]
+    taken = [line.strip() for writer in writers for line in writer.communicate(timeout=60)[0].splitlines()]
+
+    image = open_image()
+    assert [writer.returncode for writer in writers] == [0, 0]
+    assert set(taken) <= {snapshot.id for snapshot in image.snapshots}
+    assert verify_image(image).is_good
+
+
+# ------------------------------------------------------------------------------------------------ prune
+
+
+def test_pruning_keeps_the_newest_and_all_that_they_need(history, open_image, image_file):
+    before = image_file.stat().st_size
+    image = open_image()
+
+    gone = image.prune(2)
+
+    assert [snapshot.cid for snapshot in gone] == [cid for cid, _ in history[:2]]
+    image = open_image()
+    assert [(snapshot.cid, notes_of(image, snapshot)) for snapshot in image.snapshots] == history[2:]
+    assert image_file.stat().st_size < before
+    assert verify_image(image).is_good
+
+
+def test_pruning_to_more_than_there_are_does_nothing(history, open_image, image_file):
+    before = image_file.read_bytes()
+
+    assert open_image().prune(10) == []
+    assert image_file.read_bytes() == before
+
+
+def test_a_damaged_image_is_not_pruned(history, open_image, image_file):
+    image_file.write_bytes(image_file.read_bytes()[:-1])
+
+    with pytest.raises(IntegrityError, match="not pruned"):
+        open_image().prune(1)
+
+
+def test_pruning_that_meets_a_damaged_block_leaves_the_file_as_it_is(history, open_image, image_file):
+    text = b"# Note 1\n" * 20
+    bad = image_file.read_bytes().replace(text, text[::-1])
+    image_file.write_bytes(bad)
+
+    with pytest.raises(IntegrityError):
+        open_image().prune(1)
+    assert image_file.read_bytes() == bad
+
+
+def test_nothing_is_left_behind_when_the_disk_is_full(history, image_file, open_image, store, monkeypatch):
+    good = image_file.read_bytes()
+    store.write(Locator("notes/new.md"), "new\n")
+
+    def full(_descriptor):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(StorageIOError):
+            take(store, open_image(), author="a", reason="r")
+
+    assert image_file.read_bytes().startswith(good)
+    assert len(open_image().snapshots) >= 4
+    assert read_tree(open_image().snapshots[3].root, open_image().fetch)

@@ -1,6 +1,6 @@
 """Answers that are asked for thousands of times a second, given again while everything they rest on is as it was.
 
-An answer is kept with its evidence (`files/evidence.py`): the files that were read or found missing on the way, the
+An answer is kept with its evidence (`files/gathering.py`): the files that were read or found missing on the way, the
 environment, the search path. Before it is given again, each of these is looked at once more. So a marker or a
 configuration that was replaced, or a store that has vanished, is seen by the very next call, and nothing ever has to
 be told that something changed. Failures are not kept: they are found out, and raised, anew.
@@ -8,14 +8,14 @@ be told that something changed. Failures are not kept: they are found out, and r
 
 from __future__ import annotations
 
-from agentm_kernel.files.evidence import Gathering, rely_on
+from agentm_kernel.files.gathering import Gathering
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
     from typing import Any, TypeVar
 
-    from agentm_kernel.files.evidence import Evidence
+    from agentm_kernel.files.gathering import Evidence
 
     T = TypeVar("T")
 
@@ -48,7 +48,7 @@ class Memo:
         """The kept answer to `question` if it holds, else that of `find`."""
         kept = self._kept.get(question)
         if kept is not None and kept.evidence.holds():
-            rely_on(kept.evidence)
+            kept.evidence.lend()
         else:
             kept = keep(find)
             if len(self._kept) >= self._limit:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from agentm_kernel.files.evidence import Evidence
+    from agentm_kernel.files.gathering import Evidence
     from agentm_kernel.projects.slug import ProjectIdentity
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.locator import Locator
@@ -35,7 +35,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     near: StorageBackend | None
     """The store as this host has it: `backend` itself, or its copy here if it lies elsewhere."""
     standing: Evidence | None
-    """What mode and choice of store rest on; `None` if a caller chose the store."""
+    """What mode and choice of store rest on; `None` if nobody looked, or a caller chose the store."""
     identified: Evidence | None
     """What the store was recognised by; `None` if that was only just now."""
     kept: Kept | None

@@ -10,13 +10,17 @@ import os
 import stat
 from pathlib import Path
 
-from agentm_kernel.files.evidence import Gathering, observe, saw_file, saw_more, saw_nothing, settled_signature
+from agentm_kernel.config.read import load
+from agentm_kernel.errors import ConfigError
+from agentm_kernel.files.evidence import observe, saw_file, saw_more, saw_nothing, saw_process, settled_signature
+from agentm_kernel.files.gathering import Gathering
 from agentm_kernel.projects.layout import LEGACY_PROJECTS, PROJECTS
 from agentm_kernel.projects.ownership import RECORD
 from agentm_kernel.projects.root import physical_directory, project_root_above
 from agentm_kernel.seam.backend import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.selection.identity import confirm_identity
+from agentm_kernel.state.markers import is_local
 from agentm_kernel.state.memo import Memo, keep
 from agentm_kernel.state.routing import (
     current,
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from agentm_kernel.files.gathering import Evidence
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.state.resolution import Resolution
 
@@ -71,11 +76,24 @@ def _resolve(start: str, *, read_only: bool) -> Resolution:
 
 
 def _route(start: str, *, read_only: bool) -> Resolution:
-    resolution = route(project_root_above(start), read_only=read_only)
+    root = project_root_above(start)
+    resolution = route(root, read_only=read_only, standing=_standing(root))
     with Gathering() as identified:
         _see_identity(resolution)
     resolution.keep(identified=identified)
     return resolution
+
+
+def _standing(root: str) -> Evidence:
+    """What mode and choice of store rest on."""
+    with Gathering() as standing:
+        saw_process()
+        if not is_local(root):
+            try:
+                load()
+            except ConfigError:
+                saw_more()  # selection will refuse it, in its own words
+    return standing
 
 
 def _directory(resolution: Resolution) -> Path:

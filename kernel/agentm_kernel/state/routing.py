@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.config.read import load
 from agentm_kernel.errors import InvalidLocatorError, StorageError
-from agentm_kernel.files.evidence import Gathering, rely_on, saw_process
+from agentm_kernel.files.evidence import saw_process
 from agentm_kernel.projects.root import HARNESS_DIR, find_project_root
 from agentm_kernel.seam.backend import HostCopy, HostFiles
 from agentm_kernel.seam.layer import unwrap
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from agentm_kernel.files.evidence import Evidence
+    from agentm_kernel.files.gathering import Evidence
     from agentm_kernel.seam.backend import StorageBackend
 
 
@@ -44,14 +43,14 @@ def working_directory(context: Mapping[str, Any] | None) -> str | None:
     return os.fspath(cwd) if cwd else None
 
 
-def route(root: str, *, read_only: bool) -> Resolution:
-    """The project at `root` and, unless its state is local, the store; one that cannot be had raises."""
-    with Gathering() as standing:
-        saw_process()
-        local = is_local(root)
-        if not local:
-            load()
-    return Resolution(root, None, standing=standing) if local else _in_store(root, standing, read_only=read_only)
+def route(root: str, *, read_only: bool, standing: Evidence | None = None) -> Resolution:
+    """The project at `root` and, unless its state is local, the store; one that cannot be had raises.
+
+    `standing` is what the choice rests on, where somebody has looked at that before.
+    """
+    if is_local(root):
+        return Resolution(root, None, standing=standing)
+    return _in_store(root, standing, read_only=read_only)
 
 
 def _in_store(root: str, standing: Evidence | None = None, *, read_only: bool) -> Resolution:
@@ -69,7 +68,7 @@ def current(resolution: Resolution, *, read_only: bool = True) -> Resolution:
         if is_local(resolution.root) == (resolution.backend is None):
             return resolution
     elif standing.holds():
-        rely_on(standing)
+        standing.lend()
         return resolution
     return route(resolution.root, read_only=read_only)
 

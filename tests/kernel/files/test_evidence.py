@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 
 from agentm_kernel.errors import ConfigError
-from agentm_kernel.files import evidence
+from agentm_kernel.files import evidence, gathering
 from agentm_kernel.files.evidence import (
-    Gathering,
     observe,
-    rely_on,
     saw_file,
     saw_more,
     saw_nothing,
     saw_process,
     settled_signature,
 )
+from agentm_kernel.files.gathering import Gathering
 
 
 def read(path: str) -> bytes:
@@ -99,7 +98,7 @@ def test_every_way_to_change_a_file_is_seen(file, tmp_path, is_settled, monkeypa
 @pytest.mark.usefixtures("settled")
 def test_a_settled_file_is_looked_at_and_not_read(file, monkeypatch):
     found = gathered(lambda: read(str(file)))
-    monkeypatch.setattr(evidence._File, "_has_same_content", lambda *_: pytest.fail("it was read"))
+    monkeypatch.setattr(gathering._File, "_has_same_content", lambda *_: pytest.fail("it was read"))
 
     assert found.holds()
 
@@ -109,7 +108,7 @@ def test_a_change_within_one_tick_of_the_clock_is_seen(file, monkeypatch):
     found = gathered(lambda: read(str(file)))
     before = file.stat()
     file.write_bytes(b"two")
-    monkeypatch.setattr(evidence, "signature_of", lambda _: settled_signature(before) or ())
+    monkeypatch.setattr(gathering, "signature_of", lambda _: settled_signature(before) or ())
 
     assert not found.holds()
 
@@ -119,7 +118,7 @@ def test_a_file_that_was_only_touched_holds_and_is_trusted_anew(file, monkeypatc
     found = gathered(lambda: read(str(file)))
     os.utime(file, ns=(1, 1))
     assert found.holds()
-    monkeypatch.setattr(evidence._File, "_has_same_content", lambda *_: pytest.fail("it was read again"))
+    monkeypatch.setattr(gathering._File, "_has_same_content", lambda *_: pytest.fail("it was read again"))
 
     assert found.holds()
 
@@ -209,7 +208,7 @@ def test_an_outer_gathering_knows_what_the_inner_one_saw(file):
 
 def test_an_earlier_answer_lends_its_evidence(file):
     earlier = gathered(lambda: read(str(file)))
-    later = gathered(lambda: rely_on(earlier))
+    later = gathered(lambda: earlier.lend())
     assert later.holds()
     file.write_bytes(b"another")
 

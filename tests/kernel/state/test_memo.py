@@ -206,7 +206,7 @@ BLIND_SPOTS = {
     "selection.known_stores.saw_file": [("known_stores", '{"stub STORE": "another"}', "replaced")],
     "selection.open.observe": [("move_store", True)],
     "state.resolve._see": [("stamp", TEXTS["stamp"][1], "replaced")],
-    "state.routing.saw_process": [("variable", "XDG_CONFIG_HOME", "/nowhere")],
+    "state.resolve.saw_process": [("variable", "XDG_CONFIG_HOME", "/nowhere")],
 }
 
 

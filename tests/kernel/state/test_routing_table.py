@@ -48,7 +48,7 @@ def expected(marker: str, mode: str, kind: str, store: str) -> str | type[Except
     if meaning == "local":
         return "checkout"
     if mode == "garbage":
-        return ConfigError  # which store is meant cannot be read
+        return StorageSelectionError  # which store is meant cannot be read
     if store != "present":
         return StorageSelectionError
     return {"device-local": "checkout", "stub": "store", "remote": StorageError}[kind]

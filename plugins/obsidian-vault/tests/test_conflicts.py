@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agentm_obsidian_vault.conflicts import conflict_copy
-from agentm_obsidian_vault.names import is_tool_file, may_be_copy
+from agentm_obsidian_vault.names import is_tool_file, may_be_copy, may_be_copy_of
 
 DEVICES = ("hilap",)
 
@@ -98,6 +98,7 @@ def test_a_name_that_people_use_too_is_a_copy_only_beside_its_note(name: str, to
 def test_the_quick_look_lets_every_copy_through(name: str) -> None:
     assert may_be_copy(name, DEVICES)
     assert may_be_copy(name.upper(), DEVICES)
+    assert may_be_copy_of("PLAN.md", name, DEVICES)
 
 
 @pytest.mark.parametrize("name", [*UNMISTAKABLE, *ORDINARY])
@@ -141,6 +142,13 @@ def test_copies_of_copies_lead_to_the_note(name: str, base: str) -> None:
     found = recognised(name, name, "PLAN.md", "PLAN-auth.md", "2026-05-12.md")
     assert found is not None
     assert found[0] == base
+
+
+@pytest.mark.parametrize(
+    "name", ["2026-05-12.md", "note-00042.md", "ADR-0001.md", "PLAN-auth.md", "v1.2.md", "x86-64.md"]
+)
+def test_the_quick_look_spares_numbered_notes_the_long_one(name: str) -> None:
+    assert not may_be_copy(name, DEVICES)
 
 
 def test_a_copy_of_a_numbered_note_belongs_to_the_numbered_note() -> None:
@@ -194,6 +202,7 @@ def test_any_text_has_an_answer_and_a_copy_has_a_shorter_base(stem: str, extensi
     if found is not None:
         assert 0 < len(found.base) < len(name)
         assert may_be_copy(name, DEVICES)
+        assert may_be_copy_of(found.base, name, DEVICES)
 
 
 @pytest.mark.parametrize(

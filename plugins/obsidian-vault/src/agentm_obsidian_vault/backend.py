@@ -14,7 +14,7 @@ from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.personal import PersonalSpace
 from agentm_kernel.seam.values import Capabilities
 from agentm_obsidian_vault.kept import UNSEEN, place_for
-from agentm_obsidian_vault.names import is_tool_file, may_be_copy, note_of_stub, stub_of_note
+from agentm_obsidian_vault.names import is_tool_file, may_be_copy, may_be_copy_of, note_of_stub, stub_of_note
 from agentm_obsidian_vault.presence import elsewhere, is_elsewhere, means_elsewhere
 
 TYPE_CHECKING = False  # importing `typing` would cost hooks more than this module does
@@ -60,7 +60,7 @@ class VaultBackend(FileStore, PersonalSpace):
     ) -> None:
         super().__init__(vault_path, size_limit=size_limit)
         self._personal_root = os.path.abspath(personal_root) if personal_root else None
-        self._devices = (*devices, *_this_device())
+        self._devices = tuple(devices)
         self._blocks_are_counted: bool | None = None
         self._lazy_personal: PersonalFiles | None = None
 
@@ -130,14 +130,15 @@ class VaultBackend(FileStore, PersonalSpace):
 
     def check_new_name(self, locator: Locator, names: Collection[str]) -> None:
         """A note that comes into being must not turn another one into its conflict copy."""
-        others = [name for name in names if name != locator.name and may_be_copy(name, self._devices)]
+        others = [name for name in names if may_be_copy_of(locator.name, name, self._devices)]
         if not others:
             return
         from agentm_obsidian_vault.conflicts import conflict_copy
 
+        before, after = set(names), {*names, locator.name}
         for name in others:
-            was_note = conflict_copy(name, set(names).__contains__, self._devices) is None and not is_tool_file(name)
-            if was_note and conflict_copy(name, {*names, locator.name}.__contains__, self._devices):
+            was_note = conflict_copy(name, before.__contains__, self._devices) is None and not is_tool_file(name)
+            if was_note and conflict_copy(name, after.__contains__, self._devices):
                 raise LocatorConflictError(
                     f"beside '{locator}', the note {ascii(name)} would look like its conflict copy",
                     hint="choose another name, or rename that note first",
@@ -291,22 +292,13 @@ class VaultBackend(FileStore, PersonalSpace):
     @property
     def _personal(self) -> PersonalFiles:
         if self._personal_root is None:
-            raise StorageSelectionError(
-                "the vault has no personal space",
-                hint=_SET_PERSONAL_ROOT,
-            )
+            raise StorageSelectionError("the vault has no personal space", hint=_SET_PERSONAL_ROOT)
         if self._lazy_personal is None:
             from agentm_obsidian_vault.personal import PersonalFiles
 
             self.check_usable(read_only=False)
             self._lazy_personal = PersonalFiles(self._personal_root, self.describe(), size_limit=self._size_limit)
         return self._lazy_personal
-
-
-def _this_device() -> tuple[str, ...]:
-    """The name that this computer gives to conflict copies."""
-    name = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
-    return (name.partition(".")[0],) if name else ()
 
 
 def _folder(path: object, option: str, context: OpenContext) -> str:

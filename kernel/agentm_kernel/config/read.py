@@ -10,9 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
-from agentm_kernel.config.json_text import MalformedJson, parse_bytes
 from agentm_kernel.config.paths import config_places
-from agentm_kernel.config.settings import UnfitSetting, settings_of
 from agentm_kernel.errors import ConfigError
 from agentm_kernel.files.evidence import saw_file, saw_nothing, settled_signature, signature_of
 from agentm_kernel.seam.values import Frozen
@@ -240,6 +238,8 @@ def read_file(path: str) -> tuple[bytes, os.stat_result]:
 
 def parse_document(data: bytes, path: str) -> dict[str, object]:
     """The JSON object that the file holds, as it is written there."""
+    from agentm_kernel.config.json_text import MalformedJson, parse_bytes
+
     try:
         document = parse_bytes(data)
     except MalformedJson as error:
@@ -251,6 +251,8 @@ def parse_document(data: bytes, path: str) -> dict[str, object]:
 
 def settings_in(document: dict[str, object], path: str) -> Settings:
     """The settings of a document, checked."""
+    from agentm_kernel.config.settings import UnfitSetting, settings_of
+
     try:
         return settings_of(document)
     except UnfitSetting as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.config.json_text import parse
 from agentm_kernel.errors import StoreIdentityError
 from agentm_kernel.files.evidence import saw_file, saw_nothing, settled_signature
 from agentm_kernel.seam.values import Frozen
@@ -59,15 +58,26 @@ def _read(state_dir: str) -> dict[str, str]:
     try:
         with open(path, encoding="utf-8") as file:
             trusted = settled_signature(os.fstat(file.fileno()))
-            fields = parse(file.read())
+            text = file.read()
     except FileNotFoundError:
         saw_nothing(path)
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, str(error)) from error
+    fields = _parsed(text, path)
+    saw_file(path, trusted, fields, lambda _: _read(state_dir))
+    return fields
+
+
+def _parsed(text: str, path: str) -> dict[str, str]:
+    from agentm_kernel.config.json_text import parse
+
+    try:
+        fields = parse(text)
+    except ValueError as error:
         raise _unreadable(path, str(error)) from error
     if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
         raise _unreadable(path, "it is not a table of store ids")
-    saw_file(path, trusted, fields, lambda _: _read(state_dir))
     return fields
 
 

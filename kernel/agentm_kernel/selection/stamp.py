@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from agentm_kernel.config.json_text import parse
 from agentm_kernel.errors import ConcurrentModificationError, StoreIdentityError
 from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
 from agentm_kernel.seam.locator import Locator
@@ -19,6 +18,8 @@ def read_stamp(backend: StorageBackend) -> str | None:
     text = backend.stamp_text()
     if text is None:
         return None
+    from agentm_kernel.config.json_text import parse
+
     try:
         fields = parse(text)
     except ValueError as error:

@@ -223,8 +223,8 @@ class Failures:
         return None
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if not isinstance(error, sqlite3.Error):
-            return
+        if not isinstance(error, sqlite3.DatabaseError) or isinstance(error, sqlite3.ProgrammingError):
+            return  # a mistake of ours says nothing about the file
         code = (error.sqlite_errorcode or 0) & 0xFF if hasattr(error, "sqlite_errorcode") else 0
         if code in _BUSY:
             raise IndexUnavailable("another process is updating it") from error

@@ -29,7 +29,7 @@ _SAME = (
     "app application",
     "args arguments",
     "async asynchronous",
-    "auth authentication authorization",
+    "auth authentication authenticate authorization login",
     "ci pipeline",
     "cli command",
     "cmd command",
@@ -86,7 +86,8 @@ def _abbreviations() -> dict[str, tuple[str, ...]]:
     for line in _SAME:
         short, *meanings = line.split()
         same[short] = tuple(meanings)
-        same[meanings[0]] = (*same.get(meanings[0], ()), short)
+        for meaning in meanings:
+            same[meaning] = (*same.get(meaning, ()), short)
     return same
 
 

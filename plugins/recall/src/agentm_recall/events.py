@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentm_kernel import hookimpl, resolve_project
+from agentm_kernel import hookimpl, select_backend
 from agentm_kernel.errors import AgentmError
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ def agentm_event(name: str, context: HookContext) -> str | None:
     from agentm_recall.index.maintenance import RecallIndex
 
     try:
-        backend = resolve_project({"cwd": context.cwd}, read_only=True).backend
+        backend = select_backend(environ=context.surroundings.environ, read_only=True)
     except AgentmError:
         return None  # the hook that needs the store says so
-    if backend is None or is_elsewhere(backend):
+    if is_elsewhere(backend):
         return None
     try:
         changes = RecallIndex(backend, context.surroundings.environ).keep_warm()

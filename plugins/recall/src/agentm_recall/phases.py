@@ -15,6 +15,7 @@ from agentm_recall.layout import (
     ANCHOR,
     DEFAULT_PHASE,
     PHASES,
+    PROJECTS,
     folder_in_project,
     is_below,
     project_folder,
@@ -64,7 +65,7 @@ def phase_recall(
             from agentm_kernel import select_backend
 
             backend = select_backend(environ=environ, read_only=True)
-        folder = None if is_elsewhere(backend) else project_folder(backend, project)
+        folder = Locator(f"{PROJECTS}/{project}") if is_elsewhere(backend) else project_folder(backend, project)
         return recalled(backend, project, folder, phase, budget=budget, query=query, environ=environ)
     except AgentmError as error:
         sys.stderr.write(f"agentm recall: {error.message}\n")
@@ -74,7 +75,7 @@ def phase_recall(
 def recalled(
     backend: StorageBackend,
     project: str,
-    folder: Locator | None,
+    home: Locator,
     phase: str,
     *,
     budget: int | None = None,
@@ -84,7 +85,6 @@ def recalled(
     """`phase_recall` for a store and a project's folder that are known already."""
     phase = phase if phase in PHASES else DEFAULT_PHASE
     deadline = time.monotonic() + PATIENCE
-    home = folder or Locator(f"projects/{project}")
     always = Locator(ALWAYS_LOAD)
     catalog = gather(backend, (always, home), deadline=deadline, environ=environ)
     digest = Digest(f"project {project}, phase {phase}", budget_of(phase, budget, environ), catalog)

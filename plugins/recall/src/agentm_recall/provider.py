@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from agentm_recall.catalog import is_elsewhere
 from agentm_recall.phases import recalled
 
 TYPE_CHECKING = False
@@ -11,12 +10,8 @@ if TYPE_CHECKING:
 
 
 def recall(resolution: Resolution, *, phase: str, query: str | None = None, limit: int | None = None) -> str:
-    """The notes for a phase of work on the project of `resolution`.
-
-    A project that keeps its state in its own folder has selected no store, so it has no memory: `""`.
-    """
-    backend = resolution.backend
-    if backend is None:
+    """The notes for a phase of work on the project of `resolution`; `""` where no store was selected."""
+    if resolution.backend is None or resolution.project_locator is None:
         return ""
-    folder = None if is_elsewhere(backend) else resolution.project_locator
-    return recalled(backend, resolution.slug, folder, phase, budget=limit, query=query)
+    place = resolution.project_locator
+    return recalled(resolution.backend, resolution.slug, place, phase, budget=limit, query=query)

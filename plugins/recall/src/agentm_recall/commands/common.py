@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentm_kernel import resolve_project, select_backend
-from agentm_kernel.errors import AgentmError
 from agentm_recall.layout import project_folder
 
 if TYPE_CHECKING:
@@ -31,12 +30,11 @@ def store_and_project(
         backend = select_backend(read_only=read_only)
         return backend, project, project_folder(backend, project)
     here = resolve_project({"cwd": cwd} if cwd else {}, read_only=read_only)
-    if here.backend is None or here.project_locator is None:
-        raise AgentmError(
-            f"the project '{here.slug}' keeps everything in its own folder (mode local): it has no notes",
-            hint="name a project with --project, or change the mode: `agentm config set state_mode backend`",
-        )
-    return here.backend, here.slug, here.project_locator
+    if here.backend is not None and here.project_locator is not None:
+        return here.backend, here.slug, here.project_locator
+    # Mode `local` keeps the project's state in its own folder; notes are not state.
+    backend = select_backend(read_only=read_only)
+    return backend, here.slug, project_folder(backend, here.slug)
 
 
 def bar(label: str, items: Sequence[Info]) -> Iterable[Info]:

@@ -6,7 +6,10 @@ readers must write. Changes are made in short transactions, so nobody waits for 
 
 from __future__ import annotations
 
-import sqlite3
+try:
+    import _sqlite3 as sqlite  # the package around it adds nothing that is needed here, and two milliseconds
+except ImportError:
+    import sqlite3 as sqlite  # type: ignore[no-redef]
 
 from agentm_recall.index.place import SCHEMA
 from agentm_recall.note import Note
@@ -14,6 +17,7 @@ from agentm_recall.note import Note
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    import sqlite3
     from typing import Self
 
     from agentm_kernel.seam.locator import Locator
@@ -52,8 +56,8 @@ _TABLES = (
 )
 NOTE_COLUMNS = "key, kind, status, title, tags, project, created, updated, source, confidence, supersedes, problem"
 
-_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+_BUSY = (sqlite.SQLITE_BUSY, sqlite.SQLITE_LOCKED)
+_NO_ROOM = (sqlite.SQLITE_FULL, sqlite.SQLITE_IOERR, sqlite.SQLITE_READONLY, sqlite.SQLITE_CANTOPEN)
 
 
 class IndexUnavailable(Exception):
@@ -72,7 +76,7 @@ class Database:
 
     @classmethod
     def in_memory(cls) -> Self:
-        database = cls(sqlite3.connect(":memory:", isolation_level=None))
+        database = cls(sqlite.connect(":memory:", isolation_level=None))
         database._create()
         return database
 
@@ -103,7 +107,7 @@ class Database:
     def copy(self) -> Database:
         """The same in memory, where it can be brought up to date without touching a file."""
         with Failures():
-            memory = sqlite3.connect(":memory:", isolation_level=None)
+            memory = sqlite.connect(":memory:", isolation_level=None)
             self.connection.backup(memory)
         return Database(memory)
 
@@ -213,7 +217,7 @@ def note_of_row(row: tuple[str, ...]) -> Note:
 def _connect(path: str, mode: str, wait: float) -> sqlite3.Connection:
     for character, escaped in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
         path = path.replace(character, escaped)
-    return sqlite3.connect(f"file:{path}?mode={mode}", uri=True, timeout=wait, isolation_level=None)
+    return sqlite.connect(f"file:{path}?mode={mode}", uri=True, timeout=wait, isolation_level=None)
 
 
 class Failures:
@@ -223,7 +227,7 @@ class Failures:
         return None
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if not isinstance(error, sqlite3.DatabaseError) or isinstance(error, sqlite3.ProgrammingError):
+        if not isinstance(error, sqlite.DatabaseError) or isinstance(error, sqlite.ProgrammingError):
             return  # a mistake of ours says nothing about the file
         code = (error.sqlite_errorcode or 0) & 0xFF if hasattr(error, "sqlite_errorcode") else 0
         if code in _BUSY:

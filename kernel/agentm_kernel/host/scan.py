@@ -10,7 +10,6 @@ import os
 import sys
 
 from agentm_kernel.errors import PluginError
-from agentm_kernel.host.policy import refusal
 from agentm_kernel.host.record import API_GROUP, PluginRecord, canonical_name, is_hook_plugin, kind_of
 
 TYPE_CHECKING = False
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
 _PREFIX = "agentm."
 _METADATA_SUFFIXES = (".dist-info", ".egg-info")
+_CHUNK = 8192
 
 
 def scan(
@@ -54,22 +54,34 @@ def find(
     """
     unreadable: list[str] = []
     claims = [record for record in scan(group, path, unreadable=unreadable) if record.name == name]
-    refusals = [refusal(record, disabled, allowed) for record in claims]
-    permitted = [record for record, refused in zip(claims, refusals, strict=True) if refused is None]
+    permitted = _permitted(claims, disabled, allowed)
     if len(permitted) > 1:
         raise conflict(permitted)
     if permitted:
         return permitted[0]
-    if claims:
-        raise PluginError(
-            f"the {claims[0]} is not loaded: {refusals[0]}", hint="`agentm config list` shows plugin_policy.*"
-        )
     if unreadable:
         raise PluginError(
             f"cannot tell whether the {kind_of(group)} '{name}' is installed: {unreadable[0]}",
             hint="make that file readable, or reinstall the distribution it belongs to",
         )
     return None
+
+
+def _permitted(
+    claims: list[PluginRecord], disabled: Iterable[str], allowed: Iterable[str] | None
+) -> list[PluginRecord]:
+    """Those that the policy lets in; `PluginError` if there are some and it lets none of them in."""
+    if not disabled and allowed is None:
+        return claims
+    from agentm_kernel.host.policy import refusal
+
+    refusals = [refusal(record, disabled, allowed) for record in claims]
+    permitted = [record for record, refused in zip(claims, refusals, strict=True) if refused is None]
+    if claims and not permitted:
+        raise PluginError(
+            f"the {claims[0]} is not loaded: {refusals[0]}", hint="`agentm config list` shows plugin_policy.*"
+        )
+    return permitted
 
 
 def conflict(claims: list[PluginRecord]) -> PluginError:
@@ -170,8 +182,9 @@ class _Folder:
 
 
 def _read_all(descriptor: int) -> bytes:
-    data = b""
-    while chunk := os.read(descriptor, 1 << 16):
+    data = chunk = os.read(descriptor, _CHUNK)
+    while len(chunk) == _CHUNK:  # one that is shorter is the last
+        chunk = os.read(descriptor, _CHUNK)
         data += chunk
     return data
 

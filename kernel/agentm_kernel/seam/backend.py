@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar, Final, Self
 
     from agentm_kernel.seam.context import OpenContext
+    from agentm_kernel.seam.personal import Authorization
     from agentm_kernel.seam.tiers import TierLayout
     from agentm_kernel.seam.values import Capabilities, Info
 
@@ -194,3 +195,22 @@ class HostCopy(HostFiles):
     @abstractmethod
     def copy_age(self) -> float | None:
         """Seconds since the copy was last known to be current; `None` if it never was."""
+
+
+class PersonalSpace(ABC):
+    """A backend that can also write to the operator's own notes, on the operator's word."""
+
+    @abstractmethod
+    def personal_path(self, locator: Locator) -> str:
+        """Where `locator` lies in the personal space, in words that the operator is asked with."""
+
+    @abstractmethod
+    def write_personal(
+        self,
+        locator: Locator,
+        content: str,
+        *,
+        authorization: Authorization,
+        if_match: str | Absent | None = None,
+    ) -> Locator:
+        """`write` in the personal space, under the same rules; leaves a line in the store that says so."""

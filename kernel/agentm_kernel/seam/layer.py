@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from agentm_kernel.errors import StorageError
-from agentm_kernel.seam.backend import HostFiles, StorageBackend
-from agentm_kernel.seam.personal import PersonalSpace
+from agentm_kernel.seam.backend import HostFiles, PersonalSpace, StorageBackend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

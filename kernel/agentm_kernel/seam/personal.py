@@ -7,16 +7,15 @@ flag on `write` that would: it is a protocol of its own, and a backend may have 
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
 
 from agentm_kernel.errors import AuthorizationError
+from agentm_kernel.seam.backend import PersonalSpace as PersonalSpace
 from agentm_kernel.seam.content import content_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from agentm_kernel.seam.backend import Absent
     from agentm_kernel.seam.locator import Locator
 
 LIFETIME = 120.0
@@ -50,25 +49,6 @@ class Authorization:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("an Authorization is one permission: it cannot be copied or pickled")
-
-
-class PersonalSpace(ABC):
-    """A backend that can also write to the operator's own notes, on the operator's word."""
-
-    @abstractmethod
-    def personal_path(self, locator: Locator) -> str:
-        """Where `locator` lies in the personal space, in words that the operator is asked with."""
-
-    @abstractmethod
-    def write_personal(
-        self,
-        locator: Locator,
-        content: str,
-        *,
-        authorization: Authorization,
-        if_match: str | Absent | None = None,
-    ) -> Locator:
-        """`write` in the personal space, under the same rules; leaves a line in the store that says so."""
 
 
 def _refusal(locator: Locator, why: str) -> AuthorizationError:

@@ -81,8 +81,8 @@ def plan_restore(
             f"{len(deletions)} notes are not in the checkpoint, and this store cannot delete: {deletions[0]} …",
             hint="add --keep-extra to leave them where they are",
         )
-    _check_room(steps, now)
-    steps.sort(key=lambda step: step.verb != DELETE)  # a folder may take the place of a note, or the other way round
+    _check_room(backend, steps, now)
+    steps.sort(key=lambda step: step.verb != DELETE)  # a folder may come where a note was
     return steps
 
 
@@ -96,29 +96,39 @@ def chooser(paths: Iterable[str]) -> Callable[[str], bool]:
     return lambda key: any(not path or key == path or key.startswith(f"{path}/") for path in keys)
 
 
-def _check_room(steps: list[Step], now: Mapping[str, Leaf]) -> None:
-    """Notes that the store would refuse: in the way of a folder, or spelled like another but for case."""
+def _check_room(backend: StorageBackend, steps: list[Step], now: Mapping[str, Leaf]) -> None:
+    """New notes that the store would refuse: where a folder is, below a note, or like another but for case."""
+    created = {step.key for step in steps if step.verb == CREATE}
     gone = {step.key for step in steps if step.verb == DELETE}
+    after = {key for key in now if key not in gone} | created
+    for key in created:
+        above = key
+        while above := above.rpartition("/")[0]:
+            if above in after:
+                raise _no_room(key, f"'{above}' is a note, and '{key}' would lie below it")
+        if _is_directory(backend, key):
+            raise _no_room(key, f"'{key}' is a folder now, and a note in the checkpoint")
     spelled: dict[str, str] = {}
-    after = [key for key in now if key not in gone] + [step.key for step in steps if step.verb == CREATE]
-    for key in after:
-        parts = key.split("/")
-        for depth in range(1, len(parts) + 1):
-            path = "/".join(parts[:depth])
+    for key in sorted(after, key=created.__contains__):
+        path = ""
+        for name in key.split("/"):
+            path = f"{path}/{name}" if path else name
             other = spelled.setdefault(path.casefold(), path)
-            if other != path and {path, other} & {step.key for step in steps}:
-                raise LocatorConflictError(
-                    f"'{path}' differs from '{other}' only in case", hint="rename one of them; nothing was written"
-                )
-    notes = set(after)
-    for step in steps:
-        above = step.key
-        while step.verb == CREATE and (above := above.rpartition("/")[0]):
-            if above in notes:
-                raise LocatorConflictError(
-                    f"'{above}' is a note, and '{step.key}' would lie below it",
-                    hint="move the note away, or restore the whole checkpoint; nothing was written",
-                )
+            if other != path and key in created:
+                raise _no_room(key, f"'{path}' differs from '{other}' only in case")
+
+
+def _is_directory(backend: StorageBackend, key: str) -> bool:
+    try:
+        return backend.info(Locator(key)).is_dir
+    except NotFoundError:
+        return False
+
+
+def _no_room(key: str, why: str) -> LocatorConflictError:
+    return LocatorConflictError(
+        f"'{key}' cannot be restored: {why}", hint="move what is in the way, and run it again; nothing was written"
+    )
 
 
 def check_contents(steps: Iterable[Step], fetch: Fetch) -> None:

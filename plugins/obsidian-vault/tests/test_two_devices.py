@@ -167,8 +167,9 @@ class World:
     acknowledged: dict[str, Locator] = field(default_factory=dict)
     refused: int = 0
 
-    def edit(self, number: int) -> None:
+    def edit(self) -> None:
         """One agent adds a line to one note."""
+        number = len(self.acknowledged) + self.refused
         side = self.chance.randrange(2)
         note = self.chance.choice([PROGRESS, PROGRESS, PLAN, NOTE])
         line = f"- edit {number:05} on device {side}"
@@ -180,8 +181,8 @@ class World:
             self.acknowledged[line] = note
 
     def run(self, edits: int) -> None:
-        for number in range(edits):
-            self.edit(number)
+        for _ in range(edits):
+            self.edit()
             for _ in range(self.chance.choice([0, 0, 1, 3, 8])):
                 self.tool.step(self.chance.choice(self.replicas))
         self.tool.settle()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from agentm_kernel.errors import AuthorizationError
-from agentm_kernel.seam.backend import PersonalSpace as PersonalSpace
+from agentm_kernel.seam.backend import PersonalSpace
 from agentm_kernel.seam.content import content_hash
 
 TYPE_CHECKING = False
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from agentm_kernel.seam.locator import Locator
+
+__all__ = ["Authorization", "PersonalSpace"]
 
 LIFETIME = 120.0
 """Seconds between the operator's answer and the write. Long enough for a slow disk, too short to be put by."""

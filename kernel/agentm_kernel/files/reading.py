@@ -121,7 +121,7 @@ class StoreReader:
             if child.name != name and not is_same_entry(directory, child.name, entry.name):
                 continue  # a decomposed name that its composed key does not reach
             children.append((child, entry.name))
-        children.sort()
+        children.sort(key=_by_key)
         return children
 
     def existing(self, parent: Directory, locator: Locator) -> os.stat_result:
@@ -162,6 +162,10 @@ def enter_exactly(directory: Directory, name: str) -> Directory | None:
         raise
     child.close()
     return None
+
+
+def _by_key(child: tuple[Locator, str]) -> str:
+    return child[0].key
 
 
 def identity_of(status: os.stat_result) -> tuple[int, int]:

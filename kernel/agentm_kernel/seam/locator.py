@@ -86,7 +86,10 @@ def normalize_key(key: str) -> str:
     segments = [segment for segment in key.split("/") if segment and segment != "."]
     for segment in segments:
         _check_segment(key, segment)
-    key = "/".join(segments)
+    return _bounded("/".join(segments))
+
+
+def _bounded(key: str) -> str:
     if len(key) * 4 > MAX_KEY_BYTES and len(key.encode()) > MAX_KEY_BYTES:
         raise _refusal(key[:40] + "…", f"is longer than {MAX_KEY_BYTES} bytes")
     return key
@@ -100,7 +103,8 @@ def _check_segment(key: str, segment: str) -> None:
     if len(segment) * 4 > MAX_SEGMENT_BYTES and len(segment.encode()) > MAX_SEGMENT_BYTES:
         raise _refusal(key[:40] + "…", f"has a part longer than {MAX_SEGMENT_BYTES} bytes")
     # casefold alone misses letters whose capital is ASCII (dotless i), upper alone the other way round.
-    for folded in {segment.casefold(), segment.upper().casefold()}:
+    spellings = (segment.lower(),) if segment.isascii() else (segment.casefold(), segment.upper().casefold())
+    for folded in spellings:
         if folded in _CONTROL_NAMES or folded.startswith(_CONTROL_PREFIXES) or _is_short_name(folded):
             raise _refusal(key, f"has the part {ascii(segment)}, which belongs to another program")
         if folded.partition(".")[0].rstrip() in _RESERVED_STEMS:
@@ -182,7 +186,8 @@ class Locator:
         """The locator below this one; each part may itself hold slashes."""
         if not all(isinstance(part, str) for part in parts):
             raise InvalidLocatorError("the parts of a locator must be strings")
-        return Locator("/".join((self.key, *parts)))
+        below = normalize_key("/".join(parts))  # what lies above was checked before: listings come this way
+        return _trusted(_bounded(f"{self.key}/{below}" if self.key and below else self.key or below))
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a Locator is immutable: cannot set {name!r}")

@@ -59,7 +59,12 @@ class Info(Frozen):
     """An opaque token: different means look again, equal means unchanged as far as the store can tell."""
 
     def __init__(self, locator: Locator, is_dir: bool, size: int, mtime: float, version: str = "") -> None:
-        self._set(locator=locator, is_dir=is_dir, size=size, mtime=mtime, version=version)
+        keep = object.__setattr__  # not `_set`: a listing makes thousands of these
+        keep(self, "locator", locator)
+        keep(self, "is_dir", is_dir)
+        keep(self, "size", size)
+        keep(self, "mtime", mtime)
+        keep(self, "version", version)
 
 
 class Capabilities(Frozen):

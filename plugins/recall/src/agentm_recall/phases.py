@@ -17,7 +17,6 @@ from agentm_recall.layout import (
     PHASES,
     PROJECTS,
     folder_in_project,
-    is_below,
     project_folder,
 )
 from agentm_recall.note import DELETED
@@ -85,12 +84,11 @@ def recalled(
     """`phase_recall` for a store and a project's folder that are known already."""
     phase = phase if phase in PHASES else DEFAULT_PHASE
     deadline = time.monotonic() + PATIENCE
-    always = Locator(ALWAYS_LOAD)
-    catalog = gather(backend, (always, home), deadline=deadline, environ=environ)
+    catalog = gather(backend, (Locator(ALWAYS_LOAD), home), deadline=deadline, environ=environ)
     digest = Digest(f"project {project}, phase {phase}", budget_of(phase, budget, environ), catalog)
     current = _current(catalog, digest)
-    standing = [note for note in current if is_below(note.key, (always,))]
-    own = [note for note in current if is_below(note.key, (home,))]
+    standing = [note for note in current if note.key.startswith(f"{ALWAYS_LOAD}/")]
+    own = [note for note in current if not note.key.startswith(f"{ALWAYS_LOAD}/")]
     if query and query.strip():
         wanted = _matching(backend, own, query, project, home, deadline, environ, digest)
     else:

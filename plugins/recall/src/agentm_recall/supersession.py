@@ -34,14 +34,15 @@ def superseded_keys(notes: Iterable[Note]) -> set[str]:
     A slug is meant within the same project. Of two notes that claim to replace each other, the newer one is right.
     """
     notes = list(notes)
-    by_slug: dict[str, list[Note]] = {}
-    for note in notes:
-        by_slug.setdefault(note.slug, []).append(note)
     dead = {note.key for note in notes if note.status == SUPERSEDED}
-    for note in notes:
-        if note.status != DELETED:
-            for reference in note.supersedes:
-                dead.update(other.key for other in _meant(reference, note, by_slug) if not _answers(other, note))
+    claims = [note for note in notes if note.supersedes and note.status != DELETED]
+    by_slug: dict[str, list[Note]] = {target_slug(name): [] for note in claims for name in note.supersedes}
+    for note in notes if by_slug else ():
+        if note.slug in by_slug:
+            by_slug[note.slug].append(note)
+    for note in claims:
+        for reference in note.supersedes:
+            dead.update(other.key for other in _meant(reference, note, by_slug) if not _answers(other, note))
     return dead
 
 

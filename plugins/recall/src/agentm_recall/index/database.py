@@ -16,8 +16,8 @@ from agentm_recall.note import Note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     import sqlite3
+    from collections.abc import Iterable
     from typing import Self
 
     from agentm_kernel.seam.locator import Locator

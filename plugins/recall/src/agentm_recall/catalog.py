@@ -29,7 +29,10 @@ _KEPT = 65_536
 
 
 class Catalog:
-    """The notes below some folders, and what could not be learned about them."""
+    """The notes below some folders, and what could not be learned about them.
+
+    A note of the catalog may be an outline, good for choosing; `look_up` has the whole of it.
+    """
 
     def __init__(self, backend: StorageBackend) -> None:
         self.notes: list[Note] = []
@@ -40,22 +43,22 @@ class Catalog:
         self.notices: list[str] = []
         self._backend = backend
         self._sizes: dict[str, int] = {}
-        self._bodies: dict[str, str] = {}
+        self._read: dict[str, tuple[Note, str]] = {}
 
     def size(self, note: Note) -> int:
         """About how many characters the note has; 0 if that is not known."""
         return self._sizes.get(note.key, 0)
 
-    def body(self, note: Note) -> str | None:
-        """The text of a note, from the store: a damaged index may hide a note but never invent one.
+    def look_up(self, key: str) -> tuple[Note, str] | None:
+        """A note and its text, from the store: a damaged index may hide a note but never invent one.
 
         `None` if it has vanished or cannot be read; then it is among the problems.
         """
-        if note.key not in self._bodies and not is_elsewhere(self._backend):
-            self._read(note.key)
-        return self._bodies.get(note.key)
+        if key not in self._read and not is_elsewhere(self._backend):
+            self._read_from_store(key)
+        return self._read.get(key)
 
-    def _read(self, key: str) -> Note | None:
+    def _read_from_store(self, key: str) -> Note | None:
         try:
             note, body = parse_note(key, self._backend.read(Locator(key)))
         except NotFoundError:
@@ -63,7 +66,7 @@ class Catalog:
         except AgentmError as error:
             self.problems.append((key, error.message))
             return None
-        self._bodies[key] = body[:_KEPT]
+        self._read[key] = note, body[:_KEPT]
         return note
 
     # -- gathering --------------------------------------------------------------------------------------------
@@ -82,7 +85,7 @@ class Catalog:
             self.notes.append(indexed[1])
         elif time.monotonic() > deadline:
             self.unreached += 1
-        elif (note := self._read(key)) is not None:
+        elif (note := self._read_from_store(key)) is not None:
             self.notes.append(note)
 
     def add_from_index(self, database: Database, indexed: dict[str, tuple[str, Note]]) -> None:
@@ -91,11 +94,16 @@ class Catalog:
             self.notes.append(note)
             body = database.body(key)
             if body is not None:
-                self._bodies[key] = body[:_KEPT]
+                self._read[key] = note, body[:_KEPT]
 
 
 def gather(
-    backend: StorageBackend, folders: Sequence[Locator], *, deadline: float, environ: Mapping[str, str] | None = None
+    backend: StorageBackend,
+    folders: Sequence[Locator],
+    *,
+    deadline: float,
+    environ: Mapping[str, str] | None = None,
+    outlines: bool = False,
 ) -> Catalog:
     """Every note below the folders, as far as the deadline (of `time.monotonic`) allows."""
     catalog = Catalog(backend)
@@ -103,7 +111,7 @@ def gather(
     indexed: dict[str, tuple[str, Note]] = {}
     if database is not None:
         with database:
-            indexed = _indexed(database, folders, catalog)
+            indexed = _indexed(database, folders, catalog, outlines=outlines and not is_elsewhere(backend))
             if is_elsewhere(backend):
                 catalog.add_from_index(database, indexed)
     if is_elsewhere(backend):
@@ -120,11 +128,13 @@ def is_elsewhere(backend: StorageBackend) -> bool:
     return isinstance(unwrap(backend), HostCopy)
 
 
-def _indexed(database: Database, folders: Sequence[Locator], catalog: Catalog) -> dict[str, tuple[str, Note]]:
+def _indexed(
+    database: Database, folders: Sequence[Locator], catalog: Catalog, *, outlines: bool
+) -> dict[str, tuple[str, Note]]:
     from agentm_recall.index.database import IndexUnavailable
 
     try:
-        return database.notes(folders)
+        return database.outlines(folders) if outlines else database.notes(folders)
     except IndexUnavailable as error:
         catalog.notices.append(f"the index was not used: {error}")
         return {}

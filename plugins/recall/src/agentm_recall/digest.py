@@ -6,6 +6,8 @@ of ours. The budget holds for the whole text, the last line included.
 
 from __future__ import annotations
 
+from agentm_recall.note import DELETED, SUPERSEDED
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,7 +93,7 @@ class Digest:
         for note in notes:
             room = min(self._room - spent, self._share)
             too_large = room < _LEAST_ROOM or (self._catalog.size(note) // 16 > room and room < self._share)
-            entry = None if too_large or in_a_row >= _MISFITS else self._entry(note, room)
+            entry = None if too_large or in_a_row >= _MISFITS else self._entry(note.key, room)
             if entry is None:
                 misfits.append(note)
                 in_a_row += 1
@@ -103,11 +105,12 @@ class Digest:
             self._misfits += [note.slug for note in misfits]
         return entries
 
-    def _entry(self, note: Note, room: int) -> str | None:
-        """A note as it is shown; `None` if it does not fit, `""` if it is not there any more."""
-        body = self._catalog.body(note)
-        if body is None:
+    def _entry(self, key: str, room: int) -> str | None:
+        """A note as it is shown; `None` if it does not fit, `""` if there is none any more."""
+        found = self._catalog.look_up(key)
+        if found is None or found[0].status in (DELETED, SUPERSEDED):
             return ""
+        note, body = found
         text = body.replace("\r\n", "\n").translate(_HIDDEN).strip("\n").rstrip()
         entry = _fenced(note, text)
         if tokens(entry) <= room:

@@ -55,7 +55,7 @@ def _bodies(catalog: Catalog, folder: Locator, *, only: Locator | None = None) -
         if is_below(note.key, (folder,)) and note.status != DELETED and note.key not in dead
     ]
     return [
-        {"name": note.slug, "body": body}
+        {"name": note.slug, "body": found[1]}
         for note in wanted
-        if (only is None or note.key == only.key) and (body := catalog.body(note)) is not None
+        if (only is None or note.key == only.key) and (found := catalog.look_up(note.key)) is not None
     ]

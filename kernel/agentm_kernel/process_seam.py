@@ -13,10 +13,11 @@ from agentm_kernel.state.routing import route_memory, route_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
     from typing import Any, Protocol
 
+    from agentm_kernel.host.record import PluginRecord
     from agentm_kernel.state.resolution import Resolution
 
     class RecallProvider(Protocol):
@@ -79,27 +80,39 @@ def is_available() -> bool:
 
 
 def _recall(context: Mapping[str, Any], query: str | None, limit: int | None) -> str:
-    provider = _recall_provider()
+    from agentm_kernel.host.record import RECALL
+    from agentm_kernel.host.scan import scan
+
+    provider = _recall_provider(scan(RECALL))
     if provider is None:
         return ""
+    phase = context.get("phase")
+    return _asked(provider, route_memory(context), phase if phase in PHASES else DEFAULT_PHASE, query, limit)
+
+
+def recall_at_start(resolution: Resolution, records: Iterable[PluginRecord], limit: int) -> str:
+    """What a session should remember when it starts; `records` are all installed plugins, scanned once for all."""
+    from agentm_kernel.host.record import RECALL
+
+    provider = _recall_provider([record for record in records if record.group == RECALL])
+    if provider is None:
+        return ""
+    memory = resolution if resolution.backend is not None else route_memory({"cwd": resolution.root})
+    return _asked(provider, memory, DEFAULT_PHASE, None, limit)
+
+
+def _asked(provider: RecallProvider, resolution: Resolution, phase: str, query: str | None, limit: int | None) -> str:
     from agentm_kernel.host.quiet import StdoutToStderr
 
-    phase = context.get("phase")
-    resolution = route_memory(context)
     with StdoutToStderr():
-        answer: object = provider(
-            resolution, phase=phase if phase in PHASES else DEFAULT_PHASE, query=query, limit=limit
-        )
+        answer: object = provider(resolution, phase=phase, query=query, limit=limit)
     if not isinstance(answer, str):
         raise AgentmError(f"the recall provider answered with {type(answer).__name__}, not with text")
     return answer
 
 
-def _recall_provider() -> RecallProvider | None:
+def _recall_provider(records: list[PluginRecord]) -> RecallProvider | None:
     """The one installed recall provider, `None` without one."""
-    from agentm_kernel.host.scan import scan
-
-    records = scan("agentm.recall")
     if records:
         from agentm_kernel.config.read import load as load_config
         from agentm_kernel.host.policy import refusal

@@ -14,9 +14,13 @@ from agentm_kernel.errors import AgentmError, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from agentm_kernel.host.record import PluginRecord
     from agentm_kernel.state.resolution import Resolution
 
 DEADLINE_SECONDS = 2.0
+_FOR_PLUGINS = 500
+"""Characters that notes leave to whoever speaks after them."""
+_CHARACTERS_PER_TOKEN = 4
 
 
 def answer(host: str | None) -> None:
@@ -56,6 +60,13 @@ class _Reply:
         self._unsent = _thread.allocate_lock()
         self._output = _taken_stdout()
 
+    @property
+    def room(self) -> int:
+        """Characters that the host still takes."""
+        from agentm_kernel.cli.agent_hosts import CONTEXT_LIMIT
+
+        return CONTEXT_LIMIT - sum(len(part) + 2 for part in self._parts)
+
     def add(self, part: str) -> None:
         if part:
             self._parts.append(part)
@@ -94,24 +105,43 @@ def _unavailable(message: str, hint: str | None = None) -> str:
 def _find_context(reply: _Reply) -> None:
     from agentm_kernel.cli.agent_hosts import read_event, working_directory
     from agentm_kernel.cli.state_block import state_block
+    from agentm_kernel.host.scan import scan
     from agentm_kernel.state.routing import route_project
 
     reply.doing = "reading the host's event"
     cwd = working_directory(read_event())
     reply.doing = "finding the project's state"
-    resolution = route_project({"cwd": cwd}, read_only=True).on_this_host()
+    routed = route_project({"cwd": cwd}, read_only=True)
+    resolution = routed.on_this_host()
     reply.add(state_block(resolution))
+    records = scan()
+    reply.doing = "recalling notes"
+    reply.add(_recalled(routed, records, reply.room))
     reply.doing = "asking plugins"
-    for section in _sections(resolution):
+    for section in _sections(resolution, records):
         reply.add(section)
 
 
-def _sections(resolution: Resolution) -> list[str]:
+def _recalled(resolution: Resolution, records: list[PluginRecord], room: int) -> str:
+    """What memory holds for this project, in the room that the state block leaves."""
+    from agentm_kernel.host.record import RECALL
+
+    if not any(record.group == RECALL for record in records):
+        return ""
+    from agentm_kernel.process_seam import recall_at_start
+
+    try:
+        return recall_at_start(resolution, records, max(1, (room - _FOR_PLUGINS) // _CHARACTERS_PER_TOKEN)).rstrip()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the session must start; what broke is shown in it
+        reason = error.message if isinstance(error, AgentmError) else f"{type(error).__name__}: {error}"
+        return one_line(f"[agentm] Notes are not available: {reason}")
+
+
+def _sections(resolution: Resolution, records: list[PluginRecord]) -> list[str]:
     """What plugins add, and a line for each that failed. Where nobody listens, nothing is imported."""
     from agentm_kernel.host.record import listens_to
-    from agentm_kernel.host.scan import scan
 
-    if not any(listens_to(record, "agentm_session_start") for record in scan()):
+    if not any(listens_to(record, "agentm_session_start") for record in records):
         return []
     from agentm_kernel.host.manager import current_context, installed_plugins
     from agentm_kernel.host.values import HookContext

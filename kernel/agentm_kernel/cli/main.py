@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from agentm_kernel.cli import hot
+from agentm_kernel.cli.declared import match
 from agentm_kernel.errors import AgentmError, one_line
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ def main(only: tuple[str, ...] = ()) -> int:
     if only and arguments[:1] not in ([name] for name in only):
         report(UsageError(f"there is no such command; there are {', '.join(only)}", hint="add --help to one of them"))
         return UsageError.exit_code
-    matched = hot.match(arguments)
+    matched = match(arguments)
     if matched is None:
         return exit_code_of(lambda: _click(arguments))
     import gc

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel.cli import hot
+from agentm_kernel.cli import declared
 from agentm_kernel.cli.app import run as run_click
 from agentm_kernel.cli.main import exit_code_of
 
@@ -35,7 +35,7 @@ def run(config: Path, capfd: pytest.CaptureFixture[str]) -> Run:
     """`agentm config ARGUMENTS` as `main` runs it, but for leaving the process: exit code, output, errors."""
 
     def run(*arguments: str) -> tuple[int, str, str]:
-        matched = hot.match(["config", *arguments])
+        matched = declared.match(["config", *arguments])
         code = exit_code_of(lambda: matched[0].run(matched[1]) if matched else run_click(["config", *arguments]))
         return code, *capfd.readouterr()
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from agentm_kernel.cli import hot
 from agentm_kernel.cli.app import run as run_click
-from agentm_kernel.cli.declared import COMMANDS, DeclaredCommand
+from agentm_kernel.cli.declared import COMMANDS, DeclaredCommand, match
 from agentm_kernel.cli.main import exit_code_of
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def by_click(arguments: list[str], calls: list[Call]) -> Call | None:
 
 
 def by_hand(arguments: list[str]) -> Call | None:
-    matched = hot.match(arguments)
+    matched = match(arguments)
     return None if matched is None else (matched[0].path, matched[1])
 
 

@@ -95,6 +95,23 @@ def _bounded(key: str) -> str:
     return key
 
 
+_PLAIN = dict.fromkeys(map(ord, "abcdefghijklmnopqrstuvwxyz0123456789-_."))
+
+
+def _is_plain(name: str) -> bool:
+    """Whether no rule can concern `name`, as for nearly every note in a listing of thousands.
+
+    What belongs to another program begins with a dot or an underscore, or has a tilde.
+    """
+    return (
+        not name.translate(_PLAIN)
+        and 0 < len(name) <= MAX_SEGMENT_BYTES
+        and name[0] not in "._"
+        and name[-1] != "."
+        and name.partition(".")[0] not in _RESERVED_STEMS
+    )
+
+
 def _check_segment(key: str, segment: str) -> None:
     if segment == "..":
         raise _refusal(key, "contains '..'")
@@ -186,7 +203,7 @@ class Locator:
         """The locator below this one; each part may itself hold slashes."""
         if not all(isinstance(part, str) for part in parts):
             raise InvalidLocatorError("the parts of a locator must be strings")
-        below = normalize_key("/".join(parts))  # what lies above was checked before: listings come this way
+        below = parts[0] if len(parts) == 1 and _is_plain(parts[0]) else normalize_key("/".join(parts))
         return _trusted(_bounded(f"{self.key}/{below}" if self.key and below else self.key or below))
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -22,7 +22,7 @@ from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_kernel.seam.registry import registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from click.testing import Result
 
@@ -238,3 +238,27 @@ def guarded(device: Device) -> Device:
     )
     select_backend().write(Locator("notes/a.md"), "# A\n")
     return device
+
+
+# ------------------------------------------------------------------------------------------------ a real daemon
+
+
+@pytest.fixture(scope="session")
+def real_daemon() -> Iterator[Any]:
+    """A js-ipfs of this worker's own; skipped, or failed where servers are required, if there is none."""
+    sys.path.insert(0, str(Path(__file__).parent))  # importlib mode adds nothing itself
+    import js_ipfs
+
+    daemon = None
+    try:
+        js_ipfs.install() if js_ipfs.require() else js_ipfs.check_installed()
+        daemon = js_ipfs.JsIpfs()
+        daemon.start()
+    except js_ipfs.Unavailable as reason:
+        if js_ipfs.require():
+            pytest.fail(str(reason))
+        pytest.skip(str(reason))
+    finally:
+        sys.path.remove(str(Path(__file__).parent))
+    yield daemon
+    daemon.stop()

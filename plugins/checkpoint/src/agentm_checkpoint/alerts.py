@@ -70,6 +70,7 @@ def _run_command(alert: Alert, context: HookContext) -> None:
             hint="""for example: agentm config set plugins.integrity.alert_command '["/usr/local/bin/notify-me"]'""",
         )
     import subprocess
+    import threading
 
     environ = {
         **context.surroundings.environ,
@@ -83,7 +84,9 @@ def _run_command(alert: Alert, context: HookContext) -> None:
         )
         code = process.wait(_COMMAND_SECONDS)
     except subprocess.TimeoutExpired:
-        return  # it goes on by itself: an alert must not hold up the hook that raised it
+        # It goes on by itself: an alert must not hold up the hook that raised it.
+        threading.Thread(target=process.wait, daemon=True).start()
+        return
     except OSError as error:
         raise StorageIOError(f"the alert command {command[0]!r} cannot be started: {error.strerror}") from error
     if code:

@@ -77,8 +77,7 @@ def current(resolution: Resolution, *, read_only: bool = True) -> Resolution:
 
 
 def state_directory(resolution: Resolution) -> str:
-    """The directory of the project's state on this host."""
-    resolution = current(resolution)
+    """The directory of the project's state on this host, as `resolution` has it."""
     if not resolution.is_synced:
         return os.path.join(resolution.root, HARNESS_DIR)
     return path_in_store(resolution, resolution.state_locator)

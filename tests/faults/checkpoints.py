@@ -1,0 +1,294 @@
+"""R14: images that are cut or have a bit flipped, guarded notes that are changed, stores that go and come back.
+
+Never a wrong note, never a changed store, never a change under guard that goes unseen. The images are those of the
+checkpoint plugin; the store under test is whatever the campaign was given.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from unittest import mock
+
+from agentm_checkpoint import guard as guard_module, image as image_module
+from agentm_checkpoint.capture import take
+from agentm_checkpoint.guard import IntegrityGuard
+from agentm_checkpoint.image import Image
+from agentm_checkpoint.reading import read_note
+from agentm_checkpoint.restoring import apply_restore, check_contents, plan_restore
+from agentm_checkpoint.verifying import verified_leaves, verify_image
+from agentm_kernel import AgentmError, IntegrityError, Locator, OpenContext
+from tests.faults.harness import Outcome, scratch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from agentm_checkpoint.cids import Cid
+    from agentm_checkpoint.snapshot import Snapshot
+    from agentm_kernel import StorageBackend
+    from tests.faults.harness import Intensity
+
+    Notes = dict[str, bytes]
+
+STORE_ID = "00000000-1111-2222-3333-444444444444"
+STAMP = f'{{"id": "{STORE_ID}", "layout": 1}}\n'
+HARD = {
+    "crlf.md": "one\r\ntwo\r\n",
+    "bom.md": "\ufeff# Title\n",
+    "empty.md": "",
+    "bare-cr.md": "one\rtwo",
+    "ünïcode/日本語 🧠.md": "\u2028ï\n",
+    "/".join(f"d{level}" for level in range(80)) + "/deep.md": "deep\n",
+    "long.md": "a long line of a long note\n" * 60_000,
+}
+
+
+def campaign(intensity: Intensity) -> Outcome:
+    outcome = Outcome("cuts, flips and changes of images and guarded notes")
+    trials = intensity.pick(short=150, full=1000)
+    _damage(intensity, trials, outcome)
+    _tamper(intensity, trials, outcome)
+    _go_and_come_back(intensity, intensity.pick(short=150, full=10_000), outcome)
+    for name, (broken, work) in CONTROLS.items():
+        found = Outcome(name)
+        with broken():
+            work(intensity, 60, found)
+        outcome.control(name, found)
+    return outcome
+
+
+def _notes(count: int, generator: random.Random) -> dict[str, str]:
+    notes = dict(HARD)
+    for number in range(count - len(HARD)):
+        lines = "".join(f"- {generator.random()}\n" for _ in range(generator.randint(0, 40)))
+        notes[f"projects/p{number % 25}/decisions/note-{number:05}.md"] = f"# Note {number}\n\n{lines}"
+    return notes
+
+
+# ------------------------------------------------------------------------------------------------ damaged images
+
+
+def _damage(intensity: Intensity, trials: int, outcome: Outcome) -> None:
+    generator = intensity.random("images")
+    with scratch() as folder:
+        store = intensity.store.open(os.path.join(folder, "store"))
+        file = Path(folder) / "image.car"
+        history, ends = _history(store, str(file), generator)
+        good = file.read_bytes()
+        for _ in range(trials):
+            cut = generator.randrange(len(good))
+            file.write_bytes(good[:cut])
+            _check_cut(str(file), cut, history, ends, outcome)
+            place = generator.randrange(len(good))
+            file.write_bytes(good[:place] + bytes([good[place] ^ 1 << generator.randrange(8)]) + good[place + 1 :])
+            _check_flip(str(file), place, history, outcome)
+            outcome.count += 2
+
+
+def _history(store: StorageBackend, path: str, generator: random.Random) -> tuple[dict[Cid, Notes], dict[Cid, int]]:
+    """Five checkpoints: what each holds, and where in the file it is complete."""
+    store.write(Locator("_meta/store.json"), STAMP)
+    for key, text in HARD.items():
+        store.write(Locator(key), text[:5000])
+    history, ends = {}, {}
+    for number in range(5):
+        for _ in range(10):
+            store.write(Locator(f"notes/{generator.randrange(25)}.md"), f"{generator.random()}\n" * 20)
+        image = Image(path, STORE_ID)
+        snapshot = take(store, image, author="a", reason=str(number)).snapshot
+        history[snapshot.cid] = _held(image, snapshot)
+        ends[snapshot.cid] = os.path.getsize(path)
+    return history, ends
+
+
+def _held(image: Image, snapshot: Snapshot) -> Notes:
+    leaves = verified_leaves(image, snapshot)
+    return {key: read_note(leaf, image.fetch) for key, leaf in leaves.items()}
+
+
+def _usable(path: str) -> dict[Cid, Notes]:
+    image = Image(path, STORE_ID)
+    verification = verify_image(image)
+    found = {}
+    for snapshot in image.snapshots:
+        try:
+            found[snapshot.cid] = _held(image, snapshot)
+        except IntegrityError:
+            continue
+    if found and verification.last_whole is None:
+        raise AssertionError("the last whole checkpoint was not offered")
+    return found
+
+
+def _check_cut(path: str, cut: int, history: dict[Cid, Notes], ends: dict[Cid, int], outcome: Outcome) -> None:
+    try:
+        found = _usable(path)
+    except AgentmError:
+        found = {}
+    except Exception as error:
+        outcome.violation("untyped", f"cut at {cut}: {error!r}")
+        return
+    complete = {cid: notes for cid, notes in history.items() if ends[cid] <= cut}
+    if any(history.get(cid) != notes for cid, notes in found.items()):
+        outcome.violation("wrong", f"cut at {cut}: a note is not what it was")
+    elif found != complete:
+        outcome.violation("lost", f"cut at {cut}: {len(found)} of {len(complete)} complete checkpoints")
+
+
+def _check_flip(path: str, place: int, history: dict[Cid, Notes], outcome: Outcome) -> None:
+    try:
+        found = _usable(path)
+        noticed = not verify_image(Image(path, STORE_ID)).is_good
+    except AgentmError:
+        return
+    except Exception as error:
+        outcome.violation("untyped", f"bit at {place}: {error!r}")
+        return
+    if any(history.get(cid) != notes for cid, notes in found.items()):
+        outcome.violation("wrong", f"bit at {place}: a note is not what it was")
+    elif not noticed:
+        outcome.violation("unseen", f"bit at {place}: nothing was noticed")
+
+
+# ------------------------------------------------------------------------------------------------ guarded notes
+
+
+def _tamper(intensity: Intensity, trials: int, outcome: Outcome) -> None:
+    generator = intensity.random("tampering")
+    with scratch() as folder:
+        store = intensity.store.open(os.path.join(folder, "store"))
+        store.write(Locator("_meta/store.json"), STAMP)
+        skills = Path(folder) / "store" / "skills"
+        context = OpenContext({}, folder, os.path.join(folder, "state"))
+        for trial in range(trials):
+            guard = IntegrityGuard(store, None, context, tell=lambda *_: None)
+            names = [f"{trial}-{letter}.md" for letter in "ab"]
+            for name in names:
+                text = "".join(generator.choice("abc# \n`") for _ in range(generator.randint(1, 400)))
+                guard.write(Locator(f"skills/{name}"), f"{name}\n{text}")
+                if guard.read(Locator(f"skills/{name}")) != f"{name}\n{text}":
+                    outcome.violation("wrong", f"{name} is not what was written")
+            how = generator.choice((_flip, _flip, _remove, _add, _swap))
+            for name in how(skills, names, generator):
+                _check_caught(guard, name, how.__name__, outcome)
+            outcome.count += 1
+
+
+def _check_caught(guard: IntegrityGuard, name: str, how: str, outcome: Outcome) -> None:
+    try:
+        guard.read(Locator(f"skills/{name}"))
+    except (IntegrityError, ValueError):  # a flipped bit may leave bytes that are no text
+        return
+    except AgentmError as error:
+        outcome.violation("unseen", f"{how} of {name}: {error!r}")
+        return
+    outcome.violation("unseen", f"{how} of {name} went unseen")
+
+
+def _flip(skills: Path, names: list[str], generator: random.Random) -> list[str]:
+    file = skills / names[0]
+    status = file.stat()
+    data = bytearray(file.read_bytes())
+    data[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
+    file.write_bytes(bytes(data))
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    return names[:1]
+
+
+def _remove(skills: Path, names: list[str], generator: random.Random) -> list[str]:
+    (skills / names[0]).unlink()
+    return names[:1]
+
+
+def _add(skills: Path, names: list[str], generator: random.Random) -> list[str]:
+    (skills / f"added-{names[0]}").write_text("# Do as I say\n")
+    return [f"added-{names[0]}"]
+
+
+def _swap(skills: Path, names: list[str], generator: random.Random) -> list[str]:
+    one, other = (skills / name for name in names)
+    one_data, other_data = one.read_bytes(), other.read_bytes()
+    one.write_bytes(other_data)
+    other.write_bytes(one_data)
+    return names
+
+
+# ------------------------------------------------------------------------------------------------ there and back
+
+
+def _go_and_come_back(intensity: Intensity, count: int, outcome: Outcome) -> None:
+    """A whole store, spoilt and restored, and then restored into an empty one: bit for bit."""
+    generator = intensity.random("restore")
+    notes = _notes(count, generator)
+    with scratch() as folder:
+        store = intensity.store.open(os.path.join(folder, "store"))
+        store.write(Locator("_meta/store.json"), STAMP)
+        for key, text in notes.items():
+            store.write(Locator(key), text)
+        image = Image(os.path.join(folder, "image.car"), STORE_ID)
+        snapshot = take(store, image, author="a", reason="good").snapshot
+        for key in generator.sample(sorted(notes), count // 10):
+            store.write(Locator(key), "spoilt")
+        store.write(Locator("extra.md"), "extra")
+        empty = intensity.store.open(os.path.join(folder, "empty"))
+        empty.write(Locator("_meta/store.json"), STAMP)
+        for target in (store, empty):
+            _restore(target, image, snapshot)
+            held = {
+                info.locator.key: target.read(info.locator)
+                for info in target.walk(Locator())
+                if not info.is_dir and info.locator.key != "_meta/store.json"
+            }
+            if held != notes:
+                wrong = sum(held.get(key) != text for key, text in notes.items())
+                outcome.violation("lost", f"{wrong} of {count} notes did not come back")
+        outcome.count += 2
+
+
+def _restore(store: StorageBackend, image: Image, snapshot: Snapshot) -> None:
+    wanted = verified_leaves(image, snapshot)
+    now = verified_leaves(image, take(store, image, author="a", reason="before").snapshot)
+    steps = plan_restore(store, wanted, now)
+    check_contents(steps, image.fetch)
+    apply_restore(store, steps, image.fetch)
+
+
+# ------------------------------------------------------------------------------------------------ broken on purpose
+
+
+@contextmanager
+def _without_comparing() -> Iterator[None]:
+    """An image that believes its blocks."""
+    with mock.patch.object(image_module, "matches", return_value=True):
+        yield
+
+
+@contextmanager
+def _without_the_newest() -> Iterator[None]:
+    """An image that drops the last checkpoint together with what a killed writer left."""
+    reload = Image.reload
+
+    def forgetful(self: Image) -> None:
+        reload(self)
+        if self.damage and self.snapshots:
+            self.snapshots.pop()
+
+    with mock.patch.object(Image, "reload", forgetful):
+        yield
+
+
+@contextmanager
+def _by_size() -> Iterator[None]:
+    """A guard that compares lengths."""
+    with mock.patch.object(guard_module, "leaf_of", lambda data: (len(data), b"")):
+        yield
+
+
+CONTROLS: dict[str, tuple[Callable[[], object], Callable[[Intensity, int, Outcome], None]]] = {
+    "an image that believes its blocks": (_without_comparing, _damage),
+    "an image that drops too much": (_without_the_newest, _damage),
+    "a guard that compares lengths": (_by_size, _tamper),
+}

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_device_local import DeviceLocalBackend
 from agentm_kernel import (
     ActivePlanError,
     StorageSelectionError,
@@ -20,7 +19,7 @@ from agentm_kernel import (
     state_path,
     write_state_file,
 )
-from agentm_kernel.conformance.stubs import SyncedStub
+from agentm_kernel.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel.process_seam import PHASES
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.selection.stamp import stamp
@@ -66,7 +65,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Here:
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "AGENTM_INSTALL_PREFIX", "MEMORY_VAULT_PATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(made.home))
-    monkeypatch.setattr(registry, "_classes", {"device-local": DeviceLocalBackend, "stub": SyncedStub})
+    monkeypatch.setattr(registry, "_classes", {"device-local": LocalStub, "stub": SyncedStub})
     bare = [entry for entry in sys.path if "site-packages" not in entry]
     monkeypatch.setattr(sys, "path", [str(made.site), *bare])
     monkeypatch.chdir(made.project)

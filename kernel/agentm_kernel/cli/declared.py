@@ -143,7 +143,7 @@ def _parse(command: DeclaredCommand, words: list[str]) -> dict[str, object] | No
             option = options.get(name)
             if option is None or (option.flag and equals):
                 return None
-            given: object = True if option.flag else value if equals else _plain(next(remaining, None))
+            given: object = True if option.flag else _plain(value if equals else next(remaining, None))
         elif pending:
             option, given = pending.pop(0), word
         else:
@@ -156,7 +156,7 @@ def _parse(command: DeclaredCommand, words: list[str]) -> dict[str, object] | No
 
 
 def _plain(word: str | None) -> str | None:
-    """A value that stands by itself, unless it looks like an option: then click has to decide."""
+    """A value, unless it looks like an option: then click has to decide."""
     return None if word is None or (word.startswith("-") and word != "-") else word
 
 

@@ -2,8 +2,30 @@
 
 from __future__ import annotations
 
+import os
+
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam.values import Capabilities
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Self
+
+    from agentm_kernel.seam.context import OpenContext
+
+
+class LocalStub(FileStore):
+    """A folder of this device that its first write makes: with it, harness state stays in the checkout.
+
+    What the default store is to users, for tests that have only the kernel.
+    """
+
+    self_stamping = True
+
+    @classmethod
+    def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
+        return cls(options.get("root") or os.path.join(context.home, "memory"), create_root=True, private=True)
 
 
 class SyncedStub(FileStore):

@@ -20,12 +20,10 @@ import platformdirs
 import pluggy
 import pytest
 
-import agentm_device_local
 import agentm_kernel
-from agentm_device_local import DeviceLocalBackend
 from agentm_kernel.cli.app import run as run_click
 from agentm_kernel.cli.main import exit_code_of
-from agentm_kernel.conformance.stubs import SyncedStub
+from agentm_kernel.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.selection.known_stores import remember
 from agentm_kernel.selection.stamp import stamp
@@ -38,6 +36,20 @@ from agentm_kernel.conformance.stubs import SyncedStub
 
 class Store(SyncedStub):
     pass
+"""
+
+
+# As `LocalStub`, in a module that does not bring the whole kit along: hooks are held to what they import.
+DEFAULT_STORE = """
+import os
+from agentm_kernel import FileStore
+
+class Store(FileStore):
+    self_stamping = True
+
+    @classmethod
+    def create(cls, options, context):
+        return cls(options.get("root") or os.path.join(context.home, "memory"), create_root=True, private=True)
 """
 
 
@@ -115,7 +127,7 @@ class Machine:
                 patch.setenv(name, value)
             patch.chdir(cwd or self.project)
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
-            patch.setattr(registry, "_classes", {"stub": SyncedStub, "device-local": DeviceLocalBackend})
+            patch.setattr(registry, "_classes", {"stub": SyncedStub, "device-local": LocalStub})
             code = exit_code_of(lambda: run_click([*arguments]))
         return Outcome(code, *self._capture.readouterr())
 
@@ -141,14 +153,13 @@ class Machine:
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What is installed: other distributions that this environment may have are none of these tests' business."""
     folder = tmp_path_factory.mktemp("library")
-    for package in (agentm_kernel, agentm_device_local, click, filelock, platformdirs, pluggy):
+    for package in (agentm_kernel, click, filelock, platformdirs, pluggy):
         home = Path(package.__file__).parent
         (folder / home.name).symlink_to(home, target_is_directory=True)
-    info = folder / "agentm_device_local-1.0.dist-info"
+    info = folder / "default_store-1.0.dist-info"
     info.mkdir()
-    (info / "entry_points.txt").write_text(
-        "[agentm.backends]\ndevice-local = agentm_device_local.backend:DeviceLocalBackend\n"
-    )
+    (info / "entry_points.txt").write_text("[agentm.backends]\ndevice-local = default_store:Store\n")
+    (folder / "default_store.py").write_text(DEFAULT_STORE)
     return folder
 
 

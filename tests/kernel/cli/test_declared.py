@@ -64,7 +64,7 @@ def command_lines(draw: st.DrawFn) -> list[str]:
     return [*command.path, *words]
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(arguments=command_lines())
 def test_where_the_tiny_parser_answers_click_answers_the_same(arguments, calls, capfd):
     answer = by_hand(arguments)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
-from agentm_device_local import DeviceLocalBackend
 from agentm_kernel import Locator, StorageSelectionError
 from agentm_kernel.conformance.memory import MemoryBackend
-from agentm_kernel.conformance.stubs import SyncedStub
+from agentm_kernel.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.selection.known_stores import remember
 from agentm_kernel.selection.stamp import stamp
@@ -129,9 +128,7 @@ def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Device:
     for name in list(os.environ):
         if name.startswith(("XDG_", "GIT_", "AGENTM_")) or name == "MEMORY_VAULT_PATH":
             monkeypatch.delenv(name)
-    monkeypatch.setattr(
-        registry, "_classes", {"device-local": DeviceLocalBackend, "stub": SyncedStub, "remote": Remote}
-    )
+    monkeypatch.setattr(registry, "_classes", {"device-local": LocalStub, "stub": SyncedStub, "remote": Remote})
     monkeypatch.setattr(Remote, "buckets", {})
     made = Device(tmp_path)
     monkeypatch.setenv("HOME", str(made.home))

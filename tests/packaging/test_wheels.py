@@ -92,9 +92,9 @@ def test_the_kernel_has_one_command_and_needs_no_plugin(wheels):
 
 
 def test_the_default_store_announces_itself(wheels):
-    assert wheels[DEVICE_LOCAL].entry_points == {
-        "agentm.backends": {"device-local": "agentm_device_local.backend:DeviceLocalBackend"}
-    }
+    backends = wheels[DEVICE_LOCAL].entry_points["agentm.backends"]
+
+    assert backends == {"device-local": "agentm_device_local.backend:DeviceLocalBackend"}
 
 
 def test_every_plugin_accepts_the_kernel_it_is_built_beside(wheels):

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentm_kernel import FileStore
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 _HOLD = """
 import sys
@@ -73,3 +76,15 @@ def hold() -> Iterator[Callable[..., Holder]]:
     yield start
     for holder in started:
         holder.end()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def store(root: Path) -> FileStore:
+    return FileStore(root)

@@ -1,0 +1,214 @@
+"""The requests that the verbs are made of. What only reads is asked again until the deadline; what writes is sent
+once, because only the verb can tell whether sending it again is safe.
+"""
+
+from __future__ import annotations
+
+import http.client
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit
+
+import obstore
+from obstore import exceptions
+
+from agentm_bucket.failures import Failure, RequestFailed, answered, failed
+from agentm_bucket.history import FIELD, History
+from agentm_bucket.waiting import Deadline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from obstore import Attributes, ObjectMeta, UpdateVersion
+    from obstore.store import AzureStore, GCSStore, S3Store
+
+    from agentm_bucket.credentials import Credentials
+    from agentm_bucket.place import Place, Timing
+
+T = TypeVar("T")
+
+_FAILURES = (exceptions.BaseError, OSError)  # the library raises FileNotFoundError and PermissionError as well
+_PAGE = 1000
+_SIGNED_FOR = timedelta(seconds=60)
+
+
+class Version(NamedTuple):
+    """Which bytes are meant, as the server names them, and the writes that led to them."""
+
+    etag: str | None
+    generation: str | None
+    history: History
+
+    @property
+    def condition(self) -> UpdateVersion:
+        """For a conditional PUT. The library takes no `None` for a field."""
+        fields = {"e_tag": self.etag, "version": self.generation}
+        return {name: value for name, value in fields.items() if value}  # type: ignore[return-value]
+
+
+class Entry(NamedTuple):
+    """What a listing or a HEAD says about an object."""
+
+    path: str
+    size: int
+    mtime: float
+    token: str
+
+
+class Folder(NamedTuple):
+    """One level of a listing."""
+
+    files: tuple[Entry, ...]
+    folders: tuple[str, ...]
+    """Their paths."""
+
+
+class Client:
+    """One bucket."""
+
+    def __init__(self, place: Place, credentials: Credentials, timing: Timing) -> None:
+        self.place = place
+        self.timing = timing
+        self._store = _open(place, credentials, timing)
+
+    def deadline(self) -> Deadline:
+        return Deadline(self.timing)
+
+    # -- what only reads ------------------------------------------------------------------------------------
+
+    def get(self, path: str, deadline: Deadline, *, limit: int) -> tuple[Entry, Version, bytes | None]:
+        """The object; `None` for the bytes of one that is larger than `limit`."""
+
+        def attempt() -> tuple[Entry, Version, bytes | None]:
+            found = obstore.get(self._store, path)
+            data = bytes(found.bytes()) if found.meta["size"] <= limit else None
+            return _entry(found.meta), _version(found.meta, found.attributes), data
+
+        return self._repeat(attempt, deadline)
+
+    def head(self, path: str, deadline: Deadline) -> tuple[Entry, Version]:
+        """Everything about the object but its bytes."""
+
+        def attempt() -> tuple[Entry, Version]:
+            found = obstore.get(self._store, path, options={"head": True})
+            return _entry(found.meta), _version(found.meta, found.attributes)
+
+        return self._repeat(attempt, deadline)
+
+    def folder(self, path: str, deadline: Deadline) -> Folder:
+        """What lies immediately below `path`."""
+
+        def attempt() -> Folder:
+            found = obstore.list_with_delimiter(self._store, path or None)
+            return Folder(tuple(map(_entry, found["objects"])), tuple(found["common_prefixes"]))
+
+        return self._repeat(attempt, deadline)
+
+    def below(self, path: str, deadline: Deadline) -> list[Entry]:
+        """Everything below `path`, page by page."""
+
+        def attempt() -> list[Entry]:
+            found: list[Entry] = []
+            for page in obstore.list(self._store, path or None, chunk_size=_PAGE):
+                deadline.check()
+                found += map(_entry, page)
+            return found
+
+        return self._repeat(attempt, deadline)
+
+    def holds_anything(self, path: str, deadline: Deadline) -> bool:
+        """Whether anything lies below `path`: the first page tells."""
+        return self._repeat(
+            lambda: any(page for page in obstore.list(self._store, path or None, chunk_size=1)), deadline
+        )
+
+    # -- what writes: one request each ------------------------------------------------------------------------
+
+    def put(self, path: str, data: bytes, base: Version | None, history: History, deadline: Deadline) -> Version:
+        """Store `data` where `base` is, or where nothing is for `None`. Every PUT of ours is conditional: a late one
+        that the network kept for a while can then never undo what came after it.
+        """
+        deadline.check()
+        mode: Any = "create" if base is None else base.condition
+        attributes: dict[str, str] = {"Content-Type": "text/markdown; charset=utf-8", FIELD: str(history)}
+        done = self._once(
+            lambda: obstore.put(self._store, path, data, mode=mode, attributes=attributes, use_multipart=False)
+        )
+        return Version(done["e_tag"], done["version"], history)
+
+    def delete(self, path: str, deadline: Deadline) -> None:
+        deadline.check()
+        self._once(lambda: obstore.delete(self._store, path))
+
+    def delete_on_condition(self, path: str, version: Version, deadline: Deadline) -> None:
+        """Delete exactly these bytes. The library has no conditional deletion, but it signs one."""
+        deadline.check()
+        url = self._once(lambda: obstore.sign(self._store, "DELETE", path, _SIGNED_FOR))
+        status = _send_delete(url, {"If-Match": version.etag or ""}, self.timing.attempt)
+        if status not in {200, 202, 204}:
+            raise answered(status)
+
+    # -- attempts ---------------------------------------------------------------------------------------------
+
+    def _once(self, action: Callable[[], T]) -> T:
+        try:
+            return action()
+        except _FAILURES as error:
+            raise failed(error) from None
+
+    def _repeat(self, action: Callable[[], T], deadline: Deadline) -> T:
+        while True:
+            deadline.check()
+            try:
+                return self._once(action)
+            except RequestFailed as failure:
+                if failure.failure is not Failure.UNCLEAR or not deadline.pause():
+                    raise
+
+
+def _open(place: Place, credentials: Credentials, timing: Timing) -> S3Store | AzureStore | GCSStore:
+    from obstore.store import AzureStore, GCSStore, S3Store
+
+    seconds = timedelta(seconds=timing.attempt)
+    common: dict[str, Any] = {
+        "client_options": {"timeout": seconds, "connect_timeout": seconds, "allow_http": place.is_plain_http},
+        "retry_config": {"max_retries": 0, "retry_timeout": seconds},  # whether to send again is ours to decide
+        **credentials.for_client(),
+    }
+    if place.kind == "s3":
+        return S3Store(
+            place.bucket,
+            endpoint=place.endpoint,
+            region=place.region,
+            virtual_hosted_style_request=False,
+            conditional_put="etag",
+            **common,
+        )
+    if place.kind == "azure":
+        return AzureStore(place.bucket, account_name=place.account, endpoint=place.endpoint, **common)
+    return GCSStore(place.bucket, base_url=place.endpoint, **common)
+
+
+def _entry(meta: ObjectMeta) -> Entry:
+    token = meta["e_tag"] or meta["version"] or ""
+    seconds = float(int(meta["last_modified"].timestamp()))  # a HEAD knows no fractions, a listing does
+    return Entry(meta["path"], meta["size"], seconds, token.removeprefix("W/").strip('"'))
+
+
+def _version(meta: ObjectMeta, attributes: Attributes) -> Version:
+    named: Mapping[Any, str] = attributes
+    return Version(meta["e_tag"], meta["version"], History.parse(named.get(FIELD)))
+
+
+def _send_delete(url: str, headers: Mapping[str, str], timeout: float) -> int | None:
+    """The status of the answer, `None` for none."""
+    parts = urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.netloc, timeout=timeout)
+    try:
+        connection.request("DELETE", f"{parts.path}?{parts.query}", headers=dict(headers))
+        return connection.getresponse().status
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()

@@ -1,0 +1,78 @@
+"""`agentm bucket`: set a bucket up once, and bring the copy on this device up to date."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from agentm_bucket.backend import PROTOCOL, BucketBackend
+from agentm_kernel import current_context, mark_store, select_backend, use_store
+from agentm_kernel.errors import StorageSelectionError
+from agentm_kernel.seam.context import OpenContext
+from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.seam.locator import Locator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_OPTIONS = ("kind", "bucket", "prefix", "endpoint", "region", "account")
+
+
+@click.group(PROTOCOL)
+def command() -> None:
+    """Set a bucket up, and bring the copy of its plans on this device up to date."""
+
+
+@command.command("init")
+@click.argument("bucket")
+@click.option("--kind", default="s3", type=click.Choice(["s3", "azure", "gcs"]), help="What the server speaks.")
+@click.option("--prefix", default="", help="A folder inside the bucket.")
+@click.option("--endpoint", default="", help="The server, if it is not the vendor's own.")
+@click.option("--region", default="", help="Of an S3 bucket.")
+@click.option("--account", default="", help="Of an Azure container.")
+@click.option("--adopt", is_flag=True, help="Accept a place that has notes already.")
+def init(bucket: str, adopt: bool, **given: str) -> None:
+    """Make BUCKET the agent's store and select it on this device. One that another device made is joined.
+
+    Credentials are read from the environment (AWS_ACCESS_KEY_ID and so on) and stored nowhere.
+    """
+    options = {name: value for name, value in {"bucket": bucket, **given}.items() if value and name in _OPTIONS}
+    store = _opened(options)
+    is_joined = store.fetch_stamp() is not None
+    if not is_joined and not adopt and store.list(Locator()):
+        raise StorageSelectionError(
+            f"{store.describe()} has objects already and is no store of agentm",
+            hint="choose another --prefix, or pass --adopt if they are the agent's notes",
+        )
+    store_id = mark_store(store, PROTOCOL)
+    use_store(PROTOCOL, options)
+    store.pull()
+    click.echo(f"{'joined' if is_joined else 'made'} the store {store_id} at {store.describe()}")
+    click.echo("this device uses it now")
+
+
+@command.command("sync")
+def sync() -> None:
+    """Send what changed in this device's copy of the plans, and fetch what others changed."""
+    store = unwrap(select_backend())
+    if not isinstance(store, BucketBackend):
+        raise StorageSelectionError(
+            f"the selected store is {store.describe()}, not a bucket", hint="run `agentm bucket init BUCKET`"
+        )
+    done = store.synchronise(pushing=True)
+    click.echo(f"{done.fetched} fetched, {done.sent} sent")
+    for key in done.conflicts:
+        click.echo(f"both sides changed; your version is kept as {key}")
+
+
+def _opened(options: Mapping[str, str]) -> BucketBackend:
+    here = current_context()
+    configured = dict(here.config.options(PROTOCOL)) if here.config is not None else {}
+    for name in _OPTIONS:
+        configured.pop(name, None)
+    around = here.surroundings
+    writing = OpenContext(around.environ, around.home, around.state_dir)
+    store = BucketBackend.create({**configured, **options}, writing)
+    store.check_usable(read_only=False)
+    return store

@@ -1,0 +1,138 @@
+"""Where a bucket is, and how long to wait for it: what the options say, checked."""
+
+from __future__ import annotations
+
+from agentm_kernel.errors import StorageSelectionError
+from agentm_kernel.seam.content import MAX_CONTENT_BYTES
+from agentm_kernel.seam.values import Frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+KINDS = ("s3", "azure", "gcs")
+_SCHEMES = {"s3": "s3", "azure": "az", "gcs": "gs"}
+
+_TEXTS = ("kind", "bucket", "prefix", "endpoint", "region", "account")
+_NUMBERS = ("deadline", "attempt", "size_limit")
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+class Place(Frozen):
+    """One prefix of one bucket. Two places that are equal are one store."""
+
+    __slots__ = ("kind", "bucket", "prefix", "endpoint", "region", "account")
+    kind: str
+    bucket: str
+    prefix: str
+    """Without slashes at either end; empty for the whole bucket."""
+    endpoint: str
+    """Always explicit: the client library would otherwise take it from the environment."""
+    region: str
+    account: str
+    """Azure only."""
+
+    def __init__(
+        self, kind: str, bucket: str, prefix: str = "", endpoint: str = "", region: str = "", account: str = ""
+    ) -> None:
+        _check(kind, bucket, account)
+        region = region or ("us-east-1" if kind == "s3" else "")
+        endpoint = (endpoint or _usual_endpoint(kind, region, account)).rstrip("/")
+        self._set(kind=kind, bucket=bucket, prefix=prefix.strip("/"), endpoint=endpoint)
+        self._set(region=region, account=account)
+
+    def __str__(self) -> str:
+        where = "/".join(part for part in (self.bucket, self.prefix) if part)
+        return f"{_SCHEMES[self.kind]}://{where} at {self.endpoint}"
+
+    @property
+    def is_plain_http(self) -> bool:
+        return self.endpoint.startswith("http://")
+
+    @property
+    def is_loopback(self) -> bool:
+        host = self.endpoint.partition("://")[2].partition("/")[0]
+        return host.startswith(_LOOPBACK)
+
+    @property
+    def can_delete_on_condition(self) -> bool:
+        """Whether a signed deletion can carry `If-Match`; Google wants its own header inside the signature."""
+        return self.kind != "gcs"
+
+    def path(self, key: str) -> str:
+        """The name of the object that holds `key`."""
+        return f"{self.prefix}/{key}".strip("/")
+
+    def key(self, path: str) -> str:
+        """The key of an object's name."""
+        return path[len(self.prefix) + 1 :] if self.prefix else path
+
+
+class Timing(Frozen):
+    """How long verbs may take."""
+
+    __slots__ = ("deadline", "attempt")
+    deadline: float
+    """Seconds for a whole verb, with everything it asks and asks again."""
+    attempt: float
+    """Seconds for one request; a slower one counts as lost. At most a quarter of the deadline."""
+
+    def __init__(self, deadline: float = 30.0, attempt: float = 8.0) -> None:
+        self._set(deadline=deadline, attempt=min(attempt, deadline / 4))
+
+
+def parse_options(options: Mapping[str, Any]) -> tuple[Place, Timing, int, dict[str, str]]:
+    """Place, timing, size limit, and what is left: the names of environment variables with credentials."""
+    rest = dict(options)
+    texts = {name: _text(name, rest.pop(name)) for name in _TEXTS if name in rest}
+    numbers = {name: _number(name, rest.pop(name)) for name in _NUMBERS if name in rest}
+    may_be_plain = rest.pop("allow_http", False) in (True, "true")
+    names = {name: _text(name, value) for name, value in rest.items()}
+    place = Place(**{"kind": "s3", "bucket": "", **texts})
+    if place.is_plain_http and not (place.is_loopback or may_be_plain):
+        raise StorageSelectionError(
+            f"{place.endpoint} would carry notes and signatures in the clear",
+            hint="use an https endpoint, or set plugins.bucket.allow_http if the network is private",
+        )
+    size_limit = int(numbers.pop("size_limit", MAX_CONTENT_BYTES))
+    return place, Timing(**numbers), size_limit, names
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise StorageSelectionError(f"plugins.bucket.{name} must be text, not {type(value).__name__}")
+    return value
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise StorageSelectionError(f"plugins.bucket.{name} must be a positive number")
+    return number
+
+
+def _check(kind: str, bucket: str, account: str) -> None:
+    if kind not in KINDS:
+        raise StorageSelectionError(f"plugins.bucket.kind is {ascii(kind)}", hint=f"it is one of {', '.join(KINDS)}")
+    if not bucket or "/" in bucket:
+        raise StorageSelectionError(
+            f"plugins.bucket.bucket is {ascii(bucket)}, which names no bucket",
+            hint="run `agentm config set plugins.bucket.bucket NAME`; a folder in it goes into plugins.bucket.prefix",
+        )
+    if kind == "azure" and not account:
+        raise StorageSelectionError(
+            "an Azure container needs the name of its storage account",
+            hint="run `agentm config set plugins.bucket.account NAME`",
+        )
+
+
+def _usual_endpoint(kind: str, region: str, account: str) -> str:
+    if kind == "s3":
+        return f"https://s3.{region}.amazonaws.com"
+    if kind == "azure":
+        return f"https://{account}.blob.core.windows.net"
+    return "https://storage.googleapis.com"

@@ -7,9 +7,10 @@ import time
 
 import pytest
 
-from agentm_checkpoint.capture import SETTLED_AFTER, survey, take
+from agentm_checkpoint.capture import survey, take
 from agentm_checkpoint.image import Image
 from agentm_checkpoint.reading import read_note, read_tree
+from agentm_checkpoint.seen import SETTLED_AFTER
 from agentm_kernel import FileStore, Locator
 from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_kernel.errors import NotFoundError, StorageError

@@ -262,7 +262,7 @@ def test_a_writer_that_is_killed_loses_nothing_that_it_acknowledged(store, image
         writer.wait()
 
         image = open_image()
-        assert verify_image(image).is_good
+        assert verify_image(image).findings == []
         assert set(acknowledged) <= {snapshot.id for snapshot in image.snapshots}
 
 
@@ -305,6 +305,21 @@ def test_pruning_to_more_than_there_are_does_nothing(history, open_image, image_
 
     assert open_image().prune(10) == []
     assert image_file.read_bytes() == before
+
+
+def test_a_checkpoint_that_is_taken_while_another_process_prunes_is_whole(history, open_image, store):
+    """What the image had when the notes were compared is gone when the snapshot is to be written."""
+    store.write(Locator("notes/changing.md"), "version 0\n")
+    mine = open_image()
+    store.delete(Locator("notes/3.md"))
+    store.delete(Locator("notes/2.md"))
+    open_image().prune(1)
+
+    taken = take(store, mine, author="a", reason="r")
+
+    assert verify_image(open_image()).is_good
+    assert open_image().latest().cid == taken.snapshot.cid
+    assert verify_image(mine).is_good
 
 
 def test_a_damaged_image_is_not_pruned(history, open_image, image_file):

@@ -1,28 +1,22 @@
-"""Taking a checkpoint: the notes of a store, read through the seam, as a tree in the image.
-
-A note that has the version it had when it was last read is not read again. A version is believed only if it was old
-when the note was read: within the tick of a file system's clock, two versions of a note can look alike.
-"""
+"""Taking a checkpoint: the notes of a store, read through the seam, as a tree in the image."""
 
 from __future__ import annotations
 
 import os
 import time
 
-from agentm_checkpoint.cids import decode_node, encode_node
 from agentm_checkpoint.image import Image
-from agentm_checkpoint.places import folder_of, image_path, make_folder, store_id
+from agentm_checkpoint.places import folder_of, image_path, store_id
+from agentm_checkpoint.seen import Seen, find_strangers, load_seen
 from agentm_checkpoint.snapshot import Snapshot
 from agentm_checkpoint.tree import build_tree, note_blocks
-from agentm_kernel import atomic_write
-from agentm_kernel.errors import IntegrityError, InvalidContentError, NotFoundError
+from agentm_kernel.errors import ConcurrentModificationError, InvalidContentError, NotFoundError
 from agentm_kernel.seam.backend import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
 
     from agentm_checkpoint.tree import Blocks, Leaf
     from agentm_kernel.seam.backend import StorageBackend
@@ -30,8 +24,8 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str, Iterable[Info]], Iterable[Info]]
 
-SETTLED_AFTER = 2.0
-"""Seconds; the coarsest clock of a file system in use."""
+
+_ATTEMPTS = 3
 
 
 def open_image(backend: StorageBackend, state_dir: str) -> Image:
@@ -74,16 +68,23 @@ def take(
     full: bool = False,
 ) -> Taken:
     """A checkpoint of the store as it is now. `full`: read every note, and replace damaged blocks of the image."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return _take(backend, image, author, reason, progress, full)
+        except ConcurrentModificationError:
+            continue  # the image was pruned under our hands, and is read anew by now
+    return _take(backend, image, author, reason, progress, full)
+
+
+def _take(
+    backend: StorageBackend, image: Image, author: str, reason: str, progress: Progress | None, full: bool
+) -> Taken:
     contents = survey(backend, image, progress=progress, full=full)
-    contents.skipped += backend.foreign_entries(Locator())
     root, nodes = build_tree(contents.leaves)
+    is_there = image.is_whole if full else image.__contains__
+    blocks = {cid: block for cid, block in (contents.blocks | nodes).items() if not is_there(cid)}
     store = store_id(backend)
     last = next((snapshot for snapshot in reversed(image.snapshots) if snapshot.store == store), None)
-    blocks = contents.blocks | nodes
-    if full:
-        blocks = {cid: block for cid, block in blocks.items() if not image.is_whole(cid)}
-    else:
-        blocks = {cid: block for cid, block in blocks.items() if cid not in image}
     if last is not None and last.root.cid == root.cid and not blocks and not image.damage:
         return Taken(last, False, contents.skipped)
     snapshot = Snapshot(
@@ -104,46 +105,36 @@ def survey(
     """Read what has changed since the last survey; for the rest, take over what was found then."""
     contents = Contents()
     cache = os.path.join(os.path.dirname(image.path), "seen.cbor")
-    seen = {} if full else _load_seen(cache)
-    infos = [info for info in backend.walk(Locator()) if not info.is_dir and info.locator.key != STAMP_KEY]
-    now_seen: dict[str, list[Any]] = {}
+    before = Seen() if full else load_seen(cache)
+    after = Seen()
+    folders = [backend.info(Locator())]
     unread = []
-    for info in infos:
-        known = seen.get(info.locator.key)
-        if known is not None and info.version and known[0] == info.version and known[2] in image:
-            contents.leaves[info.locator.key] = known[1], known[2]
-            now_seen[info.locator.key] = known
-        else:
+    started = time.time()
+    for info in backend.walk(Locator()):
+        if info.is_dir:
+            folders.append(info)
+        elif (leaf := before.leaf(info)) is not None and leaf[1] in image:
+            contents.leaves[info.locator.key] = leaf
+            after.add_note(info, leaf, started)
+        elif info.locator.key != STAMP_KEY:
             unread.append(info)
     for info in progress("Reading", unread) if progress is not None and unread else unread:
-        read_at = time.time()
-        try:
-            data = backend.read(info.locator).encode()
-        except InvalidContentError:
-            contents.skipped.append(info.locator.key)
-            continue
-        except NotFoundError:
-            continue  # it vanished since the walk
-        leaf, blocks = note_blocks(data)
-        contents.leaves[info.locator.key] = leaf
-        contents.blocks.update(blocks)
-        if info.version and info.size == leaf[0] and read_at - info.mtime > SETTLED_AFTER:
-            now_seen[info.locator.key] = [info.version, *leaf]
-    if now_seen != seen:
-        _save_seen(cache, now_seen)
+        _read(backend, info, contents, after)
+    contents.skipped += find_strangers(backend, folders, before, after)
+    after.save(cache, before)
     return contents
 
 
-def _load_seen(path: str) -> dict[str, list[Any]]:
-    """What the last survey found. A file that cannot be used costs time, nothing else: everything is read again."""
+def _read(backend: StorageBackend, info: Info, contents: Contents, seen: Seen) -> None:
+    looked_at = time.time()
     try:
-        with open(path, "rb") as file:
-            seen = decode_node(file.read())
-    except (OSError, IntegrityError):
-        return {}
-    return seen if isinstance(seen, dict) else {}
-
-
-def _save_seen(path: str, seen: dict[str, list[Any]]) -> None:
-    make_folder(os.path.dirname(path))
-    atomic_write(path, encode_node(seen))
+        data = backend.read(info.locator).encode()
+    except InvalidContentError:
+        contents.skipped.append(info.locator.key)
+        return
+    except NotFoundError:
+        return  # it vanished since the walk
+    leaf, blocks = note_blocks(data)
+    contents.leaves[info.locator.key] = leaf
+    contents.blocks.update(blocks)
+    seen.add_note(info, leaf, looked_at)

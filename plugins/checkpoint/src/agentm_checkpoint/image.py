@@ -17,7 +17,7 @@ from agentm_checkpoint.cids import DAG_CBOR, cid_text, encode_node, matches, nod
 from agentm_checkpoint.places import make_folder
 from agentm_checkpoint.snapshot import FORMAT, Snapshot, decode_snapshot, is_snapshot
 from agentm_kernel import atomic_write, store_mutex
-from agentm_kernel.errors import IntegrityError, NotFoundError, StorageIOError
+from agentm_kernel.errors import ConcurrentModificationError, IntegrityError, NotFoundError, StorageIOError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Image:
         self.path = path
         self._preamble = _preamble(store)
         self._data = b""
+        self._inode = 0
         self._view = memoryview(b"")  # hashing through it spares a copy of every note
         self._index: dict[Cid, tuple[int, int]] = {}
         self._end = 0
@@ -53,24 +54,29 @@ class Image:
         """Read the file as it is now. No file is an image without snapshots."""
         try:
             with open(self.path, "rb") as file:
-                data = file.read()
+                data, inode = file.read(), os.fstat(file.fileno()).st_ino
         except FileNotFoundError:
-            data = b""
+            data, inode = b"", 0
         except OSError as error:
             raise self._failed("read", error) from error
-        self._data, self._view = data, memoryview(data)
         self._index, self._end, self.snapshots, self.damage = {}, 0, [], None
-        if data:
-            self._scan()
+        self._take_over(data, inode)
 
-    def _scan(self) -> None:
-        data, index = self._data, self._index
-        start_of_blocks = len(self._preamble)
-        if data[:start_of_blocks] != self._preamble:
+    def _take_over(self, data: bytes, inode: int) -> None:
+        """Make `data` what the image holds: all of it, or what has been added at the end."""
+        self._data, self._view, self._inode = data, memoryview(data), inode
+        start = self._end or len(self._preamble)
+        if not data:
+            return
+        if data[: len(self._preamble)] != self._preamble:
             self.damage = f"the image {self.path} does not begin as the image of this store does"
             return
-        self._end = start_of_blocks
-        for cid, start, end in frames(data, start_of_blocks):
+        self._scan(start)
+
+    def _scan(self, offset: int) -> None:
+        data, index = self._data, self._index
+        self._end = offset
+        for cid, start, end in frames(data, offset):
             index[cid] = start, end
             if cid[1] == DAG_CBOR and _MARK in (block := data[start:end]) and self._found(cid, block):
                 self._end = end
@@ -148,35 +154,64 @@ class Image:
     # -- writing ----------------------------------------------------------------------------------------------
 
     def append(self, blocks: Mapping[Cid, bytes], snapshot: Snapshot) -> None:
-        """Add a snapshot and what it needs; on return it is on the disk."""
+        """Add a snapshot and those of its blocks that the image lacks; on return all of it is on the disk.
+
+        `ConcurrentModificationError` if somebody has pruned the image meanwhile and with it what it had.
+        """
         make_folder(os.path.dirname(self.path))
         try:
             with store_mutex(os.path.dirname(self.path)):
-                self.reload()
+                if not self._is_current():
+                    self.reload()
+                    self._check_complete(blocks, snapshot)
                 self._repair()
                 self._write(blocks, snapshot)
         except OSError as error:
             if isinstance(error, StorageIOError):
                 raise
             raise self._failed("write", error) from error
-        self.reload()
+
+    def _check_complete(self, blocks: Mapping[Cid, bytes], snapshot: Snapshot) -> None:
+        from agentm_checkpoint.reading import reachable
+
+        def fetch(cid: Cid) -> bytes:
+            return blocks[cid] if cid in blocks else self.fetch(cid)
+
+        try:
+            is_complete = all(cid in blocks or cid in self for cid in reachable(snapshot.root.cid, fetch))
+        except IntegrityError:
+            is_complete = False
+        if not is_complete:
+            raise ConcurrentModificationError(
+                f"the image {self.path} was pruned while a checkpoint was taken", hint="take the checkpoint again"
+            )
+
+    def _is_current(self) -> bool:
+        """Whether the file is, for certain, the one that was read: it only grows, or is another file."""
+        try:
+            status = os.stat(self.path)
+        except FileNotFoundError:
+            return not self._data
+        return (status.st_ino, status.st_size) == (self._inode, len(self._data))
 
     def _write(self, blocks: Mapping[Cid, bytes], snapshot: Snapshot) -> None:
         """Blocks, then to the disk, then the snapshot, then to the disk: in this order, whatever happens between."""
-        is_new = not os.path.exists(self.path)
+        is_new = not self._data
         descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
         with os.fdopen(descriptor, "ab", buffering=_WRITE_AT_ONCE) as file:
-            if not self._data:
-                file.write(self._preamble)
-            for cid, block in blocks.items():
-                file.write(encode_frame(cid, block))
+            pieces = [self._preamble] if is_new else []
+            pieces += [encode_frame(cid, block) for cid, block in blocks.items()]
+            file.write(b"".join(pieces))
             file.flush()
             os.fsync(file.fileno())
-            file.write(encode_frame(snapshot.cid, snapshot.block))
+            pieces.append(encode_frame(snapshot.cid, snapshot.block))
+            file.write(pieces[-1])
             file.flush()
             os.fsync(file.fileno())
+            inode = os.fstat(file.fileno()).st_ino
         if is_new:
             _sync_folder(os.path.dirname(self.path))
+        self._take_over(self._data + b"".join(pieces), inode)
 
     def _repair(self) -> None:
         """Cut off what a killed writer left. What might hold more than that is set aside, never thrown away."""

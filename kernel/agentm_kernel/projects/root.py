@@ -11,6 +11,11 @@ from agentm_kernel.files.evidence import observe
 HARNESS_DIR = ".harness"
 GIT_ENTRY = ".git"
 
+# What is looked at in one directory after the other, many thousand times a second; joining would cost as much again.
+_HARNESS = f"{os.sep}{HARNESS_DIR}"
+_GIT = f"{os.sep}{GIT_ENTRY}"
+_HEAD = f"{_GIT}{os.sep}HEAD"
+
 
 def find_project_root(cwd: str | None = None) -> str:
     """The nearest directory upward that has `.harness/` or is a git work tree; the working directory without one.
@@ -36,26 +41,24 @@ def is_work_tree(directory: str) -> bool:
 
     An empty `.git` folder is neither, for git as for us.
     """
-    path = os.path.join(directory, GIT_ENTRY)
     try:
-        os.lstat(os.path.join(path, "HEAD"))
+        os.lstat(directory + _HEAD)
     except NotADirectoryError:
-        return os.path.isfile(path)
+        return os.path.isfile(directory + _GIT)
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise _cannot_look(path, error) from error
+        raise _cannot_look(directory + _GIT, error) from error
     return True
 
 
 def _has_harness(directory: str) -> bool:
-    path = os.path.join(directory, HARNESS_DIR)
     try:
-        return stat.S_ISDIR(os.stat(path).st_mode)
+        return stat.S_ISDIR(os.stat(directory + _HARNESS).st_mode)
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
-        raise _cannot_look(path, error) from error
+        raise _cannot_look(directory + _HARNESS, error) from error
 
 
 def physical_directory(cwd: str | None = None) -> str:

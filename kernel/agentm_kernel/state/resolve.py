@@ -118,7 +118,8 @@ def _see_identity(resolution: Resolution) -> None:
         _see(path_in_store(resolution, Locator(STAMP_KEY)))
     else:
         observe(_stamp_of, backend)
-    confirm_identity(backend)
+    if resolution.identified is None or not resolution.identified.holds():
+        confirm_identity(backend)
 
 
 def _see_place(resolution: Resolution) -> None:

@@ -45,17 +45,30 @@ class Replica:
     root: Path
     synced: dict[str, tuple[int, bytes | None]] = field(default_factory=dict)
     """The version that both sides had when they last agreed."""
-    not_fetched: dict[str, bytes] = field(default_factory=dict)
-    """Files of which only a placeholder is here."""
+    not_fetched: dict[int, bytes] = field(default_factory=dict)
+    """What belongs into placeholders, by their inodes: wherever somebody moves one, its content comes along."""
 
     def paths(self) -> set[str]:
         return {str(path.relative_to(self.root)) for path in self.root.rglob("*") if path.is_file()}
 
     def content(self, path: str) -> bytes | None:
+        missing = self.missing_content(path)
+        if missing is not None:
+            return missing
         try:
             return (self.root / path).read_bytes()
         except FileNotFoundError:
             return None
+
+    def missing_content(self, path: str) -> bytes | None:
+        """What is still to be fetched for a placeholder; `None` for anything else."""
+        try:
+            status = (self.root / path).stat()
+        except FileNotFoundError:
+            return None
+        content = self.not_fetched.get(status.st_ino)
+        is_placeholder = content is not None and status.st_blocks == 0 and status.st_size == len(content)
+        return content if is_placeholder else None
 
     def put(self, path: str, content: bytes) -> None:
         """As sync tools do it: a finished download is renamed over the file."""
@@ -74,7 +87,7 @@ class Replica:
         """A file that has its size and nothing else."""
         self.put(path, b"")
         os.truncate(self.root / path, len(content))
-        self.not_fetched[path] = content
+        self.not_fetched[(self.root / path).stat().st_ino] = content
 
     def _temp(self, path: str) -> Path:
         target = self.root / path
@@ -92,29 +105,32 @@ class SyncTool:
         self.made_copies = 0
 
     def step(self, replica: Replica) -> None:
-        """Look at one file, any file, of one device."""
+        """Look at one file of one device: at any, or at one of those that change most."""
         paths = sorted({*replica.paths(), *replica.synced, *self._server})
-        if paths:
-            self._reconcile(replica, self._chance.choice(paths), hurried=False)
+        busy = [note.key for note in (PROGRESS, PLAN, NOTE)]
+        self._reconcile(replica, self._chance.choice(self._chance.choice((paths or busy, busy))), hurried=False)
 
     def settle(self) -> None:
         """Until both folders are alike."""
         while True:
-            before = [self._state(replica) for replica in self._replicas]
+            before = self._state()
             for replica in self._replicas:
                 for path in sorted({*replica.paths(), *replica.synced, *self._server}):
                     self._reconcile(replica, path, hurried=True)
-            if [self._state(replica) for replica in self._replicas] == before:
+            if self._state() == before:
                 return
 
-    def _state(self, replica: Replica) -> dict[str, bytes | None]:
-        return {path: replica.content(path) for path in replica.paths()}
+    def _state(self) -> list[object]:
+        """What is where, and what the tool still means to carry."""
+        here = [{path: replica.content(path) for path in replica.paths()} for replica in self._replicas]
+        return [here, dict(self._server), [dict(replica.synced) for replica in self._replicas]]
 
     def _reconcile(self, replica: Replica, path: str, *, hurried: bool) -> None:
         if os.path.basename(path).startswith(".syncthing."):
             return
-        if path in replica.not_fetched:
-            replica.put(path, replica.not_fetched.pop(path))
+        missing = replica.missing_content(path)
+        if missing is not None:
+            replica.put(path, missing)
             return
         here, (version, there) = replica.content(path), self._server.get(path, (0, None))
         known_version, known = replica.synced.get(path, (0, None))
@@ -235,6 +251,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
             tool.step(chance.choice(replicas))
 
     monkeypatch.setattr(atomic, "_write_temp", write_temp)
+    monkeypatch.setattr(os, "urandom", chance.randbytes)  # names of temp files: one seed, one story
     return world
 
 

@@ -18,7 +18,20 @@ if TYPE_CHECKING:
 
     from tests.benchmarks.tables import Table
 
-BENCHMARKS = ("writes", "reads", "contention", "locators", "imports", "recall", "recall_speed", "locomo")
+BENCHMARKS = (
+    "writes",
+    "reads",
+    "contention",
+    "locators",
+    "imports",
+    "startup",
+    "routing",
+    "deadline",
+    "recall",
+    "recall_speed",
+    "locomo",
+    "checkpoint",
+)
 """Modules of this package, each with `run(setting) -> Table`."""
 
 CACHE = Path(__file__).resolve().parents[2] / ".cache"

@@ -36,8 +36,9 @@ class Hostile:
         return self.blocks[cid]
 
     def refuse(self, top, *, notes=1, size=4, limits=None):
+        cid = top if isinstance(top, bytes) else self.node(top)
         with pytest.raises(IntegrityError) as refusal:
-            read_tree(Root(size, notes, self.node(top) if not isinstance(top, bytes) else top), self.fetch, limits)
+            read_tree(Root(size, notes, cid), self.fetch, limits, from_stranger=True)
         return refusal.value.message
 
 

@@ -32,7 +32,7 @@ def tree_of(notes):
 
 
 def notes_of(root, blocks):
-    leaves = read_tree(root, blocks.__getitem__)
+    leaves = read_tree(root, blocks.__getitem__, from_stranger=True)
     return {key: read_note(leaf, blocks.__getitem__) for key, leaf in leaves.items()}
 
 

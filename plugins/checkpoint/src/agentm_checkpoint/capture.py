@@ -48,13 +48,15 @@ class Contents:
 class Taken:
     """The result of taking a checkpoint."""
 
-    __slots__ = ("is_new", "skipped", "snapshot")
+    __slots__ = ("is_new", "leaves", "skipped", "snapshot")
 
-    def __init__(self, snapshot: Snapshot, is_new: bool, skipped: list[str]) -> None:
+    def __init__(self, snapshot: Snapshot, is_new: bool, contents: Contents) -> None:
         self.snapshot = snapshot
         self.is_new = is_new
         """`False` if the store is as it was at the last one, which then stands for this one too."""
-        self.skipped = skipped
+        self.leaves = contents.leaves
+        """The notes that are in it."""
+        self.skipped = contents.skipped
         """What lies in the store and is no note."""
 
 
@@ -86,7 +88,7 @@ def _take(
     store = store_id(backend)
     last = next((snapshot for snapshot in reversed(image.snapshots) if snapshot.store == store), None)
     if last is not None and last.root.cid == root.cid and not blocks and not image.damage:
-        return Taken(last, False, contents.skipped)
+        return Taken(last, False, contents)
     snapshot = Snapshot(
         root,
         parent=last.id if last else None,
@@ -96,7 +98,7 @@ def _take(
         reason=reason,
     )
     image.append(blocks, snapshot)
-    return Taken(snapshot, True, contents.skipped)
+    return Taken(snapshot, True, contents)
 
 
 def survey(
@@ -109,14 +111,14 @@ def survey(
     after = Seen()
     folders = [backend.info(Locator())]
     unread = []
-    started = time.time()
     for info in backend.walk(Locator()):
+        key = info.locator.key
         if info.is_dir:
             folders.append(info)
-        elif (leaf := before.leaf(info)) is not None and leaf[1] in image:
-            contents.leaves[info.locator.key] = leaf
-            after.add_note(info, leaf, started)
-        elif info.locator.key != STAMP_KEY:
+        elif (known := before.note(key, info.version)) is not None and known[2] in image:
+            contents.leaves[key] = known[1], known[2]
+            after.notes[key] = known
+        elif key != STAMP_KEY:
             unread.append(info)
     for info in progress("Reading", unread) if progress is not None and unread else unread:
         _read(backend, info, contents, after)

@@ -59,11 +59,14 @@ def frames(data: bytes, offset: int) -> Iterator[Frame]:
     while offset < length:
         size = data[offset]
         start = offset + 1
-        if size > 0x7F:  # most lengths take two bytes; a loop would double the time of a scan
-            head = read_varint(data, offset)
-            if head is None:
+        if size > 0x7F:
+            if start < length and data[start] < 0x80:  # a loop for every length would double the time of a scan
+                size += (data[start] - 1) << 7
+                start += 1
+            elif (head := read_varint(data, offset)) is not None:
+                size, start = head
+            else:
                 return
-            size, start = head
         body = start + CID_BYTES
         offset = start + size
         if offset > length or body > offset or size > MAX_FRAME:

@@ -11,9 +11,8 @@ from agentm_checkpoint.capture import survey, take
 from agentm_checkpoint.command_ipfs import ipfs_option, pull_from
 from agentm_checkpoint.comparing import changed_sections
 from agentm_checkpoint.guarded import guarded_keys
-from agentm_checkpoint.reading import read_note
+from agentm_checkpoint.reading import read_note, read_tree
 from agentm_checkpoint.restoring import DELETE, apply_restore, check_contents, chooser, plan_restore
-from agentm_checkpoint.verifying import verified_leaves
 from agentm_checkpoint.workplace import Workplace, bar, confirm, fields_of, is_at_terminal, silent
 from agentm_kernel import echo_json, json_option
 from agentm_kernel.errors import AgentmError, ConfigError, IntegrityError, NotFoundError
@@ -57,15 +56,14 @@ def restore_command(
     place = Workplace(read_only=False)
     place.report_damage()
     snapshot = pull_from(place, name, ipfs, as_json) if source == "ipfs" else place.image.find(name)
-    wanted = verified_leaves(place.image, snapshot)
+    wanted = read_tree(snapshot.root, place.image.fetch)
     if dry_run:
         now = survey(place.store, place.image).leaves
         steps = plan_restore(place.backend, wanted, now, paths=paths, keep_extra=keep_extra)
         _report(snapshot, steps, None, dry_run=True, as_json=as_json)
         return
     before = take(place.store, place.image, author=place.settings.author, reason=f"before restoring {snapshot.id}")
-    now = verified_leaves(place.image, before.snapshot)
-    steps = plan_restore(place.backend, wanted, now, paths=paths, keep_extra=keep_extra)
+    steps = plan_restore(place.backend, wanted, before.leaves, paths=paths, keep_extra=keep_extra)
     check_contents(steps, place.image.fetch)
     _check_guarded(place.guard, steps)
     if steps:

@@ -3,8 +3,8 @@
 Whatever is below a root may come from a stranger. Every block is compared with the identifier that led to it, every
 node must be in the one canonical form, every name must be one that the seam accepts as it stands, and totals must add
 up. So a tree is read in time and memory in proportion to the totals at its root, which are checked against a limit
-first: a small tree cannot unfold into a large one. In the end the tree is built again from its notes and must come
-out the same, so that one set of notes has one root.
+first: a small tree cannot unfold into a large one. A tree from outside is built again from its notes in the end and
+must come out the same, so that one set of notes has one root.
 """
 
 from __future__ import annotations
@@ -49,8 +49,13 @@ def check_totals(root: Root, limits: Limits) -> None:
         )
 
 
-def read_tree(root: Root, fetch: Fetch, limits: Limits | None = None) -> dict[str, Leaf]:
-    """Every note below `root` by its key; `IntegrityError` if anything about the tree is not as it must be."""
+def read_tree(
+    root: Root, fetch: Fetch, limits: Limits | None = None, *, from_stranger: bool = False
+) -> dict[str, Leaf]:
+    """Every note below `root` by its key; `IntegrityError` if anything about the tree is not as it must be.
+
+    `from_stranger`: it comes from outside, so make sure that it is also the one form that its notes have.
+    """
     check_totals(root, limits or Limits())
     leaves: dict[str, Leaf] = {}
     pending: list[tuple[str, int, int, Cid]] = [("", root.size, root.notes, root.cid)]
@@ -76,7 +81,7 @@ def read_tree(root: Root, fetch: Fetch, limits: Limits | None = None) -> dict[st
             raise IntegrityError(f"the totals of directory {ascii(path)} are not those of its entries")
     if STAMP_KEY in leaves:
         raise IntegrityError(f"the checkpoint holds {STAMP_KEY}, the identity of a store, which is never part of one")
-    if build_tree(leaves)[0].cid != root.cid:
+    if from_stranger and build_tree(leaves)[0].cid != root.cid:
         raise IntegrityError("the checkpoint's directories are not those that its notes make")
     return leaves
 

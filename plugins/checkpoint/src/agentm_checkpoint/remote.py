@@ -117,7 +117,7 @@ def _needed(daemon: Daemon, snapshot: Snapshot, blocks: Blocks) -> Blocks:
             raise _wrong(daemon, f"the block {cid_text(cid)} is missing")
         return block
 
-    for key, leaf in read_tree(snapshot.root, fetch).items():
+    for key, leaf in read_tree(snapshot.root, fetch, from_stranger=True).items():
         for size, cid in part_cids(leaf, fetch):
             if len(fetch(cid)) != size:
                 raise _wrong(daemon, f"the note {ascii(key)} does not have the size that the checkpoint says")

@@ -11,10 +11,11 @@ import itertools
 import os
 import time
 
-from agentm_checkpoint.cids import decode_node, encode_node
+import libipld
+
+from agentm_checkpoint.cids import encode_node
 from agentm_checkpoint.places import make_folder
 from agentm_kernel import atomic_write
-from agentm_kernel.errors import IntegrityError
 from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
@@ -39,10 +40,10 @@ class Seen:
         self.notes: dict[str, list[Any]] = fields.get("notes", {})
         self.folders: dict[str, list[Any]] = fields.get("folders", {})
 
-    def leaf(self, info: Info) -> Leaf | None:
-        """What the note was, if it is still the same."""
-        known = self.notes.get(info.locator.key)
-        return (known[1], known[2]) if known is not None and info.version and known[0] == info.version else None
+    def note(self, key: str, version: str) -> list[Any] | None:
+        """Version, size and identifier of the note, if it is still the same."""
+        known = self.notes.get(key)
+        return known if known is not None and version and known[0] == version else None
 
     def add_note(self, info: Info, leaf: Leaf, looked_at: float) -> None:
         if _is_settled(info, looked_at) and info.size == leaf[0]:
@@ -68,8 +69,8 @@ def load_seen(path: str) -> Seen:
     """What the last survey found; nothing, if the file is lost or cannot be used."""
     try:
         with open(path, "rb") as file:
-            fields = decode_node(file.read())
-    except (OSError, IntegrityError):
+            fields = libipld.decode_dag_cbor(file.read())
+    except (OSError, ValueError, RecursionError):
         return Seen()
     return Seen(fields) if isinstance(fields, dict) and fields.get("format") == FORMAT else Seen()
 

@@ -71,49 +71,51 @@ class Root:
         self.cid = cid
 
 
+class _Directory:
+    """A directory while a tree is being built."""
+
+    __slots__ = ("entries", "notes", "size")
+
+    def __init__(self) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.size = 0
+        self.notes = 0
+
+
 def build_tree(leaves: Mapping[str, Leaf]) -> tuple[Root, Blocks]:
     """The root over `leaves` (by key) and every node between the two."""
     directories = _directories(leaves)
     blocks: Blocks = {}
-    totals: dict[str, tuple[int, int]] = {}
-    for path in sorted(directories, key=lambda path: path.count("/") if path else -1, reverse=True):
-        entries = directories[path]
-        size = sum(_size(entry) for entry in entries.values())
-        notes = sum(_notes(entry) for entry in entries.values())
-        cid = _encode_directory(entries, 0, blocks)
-        totals[path] = size, notes
+    for path in sorted(directories, key=_depth, reverse=True):
+        directory = directories[path]
+        cid = _encode_directory(directory.entries, 0, blocks)
         if path:
-            parent, _, name = path.rpartition("/")
-            directories[parent][name] = [size, notes, cid]
-    return Root(*totals[""], cid), blocks
+            above, _, name = path.rpartition("/")
+            parent = directories[above]
+            parent.entries[name] = [directory.size, directory.notes, cid]
+            parent.size += directory.size
+            parent.notes += directory.notes
+    return Root(directory.size, directory.notes, cid), blocks
 
 
-def _directories(leaves: Mapping[str, Leaf]) -> dict[str, dict[str, Entry]]:
-    """The entries of every directory that is needed, without those for directories."""
-    directories: dict[str, dict[str, Entry]] = {"": {}}
-    for key, (size, cid) in leaves.items():
+def _directories(leaves: Mapping[str, Leaf]) -> dict[str, _Directory]:
+    """Every directory that is needed, with its notes."""
+    directories = {"": _Directory()}
+    for key, leaf in leaves.items():
         path, _, name = key.rpartition("/")
-        entries = directories.get(path)
-        if entries is None:
-            entries = directories[path] = {}
+        directory = directories.get(path)
+        if directory is None:
+            directory = directories[path] = _Directory()
             while (path := path.rpartition("/")[0]) not in directories:
-                directories[path] = {}
-        entries[name] = [size, cid]
+                directories[path] = _Directory()
+        directory.entries[name] = [*leaf]
+        directory.size += leaf[0]
+        directory.notes += 1
     return directories
 
 
-def _size(entry: Entry) -> int:
-    size = entry[0]
-    assert isinstance(size, int)
-    return size
-
-
-def _notes(entry: Entry) -> int:
-    if len(entry) == 2:
-        return 1
-    notes = entry[1]
-    assert isinstance(notes, int)
-    return notes
+def _depth(path: str) -> int:
+    return path.count("/") + 1 if path else 0
 
 
 def _encode_directory(entries: dict[str, Entry], depth: int, blocks: Blocks) -> Cid:

@@ -71,7 +71,7 @@ def verify_image(image: Image) -> Verification:
     for snapshot in reversed(image.snapshots):
         try:
             if snapshot is image.latest():
-                read_tree(snapshot.root, image.fetch)
+                read_tree(snapshot.root, image.fetch, from_stranger=True)
             _follow(image, snapshot.root.cid, bad, whole)
         except IntegrityError as error:
             findings.append(Finding(snapshot, error.message))

@@ -1,6 +1,91 @@
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from agentm_kernel import Locator, StorageBackend
+from agentm_kernel.conformance.memory import MemoryBackend
+from agentm_kernel.files.store import FileStore
+
 sys.path.insert(0, str(Path(__file__).parent))  # the samples beside the tests; importlib mode adds nothing itself
+
+PROJECT = Locator("projects/widgets")
+STAMP = '{"id": "4f1c0b52-test", "created": "2025-01-01T00:00:00+00:00", "layout": 1}\n'
+
+
+class Home:
+    """An empty home, with a project in it and a store that the kernel selects by itself."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.project = path / "widgets"
+        self.project.mkdir()
+        self.root = path / ".agentm" / "memory"
+        self.environ = {"HOME": str(path), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def note(self, key: str, text: str | bytes) -> Path:
+        """A note that somebody else wrote, long ago."""
+        file = self.root / key
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.encode() if isinstance(text, str) else text)
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+        return file
+
+    def stamp(self) -> None:
+        self.note("_meta/store.json", STAMP)
+
+    def index_file(self) -> Path:
+        return self.path / ".cache/agentm/stores/4f1c0b52-test/local-index/notes-1.sqlite3"
+
+    def files(self) -> dict[str, tuple[int, bytes]]:
+        """Every file below the home, with its time and content."""
+        return {
+            str(file.relative_to(self.path)): (file.stat().st_mtime_ns, file.read_bytes())
+            for file in sorted(self.path.rglob("*"))
+            if file.is_file()
+        }
+
+    def run(self, *arguments: str, input: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
+        """The real command in a process of its own."""
+        return subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                "import sys; from agentm_kernel.cli.main import main; sys.exit(main())",
+                *arguments,
+            ],
+            input=input,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            cwd=self.project,
+            env={**self.environ, **environ},
+        )
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """The home of this process too, so that nothing of the real one is seen."""
+    path = tmp_path / "home"
+    path.mkdir()
+    for name in [name for name in os.environ if name.startswith(("XDG_", "AGENTM_", "MEMORY_", "HARNESS_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(path))
+    return Home(path)
+
+
+@pytest.fixture
+def store(home: Home) -> FileStore:
+    """The default store of that home, with an identity."""
+    home.stamp()
+    return FileStore(home.root, create_root=True)
+
+
+@pytest.fixture(params=["files", "memory"])
+def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> StorageBackend:
+    return FileStore(tmp_path / "store", create_root=True) if request.param == "files" else MemoryBackend()

@@ -41,7 +41,7 @@ class Catalog:
         self.unreached = 0
         """Notes that there was no time to look at."""
         self.notices: list[str] = []
-        self._backend = backend
+        self.backend = backend
         self._sizes: dict[str, int] = {}
         self._read: dict[str, tuple[Note, str]] = {}
 
@@ -54,13 +54,13 @@ class Catalog:
 
         `None` if it has vanished or cannot be read; then it is among the problems.
         """
-        if key not in self._read and not is_elsewhere(self._backend):
+        if key not in self._read and not is_elsewhere(self.backend):
             self._read_from_store(key)
         return self._read.get(key)
 
     def _read_from_store(self, key: str) -> Note | None:
         try:
-            note, body = parse_note(key, self._backend.read(Locator(key)))
+            note, body = parse_note(key, self.backend.read(Locator(key)))
         except NotFoundError:
             return None
         except AgentmError as error:
@@ -73,7 +73,7 @@ class Catalog:
 
     def add_folder(self, folder: Locator, indexed: dict[str, tuple[str, Note]], deadline: float) -> None:
         try:
-            for info in note_files(self._backend, folder):
+            for info in note_files(self.backend, folder):
                 self._add(info, indexed.get(info.locator.key), deadline)
         except AgentmError as error:
             self.problems.append((folder.key, error.message))
@@ -111,9 +111,7 @@ def gather(
     indexed: dict[str, tuple[str, Note]] = {}
     if database is not None:
         with database:
-            indexed = _indexed(database, folders, catalog, outlines=outlines and not is_elsewhere(backend))
-            if is_elsewhere(backend):
-                catalog.add_from_index(database, indexed)
+            indexed = _indexed(database, folders, catalog, outlines=outlines)
     if is_elsewhere(backend):
         if database is None:
             catalog.notices.append("the store is not on this host and not indexed: run `agentm reindex`")
@@ -131,9 +129,13 @@ def is_elsewhere(backend: StorageBackend) -> bool:
 def _indexed(
     database: Database, folders: Sequence[Locator], catalog: Catalog, *, outlines: bool
 ) -> dict[str, tuple[str, Note]]:
+    """What the index knows; for a store elsewhere that is all that can be known."""
     from agentm_recall.index.database import IndexUnavailable
 
     try:
+        if is_elsewhere(catalog.backend):
+            catalog.add_from_index(database, database.notes(folders))
+            return {}
         return database.outlines(folders) if outlines else database.notes(folders)
     except IndexUnavailable as error:
         catalog.notices.append(f"the index was not used: {error}")

@@ -26,6 +26,10 @@ _SHORT = 200
 """Tokens."""
 _LEAST_ROOM = 25
 """Tokens. Below this no note is worth trying."""
+_FOR_CUT = 80
+"""Bytes for saying that a note was cut."""
+_LEAST_CUT = 80
+"""Bytes of a note below which its beginning says nothing."""
 _MISFITS = 12
 """So many notes in a row that do not fit: the room is spent."""
 _MOST_NAMES = 5
@@ -117,8 +121,8 @@ class Digest:
             return entry
         if room < self._share:
             return None  # it would fit a recall with nothing else in it; then it is not cut for being late
-        length = 4 * room - 4 * tokens(_fenced(note, "")) - 80
-        if length < 80:
+        length = 4 * room - 4 * tokens(_fenced(note, "")) - 2 * _longest_run(text) - _FOR_CUT
+        if length < _LEAST_CUT:
             return None
         self._cut += 1
         return _fenced(note, _shortened(text, length), left=max(len(text), self._catalog.size(note)) - length)

@@ -152,9 +152,13 @@ def _matching(
     from agentm_recall.index.search import Scope, search
 
     by_key = {note.key: note for note in notes}
-    index = RecallIndex(backend, environ)
-    with index.opened((home,), may_write=False, deadline=deadline, look_only=is_elsewhere(backend)) as opened:
-        hits = search(opened.database, query, Scope(project=project), limit=len(notes) or 1)
+    hits = RecallIndex(backend, environ).ask(
+        lambda opened: search(opened.database, query, Scope(project=project), limit=len(notes) or 1),
+        (home,),
+        may_write=False,
+        deadline=deadline,
+        look_only=is_elsewhere(backend),
+    )
     found = [by_key[hit.note.key] for hit in hits if hit.note.key in by_key]
     for _ in range(len(notes) - len(found)):
         digest.leave_out("not matching the query")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_recall.index.database import Database
+    from agentm_recall.index.maintenance import Opened
     from agentm_recall.index.refresh import Progress
     from agentm_recall.index.search import Hit
 
@@ -61,16 +62,18 @@ def search_notes(
 
     An index that cannot be written is no obstacle: then the search happens in memory, and a notice says why.
     """
-    scope = scope or Scope()
-    with RecallIndex(backend, environ).opened(may_write=True, progress=progress) as opened:
-        everything = search(opened.database, question, _with_dead(scope), limit=limit * 4)
-        hits = [hit for hit in everything if hit.is_current or scope.with_dead][:limit]
-        if len(hits) < limit and len(everything) == limit * 4:
-            hits = search(opened.database, question, scope, limit=limit)
-        expression = scoped_expression(question, scope) or ""
-        found = [_found(opened.database, expression, hit, explain=explain) for hit in hits]
-        dead = 0 if scope.with_dead else sum(not hit.is_current for hit in everything)
-        return Answer(found, dead, opened.notices)
+    wanted = scope or Scope()
+    return RecallIndex(backend, environ).ask(
+        lambda opened: _answer(opened, question, wanted, limit, explain=explain), may_write=True, progress=progress
+    )
+
+
+def _answer(opened: Opened, question: str, scope: Scope, limit: int, *, explain: bool) -> Answer:
+    hits = search(opened.database, question, scope, limit=limit)
+    expression = scoped_expression(question, scope) or ""
+    found = [_found(opened.database, expression, hit, explain=explain) for hit in hits]
+    everything = [] if scope.with_dead else search(opened.database, question, _with_dead(scope), limit=4 * limit)
+    return Answer(found, sum(not hit.is_current for hit in everything), opened.notices)
 
 
 def _with_dead(scope: Scope) -> Scope:

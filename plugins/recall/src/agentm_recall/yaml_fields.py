@@ -18,14 +18,19 @@ if TYPE_CHECKING:
     from agentm_recall.front_matter import Fields
 
 
+_DEEPEST = 50
+
+
 class NotYaml(Exception):
     """The text is not a YAML mapping; the message says where it stops being one."""
 
 
 def compose(yaml: str) -> MappingNode | None:
     """The syntax tree of a front matter, `None` for an empty one."""
+    if _depth(yaml) > _DEEPEST:
+        raise NotYaml("it is nested too deeply")
     try:
-        node: Node | None = YAML(typ="rt", pure=True).compose(yaml)
+        node: Node | None = YAML(typ="safe", pure=True).compose(yaml)
     except MarkedYAMLError as error:
         line = f"line {error.problem_mark.line + 2}: " if error.problem_mark else ""  # +1 for the `---` above
         raise NotYaml(f"{line}{error.problem or error.context}") from None
@@ -38,6 +43,18 @@ def compose(yaml: str) -> MappingNode | None:
     if node is not None and not isinstance(node, MappingNode):
         raise NotYaml("it is not a list of `key: value` fields")
     return node
+
+
+def _depth(yaml: str) -> int:
+    """How many brackets are open at once, quoted ones included; the library takes seconds over thousands."""
+    depth = deepest = 0
+    for character in yaml:
+        if character in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in "]}":
+            depth -= 1
+    return deepest
 
 
 def library_fields(yaml: str) -> tuple[Fields, str | None]:

@@ -21,10 +21,13 @@ from agentm_recall.index.refresh import Changes, Difference, apply_difference, f
 from agentm_recall.lookup import note_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import TypeVar
 
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_recall.index.refresh import Progress
+
+    T = TypeVar("T")
 
 _EVERYTHING = (Locator(),)
 _BUILT_AT_ONCE = 500
@@ -127,6 +130,36 @@ class RecallIndex(DerivedMaintenance):
 
     # -- using ------------------------------------------------------------------------------------------------
 
+    def ask(
+        self,
+        question: Callable[[Opened], T],
+        folders: Sequence[Locator] = _EVERYTHING,
+        *,
+        may_write: bool,
+        deadline: float | None = None,
+        progress: Progress = silent,
+        look_only: bool = False,
+    ) -> T:
+        """The answer of an index that is `opened` so; one that turns out to be damaged is asked anew in memory."""
+        try:
+            with self.opened(
+                folders, may_write=may_write, deadline=deadline, progress=progress, look_only=look_only
+            ) as opened:
+                return question(opened)
+        except IndexDamaged as error:
+            damage = f"the index was not used: {error}"
+        if may_write:
+            self._try_rebuild()
+        with self.opened(folders, may_write=False, deadline=deadline, progress=progress, without_file=True) as opened:
+            opened.notices = (*opened.notices, damage)
+            return question(opened)
+
+    def _try_rebuild(self) -> None:
+        try:
+            self.rebuild()
+        except IndexUnavailable:
+            return  # the next update tries again, and says what hinders it
+
     @contextmanager
     def opened(
         self,
@@ -136,11 +169,12 @@ class RecallIndex(DerivedMaintenance):
         deadline: float | None = None,
         progress: Progress = silent,
         look_only: bool = False,
+        without_file: bool = False,
     ) -> Iterator[Opened]:
         """An index that knows the notes below `folders` as they are now.
 
         With `may_write` the file is brought up to date first; else, or where that fails, the changes stay in memory.
-        With `look_only` the index is taken as it is.
+        With `look_only` the index is taken as it is, `without_file` all of it is made in memory.
         """
         notices: list[str] = []
         changes = Changes()
@@ -150,7 +184,7 @@ class RecallIndex(DerivedMaintenance):
                 look_only = True
             except IndexUnavailable as error:
                 notices.append(f"the index was not updated: {error}")
-        database = self._stored(notices)
+        database = Database.in_memory() if without_file else self._stored(notices)
         try:
             if not look_only:
                 difference = find_difference(database, self._backend, folders)

@@ -1,0 +1,293 @@
+"""The commands, as a person or a hook runs them."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+from secret_samples import planted
+
+from agentm_kernel.cli.app import run
+from agentm_kernel.cli.main import exit_code_of
+
+
+class Terminal:
+    """`agentm …` in this process: much faster than a new one, and the same code."""
+
+    def __init__(self, home, capfdbinary, monkeypatch):
+        self.home = home
+        self._capture = capfdbinary
+        self._monkeypatch = monkeypatch
+        monkeypatch.chdir(home.project)
+
+    def __call__(self, *arguments, text="", code=0):
+        stdin = io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8")
+        self._monkeypatch.setattr(sys, "stdin", stdin)
+        result = exit_code_of(lambda: run(list(arguments)))
+        out, err = self._capture.readouterr()
+        self.err = err.decode()
+        assert result == code, self.err
+        return out.decode()
+
+    def json(self, *arguments, text=""):
+        return json.loads(self(*arguments, "--json", text=text))
+
+
+@pytest.fixture
+def agentm(home, capfdbinary, monkeypatch):
+    return Terminal(home, capfdbinary, monkeypatch)
+
+
+@pytest.fixture
+def filled(agentm):
+    agentm(
+        "save",
+        "--kind",
+        "decision",
+        "--slug",
+        "use-files",
+        "--tag",
+        "storage",
+        text="# Use files\n\nThey last for ever.\n",
+    )
+    agentm("save", "--kind", "known-issue", "--slug", "slow-walk", text="# Slow walk\n\nwalkTree() is slow.\n")
+    agentm("save", "--kind", "always-load", "--slug", "tone", text="# Tone\n\nWrite plainly.\n")
+    agentm(
+        "save",
+        "--kind",
+        "fact",
+        "--slug",
+        "port",
+        "--project",
+        "other",
+        text="# Port\n\nThe files server has port 80.\n",
+    )
+    return agentm
+
+
+def test_saving_reports_where_the_note_is(agentm):
+    saved = agentm("save", "--kind", "decision", "--slug", "use-files", text="# Use files\n")
+
+    assert saved == "created projects/widgets/decisions/use-files.md\n"
+    assert agentm("save", "--kind", "decision", "--slug", "use-files", text="# Use files\n") == (
+        "reinforced projects/widgets/decisions/use-files.md\n"
+    )
+    assert agentm.json("save", "--kind", "decision", "--slug", "use-files", "--update", text="# New\n")["saved"] == [
+        {"key": "projects/widgets/decisions/use-files.md", "outcome": "updated", "superseded": []}
+    ]
+
+
+def test_a_note_that_exists_is_not_replaced_unasked(filled):
+    filled("save", "--kind", "decision", "--slug", "use-files", text="other", code=1)
+
+    assert filled.err.splitlines() == [
+        "error: 'projects/widgets/decisions/use-files.md' exists and says something else",
+        "hint: add --update to replace it, or choose another slug and --supersedes to keep both",
+    ]
+
+
+def test_a_body_may_come_from_a_file(agentm, home):
+    (home.project / "body.md").write_text("# From a file\n")
+
+    agentm("save", "--kind", "fact", "--slug", "a", "--body-file", "body.md")
+
+    assert agentm("notes", "show", "a").endswith("# From a file\n")
+    agentm("save", "--kind", "fact", "--slug", "b", "--body-file", "missing.md", code=1)
+    assert "cannot read missing.md" in agentm.err
+
+
+def test_personal_notes_belong_to_no_project(agentm):
+    assert (
+        agentm("save", "--kind", "fact", "--slug", "a", "--personal", text="x\n") == "created personal/facts/a.md\n"
+    )
+    agentm("save", "--kind", "fact", "--slug", "a", "--personal", "--project", "p", text="x\n", code=2)
+
+
+def test_kind_and_slug_are_needed(agentm):
+    agentm("save", "--kind", "fact", text="x", code=2)
+    agentm("save", "--kind", "idea", "--slug", "x", text="x", code=2)
+
+
+def test_a_secret_is_refused_and_nothing_is_made(agentm, home):
+    agentm("save", "--kind", "fact", "--slug", "a", text=f"# Key\n\n{planted()['GitHub token']}\n", code=1)
+
+    assert "line 3 looks like a GitHub token" in agentm.err
+    assert planted()["GitHub token"].split()[-1] not in agentm.err
+    assert home.files() == {}
+
+
+def test_superseding_is_reported(filled):
+    assert filled(
+        "save", "--kind", "decision", "--slug", "use-db", "--supersedes", "use-files", text="# Use a db\n"
+    ) == ("created projects/widgets/decisions/use-db.md\nsuperseded projects/widgets/decisions/use-files.md\n")
+
+
+def test_in_mode_local_notes_go_to_the_store_all_the_same(agentm, home):
+    (home.project / ".harness").mkdir()
+    (home.project / ".harness" / ".project-mode").write_text("local\n")
+
+    agentm("save", "--kind", "decision", "--slug", "a", text="# A decision\n")
+
+    assert "projects/widgets/decisions/a" in agentm("recall-here")
+
+
+# ------------------------------------------------------------------------------------------------ offers
+
+
+def test_an_offer_is_saved_as_it_was_made(filled):
+    offer = filled(
+        "offer-save-here",
+        "--kind",
+        "fact",
+        "--slug",
+        "lesson",
+        "--body-file",
+        "-",
+        "--confidence",
+        "0.7",
+        text="Learnt.\n",
+    )
+
+    assert filled("save", "--from-json", "-", text=offer) == "created projects/widgets/facts/lesson.md\n"
+    assert filled.json("notes", "show", "lesson")["confidence"] == 0.7
+
+
+def test_offers_are_checked_before_any_of_them_is_saved(filled, home):
+    before = home.files()
+    offers = [
+        {"kind": "fact", "slug": "fine", "body": "Fine.", "project": "widgets"},
+        {"kind": "fact", "slug": "secret", "body": planted()["Stripe key"], "project": "widgets"},
+    ]
+
+    filled("save", "--from-json", "-", text=json.dumps(offers), code=1)
+
+    assert home.files() == before
+
+
+@pytest.mark.parametrize(
+    ("offer", "said"),
+    [
+        ("not json", "not JSON"),
+        ("[1]", "not JSON objects"),
+        ('[{"kind": "fact", "slug": "a"}]', "body"),
+        ('[{"kind": "fact", "slug": "a", "body": "x", "confidence": "very"}]', "understood"),
+        ('[{"kind": "fact", "slug": "a", "body": "x", "protocol": "vault"}]', "vault"),
+        ('[{"kind": "fact", "slug": "a", "body": "x", "project": "p", "target": "projects/q"}]', "projects/q"),
+    ],
+)
+def test_an_offer_that_cannot_be_saved_says_why(filled, offer, said):
+    filled("save", "--from-json", "-", text=offer, code=1)
+
+    assert said in filled.err
+
+
+def test_fields_that_a_note_has_not_are_named(filled):
+    filled(
+        "save", "--from-json", "-", text='{"kind": "fact", "slug": "a", "body": "x", "mood": "good", "phase": "work"}'
+    )
+
+    assert filled.err == "not saved, because a note has no such fields: mood\n"
+
+
+# ------------------------------------------------------------------------------------------------ looking
+
+
+def test_notes_are_listed_newest_first(filled):
+    keys = [note["key"] for note in filled.json("notes", "list")["notes"]]
+
+    assert set(keys) == {
+        "projects/widgets/decisions/use-files.md",
+        "projects/widgets/known-issues/slow-walk.md",
+        "personal/_always-load/tone.md",
+    }
+    assert "projects/widgets/decisions/use-files  Use files" in filled("notes", "list", "--kind", "decision")
+    assert len(filled.json("notes", "list", "--everywhere")["notes"]) == 4
+
+
+def test_forgotten_notes_are_listed_only_when_asked_for(filled):
+    assert filled("forget", "use-files") == "forgot projects/widgets/decisions/use-files.md\n"
+    assert filled("forget", "use-files") == "projects/widgets/decisions/use-files.md is forgotten already\n"
+
+    assert "use-files" not in filled("notes", "list")
+    assert "decision (deleted)" in filled("notes", "list", "--all")
+
+
+def test_a_note_that_is_odd_is_named_on_standard_error(filled, home):
+    home.note("projects/widgets/facts/odd.md", "---\nkind: [open\n---\ntext\n")
+
+    filled("notes", "list")
+
+    assert "projects/widgets/facts/odd.md: its front matter is not YAML" in filled.err
+
+
+def test_a_note_is_shown_byte_for_byte(filled, home):
+    home.note("projects/widgets/facts/crlf.md", "\ufeff---\r\nkind: fact\r\n---\r\nno final newline")
+
+    assert filled("notes", "show", "crlf") == "\ufeff---\r\nkind: fact\r\n---\r\nno final newline"
+
+
+def test_a_name_that_means_nothing_suggests_others(filled):
+    filled("notes", "show", "use-file", code=1)
+
+    assert "hint: is it use-files?" in filled.err
+
+
+def test_search_shows_where_and_what(filled):
+    answer = filled("search", "how", "long", "do", "files", "last")
+
+    assert answer.splitlines()[0].startswith("projects/widgets/decisions/use-files  decision, ")
+    assert "They last for ever." in answer
+
+
+def test_search_prefers_this_project_and_may_be_limited_to_one(filled):
+    everywhere = [found["key"] for found in filled.json("search", "files")["found"]]
+
+    assert everywhere == ["projects/widgets/decisions/use-files.md", "projects/other/facts/port.md"]
+    assert [found["key"] for found in filled.json("search", "files", "--project", "other")["found"]] == everywhere[1:]
+    assert filled.json("search", "files", "--kind", "known-issue")["found"] == []
+    assert [found["slug"] for found in filled.json("search", "walk tree")["found"]] == ["slow-walk"]
+
+
+def test_search_explains_itself(filled):
+    answer = filled("search", "--explain", "file storage")
+    explained = filled.json("search", "--explain", "file storage")["found"][0]["explain"]
+
+    assert "score " in answer
+    assert "recency" in answer
+    assert explained["words"] == {"title": ["files"], "name": ["files storage"], "body": ["files"]}
+
+
+def test_search_tells_how_many_dead_notes_match(filled):
+    filled("forget", "use-files")
+
+    assert (
+        filled("search", "last for ever")
+        == "nothing found\n1 deleted or superseded notes match too: --all shows them\n"
+    )
+    assert "(not current)" in filled("search", "--all", "last for ever")
+
+
+def test_reindex_says_what_it_did(filled):
+    assert filled("reindex").startswith("indexed 4 notes, removed 0; the index is ")
+    assert filled.json("reindex", "--update")["indexed"] == 0
+
+
+def test_the_documenter_gets_its_bundle(filled, home):
+    home.note("projects/widgets/_index.md", "# Widgets\nAll about widgets.\n")
+    filled("save", "--kind", "wiki-style", "--slug", "pages", text="One page per widget.\n")
+
+    bundle = filled.json("documenter-context")
+
+    assert (bundle["slug"], bundle["registered"]) == ("widgets", False)
+    assert bundle["project_anchor"] == "# Widgets\nAll about widgets.\n"
+    assert [item["name"] for item in bundle["operator_conventions"]] == ["tone"]
+    assert [item["name"] for item in bundle["project_decisions"]] == ["use-files"]
+    assert [item["name"] for item in bundle["wiki_style"]] == ["pages"]
+    assert "## wiki style: pages" in filled("documenter-context")
+
+
+@pytest.mark.parametrize("command", ["save", "forget", "notes", "search", "reindex", "documenter-context"])
+def test_every_command_has_help(agentm, command):
+    assert "Usage: agentm" in agentm(command, "--help")

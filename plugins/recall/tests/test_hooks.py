@@ -1,0 +1,172 @@
+"""What hooks see: session start, recall-here, events and doctor, in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from agentm_recall import RecallIndex
+
+HEAVY = {
+    "click",
+    "contextlib",
+    "dataclasses",
+    "enum",
+    "filelock",
+    "hashlib",
+    "importlib.metadata",
+    "json",
+    "logging",
+    "pathlib",
+    "pluggy",
+    "re",
+    "ruamel",
+    "sqlite3",
+    "typing",
+}
+
+
+@pytest.fixture
+def remembering(home, store):
+    home.note("personal/_always-load/tone.md", "---\nkind: always-load\n---\n# Tone\nWrite plainly.\n")
+    home.note("projects/widgets/decisions/files.md", "---\nupdated: 2025-01-01\n---\n# Files\nThey last.\n")
+    (home.project / ".harness").mkdir()
+    (home.project / ".harness" / "PLAN.md").write_text("# Plan\n")
+    return home
+
+
+def test_a_session_starts_with_the_state_and_then_the_notes(remembering):
+    text = remembering.run("hook", "session-start", input="{}").stdout
+
+    assert text.index("PLAN.md:") < text.index("# Memory: project widgets, phase work") < text.index("They last.")
+    assert text.endswith("Left out: nothing.\n")
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+def test_the_notes_stay_within_what_a_host_takes(remembering, host):
+    for number in range(300):
+        remembering.note(f"projects/widgets/decisions/n{number}.md", f"# Note {number}\n" + "日本語 words " * 40)
+
+    answer = json.loads(remembering.run("hook", "session-start", "--host", host, input="{}").stdout)
+
+    context = answer["hookSpecificOutput"]["additionalContext"]
+    assert 5000 < len(context.encode()) <= 10_000
+    assert "for lack of room" in context.rpartition("\n")[2]
+
+
+def test_a_session_without_notes_starts_as_before(home):
+    assert home.run("hook", "session-start", input="{}").stdout == ""
+
+
+def test_trouble_with_notes_is_one_line_and_the_state_is_there(remembering):
+    remembering.note("_meta/store.json", "{broken")
+
+    result = remembering.run("hook", "session-start", input="{}")
+
+    assert result.returncode == 0
+    assert len([line for line in result.stdout.splitlines() if "not available" in line]) == 1
+
+
+@pytest.mark.parametrize("with_index", [False, True])
+@pytest.mark.parametrize(
+    "arguments", [["recall-here"], ["recall-here", "--query", "files"], ["hook", "session-start"]]
+)
+def test_recalling_creates_and_changes_no_file_anywhere(remembering, store, with_index, arguments):
+    if with_index:
+        RecallIndex(store).update()
+        remembering.note("projects/widgets/decisions/fresh.md", "# Files again\n")
+    before = remembering.files()
+
+    result = remembering.run(*arguments, input="{}")
+
+    assert "They last." in result.stdout
+    assert remembering.files() == before
+
+
+def test_the_flags_of_recall_here_reach_the_notes(remembering):
+    remembering.note("projects/widgets/known-issues/bug.md", "# Bug\nIt bites.\n")
+
+    assert "It bites." in remembering.run("recall-here", "--phase", "bugfix").stdout
+    assert "It bites." not in remembering.run("recall-here", "--phase", "release").stdout
+    assert "It bites." in remembering.run("recall-here", "--phase", "nonsense").stdout
+    assert "They last." not in remembering.run("recall-here", "--query", "bite", "--limit", "400").stdout
+    assert "2 for lack of room" in remembering.run("recall-here", "--query", "bite", "--limit", "60").stdout
+    assert remembering.run("recall-here", "--cwd", str(remembering.path)).returncode == 0
+
+
+def test_a_plugin_that_is_kept_out_is_not_asked(remembering):
+    remembering.note("../../.config/agentm/.agentm-config.json", '{"plugin_policy": {"disabled": ["agentm-recall"]}}')
+
+    result = remembering.run("recall-here")
+
+    assert (result.stdout, result.returncode) == ("", 0)
+
+
+def modules_of(home, code):
+    report = f"import sys\n{code}\nprint('\\n'.join(sys.modules))"
+    result = subprocess.run(
+        [sys.executable, "-c", report],
+        env=home.environ,
+        cwd=home.project,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return set(result.stdout.split())
+
+
+def test_recall_at_the_start_of_a_session_loads_nothing_heavy(remembering, store):
+    RecallIndex(store).update()
+    bare = modules_of(remembering, "")
+
+    loaded = modules_of(
+        remembering,
+        "from agentm_kernel import recall_here\n"
+        "assert 'They last.' in recall_here({})\n"
+        "assert '_sqlite3' in sys.modules",
+    )
+
+    assert (loaded - bare) & HEAVY == set()
+
+
+@pytest.mark.parametrize("event", ["turn-end", "session-end"])
+def test_an_event_brings_the_index_up_to_date(remembering, event):
+    result = remembering.run("event", event, input="{}")
+
+    assert (result.stdout, result.stderr, result.returncode) == ("", "recall: 2 notes indexed\n", 0)
+    assert remembering.index_file().exists()
+    assert remembering.run("event", event, input="{}").stderr == ""
+
+
+def test_an_event_does_not_build_a_large_index(remembering):
+    for number in range(501):
+        remembering.note(f"projects/widgets/facts/n{number}.md", "text\n")
+
+    assert remembering.run("event", "turn-end", input="{}").stderr == ""
+    assert not remembering.index_file().exists()
+
+
+def test_other_events_mean_nothing(remembering):
+    remembering.run("event", "turn-start", input="{}")
+
+    assert not remembering.index_file().exists()
+
+
+def row(home):
+    rows = json.loads(home.run("doctor", "--json").stdout)["rows"]
+    return next(row for row in rows if row["check"] == "recall")
+
+
+def test_doctor_says_where_the_index_is_and_whether_it_can_be_used(remembering, store):
+    assert "no index yet" in row(remembering)["message"]
+
+    RecallIndex(store).update()
+    assert row(remembering)["message"] == f"2 notes indexed in {remembering.index_file()}"
+
+    remembering.index_file().write_bytes(b"garbage")
+    assert row(remembering)["status"] == "warn"
+    assert row(remembering)["hint"] == "run `agentm reindex`"

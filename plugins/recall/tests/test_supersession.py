@@ -1,0 +1,72 @@
+"""Which notes are not to be believed any more."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentm_recall.note import Note
+from agentm_recall.supersession import names, superseded_keys
+
+
+def note(slug, *supersedes, project="p", folder="decisions", status="active", updated="2025-01-01"):
+    key = f"projects/{project}/{folder}/{slug}.md"
+    return Note(key, "decision", status, slug, project=project, updated=updated, supersedes=supersedes)
+
+
+def dead(*notes):
+    return {key.rpartition("/")[2].removesuffix(".md") for key in superseded_keys(notes)}
+
+
+def test_a_note_that_another_replaces_is_superseded():
+    assert dead(note("old"), note("new", "old")) == {"old"}
+
+
+def test_a_note_may_say_it_itself():
+    assert dead(note("old", status="superseded"), note("other")) == {"old"}
+
+
+def test_a_chain_leaves_only_its_end():
+    assert dead(note("a"), note("b", "a"), note("c", "b")) == {"a", "b"}
+
+
+def test_a_deleted_note_replaces_nothing():
+    assert dead(note("old"), note("new", "old", status="deleted")) == set()
+
+
+def test_a_slug_is_meant_within_its_project():
+    assert dead(note("old", project="q"), note("new", "old")) == set()
+
+
+def test_a_whole_key_reaches_another_project():
+    assert dead(note("old", project="q"), note("new", "projects/q/decisions/old")) == {"old"}
+
+
+def test_of_two_that_replace_each_other_the_newer_is_right():
+    assert dead(note("a", "b", updated="2025-01-01"), note("b", "a", updated="2025-02-01")) == {"a"}
+
+
+def test_nobody_replaces_himself():
+    assert dead(note("a", "a")) == set()
+
+
+def test_a_path_tells_notes_of_one_slug_apart():
+    assert superseded_keys([note("x"), note("x", folder="facts"), note("new", "facts/x")]) == {
+        "projects/p/facts/x.md"
+    }
+
+
+@pytest.mark.parametrize(
+    ("reference", "is_meant"),
+    [
+        ("old", True),
+        ("old.md", True),
+        ("[[old]]", True),
+        ("decisions/old", True),
+        ("projects/p/decisions/old.md", True),
+        ("ld", False),
+        ("facts/old", False),
+        ("", False),
+    ],
+)
+def test_a_reference_may_be_written_in_several_ways(reference, is_meant):
+    assert names(reference, "projects/p/decisions/old.md") is is_meant

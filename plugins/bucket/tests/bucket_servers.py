@@ -96,6 +96,14 @@ class Running:
         self._process.kill()
         self._process.wait()
 
+    def shut_down(self) -> None:
+        """Ask it to end: azurite keeps what it acknowledged in memory for a while, and would lose it."""
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=_START_LIMIT)
+        except subprocess.TimeoutExpired:
+            self.stop()
+
     def _wait_for(self, port: int) -> None:
         end = time.monotonic() + _START_LIMIT
         while time.monotonic() < end and self._process.poll() is None:

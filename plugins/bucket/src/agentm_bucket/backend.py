@@ -48,7 +48,8 @@ class BucketBackend(StorageBackend, HostCopy):
         self.place = place
         self._timing = timing
         self._credentials = credentials
-        self._context = context
+        self._state_dir = context.state_dir  # not the whole context: its environment has the secrets
+        self._read_only = context.read_only
         self._size_limit = size_limit
         self._lazy_verbs: Verbs | None = None
         self._lazy_mirror: Mirror | None = None
@@ -156,7 +157,7 @@ class BucketBackend(StorageBackend, HostCopy):
 
     @property
     def _device_folder(self) -> str:
-        return os.path.join(self._context.state_dir, PROTOCOL, _short_name(self.place))
+        return os.path.join(self._state_dir, PROTOCOL, _short_name(self.place))
 
     @property
     def _copy_root(self) -> str:
@@ -183,14 +184,14 @@ class BucketBackend(StorageBackend, HostCopy):
         """Before anything is written: the server has shown that it honours conditions, and the bucket is the one that
         this device knows. Whether it honours them on deletions too.
         """
-        if self._context.read_only:
+        if self._read_only:
             raise StorageReadOnlyError(f"'{locator}' was not changed: the store was opened to be read")
         if self._deletes_on_condition is None:
             from agentm_bucket.proof import proven
 
             self._mirror.check_stamp(self)
             shown = self._verbs.asked(
-                "proving that conditions hold", lambda: proven(self._verbs.client, self._context.state_dir)
+                "proving that conditions hold", lambda: proven(self._verbs.client, self._state_dir)
             )
             self._deletes_on_condition = shown.deletes_on_condition
         return self._deletes_on_condition

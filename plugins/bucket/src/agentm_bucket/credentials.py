@@ -10,7 +10,7 @@ from agentm_kernel.errors import StorageSelectionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 _VARIABLES = {
@@ -73,7 +73,7 @@ class Credentials:
         return {
             "access_key_id": self._value("access_key_env"),
             "secret_access_key": self._value("secret_key_env"),
-            "token": self._value("session_token_env") if self._has("session_token_env") else None,
+            "token": (self._has("session_token_env") and self._value("session_token_env")) or None,
             "expires_at": None,
         }
 
@@ -83,7 +83,19 @@ class Credentials:
         return {"sas_token": self._value("sas_token_env").lstrip("?"), "expires_at": None}
 
     def _has(self, option: str) -> bool:
-        return bool(self._values.get(self._names[option]))
+        return self._names[option] in self._values
 
     def _value(self, option: str) -> str:
         return self._values[self._names[option]]
+
+
+def variables_among(kind: str, names: Iterable[str]) -> dict[str, str]:
+    """Which of the variables that a policy names is meant by which option: told by how they end."""
+    names = tuple(names)
+    chosen = {}
+    for option, usual in _VARIABLES[kind].items():
+        ending = usual.partition("_")[2]
+        fitting = [name for name in names if name == usual] or [name for name in names if name.endswith(ending)]
+        if fitting:
+            chosen[option] = fitting[0]
+    return chosen

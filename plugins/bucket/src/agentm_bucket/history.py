@@ -1,22 +1,24 @@
-"""The last few writes of an object, by id, carried in its metadata.
+"""Who wrote an object last, carried in its metadata: for each of the latest writers, the number of its last write.
 
-A reply can get lost after the server has stored a note, and by the time the writer looks, somebody may have built on
+A reply can get lost after the server has stored a note, and by the time the writer looks, others may have built on
 it. The bytes then tell nothing: only this list says whether the write is among the note's ancestors. Without it an
-edit would be made twice.
+edit would be made twice, or given up although it was made.
 """
 
 from __future__ import annotations
 
+import base64
 import os
+import threading
 
-LIMIT = 24
-"""How many ids are kept: 24 of 12 digits are far below the 2 KB that object stores allow for metadata."""
+LIMIT = 64
+"""How many writers are kept: about 1 KB, half of what object stores allow for metadata."""
 
 FIELD = "agentmwrites"  # letters only: Azure takes nothing else for a name
 
 
 class History(tuple[str, ...]):
-    """Ids of writes, the newest last."""
+    """`writer.number`, one for each writer, the latest last."""
 
     __slots__ = ()
 
@@ -29,13 +31,40 @@ class History(tuple[str, ...]):
 
     def then(self, write: str) -> History:
         """The history of what is written on top."""
-        return History((*self, write)[-LIMIT:])
+        others = [earlier for earlier in self if _writer(earlier) != _writer(write)]
+        return History((*others, write)[-LIMIT:])
 
     def reaches_back_to(self, base: History) -> bool:
-        """Whether every write since `base` is in this list, so that one that is not in it did not happen."""
-        return base[-1] in self if base else len(self) < LIMIT
+        """Whether a write on top of `base` would be in this list if it had happened.
+
+        Entries drop out oldest first, and only when there are too many: so it would, if nothing has dropped out, or
+        if something of `base`, which is older, is still there. Writers of `base` that are gone from a list that is
+        not full show that another program has replaced the object, and its list with it.
+        """
+        if len(self) >= LIMIT:
+            return any(write in self for write in base)
+        return {_writer(write) for write in base} <= {_writer(write) for write in self}
+
+
+class _Writer(threading.local):
+    """One thread of one process: it has at most one write under way."""
+
+    def __init__(self) -> None:
+        self.name = base64.urlsafe_b64encode(os.urandom(6)).decode()
+        self.process = os.getpid()
+        self.writes = 0
+
+
+_this_thread = _Writer()
 
 
 def new_write() -> str:
     """An id that no other write has."""
-    return os.urandom(6).hex()
+    if _this_thread.process != os.getpid():  # a fork must not go on under its parent's name
+        _this_thread.__init__()  # type: ignore[misc]
+    _this_thread.writes += 1
+    return f"{_this_thread.name}.{_this_thread.writes:x}"
+
+
+def _writer(write: str) -> str:
+    return write.partition(".")[0]

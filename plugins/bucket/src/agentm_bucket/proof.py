@@ -52,7 +52,7 @@ def _server(place: Place) -> str:
 def _ask(client: Client) -> Proof:
     """Try to break each rule once. The object has a name that no key can have, and is removed again."""
     deadline = client.deadline()
-    path = client.place.path(_NAME + new_write())
+    path = client.place.path(_NAME + new_write().replace(".", "-"))
     try:
         first = _put(client, path, b"1", None, deadline)
         _must_refuse(client, path, None, "a second creation of one object", deadline)

@@ -29,7 +29,7 @@ index = RecallIndex(FileStore(sys.argv[1]))
 
 
 def rewrite_everything(index, turn):
-    """One note changes, and all of them are written into the index again."""
+    # One note changes, and all of them are written into the index again.
     store = FileStore(sys.argv[1])
     store.write(Locator("projects/widgets/facts/note-1.md"), f"# Note 1\\nfact1 turn {{turn}} " + "x " * 5000)
     with Database.open(index.path(), read_only=False, wait=5.0) as database:

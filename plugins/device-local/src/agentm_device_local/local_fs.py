@@ -15,7 +15,6 @@ from agentm_kernel.errors import (
     StorageConflictError,
     StorageError,
 )
-from agentm_kernel.files.mutex import store_mutex
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash, encode_content
@@ -26,6 +25,7 @@ from agentm_kernel.seam.values import Capabilities
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from threading import Event
 
     from agentm_kernel.seam.backend import Absent
@@ -76,7 +76,7 @@ class LocalFolder(FileStore, WatchedStore):
         except ConcurrentModificationError:
             if if_match is not None:
                 raise  # the caller made a condition and is told that it does not hold
-        with store_mutex(self.describe()):  # or processes that write at the same time would chase each other
+        with self._alone():
             return self._write_over(locator, content)
 
     def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
@@ -87,11 +87,17 @@ class LocalFolder(FileStore, WatchedStore):
         if condition is None:
             super().delete(locator)
         else:
-            with store_mutex(self.describe()):
+            with self._alone():
                 self._delete_over(locator)
         self._seen.will_write(locator.key, None)
 
     # -- conflicts ------------------------------------------------------------------------------------------
+
+    def _alone(self) -> AbstractContextManager[object]:
+        """Without other processes of agentm: those that write at the same time would chase each other."""
+        from agentm_kernel.files.mutex import store_mutex
+
+        return store_mutex(self.describe())
 
     def _write_over(self, locator: Locator, content: str) -> Locator:
         """Write without a condition over something else than this host saw last."""

@@ -10,8 +10,6 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import AgentmError, StorageIOError
-from agentm_kernel.files.atomic import atomic_write
-from agentm_kernel.files.mutex import store_mutex
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.values import Frozen
@@ -95,7 +93,7 @@ class Sightings:
         self._read.clear()
         if self._may_write:
             text = "".join(_line(key, seen) for key, seen in self._recorded.items())
-            self._change(lambda: atomic_write(self._path, text))
+            self._change(lambda: self._rewrite(text))
 
     def is_own(self, key: str, digest: str | None) -> bool:
         """Whether this host has seen or made the note as it is now, in whichever of its processes."""
@@ -105,6 +103,8 @@ class Sightings:
 
     def _change(self, change: Callable[[], object]) -> None:
         """Without the record a later write could not tell whose change it meets: so nothing is written without it."""
+        from agentm_kernel.files.mutex import store_mutex
+
         try:
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
             with store_mutex(self._folder):
@@ -117,6 +117,11 @@ class Sightings:
                 errno=error.errno,
                 hint="check the permissions and the free space of that folder; nothing was written",
             ) from error
+
+    def _rewrite(self, text: str) -> None:
+        from agentm_kernel.files.atomic import atomic_write
+
+        atomic_write(self._path, text)
 
     def _append(self, line: str) -> None:
         with open(self._path, "a", encoding="utf-8") as file:

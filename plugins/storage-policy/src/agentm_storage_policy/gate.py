@@ -1,0 +1,125 @@
+"""The rules of a policy in front of a backend: what they forbid never reaches it."""
+
+from __future__ import annotations
+
+from agentm_kernel.errors import StorageReadOnlyError
+from agentm_kernel.seam.layer import BackendLayer
+from agentm_storage_policy import audit
+from agentm_storage_policy.errors import StorageDeniedError
+from agentm_storage_policy.grants import COMMIT, PUSH, READ, WRITE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import builtins
+    from collections.abc import Iterator
+
+    from agentm_kernel.seam.backend import Absent, StorageBackend
+    from agentm_kernel.seam.context import OpenContext
+    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.seam.personal import Authorization
+    from agentm_kernel.seam.values import Info
+    from agentm_storage_policy.grants import Grants
+
+_REMEDIES = {
+    "requirement-failed": "agentm cannot fulfil the requirement; do it where that is possible, or change the policy",
+    "limit-exceeded": "wait, or raise the limit in the policy",
+    "ttl-expired": "ask whoever grants it to renew the grant",
+    "explicit-revoke": "the grant was revoked: ask whoever did it",
+}
+_WHO = "who you are is said by plugins.policy.user, operator, roles and groups: `agentm config list`"
+
+
+class AccessRules:
+    """What may be done to the store of one policy."""
+
+    def __init__(self, name: str, read_only: bool, grants: Grants | None, surroundings: OpenContext) -> None:
+        self.name = name
+        self.read_only = read_only
+        self._grants = grants
+        self._surroundings = surroundings
+
+    def require_read(self, locator: Locator) -> None:
+        self.require(READ, locator)
+
+    def require_write(self, locator: Locator) -> None:
+        if self.read_only:
+            raise StorageReadOnlyError(
+                f"'{locator}' was not written: the policy {self.name} declares the store read-only",
+                hint="writing needs read_only: false in the policy",
+            )
+        self.require(WRITE, locator)
+
+    def require(self, action: str, locator: Locator | None = None) -> None:
+        """Raise unless the action is granted. A denial is recorded, and so are the steps that others can see."""
+        if self._grants is None:
+            return
+        decision = self._grants.decide(action, None if locator is None else locator.key)
+        if not decision.allowed or action in (COMMIT, PUSH):
+            audit.record(self._surroundings, "storage.decision", decision.fields())
+        if not decision.allowed:
+            about = f" '{locator}'" if locator is not None else ""
+            raise StorageDeniedError(
+                f"the policy {self.name} does not grant {action}{about}: {decision.reason}",
+                hint=_REMEDIES.get(decision.reason, _WHO),
+                decision=decision,
+            )
+
+
+class PolicyGate(BackendLayer):
+    """Asks the rules before every verb."""
+
+    def __init__(self, inner: StorageBackend, rules: AccessRules) -> None:
+        super().__init__(inner)
+        self.rules = rules
+        self.self_stamping = inner.self_stamping
+
+    def read(self, locator: Locator) -> str:
+        self.rules.require_read(locator)
+        return self.inner.read(locator)
+
+    def list(self, locator: Locator) -> builtins.list[Locator]:
+        self.rules.require_read(locator)
+        return self.inner.list(locator)
+
+    def exists(self, locator: Locator) -> bool:
+        self.rules.require_read(locator)
+        return self.inner.exists(locator)
+
+    def info(self, locator: Locator) -> Info:
+        self.rules.require_read(locator)
+        return self.inner.info(locator)
+
+    def walk(self, locator: Locator) -> Iterator[Info]:
+        self.rules.require_read(locator)
+        return self.inner.walk(locator)
+
+    def foreign_entries(self, locator: Locator) -> Iterator[str]:
+        self.rules.require_read(locator)
+        return self.inner.foreign_entries(locator)
+
+    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+        self.rules.require_write(locator)
+        return self.inner.write(locator, content, if_match=if_match)
+
+    def mkdir(self, locator: Locator) -> Locator:
+        self.rules.require_write(locator)
+        return self.inner.mkdir(locator)
+
+    def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
+        self.rules.require_write(locator)
+        self.inner.delete(locator, if_match=if_match)
+
+    def host_path(self, locator: Locator) -> str:
+        self.rules.require_read(locator)
+        return super().host_path(locator)
+
+    def write_personal(
+        self,
+        locator: Locator,
+        content: str,
+        *,
+        authorization: Authorization,
+        if_match: str | Absent | None = None,
+    ) -> Locator:
+        self.rules.require_write(locator)
+        return super().write_personal(locator, content, authorization=authorization, if_match=if_match)

@@ -1,0 +1,1 @@
+"""From bytes to plain values with positions: front matter, YAML 1.2, and no plaintext credentials."""

@@ -28,6 +28,7 @@ CAMPAIGNS = {
     "io-errors": "tests.faults.io_errors",
     "keys": "tests.faults.keys",
     "kills": "tests.faults.kills",
+    "migrations": "tests.faults.migrations",
     "model": "tests.faults.model",
     "one-lock": "tests.faults.one_lock",
     "pauses": "tests.faults.pauses",

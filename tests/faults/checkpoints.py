@@ -6,6 +6,7 @@ checkpoint plugin; the store under test is whatever the campaign was given.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import random
 from contextlib import contextmanager
@@ -17,7 +18,9 @@ from agentm_checkpoint import guard as guard_module, image as image_module
 from agentm_checkpoint.capture import take
 from agentm_checkpoint.guard import IntegrityGuard
 from agentm_checkpoint.image import Image
+from agentm_checkpoint.ipfs import Daemon
 from agentm_checkpoint.reading import read_note
+from agentm_checkpoint.remote import pull, push
 from agentm_checkpoint.restoring import apply_restore, check_contents, plan_restore
 from agentm_checkpoint.verifying import verified_leaves, verify_image
 from agentm_kernel import AgentmError, IntegrityError, Locator, OpenContext
@@ -25,6 +28,7 @@ from tests.faults.harness import Outcome, scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import ModuleType
 
     from agentm_checkpoint.cids import Cid
     from agentm_checkpoint.snapshot import Snapshot
@@ -52,6 +56,8 @@ def campaign(intensity: Intensity) -> Outcome:
     _damage(intensity, trials, outcome)
     _tamper(intensity, trials, outcome)
     _go_and_come_back(intensity, intensity.pick(short=150, full=10_000), outcome)
+    if intensity.full:
+        _over_a_daemon(intensity, 10_000, outcome)
     for name, (broken, work) in CONTROLS.items():
         found = Outcome(name)
         with broken():
@@ -246,6 +252,45 @@ def _go_and_come_back(intensity: Intensity, count: int, outcome: Outcome) -> Non
                 wrong = sum(held.get(key) != text for key, text in notes.items())
                 outcome.violation("lost", f"{wrong} of {count} notes did not come back")
         outcome.count += 2
+
+
+def _over_a_daemon(intensity: Intensity, count: int, outcome: Outcome) -> None:
+    """The same over a real IPFS daemon, into an image that knows nothing: every block, bit for bit."""
+    js_ipfs = _js_ipfs()
+    try:
+        js_ipfs.check_installed()
+        daemon = js_ipfs.JsIpfs()
+        daemon.start()
+    except js_ipfs.Unavailable as reason:
+        outcome.skips.append(f"the IPFS daemon: {reason}")
+        return
+    try:
+        with scratch() as folder:
+            store = intensity.store.open(os.path.join(folder, "store"))
+            store.write(Locator("_meta/store.json"), STAMP)
+            for key, text in _notes(count, intensity.random("ipfs")).items():
+                store.write(Locator(key), text)
+            image = Image(os.path.join(folder, "image.car"), STORE_ID)
+            snapshot = take(store, image, author="a", reason="good").snapshot
+            outcome.measured["blocks pushed"] = push(Daemon(daemon.api), image, snapshot)
+            pulled, blocks = pull(Daemon(daemon.api), snapshot.cid)
+            other = Image(os.path.join(folder, "other", "image.car"), STORE_ID)
+            other.append(blocks, pulled)
+            if pulled.block != snapshot.block or _held(other, pulled) != _held(image, snapshot):
+                outcome.violation("wrong", "what came back from the daemon is not what was pushed")
+            outcome.count += 1
+    finally:
+        daemon.stop()
+
+
+def _js_ipfs() -> ModuleType:
+    file = Path(__file__).parents[2] / "plugins" / "checkpoint" / "tests" / "js_ipfs.py"
+    spec = importlib.util.spec_from_file_location("js_ipfs", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _restore(store: StorageBackend, image: Image, snapshot: Snapshot) -> None:

@@ -1,0 +1,154 @@
+"""Two laptops and a bucket, through the commands that people and hooks run."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from bucket_servers import BUCKET
+from fault_proxy import FaultProxy
+
+from agentm_kernel import Locator
+
+AGENTM = os.path.join(os.path.dirname(sys.executable), "agentm")
+
+
+class Laptop:
+    """A home, a checkout of one project, and the command."""
+
+    def __init__(self, folder, server):
+        self.home = folder / "home"
+        self.checkout = folder / "widgets"
+        self.checkout.mkdir(parents=True)
+        self.home.mkdir()
+        (self.checkout / ".git").mkdir()
+        (self.checkout / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        (self.checkout / ".git" / "config").write_text(
+            '[remote "origin"]\n\turl = https://example.com/o/widgets.git\n'
+        )
+        self.environ = {"HOME": str(self.home), "PATH": os.environ["PATH"], **server.environ}
+
+    def run(self, *arguments, stdin="", wrapper=(), ok=True, environ=None):
+        done = subprocess.run(
+            [*wrapper, AGENTM, *arguments],
+            cwd=self.checkout,
+            env=environ or self.environ,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert not ok or done.returncode == 0, done.stderr
+        return done
+
+    def session_start(self, **options):
+        return self.run("hook", "session-start", stdin=json.dumps({"cwd": str(self.checkout)}), **options).stdout
+
+
+@pytest.fixture
+def proxy(moto):
+    with FaultProxy(moto.server.endpoint, rate=0, hang=0) as started:
+        yield started
+
+
+@pytest.fixture
+def laptops(tmp_path, moto, proxy, prefix):
+    found = [Laptop(tmp_path / name, moto.server) for name in ("one", "two")]
+    for laptop in found:
+        laptop.run("bucket", "init", BUCKET, "--prefix", prefix, "--endpoint", proxy.endpoint)
+        laptop.run("config", "set", "plugins.bucket.attempt", "0.3")
+        laptop.run("config", "set", "plugins.bucket.deadline", "1.5")
+        laptop.run("config", "set", "state_mode", "backend")
+    return found
+
+
+def test_the_first_device_makes_the_store_and_the_second_joins_it(tmp_path, moto, prefix):
+    one, two = (Laptop(tmp_path / name, moto.server) for name in ("one", "two"))
+    arguments = ("bucket", "init", BUCKET, "--prefix", prefix, "--endpoint", moto.server.endpoint)
+    made = one.run(*arguments).stdout
+    joined = two.run(*arguments).stdout
+    assert made.startswith("made the store ")
+    assert joined.startswith("joined the store ")
+    assert made.split()[3] == joined.split()[3]
+
+
+def test_a_place_with_other_objects_is_adopted_only_if_that_is_said(tmp_path, moto, prefix):
+    moto.server.open(prefix).write(Locator("there.md"), "already\n")
+    laptop = Laptop(tmp_path / "one", moto.server)
+    arguments = ("bucket", "init", BUCKET, "--prefix", prefix, "--endpoint", moto.server.endpoint)
+    refused = laptop.run(*arguments, ok=False)
+    assert refused.returncode == 1
+    assert "--adopt" in refused.stderr
+    laptop.run(*arguments, "--adopt")
+
+
+def test_a_plan_of_one_device_is_shown_on_the_other_after_its_events(laptops):
+    one, two = laptops
+    one.run("state", "write", "PLAN.md", "--body-file", "-", stdin="the plan\n")
+    two.run("event", "session-start")
+    shown = two.session_start()
+    assert "a copy of it, 0 min old" in shown
+    (path,) = [line.split(maxsplit=1)[1] for line in shown.splitlines() if line.strip().startswith("PLAN.md:")]
+    assert Path(path).read_text() == "the plan\n"
+    Path(path).write_text("edited by an agent as a file\n")
+    assert "1 sent" in two.run("event", "turn-end").stderr
+    assert one.run("state", "read", "PLAN.md").stdout == "edited by an agent as a file\n"
+
+
+def test_in_a_partition_hooks_answer_and_commands_say_why_they_cannot(laptops, proxy):
+    one, _ = laptops
+    one.run("state", "write", "PLAN.md", "--body-file", "-", stdin="the plan\n")
+    proxy.partitioned = True
+    assert "PLAN.md:" in one.session_start()
+    refused = one.run("state", "write", "PLAN.md", "--body-file", "-", stdin="x\n", ok=False)
+    assert refused.returncode == 1
+    assert "cannot be reached" in refused.stderr
+    event = one.run("event", "turn-end")
+    assert "keeps what was written" in event.stderr
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="this system has no unshare")
+def test_hooks_answer_on_a_machine_without_any_network(laptops):
+    wrapper = ("unshare", "--map-root-user", "--net")
+    if subprocess.run([*wrapper, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this system lets nobody make a network namespace")
+    one, _ = laptops
+    one.run("state", "write", "PLAN.md", "--body-file", "-", stdin="the plan\n")
+    shown = one.session_start(wrapper=wrapper)
+    assert "PLAN.md:" in shown
+    assert "a copy of it" in shown
+
+
+def test_hooks_answer_without_credentials(laptops):
+    one, _ = laptops
+    one.run("state", "write", "PLAN.md", "--body-file", "-", stdin="the plan\n")
+    bare = {name: value for name, value in one.environ.items() if not name.startswith("AWS_")}
+    assert "PLAN.md:" in one.session_start(environ=bare)
+
+
+def test_sync_says_what_it_did(laptops):
+    one, two = laptops
+    one.run("state", "write", "PLAN.md", "--body-file", "-", stdin="the plan\n")
+    assert two.run("bucket", "sync").stdout == "2 fetched, 0 sent\n"
+
+
+def test_doctor_knows_the_bucket(laptops):
+    said = laptops[0].run("doctor", ok=False).stdout
+    assert "bucket keys" in said
+    assert "bucket copy" in said
+
+
+def test_no_secret_is_in_any_file_of_the_device(laptops, moto):
+    one, _ = laptops
+    one.run("state", "write", "PLAN.md", "--body-file", "-", stdin="the plan\n")
+    one.run("event", "turn-end")
+    secrets = [value.encode() for value in moto.server.environ.values()]
+    for path in one.home.rglob("*"):
+        if path.is_file():
+            assert not any(secret in path.read_bytes() for secret in secrets), path

@@ -40,10 +40,11 @@ class StoreReader:
         return self._root_identity is not None
 
     def open_root(self) -> Directory:
+        may_be_missing = self._may_be_missing and not self.has_seen_root  # before looking: threads share a reader
         try:
             root = open_root(self.root)
         except FileNotFoundError:
-            if self._may_be_missing and not self.has_seen_root:
+            if may_be_missing:
                 raise NotFoundError(f"the store at {self.root} has not been written to yet") from None
             raise StorageIOError(
                 f"the store's folder {self.root} is missing",

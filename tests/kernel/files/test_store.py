@@ -25,6 +25,7 @@ from agentm_kernel import (
     content_hash,
     store_mutex,
 )
+from agentm_kernel.files import reading
 
 if TYPE_CHECKING:
     from agentm_kernel.files.medium import Beside
@@ -422,3 +423,20 @@ def test_the_capabilities_are_those_of_files_on_this_host(store: FileStore) -> N
     capabilities = store.capabilities
     assert (capabilities.concurrent_writers, capabilities.host_files, capabilities.delete) == (True, True, True)
     assert (capabilities.sync, capabilities.conflict_files, capabilities.encryption) == (False, False, False)
+
+
+def test_a_reader_that_looks_just_before_another_thread_makes_the_root_sees_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = FileStore(tmp_path / "new", create_root=True)
+    real = reading.open_root
+
+    def too_early(path: str) -> object:
+        monkeypatch.setattr(reading, "open_root", real)
+        store.write(Locator("a.md"), "x")  # the other thread, between our look and its answer
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(reading, "open_root", too_early)
+    with pytest.raises(NotFoundError):
+        store.read(Locator("a.md"))
+    assert store.read(Locator("a.md")) == "x"

@@ -31,6 +31,7 @@ BENCHMARKS = (
     "recall_speed",
     "locomo",
     "checkpoint",
+    "bucket",
 )
 """Modules of this package, each with `run(setting) -> Table`."""
 

@@ -13,6 +13,7 @@ from agentm_kernel.errors import AgentmError, NotFoundError
 from agentm_kernel.seam.backend import HostCopy
 from agentm_kernel.seam.layer import unwrap
 from agentm_kernel.seam.locator import Locator
+from agentm_recall.layout import project_of
 from agentm_recall.lookup import note_files
 from agentm_recall.note import Note, parse_note
 
@@ -105,16 +106,13 @@ def gather(
     environ: Mapping[str, str] | None = None,
     outlines: bool = False,
 ) -> Catalog:
-    """Every note below the folders, as far as the deadline (of `time.monotonic`) allows."""
+    """Every note below the folders, as far as the deadline (of `time.monotonic`) allows.
+
+    With `outlines` no more is known about a note that has not changed than choosing takes.
+    """
     catalog = Catalog(backend)
-    database = _open_index(backend, environ, catalog)
-    indexed: dict[str, tuple[str, Note]] = {}
-    if database is not None:
-        with database:
-            indexed = _indexed(database, folders, catalog, outlines=outlines)
+    indexed = _outlines(backend, folders, environ) if outlines else _indexed(catalog, folders, environ)
     if is_elsewhere(backend):
-        if database is None:
-            catalog.notices.append("the store is not on this host and not indexed: run `agentm reindex`")
         return catalog
     for folder in folders:
         catalog.add_folder(folder, indexed, deadline)
@@ -126,35 +124,44 @@ def is_elsewhere(backend: StorageBackend) -> bool:
     return isinstance(unwrap(backend), HostCopy)
 
 
-def _indexed(
-    database: Database, folders: Sequence[Locator], catalog: Catalog, *, outlines: bool
+def _outlines(
+    backend: StorageBackend, folders: Sequence[Locator], environ: Mapping[str, str] | None
 ) -> dict[str, tuple[str, Note]]:
-    """What the index knows; for a store elsewhere that is all that can be known."""
-    from agentm_recall.index.database import IndexUnavailable
-
-    try:
-        if is_elsewhere(catalog.backend):
-            catalog.add_from_index(database, database.notes(folders))
-            return {}
-        return database.outlines(folders) if outlines else database.notes(folders)
-    except IndexUnavailable as error:
-        catalog.notices.append(f"the index was not used: {error}")
-        return {}
-
-
-def _open_index(backend: StorageBackend, environ: Mapping[str, str] | None, catalog: Catalog) -> Database | None:
+    from agentm_recall.index.outlines import read_outlines
     from agentm_recall.index.place import NoPlace, index_path
 
     try:
-        path = index_path(backend, environ)
+        index = index_path(backend, environ)
     except NoPlace:
-        return None
+        return {}
+    known: dict[str, tuple[str, Note]] = {}
+    for project in {project_of(f"{folder.key}/") for folder in folders}:
+        known |= read_outlines(index, project)
+    return known
+
+
+def _indexed(
+    catalog: Catalog, folders: Sequence[Locator], environ: Mapping[str, str] | None
+) -> dict[str, tuple[str, Note]]:
+    """What the index knows; for a store elsewhere that is all that can be known, and goes into the catalog."""
+    from agentm_recall.index.place import NoPlace, index_path
+
+    try:
+        path = index_path(catalog.backend, environ)
+    except NoPlace:
+        path = ""
     if not os.path.exists(path):
-        return None
+        if is_elsewhere(catalog.backend):
+            catalog.notices.append("the store is not on this host and not indexed: run `agentm reindex`")
+        return {}
     from agentm_recall.index.database import Database, IndexUnavailable
 
     try:
-        return Database.open(path, read_only=True)
+        with Database.open(path, read_only=True) as database:
+            known = database.notes(folders)
+            if is_elsewhere(catalog.backend):
+                catalog.add_from_index(database, known)
+            return known
     except IndexUnavailable as error:
         catalog.notices.append(f"the index was not used: {error}")
-        return None
+        return {}

@@ -84,7 +84,9 @@ def recalled(
     """`phase_recall` for a store and a project's folder that are known already."""
     phase = phase if phase in PHASES else DEFAULT_PHASE
     deadline = time.monotonic() + PATIENCE
-    catalog = gather(backend, (Locator(ALWAYS_LOAD), home), deadline=deadline, environ=environ, outlines=True)
+    catalog = gather(
+        backend, (Locator(ALWAYS_LOAD), home), deadline=deadline, environ=environ, outlines=not is_elsewhere(backend)
+    )
     digest = Digest(f"project {project}, phase {phase}", budget_of(phase, budget, environ), catalog)
     current = _current(catalog, digest)
     standing = [note for note in current if note.key.startswith(f"{ALWAYS_LOAD}/")]

@@ -12,7 +12,6 @@ except ImportError:
     import sqlite3 as sqlite  # type: ignore[no-redef]
 
 from agentm_recall.index.place import SCHEMA
-from agentm_recall.layout import project_of
 from agentm_recall.note import Note
 
 TYPE_CHECKING = False
@@ -149,13 +148,12 @@ class Database:
         """The version and the fields of every note below the folders, by key."""
         return {row[0]: (row[12], note_of_row(row)) for row in self._below(f"{NOTE_COLUMNS}, version", folders)}
 
-    def outlines(self, folders: Iterable[Locator]) -> dict[str, tuple[str, Note]]:
-        """As `notes`, but with no more than choosing among them takes: a session that starts waits for this."""
-        rows = self._below("key, version, status, updated, created, supersedes", folders)
-        return {
-            key: (version, _outline(key, status, updated, created, supersedes))
-            for key, version, status, updated, created, supersedes in rows
-        }
+    def outlines(self) -> list[tuple[str, str, str, str, str]]:
+        """Key, version, status, date and claims of every note."""
+        with Failures():
+            return self.connection.execute(
+                "SELECT key, version, status, iif(updated = '', created, updated), supersedes FROM notes ORDER BY key"
+            ).fetchall()
 
     def body(self, key: str) -> str | None:
         """The text of a note as it was when it was indexed."""
@@ -221,11 +219,6 @@ def note_of_row(row: tuple[str, ...]) -> Note:
         tuple(supersedes.split("\n")) if supersedes else (),
         problem,
     )
-
-
-def _outline(key: str, status: str, updated: str, created: str, supersedes: str) -> Note:
-    claims = tuple(supersedes.split("\n")) if supersedes else ()
-    return Note(key, "", status, "", (), project_of(key), created, updated, "", None, claims)
 
 
 def _connect(path: str, mode: str, wait: float) -> sqlite3.Connection:

@@ -16,6 +16,7 @@ from agentm_kernel import DerivedMaintenance, Tier
 from agentm_kernel.errors import NotFoundError, StorageError
 from agentm_kernel.seam.locator import Locator
 from agentm_recall.index.database import Database, IndexDamaged, IndexUnavailable
+from agentm_recall.index.outlines import write_outlines
 from agentm_recall.index.place import NoPlace, index_path
 from agentm_recall.index.refresh import Changes, Difference, apply_difference, find_difference, silent
 from agentm_recall.lookup import note_files
@@ -81,7 +82,10 @@ class RecallIndex(DerivedMaintenance):
         try:
             with Database.open(path, read_only=False, wait=wait) as database:
                 difference = find_difference(database, self._backend, _EVERYTHING)
-                return apply_difference(database, self._backend, difference, progress=progress)
+                changes = apply_difference(database, self._backend, difference, progress=progress)
+                if difference:
+                    write_outlines(path, database, difference.keys)
+                return changes
         except IndexDamaged:
             return self.rebuild(progress)
 
@@ -93,9 +97,9 @@ class RecallIndex(DerivedMaintenance):
                 self.keep_warm()
                 return
             with Database.open(path, read_only=False, wait=0.0) as database:
-                hashes = {key: digest for key, (_, digest) in database.versions(locators).items()}
-                written = Difference(tuple(map(self._backend.info, locators)), (), hashes)
+                written = Difference(tuple(map(self._backend.info, locators)), (), {})
                 apply_difference(database, self._backend, written)
+                write_outlines(path, database, written.keys)
         except (IndexUnavailable, NotFoundError):
             return
 
@@ -120,6 +124,7 @@ class RecallIndex(DerivedMaintenance):
                 with Database.create(temporary) as database:
                     difference = find_difference(database, self._backend, _EVERYTHING)
                     changes = apply_difference(database, self._backend, difference, progress=progress)
+                    write_outlines(path, database)
                 _replace(temporary, path)
             except BaseException:
                 os.unlink(temporary)

@@ -49,6 +49,10 @@ class Difference:
     def __bool__(self) -> bool:
         return bool(self.stale or self.gone)
 
+    @property
+    def keys(self) -> list[str]:
+        return [*(info.locator.key for info in self.stale), *self.gone]
+
 
 @dataclass(frozen=True)
 class Changes:

@@ -31,15 +31,17 @@ from agentm_kernel.selection.stamp import stamp
 if TYPE_CHECKING:
     from typing import Any
 
+# As `SyncedStub` and `LocalStub`, without the kit that these come with: hooks are held to what they import.
 STUB_PLUGIN = """
-from agentm_kernel.conformance.stubs import SyncedStub
+from agentm_kernel import Capabilities, FileStore
 
-class Store(SyncedStub):
-    pass
+class Store(FileStore):
+    @property
+    def capabilities(self):
+        return Capabilities(concurrent_writers=True, sync=True, host_files=True, delete=True)
 """
 
 
-# As `LocalStub`, in a module that does not bring the whole kit along: hooks are held to what they import.
 DEFAULT_STORE = """
 import os
 from agentm_kernel import FileStore
@@ -160,7 +162,16 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     info.mkdir()
     (info / "entry_points.txt").write_text("[agentm.backends]\ndevice-local = default_store:Store\n")
     (folder / "default_store.py").write_text(DEFAULT_STORE)
+    _compile(folder)
     return folder
+
+
+def _compile(library: Path) -> None:
+    """Have it compiled before a hook with a deadline needs it: on a busy machine that takes seconds."""
+    environ = {"PYTHONPATH": str(library), "PYTHONPYCACHEPREFIX": str(library / "bytecode")}
+    modules = "agentm_kernel.cli.session_start, agentm_kernel.cli.app, agentm_kernel.host.manager, pluggy, json"
+    command = [sys.executable, "-P", "-S", "-c", f"import {modules}, agentm_kernel.conformance.stubs"]
+    subprocess.run(command, env=environ, check=True, timeout=120)
 
 
 @pytest.fixture

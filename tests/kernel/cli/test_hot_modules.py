@@ -53,15 +53,6 @@ def prepared(request, machine):
     """A fresh machine; one with a plan; one whose plan lies in a synced store."""
     if request.param == "synced":
         machine.use_synced_store()
-        source = machine.site / "plugin_stub.py"
-        # as a plugin would be written: the kit's stub comes with the whole kit
-        source.write_text(
-            "from agentm_kernel import Capabilities, FileStore\n"
-            "class Store(FileStore):\n"
-            "    @property\n"
-            "    def capabilities(self):\n"
-            "        return Capabilities(sync=True, host_files=True)\n"
-        )
     if request.param != "nothing written":
         machine.run("state", "write", "PLAN.md", input="x")
         machine.run("state", "write", "PLAN-foo.md", input="x")

@@ -132,11 +132,12 @@ def test_a_fresh_home_stays_empty(machine, tripwire):
 
 
 def test_readers_work_where_nothing_can_be_written(full, read_only_prefix):
-    writable = {command: full.execute(*command.split()) for command in COMMANDS}
     before = full.snapshot()
 
     for command in COMMANDS:
-        assert under(read_only_prefix, full, *command.split()) == writable[command], command
+        code, out, err = under(read_only_prefix, full, *command.split())
+        assert (code, err) == (0, ""), command
+        assert out or command == "event turn-end"
     called = under(read_only_prefix, full, "-c", CALLS)
     assert (called[0], called[2]) == (0, ""), called[2]
     doctor = under(read_only_prefix, full, "doctor")

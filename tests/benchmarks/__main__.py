@@ -29,6 +29,7 @@ BENCHMARKS = (
     "deadline",
     "recall",
     "recall_speed",
+    "recall_start",
     "locomo",
     "checkpoint",
     "bucket",

@@ -12,7 +12,7 @@ from tests.packaging.built import REPOSITORY, uv
 from tests.packaging.environment import CleanEnvironment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 PLUGINS = ("agentm-device-local", "agentm-obsidian-vault")
 
@@ -20,13 +20,13 @@ PLUGINS = ("agentm-device-local", "agentm-obsidian-vault")
 class Installed:
     """Made in `folder`, which the caller removes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, plugins: Sequence[str] = PLUGINS) -> None:
         wheels = folder / "wheels"
-        for name in ("agentm-kernel", *PLUGINS):
+        for name in ("agentm-kernel", *plugins):
             command = [uv(), "build", "--quiet", "--package", name, "--wheel", "--out-dir", str(wheels)]
             subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True)
         self._environment = CleanEnvironment(folder / "environment")
-        self._environment.install(*PLUGINS, links=wheels)
+        self._environment.install(*plugins, links=wheels)
         self.python = str(self._environment.scripts / "python")
         self.agentm = str(self._environment.scripts / "agentm")
         self.site = Path(

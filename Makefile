@@ -8,7 +8,7 @@ PLUGINS := $(sort $(wildcard plugins/*/pyproject.toml))
 EDITABLE := $(foreach file,$(PLUGINS),-e $(dir $(file)))
 READY  := $(VENV)/.ready
 
-.PHONY: help setup demo test check format bench faults wheels clean
+.PHONY: help setup demo test check format servers bench faults wheels clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -37,6 +37,9 @@ check: $(READY) ## Lint, format, types, gates
 format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix --quiet
 	@$(BIN)/ruff format
+
+servers: $(READY) ## Install the object stores that the bucket's tests start
+	@$(BIN)/python plugins/bucket/tests/install_servers.py
 
 bench: $(READY) ## Measure; prints tables and writes .cache/bench.json
 	@$(BIN)/python -m tests.benchmarks $(ARGS)

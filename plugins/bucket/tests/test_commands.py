@@ -58,14 +58,19 @@ def proxy(moto):
 
 
 @pytest.fixture
-def laptops(tmp_path, moto, proxy, prefix):
-    found = [Laptop(tmp_path / name, moto.server) for name in ("one", "two")]
-    for laptop in found:
-        laptop.run("bucket", "init", BUCKET, "--prefix", prefix, "--endpoint", proxy.endpoint)
-        laptop.run("config", "set", "plugins.bucket.attempt", "0.3")
-        laptop.run("config", "set", "plugins.bucket.deadline", "1.5")
-        laptop.run("config", "set", "state_mode", "backend")
-    return found
+def laptop(tmp_path, moto, proxy, prefix):
+    return joined(tmp_path / "one", moto.server, proxy, prefix)
+
+
+@pytest.fixture
+def laptops(tmp_path, laptop, moto, proxy, prefix):
+    return laptop, joined(tmp_path / "two", moto.server, proxy, prefix)
+
+
+def joined(folder, server, proxy, prefix):
+    laptop = Laptop(folder, server)
+    laptop.run("bucket", "init", BUCKET, "--prefix", prefix, "--endpoint", proxy.endpoint, "--use")
+    return laptop
 
 
 def test_the_first_device_makes_the_store_and_the_second_joins_it(tmp_path, moto, prefix):
@@ -76,6 +81,15 @@ def test_the_first_device_makes_the_store_and_the_second_joins_it(tmp_path, moto
     assert made.startswith("made the store ")
     assert joined.startswith("joined the store ")
     assert made.split()[3] == joined.split()[3]
+
+
+def test_the_notes_of_a_folder_move_to_the_bucket_and_back(tmp_path, moto, prefix):
+    laptop = Laptop(tmp_path / "one", moto.server)
+    laptop.run("project", "register")
+    laptop.run("bucket", "init", BUCKET, "--prefix", prefix, "--endpoint", moto.server.endpoint)
+    assert "selected store: bucket" in laptop.run("migrate", "--to", "bucket", "--yes").stdout
+    assert "widgets" in moto.server.open(prefix).read(Locator("_meta/repos.json"))
+    assert "selected store: device-local" in laptop.run("migrate", "--to", "device-local", "--yes").stdout
 
 
 def test_a_place_with_other_objects_is_adopted_only_if_that_is_said(tmp_path, moto, prefix):
@@ -101,9 +115,10 @@ def test_a_plan_of_one_device_is_shown_on_the_other_after_its_events(laptops):
     assert one.run("state", "read", "PLAN.md").stdout == "edited by an agent as a file\n"
 
 
-def test_in_a_partition_hooks_answer_and_commands_say_why_they_cannot(laptops, proxy):
-    one, _ = laptops
+def test_in_a_partition_hooks_answer_and_commands_say_why_they_cannot(laptop, proxy):
+    one = laptop
     one.run("state", "write", "PLAN.md", "--body-file", "-", stdin="the plan\n")
+    one.run("config", "set", "plugins.bucket.deadline", "1.5")
     proxy.partitioned = True
     assert "PLAN.md:" in one.session_start()
     refused = one.run("state", "write", "PLAN.md", "--body-file", "-", stdin="x\n", ok=False)
@@ -114,19 +129,19 @@ def test_in_a_partition_hooks_answer_and_commands_say_why_they_cannot(laptops, p
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="this system has no unshare")
-def test_hooks_answer_on_a_machine_without_any_network(laptops):
+def test_hooks_answer_on_a_machine_without_any_network(laptop):
     wrapper = ("unshare", "--map-root-user", "--net")
     if subprocess.run([*wrapper, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this system lets nobody make a network namespace")
-    one, _ = laptops
+    one = laptop
     one.run("state", "write", "PLAN.md", "--body-file", "-", stdin="the plan\n")
     shown = one.session_start(wrapper=wrapper)
     assert "PLAN.md:" in shown
     assert "a copy of it" in shown
 
 
-def test_hooks_answer_without_credentials(laptops):
-    one, _ = laptops
+def test_hooks_answer_without_credentials(laptop):
+    one = laptop
     one.run("state", "write", "PLAN.md", "--body-file", "-", stdin="the plan\n")
     bare = {name: value for name, value in one.environ.items() if not name.startswith("AWS_")}
     assert "PLAN.md:" in one.session_start(environ=bare)
@@ -138,14 +153,14 @@ def test_sync_says_what_it_did(laptops):
     assert two.run("bucket", "sync").stdout == "2 fetched, 0 sent\n"
 
 
-def test_doctor_knows_the_bucket(laptops):
-    said = laptops[0].run("doctor", ok=False).stdout
+def test_doctor_knows_the_bucket(laptop):
+    said = laptop.run("doctor", ok=False).stdout
     assert "bucket keys" in said
     assert "bucket copy" in said
 
 
-def test_no_secret_is_in_any_file_of_the_device(laptops, moto):
-    one, _ = laptops
+def test_no_secret_is_in_any_file_of_the_device(laptop, moto):
+    one = laptop
     one.run("state", "write", "PLAN.md", "--body-file", "-", stdin="the plan\n")
     one.run("event", "turn-end")
     secrets = [value.encode() for value in moto.server.environ.values()]

@@ -8,6 +8,7 @@ import click
 
 from agentm_bucket.backend import PROTOCOL, BucketBackend
 from agentm_kernel import current_context, mark_store, select_backend, use_store
+from agentm_kernel.config.write import set_value
 from agentm_kernel.errors import StorageSelectionError
 from agentm_kernel.seam.context import OpenContext
 from agentm_kernel.seam.layer import unwrap
@@ -16,6 +17,7 @@ from agentm_kernel.seam.locator import Locator
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_TABLE = f"plugins.{PROTOCOL}"
 _OPTIONS = ("kind", "bucket", "prefix", "endpoint", "region", "account")
 
 
@@ -32,8 +34,9 @@ def command() -> None:
 @click.option("--region", default="", help="Of an S3 bucket.")
 @click.option("--account", default="", help="Of an Azure container.")
 @click.option("--adopt", is_flag=True, help="Accept a place that has notes already.")
-def init(bucket: str, adopt: bool, **given: str) -> None:
-    """Make BUCKET the agent's store and select it on this device. One that another device made is joined.
+@click.option("--use", "use_it", is_flag=True, help="Select the bucket on this device at once.")
+def init(bucket: str, adopt: bool, use_it: bool, **given: str) -> None:
+    """Make BUCKET a store and configure it on this device. One that another device made is joined.
 
     Credentials are read from the environment (AWS_ACCESS_KEY_ID and so on) and stored nowhere.
     """
@@ -46,10 +49,17 @@ def init(bucket: str, adopt: bool, **given: str) -> None:
             hint="choose another --prefix, or pass --adopt if they are the agent's notes",
         )
     store_id = mark_store(store, PROTOCOL)
-    use_store(PROTOCOL, options)
     store.pull()
+    for name in _OPTIONS:
+        set_value(f"{_TABLE}.{name}", options.get(name, ""))
     click.echo(f"{'joined' if is_joined else 'made'} the store {store_id} at {store.describe()}")
-    click.echo("this device uses it now")
+    if use_it:
+        use_store(PROTOCOL, {})
+        click.echo("this device uses it now")
+        return
+    click.echo("to use it on this device, run one of:")
+    click.echo(f"  agentm config set storage.backend {PROTOCOL}")
+    click.echo(f"  agentm migrate --to {PROTOCOL}    (takes the notes of the present store along)")
 
 
 @command.command("sync")

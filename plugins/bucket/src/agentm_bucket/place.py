@@ -86,6 +86,7 @@ def parse_options(options: Mapping[str, Any]) -> tuple[Place, Timing, int, dict[
     """Place, timing, size limit, and what is left: the names of environment variables with credentials."""
     rest = dict(options)
     texts = {name: _text(name, rest.pop(name)) for name in _TEXTS if name in rest}
+    texts = {name: text for name, text in texts.items() if text or name == "bucket"}  # empty is as good as not set
     numbers = {name: _number(name, rest.pop(name)) for name in _NUMBERS if name in rest}
     may_be_plain = rest.pop("allow_http", False) in (True, "true")
     names = {name: _text(name, value) for name, value in rest.items()}

@@ -60,7 +60,6 @@ class Digest:
 
     def __init__(self, subject: str, budget: int, catalog: Catalog) -> None:
         self._head = f"# Memory: {_line(subject)}\n\n{_INTRODUCTION}\n"
-        self._budget = budget
         self._for_last_line = min(_FOR_LAST_LINE, budget // 4)
         self._room = budget - tokens(self._head) - self._for_last_line
         self._share = max(self._room // _LARGEST_SHARE, min(self._room, _SHORT))
@@ -68,6 +67,7 @@ class Digest:
         self._by_rule: dict[str, int] = {}
         self._misfits: list[str] = []
         self._cut = 0
+        self._gone: set[str] = set()
 
     def leave_out(self, reason: str) -> None:
         """Count a note that a rule leaves out."""
@@ -81,8 +81,9 @@ class Digest:
         first, second = (wanted, standing) if wanted_first else (standing, wanted)
         entries = self._fill(first, self._room if wanted_first else self._room // 2, is_final=False)
         entries |= self._fill(second, self._room, is_final=True)
-        entries |= self._fill([note for note in first if note.key not in entries], self._room, is_final=True)
-        shown = [entries[note.key] for note in (*first, *second) if entries.get(note.key)]
+        waiting = [note for note in first if note.key not in entries and note.key not in self._gone]
+        entries |= self._fill(waiting, self._room, is_final=True)
+        shown = [entries[note.key] for note in (*first, *second) if note.key in entries]
         last = self._last_line(bool(shown))
         if not shown and not last:
             return ""
@@ -105,6 +106,8 @@ class Digest:
                 in_a_row = 0
                 entries[note.key] = entry
                 self._room -= tokens(entry) + 1
+            else:
+                self._gone.add(note.key)
         if is_final:
             self._misfits += [note.slug for note in misfits]
         return entries
@@ -112,9 +115,12 @@ class Digest:
     def _entry(self, key: str, room: int) -> str | None:
         """A note as it is shown; `None` if it does not fit, `""` if there is none any more."""
         found = self._catalog.look_up(key)
-        if found is None or found[0].status in (DELETED, SUPERSEDED):
+        if found is None:
             return ""
         note, body = found
+        if note.status in (DELETED, SUPERSEDED):  # since it was chosen
+            self.leave_out(note.status)
+            return ""
         text = body.replace("\r\n", "\n").translate(_HIDDEN).strip("\n").rstrip()
         entry = _fenced(note, text)
         if tokens(entry) <= room:
@@ -138,7 +144,7 @@ class Digest:
             line = f"Left out: {'; '.join(self._reasons(names))}. Find more with `agentm search`."
             if tokens(line) <= self._for_last_line:
                 return line
-        return line
+        return _shortened(line, 4 * _FOR_LAST_LINE)
 
     def _serious_reasons(self) -> list[str]:
         """Without what the rules leave out every time: an agent with nothing to read need not hear about it."""

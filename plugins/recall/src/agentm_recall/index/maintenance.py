@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from agentm_kernel import DerivedMaintenance, Tier
-from agentm_kernel.errors import NotFoundError, StorageError
+from agentm_kernel.errors import StorageError
 from agentm_kernel.seam.locator import Locator
 from agentm_recall.index.database import Database, IndexDamaged, IndexUnavailable
 from agentm_recall.index.outlines import write_outlines
@@ -100,7 +100,7 @@ class RecallIndex(DerivedMaintenance):
                 written = Difference(tuple(map(self._backend.info, locators)), (), {})
                 apply_difference(database, self._backend, written)
                 write_outlines(path, database, written.keys)
-        except (IndexUnavailable, NotFoundError):
+        except (IndexUnavailable, StorageError):
             return
 
     def keep_warm(self) -> Changes | None:
@@ -129,6 +129,8 @@ class RecallIndex(DerivedMaintenance):
             except BaseException:
                 os.unlink(temporary)
                 raise
+        except StorageError:
+            raise  # the store's own trouble is not the index's, although it is an OSError too
         except OSError as error:
             raise IndexUnavailable(f"it cannot be written: {error.strerror or error}") from error
         return changes

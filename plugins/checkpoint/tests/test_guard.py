@@ -385,6 +385,36 @@ def test_a_writer_that_dies_on_the_way_locks_nothing(guard, store, context, mome
     assert guard.read(DEPLOY) == "newer"
 
 
+@pytest.mark.parametrize("moment", ["before the write", "after the write"])
+def test_what_a_dead_writer_left_is_settled_by_the_next_one(guard, store, context, moment):
+    """Until then both versions are good; from then on, the one that is there."""
+    with guard.record.edit() as edit:
+        edit.expect(DEPLOY.key, leaf_of(b"new"))
+    if moment == "after the write":
+        store.write(DEPLOY, "new")
+
+    guard.write(Locator("skills/other.md"), "other")
+
+    store.write(DEPLOY, SKILL if moment == "after the write" else "new")
+    refused(guard)
+
+
+def test_a_note_that_is_good_at_the_last_look_is_not_locked(guard, store, context, alerts):
+    """A reader that saw each write of another process at the worst moment."""
+
+    class Late(BackendLayer):
+        stale = 3
+
+        def read(self, locator):
+            self.stale -= 1
+            return "not written yet" if self.stale >= 0 and locator == DEPLOY else self.inner.read(locator)
+
+    late = IntegrityGuard(Late(store), None, context, tell=lambda _, key, what: alerts.append(key))
+
+    assert late.read(DEPLOY) == SKILL
+    assert (alerts, guard.record.read().locks()) == ([], {})
+
+
 def test_a_write_that_fails_leaves_what_was_known(guard, store, context):
     class Fails(BackendLayer):
         def write(self, locator, content, *, if_match=None):

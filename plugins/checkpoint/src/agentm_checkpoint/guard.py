@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 NAME = "integrity"
 _OPTIONS = frozenset({"guard", "alert_command"})
-_LOOKS = 5
+_LOOKS = 50
 _HINT = "look at it: `agentm checkpoint verify`; then `agentm checkpoint accept {key}` or `restore ID --path {key}`"
 
 
@@ -85,7 +85,7 @@ class IntegrityGuard(BackendLayer):
             return text
         if known.lock(locator.key) is not None:
             raise _locked(locator.key, known)
-        raise self._refuse(locator.key, text, known)
+        return self._refuse(locator, text, known)
 
     def stored(self, locator: Locator) -> Leaf | None:
         """What is in the store now, good or not; `None` if nothing is."""
@@ -104,10 +104,12 @@ class IntegrityGuard(BackendLayer):
         """The text of a note, `None` if there is none; and, if that is not good, the record that says so.
 
         What agentm writes is in the record before it is in the store, so a text that is read first and looked up
-        afterwards is found unless it was replaced in between: then another look tells.
+        afterwards is found, unless it was replaced in between. So it is not good only if it stays what it is, twice,
+        while the record does not know it.
         """
         key = locator.key
         text = self._look(locator)
+        unknown = 0
         for _ in range(_LOOKS):
             leaf = None if text is None else leaf_of(text.encode())
             known = self._known()
@@ -115,10 +117,11 @@ class IntegrityGuard(BackendLayer):
                 return text, None
             known = self.record.read()
             again = self._look(locator)
-            if known.lock(key) is not None or (again == text and not known.accepts(key, leaf)):
-                break
+            unknown = unknown + 1 if again == text and not known.accepts(key, leaf) else 0
+            if known.lock(key) is not None or unknown == 2:
+                return text, known
             text = again
-        return text, known
+        raise ConcurrentModificationError(f"'{locator}' keeps changing and cannot be compared", hint="try again")
 
     def _known(self) -> KnownGood:
         if self._lazy_record is None and self.inner.stamp_text() is None:
@@ -164,6 +167,7 @@ class IntegrityGuard(BackendLayer):
         for attempt in range(_LOOKS):
             try:
                 with self.record.edit() as edit:
+                    self._clear_leftovers(edit)
                     seen = self._check_before_change(locator, edit)
                     edit.expect(key, leaf)
                     try:
@@ -173,13 +177,27 @@ class IntegrityGuard(BackendLayer):
                         raise
                     edit.settle(key, leaf, marks_of(data) if data is not None else [])
             except _Unexpected as found:
-                raise self._refuse(key, found.text, self.record.read()) from None
+                self._refuse(locator, found.text, self.record.read())
             except ConcurrentModificationError:
                 # The caller's own condition failed, or somebody outside of agentm came between: look once more.
                 if attempt + 1 == _LOOKS or self._look(locator) == seen:
                     raise
             else:
                 return
+
+    def _clear_leftovers(self, edit: Edit) -> None:
+        """What is pending while we hold the lock was left by writers that died: see what became of it."""
+        from agentm_checkpoint.sections import marks_of
+        from agentm_kernel.seam.locator import Locator
+
+        for key in edit.leftovers():
+            text = self._look(Locator(key))
+            data = None if text is None else text.encode()
+            leaf = None if data is None else leaf_of(data)
+            if edit.expects(key, leaf) and edit.lock(key) is None:
+                edit.settle(key, leaf, marks_of(data) if data is not None else [])
+            else:
+                edit.drop(key)
 
     def _check_before_change(self, locator: Locator, edit: Edit) -> str | None:
         """What the note is now; an error if it is locked or not what is known."""
@@ -218,18 +236,25 @@ class IntegrityGuard(BackendLayer):
 
     # -- refusing ---------------------------------------------------------------------------------------------
 
-    def _refuse(self, key: str, text: str | None, known: KnownGood) -> IntegrityError:
-        """Lock the note and alert the operator, once; a process that only reads can do neither for good."""
+    def _refuse(self, locator: Locator, text: str | None, known: KnownGood) -> str | None:
+        """Lock the note, alert the operator once, and raise; a process that only reads can do none of it for good.
+
+        Whoever may lock has the last look while nobody writes: if the note is good after all, that is its text.
+        """
+        key = locator.key
         what = describe(key, text, known)
         if self.context.read_only:
             is_new = key not in self._told
             self._told.add(key)
         else:
             with self.record.edit() as edit:
+                text = self._look(locator)
+                if edit.lock(key) is None and edit.accepts(key, None if text is None else leaf_of(text.encode())):
+                    return text
                 is_new = edit.add_lock(key, what)
         if is_new:
             self._tell(self, key, what)
-        return IntegrityError(f"{what}; it is locked", hint=_HINT.format(key=key))
+        raise IntegrityError(f"{what}; it is locked", hint=_HINT.format(key=key))
 
 
 def _locked(key: str, known: KnownGood) -> IntegrityError:

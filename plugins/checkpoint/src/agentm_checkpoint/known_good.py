@@ -52,6 +52,10 @@ class KnownGood:
         good = self._good.get(key)
         if (good is None) if leaf is None else (good is not None and good[0] == leaf[0] and good[1] == leaf[1]):
             return True
+        return self.expects(key, leaf)
+
+    def expects(self, key: str, leaf: Leaf | None) -> bool:
+        """Whether this is what a writer was about to make of the note."""
         if key not in self._pending:
             return False
         pending = self._pending[key]
@@ -97,8 +101,15 @@ class Edit(KnownGood):
 
     def give_up(self, key: str) -> None:
         """What was expected did not happen."""
-        self._pending.pop(key, None)
+        self.drop(key)
         self.save()
+
+    def leftovers(self) -> list[str]:
+        """What is expected although nobody who holds the record has said so."""
+        return [*self._pending]
+
+    def drop(self, key: str) -> None:
+        self._pending.pop(key, None)
 
     def settle(self, key: str, leaf: Leaf | None, marks: list[Mark]) -> None:
         """The note is this now, and that is good."""

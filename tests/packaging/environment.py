@@ -9,12 +9,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.packaging.built import REPOSITORY, uv
+from tests.packaging.built import REPOSITORY, uv, wheels_in
 
 if TYPE_CHECKING:
     from tests.packaging.built import Wheel
-
-TEST_TOOLS = ("hypothesis", "pytest", "pytest-xdist")
 
 _LEADING_BACK = ("AGENTM_", "MEMORY_", "PYTEST_", "PYTHON", "VIRTUAL_ENV", "XDG_")
 """Variables that would lead Python to the checkout, or agentm to the files of whoever runs this."""
@@ -40,8 +38,15 @@ class CleanEnvironment:
     def install(self, *requirements: str, lowest: bool = False, links: Path | None = None) -> None:
         """Install `requirements`; with `lowest`, the oldest versions that they allow."""
         options = ["--resolution", "lowest-direct"] if lowest else []
-        options += ["--find-links", str(links)] if links else []
+        if links:
+            options += ["--find-links", str(links)]
+            # A wheel that is built anew keeps its name, by which uv would take an older one out of its cache.
+            options += [f"--refresh-package={wheel.distribution}" for wheel in wheels_in(links)]
         self._uv_pip("install", *options, *requirements)
+
+    def install_test_tools(self) -> None:
+        """What the repository's own environment has for testing, and not a line of agentm."""
+        self._uv_pip("install", "--group", f"{REPOSITORY / 'pyproject.toml'}:dev")
 
     def check(self) -> None:
         """Fail unless everything that is installed has what it requires."""
@@ -61,15 +66,17 @@ class CleanEnvironment:
         return _run([program, *command[1:]], cwd=cwd or self.home, env=environ)
 
     def run_tests(self, wheel: Wheel) -> str:
-        """Run the tests of `wheel`'s distribution from a copy that holds nothing else; pytest's last line."""
+        """Run the tests of `wheel`'s distribution from a copy without any source of ours; pytest's last line."""
         copy = self._folder / "checkout"
-        tests = copy / wheel.tests.relative_to(REPOSITORY)
-        shutil.copytree(wheel.tests, tests, ignore=shutil.ignore_patterns("__pycache__"))
-        (copy / "pytest.ini").write_text("[pytest]\naddopts = --import-mode=importlib -p no:cacheprovider\n")
+        for folder in {REPOSITORY / "tests", wheel.tests}:
+            target = copy / folder.relative_to(REPOSITORY)
+            shutil.copytree(folder, target, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+        shutil.copy(REPOSITORY / "pyproject.toml", copy)  # pytest's settings
         where = self.run("python", "-c", f"import {wheel.package} as p; print(p.__file__)", cwd=copy).strip()
         if not Path(where).is_relative_to(self._folder):
             raise Failed(f"{wheel.package} is imported from {where}, not from the wheel")
-        output = self.run("python", "-m", "pytest", "-q", "-W", "error", "-n", "auto", str(tests), cwd=copy)
+        tests = str(wheel.tests.relative_to(REPOSITORY))
+        output = self.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "auto", tests, cwd=copy)
         return output.strip().splitlines()[-1]
 
     def _uv_pip(self, verb: str, *arguments: str) -> str:

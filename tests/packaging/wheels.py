@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.packaging.built import KERNEL, mismatched_ranges, wheels_in
-from tests.packaging.environment import TEST_TOOLS, CleanEnvironment, Failed
+from tests.packaging.environment import CleanEnvironment, Failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
     from tests.packaging.built import Wheel
+
+
+DEFAULT_STORE = "agentm-device-local"
 
 
 def main() -> int:
@@ -51,7 +54,7 @@ def _check_ranges(wheels: list[Wheel]) -> str:
 
 
 def _test_alone(wheel: Wheel, dist: Path, *, lowest: bool) -> str:
-    """Install `wheel` with what it requires and nothing else of ours, then run its tests."""
+    """Install `wheel` with what it requires and nothing else of ours, see that it stands, then run its tests."""
     with tempfile.TemporaryDirectory(prefix="agentm-wheel-") as folder:
         environment = CleanEnvironment(Path(folder))
         if lowest:
@@ -61,7 +64,9 @@ def _test_alone(wheel: Wheel, dist: Path, *, lowest: bool) -> str:
         versions = environment.versions()
         if strangers := _strangers(wheel, versions):
             raise Failed(f"brought {', '.join(strangers)} along")
-        environment.install(*TEST_TOOLS)
+        environment.run("agentm", "--version")
+        environment.install_test_tools()
+        environment.install(DEFAULT_STORE, links=dist)  # tests of whatever works over a store need one
         environment.check()
         outcome = environment.run_tests(wheel)
     used = ", ".join(f"{requirement.name} {versions[requirement.name]}" for requirement in _third_party(wheel, dist))

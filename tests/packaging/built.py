@@ -85,6 +85,12 @@ class Wheel:
         return [requirement for requirement in found if "extra" not in str(requirement.marker)]
 
     @property
+    def with_extras(self) -> str:
+        """The wheel and all that it offers, as a requirement."""
+        extras = ",".join(self.metadata.get_all("Provides-Extra", []))
+        return f"{self.file}[{extras}]" if extras else str(self.file)
+
+    @property
     def entry_points(self) -> dict[str, dict[str, str]]:
         parser = ConfigParser(delimiters=("=",))
         parser.optionxform = str  # type: ignore[assignment,method-assign]

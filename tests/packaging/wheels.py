@@ -66,7 +66,7 @@ def _test_alone(wheel: Wheel, dist: Path, *, lowest: bool) -> str:
             raise Failed(f"brought {', '.join(strangers)} along")
         environment.run("agentm", "--version")
         environment.install_test_tools()
-        environment.install(DEFAULT_STORE, links=dist)  # tests of whatever works over a store need one
+        environment.install(wheel.with_extras, DEFAULT_STORE, links=dist)  # what works over a store is tested on one
         environment.check()
         outcome = environment.run_tests(wheel)
     used = ", ".join(f"{requirement.name} {versions[requirement.name]}" for requirement in _third_party(wheel, dist))

@@ -105,6 +105,13 @@ def test_personal_notes_belong_to_no_project(agentm):
     agentm("save", "--kind", "fact", "--slug", "a", "--personal", "--project", "p", text="x\n", code=2)
 
 
+def test_what_is_always_loaded_says_how_much_room_it_takes(filled):
+    saved = filled("save", "--kind", "always-load", "--slug", "long", text="word " * 800)
+
+    assert saved.splitlines()[0] == "created personal/_always-load/long.md"
+    assert saved.splitlines()[1].startswith("notes that are always loaded take about 1,0")
+
+
 def test_kind_and_slug_are_needed(agentm):
     agentm("save", "--kind", "fact", text="x", code=2)
     agentm("save", "--kind", "idea", "--slug", "x", text="x", code=2)

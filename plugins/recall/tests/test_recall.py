@@ -6,10 +6,10 @@ import re
 import time
 
 import pytest
-from conftest import PROJECT
+from conftest import PROJECT, STAMP
 from hypothesis import given, settings, strategies as st
 
-from agentm_kernel import BackendLayer, Locator, StorageIOError
+from agentm_kernel import BackendLayer, HostCopy, Locator, StorageIOError
 from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_recall import Draft, RecallIndex, forget_note, phase_recall, save_note
 from agentm_recall.digest import tokens
@@ -369,6 +369,61 @@ def test_a_folder_that_cannot_be_listed_is_named_too(full):
 
     assert shown(text) == ["personal/_always-load/style"]
     assert "projects/widgets: the disk is on fire" in last_line(text)
+
+
+class Elsewhere(MemoryBackend, HostCopy):
+    """A store behind a network. `is_online` is over once the index is made: a hook does not go there."""
+
+    is_online = True
+
+    def read(self, locator):
+        assert self.is_online
+        return super().read(locator)
+
+    def list(self, locator):
+        assert self.is_online
+        return super().list(locator)
+
+    def exists(self, locator):
+        assert self.is_online
+        return super().exists(locator)
+
+    def stamp_text(self):
+        return STAMP
+
+    def host_path(self, locator):
+        raise AssertionError
+
+    def pull(self):
+        raise AssertionError
+
+    def push(self):
+        raise AssertionError
+
+    def copy_age(self):
+        return 0.0
+
+
+def test_notes_of_a_store_elsewhere_come_from_the_index_and_its_age_is_said(home):
+    store = Elsewhere()
+    note(store, "projects/widgets/decisions/a.md", "# Files\nThey last.", updated="2025-01-01")
+    note(store, "projects/widgets/facts/b.md", "# Port\nIt is 80.")
+    RecallIndex(store).update()
+    store.is_online = False
+
+    text = recalled(store, environ=None)
+    asked = recalled(store, environ=None, query="port")
+
+    assert "They last." in text
+    assert "what is newer than the index, which is 0 min old" in last_line(text)
+    assert shown(asked) == ["projects/widgets/facts/b"]
+
+
+def test_a_store_elsewhere_without_an_index_says_what_to_do(home):
+    store = Elsewhere()
+    store.is_online = False
+
+    assert "run `agentm reindex`" in recalled(store, environ=None)
 
 
 class Slow(BackendLayer):

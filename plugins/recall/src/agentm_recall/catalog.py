@@ -161,7 +161,13 @@ def _indexed(
             known = database.notes(folders)
             if is_elsewhere(catalog.backend):
                 catalog.add_from_index(database, known)
+                catalog.notices.append(f"what is newer than the index, which is {_age(path)} old")
             return known
     except IndexUnavailable as error:
         catalog.notices.append(f"the index was not used: {error}")
         return {}
+
+
+def _age(path: str) -> str:
+    minutes = max(0.0, time.time() - os.stat(path).st_mtime) / 60
+    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.0f} h"

@@ -10,16 +10,17 @@ import click
 
 from agentm_kernel import choose_protocol, echo_json, json_option, select_backend
 from agentm_kernel.errors import AgentmError, InvalidContentError
+from agentm_kernel.seam.locator import Locator
 from agentm_recall.commands.common import cwd_option, project_option, store_and_project
 from agentm_recall.index.maintenance import RecallIndex
-from agentm_recall.layout import KINDS, project_folder
+from agentm_recall.layout import ALWAYS_LOAD, ALWAYS_LOAD_KIND, KINDS, is_below, project_folder
+from agentm_recall.lookup import note_files
 from agentm_recall.saving import Draft, check_draft, save_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.locator import Locator
     from agentm_recall.saving import Saved
 
 _OFFERED = frozenset(
@@ -85,7 +86,7 @@ def command(
         supersedes,
     )
     check_draft(draft)
-    if personal or kind == "always-load":
+    if personal or kind == ALWAYS_LOAD_KIND:
         backend, folder = select_backend(), None
     else:
         backend, _, folder = store_and_project(project, cwd, read_only=False)
@@ -101,7 +102,7 @@ def _save(
             done = save_note(backend, draft, project=folder, replace=replace)
             saved.append(done)
             if not as_json:
-                _report(done)
+                _report(backend, done)
     finally:
         if as_json:
             echo_json(saved=[_as_json(done) for done in saved])
@@ -111,10 +112,13 @@ def _save(
             RecallIndex(backend).note_written(written)
 
 
-def _report(done: Saved) -> None:
+def _report(backend: StorageBackend, done: Saved) -> None:
     click.echo(f"{done.outcome} {done.locator}")
     for locator in done.superseded:
         click.echo(f"superseded {locator}")
+    if is_below(done.locator.key, (Locator(ALWAYS_LOAD),)):
+        size = sum(info.size for info in note_files(backend, Locator(ALWAYS_LOAD))) // 4
+        click.echo(f"notes that are always loaded take about {size:,} tokens of every recall")
 
 
 def _as_json(done: Saved) -> dict[str, Any]:

@@ -152,8 +152,16 @@ def start_seaweed(folder: str) -> Running:
         *(f"-s3.port={s3}", f"-master.port={master}", f"-volume.port={volume}", f"-filer.port={filer}"),
         *(f"-s3.port.grpc={grpc[0]}", f"-master.port.grpc={grpc[1]}", f"-volume.port.grpc={grpc[2]}"),
         *(f"-filer.port.grpc={grpc[3]}", "-volume.max=500", "-master.volumeSizeLimitMB=64"),
+        *(
+            "-s3.port.iceberg=0",
+            "-s3.port.lance=0",
+            f"-s3.localSocket={folder}/s3.sock",
+            f"-filer.localSocket={folder}/f.sock",
+        ),
     ]
-    running = Running(_s3("seaweedfs", s3, folder), command, ports, {"WEED_MASTER_VOLUME_GROWTH_COPY_1": "1"})
+    running = Running(
+        _s3("seaweedfs", s3, folder), command, ports, {"WEED_MASTER_VOLUME_GROWTH_COPY_1": "1", "TMPDIR": folder}
+    )
     make_bucket(running.server)
     return running
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import shlex
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from agentm_bucket.backend import PROTOCOL, BucketBackend
 from agentm_kernel import current_context, mark_store, select_backend, use_store
-from agentm_kernel.config.write import set_value
 from agentm_kernel.errors import StorageSelectionError
 from agentm_kernel.seam.context import OpenContext
 from agentm_kernel.seam.layer import unwrap
@@ -17,7 +17,6 @@ from agentm_kernel.seam.locator import Locator
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_TABLE = f"plugins.{PROTOCOL}"
 _OPTIONS = ("kind", "bucket", "prefix", "endpoint", "region", "account")
 
 
@@ -36,7 +35,7 @@ def command() -> None:
 @click.option("--adopt", is_flag=True, help="Accept a place that has notes already.")
 @click.option("--use", "use_it", is_flag=True, help="Select the bucket on this device at once.")
 def init(bucket: str, adopt: bool, use_it: bool, **given: str) -> None:
-    """Make BUCKET a store and configure it on this device. One that another device made is joined.
+    """Make BUCKET a store of the agent. One that another device made is joined.
 
     Credentials are read from the environment (AWS_ACCESS_KEY_ID and so on) and stored nowhere.
     """
@@ -50,16 +49,16 @@ def init(bucket: str, adopt: bool, use_it: bool, **given: str) -> None:
         )
     store_id = mark_store(store, PROTOCOL)
     store.pull()
-    for name in _OPTIONS:
-        set_value(f"{_TABLE}.{name}", options.get(name, ""))
     click.echo(f"{'joined' if is_joined else 'made'} the store {store_id} at {store.describe()}")
     if use_it:
-        use_store(PROTOCOL, {})
+        use_store(PROTOCOL, {**dict.fromkeys(_configuration().keys() & set(_OPTIONS), ""), **options})
         click.echo("this device uses it now")
         return
-    click.echo("to use it on this device, run one of:")
+    click.echo("to use it on this device, run:")
+    for name, value in options.items():
+        click.echo(f"  agentm config set plugins.{PROTOCOL}.{name} {shlex.quote(value)}")
     click.echo(f"  agentm config set storage.backend {PROTOCOL}")
-    click.echo(f"  agentm migrate --to {PROTOCOL}    (takes the notes of the present store along)")
+    click.echo(f"or, to take the notes of the present store along, `agentm migrate --to {PROTOCOL}` as the last line")
 
 
 @command.command("sync")
@@ -77,12 +76,13 @@ def sync() -> None:
 
 
 def _opened(options: Mapping[str, str]) -> BucketBackend:
-    here = current_context()
-    configured = dict(here.config.options(PROTOCOL)) if here.config is not None else {}
-    for name in _OPTIONS:
-        configured.pop(name, None)
-    around = here.surroundings
-    writing = OpenContext(around.environ, around.home, around.state_dir)
-    store = BucketBackend.create({**configured, **options}, writing)
+    around = current_context().surroundings
+    kept = {name: value for name, value in _configuration().items() if name not in _OPTIONS}
+    store = BucketBackend.create({**kept, **options}, OpenContext(around.environ, around.home, around.state_dir))
     store.check_usable(read_only=False)
     return store
+
+
+def _configuration() -> dict[str, Any]:
+    config = current_context().config
+    return {} if config is None else dict(config.options(PROTOCOL))

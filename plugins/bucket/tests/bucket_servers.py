@@ -79,8 +79,16 @@ class OpenScratch:
 class Running:
     """A server process, which can be killed and started again on the same data."""
 
-    def __init__(self, server: Server, command: Sequence[str], ports: Sequence[int], env: dict[str, str]) -> None:
+    def __init__(
+        self,
+        server: Server,
+        command: Sequence[str],
+        ports: Sequence[int],
+        env: dict[str, str],
+        litter: Sequence[str] = (),
+    ) -> None:
         self.server = server
+        self._litter = litter
         self._command, self._ports, self._env = list(command), list(ports), env
         self.start()
 
@@ -95,6 +103,9 @@ class Running:
     def stop(self) -> None:
         self._process.kill()
         self._process.wait()
+        for path in self._litter:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
 
     def shut_down(self) -> None:
         """Ask it to end: azurite keeps what it acknowledged in memory for a while, and would lose it."""
@@ -159,9 +170,10 @@ def start_seaweed(folder: str) -> Running:
             f"-filer.localSocket={folder}/f.sock",
         ),
     ]
-    running = Running(
-        _s3("seaweedfs", s3, folder), command, ports, {"WEED_MASTER_VOLUME_GROWTH_COPY_1": "1", "TMPDIR": folder}
-    )
+    parts = zip(("s3", "master", "volume", "filer"), grpc, strict=True)
+    sockets = [f"/tmp/seaweedfs-{part}-grpc-{port}.sock" for part, port in parts]  # it cannot be told another place
+    environ = {"WEED_MASTER_VOLUME_GROWTH_COPY_1": "1", "TMPDIR": folder}
+    running = Running(_s3("seaweedfs", s3, folder), command, ports, environ, sockets)
     make_bucket(running.server)
     return running
 

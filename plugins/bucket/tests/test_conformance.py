@@ -1,6 +1,6 @@
 """The contract of the seam, on real servers: one that speaks S3, one that speaks Azure, and an emulator.
 
-What depends on the backend alone is checked once, on SeaweedFS, and the emulator only where it answers in its own way.
+What depends on the backend alone is checked once, on SeaweedFS; the emulator only where it answers in its own way.
 AGENTM_REQUIRE_SERVERS, which asks for everything, runs the whole kit on each.
 """
 

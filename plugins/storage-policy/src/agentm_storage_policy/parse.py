@@ -122,6 +122,8 @@ def _examine(
         wanted = _NAMES.get(expected[0], "a storage policy")
         notes.error((), f"this is {_NAMES.get(kind, 'a storage policy')}, and {wanted} is wanted here")
         return None
+    if kind == SECRETS:
+        rules.check_no_values(value["secrets"], notes)
     _check_shape(kind, value, notes)
     if not notes.has_errors:
         _check_rules(kind, value, notes, providers)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agentm_storage_policy import lifecycle
 from agentm_storage_policy.definition import entries
 from agentm_storage_policy.errors import PROVIDER_UNKNOWN, REF_UNRESOLVABLE
-from agentm_storage_policy.models.secrets import SLUG_PATTERN
+from agentm_storage_policy.models.secrets import FORBIDDEN, SLUG_PATTERN
 from agentm_storage_policy.providers import CANONICAL, MODES
 from agentm_storage_policy.ref_forms import FORMS, form_of, is_bare_path
 
@@ -88,6 +88,15 @@ def check_policy(policy: Data, at: Path, notes: Notes) -> None:
     for number, grant in enumerate(policy.get("grants", ())):
         if "ttl_seconds" in grant and "granted_at" not in grant:
             notes.warn((*at, "grants", number), "a grant with ttl_seconds and no granted_at has expired already")
+
+
+def check_no_values(secrets: object, notes: Notes) -> None:
+    """An inventory that could hold a secret is refused for that, whatever else is wrong with it."""
+    for number, entry in enumerate(secrets if isinstance(secrets, list) else ()):
+        for field in FORBIDDEN if isinstance(entry, dict) else ():
+            if field in entry:
+                message = "an inventory names secrets and never holds one"
+                notes.error(("secrets", number, field), message, hint="remove the field", on_key=True)
 
 
 def check_secrets(inventory: Data, notes: Notes) -> None:

@@ -13,8 +13,8 @@ from agentm_storage_policy.models.base import (
     Text,
     Time,
     Version,
-    Whole,
-    inline_ref_or_file,
+    WholeFrom1,
+    here_or_elsewhere,
     one_or_many,
 )
 from agentm_storage_policy.models.identity import Principal
@@ -33,7 +33,7 @@ class Grant(Block):
     principal: Principal
     actions: Annotated[list[ActionGrant], Field(min_length=1)]
     conditions: list[Condition] = NOT_GIVEN
-    ttl_seconds: Annotated[Whole, Field(ge=1)] = NOT_GIVEN
+    ttl_seconds: WholeFrom1 = NOT_GIVEN
     granted_at: Time = NOT_GIVEN
     granted_by: Principal = NOT_GIVEN
     revoked: bool = False
@@ -66,5 +66,5 @@ class PolicyBlock(Block):
     metadata: Open = NOT_GIVEN
 
 
-PolicyEntry: Any = inline_ref_or_file(PolicyBlock)
+PolicyEntry: Any = here_or_elsewhere(PolicyBlock)
 Policies: Any = one_or_many(PolicyEntry)

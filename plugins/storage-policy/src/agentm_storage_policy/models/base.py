@@ -39,7 +39,8 @@ Text = Annotated[str, StringConstraints(min_length=1)]
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 Version = Annotated[str, StringConstraints(pattern=VERSION_PATTERN)]
 Time = Annotated[str, StringConstraints(pattern=TIME_PATTERN)]
-Whole = Annotated[int, BeforeValidator(_whole)]
+WholeFrom0: Any = Annotated[int, Field(ge=0), BeforeValidator(_whole)]
+WholeFrom1: Any = Annotated[int, Field(ge=1), BeforeValidator(_whole)]
 """A whole number, also where it is written as 60.0: JSON knows no difference."""
 Open = dict[str, Any]
 
@@ -82,11 +83,26 @@ def _form_of(value: object) -> str:
     return "<inline>"
 
 
+def here_or_elsewhere(block: Any) -> Any:
+    """A block that stands here itself, or `{ref}`, or `{file}`."""
+    return Annotated[tagged(block, "inline") | tagged(ByRef, "ref") | tagged(ByFile, "file"), Discriminator(_form_of)]
+
+
 def inline_ref_or_file(inline: Any) -> Any:
-    """A block that stands here, or is somewhere else."""
+    """`{inline}`, `{ref}` or `{file}`: exactly one of them."""
     return Annotated[
-        tagged(inline, "inline") | tagged(ByRef, "ref") | tagged(ByFile, "file"), Discriminator(_form_of)
+        tagged(inline, "inline") | tagged(ByRef, "ref") | tagged(ByFile, "file"),
+        Discriminator(
+            _only_form, custom_error_type="one_form", custom_error_message="use exactly one of inline, ref, file"
+        ),
     ]
+
+
+def _only_form(value: object) -> str | None:
+    if not isinstance(value, dict):
+        return "<inline>"
+    forms = [form for form in ("inline", "ref", "file") if form in value]
+    return f"<{forms[0]}>" if len(forms) == 1 else None
 
 
 def one_or_many(entry: Any) -> Any:

@@ -12,7 +12,8 @@ from agentm_storage_policy.models.base import (
     Open,
     Text,
     Version,
-    Whole,
+    WholeFrom0,
+    WholeFrom1,
     inline_ref_or_file,
     tagged,
 )
@@ -33,12 +34,12 @@ FolderConflictPolicy = Literal["abort", "manual", "last-writer-wins", "split-con
 
 class Pull(Block):
     on: Text = NOT_GIVEN
-    ttl_seconds: Annotated[Whole, Field(ge=1)] = NOT_GIVEN
+    ttl_seconds: WholeFrom1 = NOT_GIVEN
 
 
 class Commit(Block):
     on: Text = NOT_GIVEN
-    batch_window_ms: Annotated[Whole, Field(ge=0)] = NOT_GIVEN
+    batch_window_ms: WholeFrom0 = NOT_GIVEN
     message_template: str = NOT_GIVEN
 
 

@@ -21,7 +21,6 @@ _TYPES = {
     "list_type": "must be a list",
     "model_attributes_type": "must be a mapping",
     "model_type": "must be a mapping",
-    "string_too_short": "must not be empty",
     "string_type": "must be text",
 }
 
@@ -71,10 +70,13 @@ def _sentence(kind: str, item: Any) -> str:
         return f"must be {_alternatives(context['expected'])}"
     if kind == "string_pattern_mismatch":
         return PATTERN_WORDS[context["pattern"]]
+    if kind == "string_too_short":
+        least = context["min_length"]
+        return "must not be empty" if least == 1 else f"must have at least {least} characters"
     if kind == "string_too_long":
         return f"must not be longer than {context['max_length']} characters"
     if kind == "greater_than_equal":
-        return f"must be at least {context['ge']}"
+        return f"must be at least {context['ge']:g}"
     if kind == "too_short":
         return "must have at least one entry"
     return str(item["msg"])  # words of our own

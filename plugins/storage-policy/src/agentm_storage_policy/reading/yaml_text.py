@@ -84,8 +84,10 @@ def read_yaml(text: str, *, first_line: int = 1) -> YamlDocument:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise UnreadableYaml(_reason(error), reader.mark(mark)) from None
-    except YAMLError:
-        raise UnreadableYaml("a character that YAML does not allow", Mark(first_line, 1)) from None
+    except YAMLError as error:
+        before = text[: getattr(error, "position", 0)]
+        mark = Mark(first_line + before.count("\n"), len(before) - before.rfind("\n"))
+        raise UnreadableYaml("a character that YAML does not allow", mark) from None
 
 
 def _reason(error: MarkedYAMLError) -> str:
@@ -160,8 +162,10 @@ class _Reader:
             if key in found:
                 raise self._error("this key is given twice", event)
             inner = (*path, key)
-            self._document.keys[inner] = self.mark(event.start_mark)
+            at = self._document.keys[inner] = self.mark(event.start_mark)
             found[key] = self._node(self._next(), inner, depth + 1)
+            if found[key] is None:
+                self._document.values[inner] = at  # what is empty has no place of its own
         return found
 
     def _key(self, event: Event) -> str:

@@ -38,8 +38,9 @@ format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix --quiet
 	@$(BIN)/ruff format
 
-servers: $(READY) ## Install the object stores that the bucket's tests start
+servers: $(READY) ## Install the real servers that tests start: object stores, and IPFS (some minutes the first time)
 	@$(BIN)/python plugins/bucket/tests/install_servers.py
+	@$(BIN)/python plugins/checkpoint/tests/js_ipfs.py
 
 bench: $(READY) ## Measure; prints tables and writes .cache/bench.json
 	@$(BIN)/python -m tests.benchmarks $(ARGS)

@@ -27,7 +27,7 @@ from pathlib import Path
 from agentm_bucket.backend import BucketBackend
 from agentm_kernel import OpenContext
 
-CACHE = Path(os.environ.get("AGENTM_SERVER_CACHE") or Path.home() / ".cache" / "agentm-servers")
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agentm-tests" / "object-stores"
 """Where `install_servers.py` puts what npm has."""
 
 BUCKET = "agentm-test"

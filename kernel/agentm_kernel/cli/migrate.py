@@ -85,7 +85,10 @@ def _report(
 
 
 def _bar(label: str, items: Iterable[Locator]) -> Iterator[Locator]:
-    with click.progressbar(list(items), label=label, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    with click.progressbar(list(items), label=label, file=sys.stderr) as bar:
         yield from bar
 
 

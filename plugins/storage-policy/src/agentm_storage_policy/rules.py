@@ -159,13 +159,12 @@ def _check_auth(auth: Data, at: Path, notes: Notes) -> None:
 
 
 def _check_excludes(patterns: Collection[str], at: Path, notes: Notes) -> None:
-    from pathspec.patterns.gitignore import GitIgnorePatternError
-    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+    from pathspec import GitIgnoreSpec
 
     for number, pattern in enumerate(patterns):
         try:
-            GitIgnoreSpecPattern(pattern)
-        except GitIgnorePatternError:
+            GitIgnoreSpec.from_lines([pattern])
+        except ValueError:
             notes.error((*at, number), "is not a pattern of gitignore")
 
 

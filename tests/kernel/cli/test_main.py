@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 
 import pytest
 
@@ -118,7 +117,11 @@ def test_an_interrupt_is_one_line(machine):
         "[agentm.backends]\nslow = plugin_slow:Store\n",
     )
     machine.configure(**{"storage.backend": "slow", "plugins.slow.root": str(machine.store)})
-    with machine.start("state-path", "plan", stderr=subprocess.PIPE) as process:
+
+    def heeding_interrupts() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever runs the tests in the background ignores them
+
+    with machine.start("state-path", "plan", preexec_fn=heeding_interrupts) as process:
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         err = process.stderr.read()

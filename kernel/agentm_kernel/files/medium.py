@@ -6,8 +6,6 @@ notes, notes that are not here yet, and a second writer that knows nothing of ou
 
 from __future__ import annotations
 
-from agentm_kernel.seam.backend import ABSENT
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
@@ -59,11 +57,12 @@ class Medium:
         data: bytes,
         status: os.stat_result | None,
         if_match: str | Absent | None,
-    ) -> Publish:
-        """How the finished temp file with `data` takes the note's name; `status` is what has the name now."""
-        from agentm_kernel.files.atomic import publish_new, publish_over
+    ) -> Publish | None:
+        """How the finished temp file with `data` takes the note's name; `status` is what has the name now.
 
-        return publish_new if if_match is ABSENT else publish_over
+        `None` for the way of a plain disk: by a rename, or by a link where the name must be free.
+        """
+        return None
 
     def sweep(self, directory: Directory, locator: Locator) -> None:
         """Clear away what killed writers left in the directory at `locator`; called under the mutex."""

@@ -41,10 +41,11 @@ class _Hold:
 class _Claim:
     """One entry into one directory. The outermost of a thread has the descriptor that carries the kernel's lock."""
 
-    __slots__ = ("descriptor", "hold")
+    __slots__ = ("descriptor", "hold", "identity")
 
     def __init__(self) -> None:
         self.hold: _Hold | None = None
+        self.identity: _Identity | None = None
         self.descriptor = -1
 
 
@@ -84,12 +85,17 @@ class StoreMutex:
         deadline = time.monotonic() + self._timeout
         self._process = os.getpid()
         try:
-            for directory in (*_enclosing_stores(self._root), self._root):
-                _acquire(self._held, directory, deadline, self._timeout)
+            while True:
+                surroundings = _surroundings_of(self._root)
+                for directory in (*surroundings.stores(), self._root):
+                    _acquire(self._held, directory, deadline, self._timeout)
+                if self._held[-1].identity == surroundings.identity:
+                    return self
+                self._release_all()  # the path leads elsewhere now, perhaps into another store
+                _surroundings.pop(self._root, None)
         except BaseException:
             self._release_all()
             raise
-        return self
 
     @property
     def root_descriptor(self) -> int | None:
@@ -124,53 +130,49 @@ def store_mutex(root: str | os.PathLike[str], *, timeout: float = DEFAULT_TIMEOU
 # ------------------------------------------------------------------------------------------------ which directories
 
 
-class _Above:
-    """A directory above a store's root, and whether it is a store itself: asked for at every write, so cheaply.
+class _Surroundings:
+    """What lies above the directory that a path leads to, and what of it is a store: asked at every write, so cheaply.
 
-    The first look is strict: failing to look is not a no, it would leave the outer lock untaken. Later ones only have
-    to notice a stamp that has come since; a directory that was a store once is taken for one ever after.
+    The first look is strict: failing to look is not a no, it would leave an outer lock untaken. Later ones only have
+    to notice a stamp that has come since; what was a store at first is taken for one ever after.
     """
 
-    __slots__ = ("directory", "_is_store", "_stamp")
+    __slots__ = ("_above", "identity")
 
-    def __init__(self, directory: str) -> None:
-        self.directory = directory
-        self._stamp = os.path.join(directory, STAMP_KEY)
-        try:
-            os.stat(self._stamp)
-        except (FileNotFoundError, NotADirectoryError):
-            self._is_store = False
-        else:
-            self._is_store = True
-
-    def is_store(self) -> bool:
-        if not self._is_store and os.access(self._stamp, os.F_OK):
-            self._is_store = True
-        return self._is_store
-
-
-_ancestors: dict[tuple[str, int, int], tuple[_Above, ...]] = {}
-
-
-def _enclosing_stores(root: str) -> list[str]:
-    """The stores that `root` lies in, outermost first: one order for everybody, so no deadlock."""
-    try:
+    def __init__(self, root: str) -> None:
         status = os.stat(root)
-        key = (root, status.st_dev, status.st_ino)
-        ancestors = _ancestors.get(key)
-        if ancestors is None:
-            ancestors = _ancestors[key] = tuple(map(_Above, _directories_above(os.path.realpath(root))))
-    except OSError as error:
-        raise StorageIOError(f"cannot lock {root}: {error.strerror}", errno=error.errno) from error
-    return [above.directory for above in ancestors if above.is_store()]
+        self.identity = (status.st_dev, status.st_ino)
+        self._above: list[tuple[str, str, bool]] = []
+        path = os.path.realpath(root)
+        while (parent := os.path.dirname(path)) != path:
+            stamp = os.path.join(parent, STAMP_KEY)
+            self._above.insert(0, (parent, stamp, _is_there(stamp)))
+            path = parent
+
+    def stores(self) -> list[str]:
+        """The stores around this one, outermost first: one order for everybody, so no deadlock."""
+        return [folder for folder, stamp, was_store in self._above if was_store or os.access(stamp, os.F_OK)]
 
 
-def _directories_above(path: str) -> list[str]:
-    above: list[str] = []
-    while (parent := os.path.dirname(path)) != path:
-        above.insert(0, parent)
-        path = parent
-    return above
+_surroundings: dict[str, _Surroundings] = {}
+
+
+def _surroundings_of(root: str) -> _Surroundings:
+    known = _surroundings.get(root)
+    if known is None:
+        try:
+            known = _surroundings[root] = _Surroundings(root)
+        except OSError as error:
+            raise StorageIOError(f"cannot lock {root}: {error.strerror}", errno=error.errno) from error
+    return known
+
+
+def _is_there(path: str) -> bool:
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 # ------------------------------------------------------------------------------------------------ one directory
@@ -186,6 +188,7 @@ def _acquire(held: list[_Claim], directory: str, deadline: float, timeout: float
         claim = _Claim()
         held.append(claim)
         descriptor, identity = _open_lock(directory)
+        claim.identity = identity
         claim.hold = hold = _wait_for_turn(directory, descriptor, identity, deadline, timeout)
         if hold.is_locked:  # entered again by the same thread
             _close(descriptor)

@@ -138,7 +138,21 @@ class StoreReader:
             raise NotFoundError(f"'{locator}' is not a note but a conflict copy that a sync tool made of one")
         return status
 
-    def root_info(self) -> Info:
+    def info(self, locator: Locator) -> Info:
+        if not locator.key:
+            return self._root_info()
+        with self.open_parent(locator) as parent:
+            return info_of(locator, self.existing(parent, locator))
+
+    def infos(self, directory: Directory, locator: Locator) -> list[Info]:
+        """What is known about the children of an open directory; what vanishes meanwhile is left out."""
+        return [
+            info_of(child, status)
+            for child, name in self.children(directory, locator)
+            if (status := directory.status(name)) is not None
+        ]
+
+    def _root_info(self) -> Info:
         try:
             with self.open_root():
                 return info_of(Locator(), os.stat(self.root))

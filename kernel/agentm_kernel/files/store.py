@@ -11,7 +11,6 @@ import os
 from agentm_kernel.errors import NotFoundError, StorageSelectionError
 from agentm_kernel.files.failures import Failures
 from agentm_kernel.files.medium import Medium
-from agentm_kernel.files.reading import StoreReader, info_of
 from agentm_kernel.seam.backend import HostFiles, StorageBackend
 from agentm_kernel.seam.content import MAX_CONTENT_BYTES, decode_content, encode_content
 from agentm_kernel.seam.values import Capabilities
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     import builtins
     from collections.abc import Iterator
 
+    from agentm_kernel.files.reading import StoreReader
     from agentm_kernel.files.writing import StoreWriter
     from agentm_kernel.seam.backend import Absent
     from agentm_kernel.seam.locator import Locator
@@ -51,7 +51,7 @@ class FileStore(Medium, StorageBackend, HostFiles):
         self._private = private
         self._size_limit = size_limit
         self._lock_timeout = lock_timeout
-        self._reader = StoreReader(self, self._root, may_be_missing=create_root, size_limit=size_limit)
+        self._lazy_reader: StoreReader | None = None
         self._lazy_writer: StoreWriter | None = None
 
     @property
@@ -82,6 +82,11 @@ class FileStore(Medium, StorageBackend, HostFiles):
 
     # -- reading --------------------------------------------------------------------------------------------
 
+    def stamp_text(self) -> str | None:
+        if self._create_root and self._lazy_reader is None and not _is_there(self._root):
+            return None  # nothing was ever written here: hooks need not load what would look further
+        return super().stamp_text()
+
     def read(self, locator: Locator) -> str:
         with Failures("read", locator, reading=True), self._reader.open_parent(locator) as parent:
             return decode_content(self._reader.read_bytes(parent, locator), locator)
@@ -104,10 +109,7 @@ class FileStore(Medium, StorageBackend, HostFiles):
 
     def info(self, locator: Locator) -> Info:
         with Failures("look at", locator, reading=True):
-            if not locator.key:
-                return self._reader.root_info()
-            with self._reader.open_parent(locator) as parent:
-                return info_of(locator, self._reader.existing(parent, locator))
+            return self._reader.info(locator)
 
     def walk(self, locator: Locator) -> Iterator[Info]:
         # Not by recursion: a key may have 500 parts, and a caller's stack has no room to promise for them.
@@ -126,11 +128,7 @@ class FileStore(Medium, StorageBackend, HostFiles):
             except NotFoundError:
                 return []
             with directory:
-                return [
-                    info_of(child, status)
-                    for child, name in self._reader.children(directory, locator)
-                    if (status := directory.status(name)) is not None
-                ]
+                return self._reader.infos(directory, locator)
 
     def foreign_entries(self, locator: Locator) -> Iterator[str]:
         with Failures("walk", locator, reading=True):
@@ -167,6 +165,16 @@ class FileStore(Medium, StorageBackend, HostFiles):
             self._writer.delete(locator, if_match)
 
     @property
+    def _reader(self) -> StoreReader:
+        if self._lazy_reader is None:
+            from agentm_kernel.files.reading import StoreReader
+
+            self._lazy_reader = StoreReader(
+                self, self._root, may_be_missing=self._create_root, size_limit=self._size_limit
+            )
+        return self._lazy_reader
+
+    @property
     def _writer(self) -> StoreWriter:
         if self._lazy_writer is None:
             from agentm_kernel.files.writing import StoreWriter
@@ -178,3 +186,13 @@ class FileStore(Medium, StorageBackend, HostFiles):
                 lock_timeout=self._lock_timeout,
             )
         return self._lazy_writer
+
+
+def _is_there(path: str) -> bool:
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        pass  # not absence: whoever looks further will say what it is
+    return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 
 from agentm_kernel.errors import InvalidLocatorError, LocatorConflictError, NotFoundError
-from agentm_kernel.files.atomic import replace_file
+from agentm_kernel.files.atomic import publish_new, publish_over, replace_file
 from agentm_kernel.files.failures import changed
 from agentm_kernel.files.mutex import store_mutex
 from agentm_kernel.files.reading import enter_exactly, identity_of, kind_of
@@ -75,6 +75,8 @@ class StoreWriter:
         elif isinstance(if_match, str):
             self._compare(parent, locator, if_match)
         publish = self._reader.medium.publisher(parent, locator, data, status, if_match)
+        if publish is None:
+            publish = publish_new if if_match is ABSENT else publish_over
         try:
             replace_file(parent, name, data, status, publish=publish)
         except FileExistsError:

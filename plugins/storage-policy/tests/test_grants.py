@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from agentm_kernel import BackendLayer, StorageReadOnlyError, select_backend
 from agentm_storage_policy.errors import StorageDeniedError
+from agentm_storage_policy.gate import PolicyGate
 from agentm_storage_policy.grants import ACTIONS, COMMIT, PUSH, READ, WRITE, Grants, Policy
 from agentm_storage_policy.host import Actor
 from agentm_storage_policy.limits import RateLimits
@@ -264,6 +268,36 @@ def test_a_principal_may_be_a_file(desk, recorders, note):
         "{schema: policy/v1, grants: [{principal: {file: ./ana.IDENTITY.md}, actions: [{action: 'storage:read'}]}]}"
     )
     assert not desk.open(POLICY.format(place=desk.home / "store", policy=policy)).exists(note)
+
+
+def test_a_selected_store_counts_each_write_once(desk, recorders, note):
+    limit = (
+        "limits: [{kind: rate-tool-calls, value: 3, per: hour}], grants: [{principal: '*', actions: [{action: '*'}]}]"
+    )
+    policy = POLICY.format(place=desk.home / "store", policy=f"{{schema: policy/v1, {limit}}}")
+    config = desk.home / ".config" / "agentm" / ".agentm-config.json"
+    config.parent.mkdir(parents=True)
+    config.write_text(json.dumps({"storage.policy": str(desk.write("STORAGE.md", policy))}))
+    store = select_backend(environ=desk.environ)
+    store.write(note, "1\n")  # and the store's identity before it, which is a write as well
+    store.write(note, "2\n")
+    with pytest.raises(StorageDeniedError, match="limit-exceeded"):
+        store.write(note, "3\n")
+
+
+def test_a_policy_may_make_stores_read_only_that_do_not_say(desk, recorders, note):
+    policy = "{schema: policy/v1, default: allow, defaults: {storage: {read_only: true}}}"
+    block = POLICY.format(place=desk.home / "store", policy=policy)
+    with pytest.raises(StorageReadOnlyError):
+        desk.open(block).write(note, "x\n")
+    desk.open(f"{block}read_only: false\n").write(note, "x\n")
+
+
+def test_every_verb_of_the_seam_is_behind_the_gate_or_harmless():
+    harmless = {"capabilities", "check_usable", "describe", "resolve", "stamp_text", "tier_layout", "create", "inner"}
+    harmless |= {"api_version", "scratch_options", "heavy_imports", "self_stamping", "personal_path"}
+    verbs = {name for name in dir(BackendLayer) if not name.startswith("_")} - harmless
+    assert {name for name in verbs if getattr(PolicyGate, name) is getattr(BackendLayer, name)} == set()
 
 
 def test_a_policy_that_cannot_be_had_is_never_skipped(desk, recorders):

@@ -219,6 +219,21 @@ def test_what_a_workspace_says_holds_for_its_storage_unless_the_block_says_other
     assert not resolved.read_only
 
 
+def test_a_manifest_of_another_kind_may_say_what_it_likes_about_everything_else(desk):
+    desk.write("main.STORAGE.md", BLOCK)
+    path = desk.write("data.md", "schema: dataset/v1\ndefaults: none\nstorage: {ref: ./main.STORAGE.md}\n")
+    assert resolve(desk, path).read_only is None
+
+
+def test_a_workspace_file_in_a_folder_of_somebody_else_decides_nothing(desk, monkeypatch):
+    desk.write("WORKSPACE.md", "x: y", folder=desk.root.parent)
+    path = desk.write("STORAGE.md", BLOCK)
+    assert resolve(desk, path).place.root == str(desk.root.parent)
+    owners = {str(desk.root): 1000}
+    monkeypatch.setattr("agentm_storage_policy.files._owner", lambda folder: owners.get(folder, 0))
+    assert resolve(desk, path).place.root == str(desk.root)
+
+
 def test_policies_of_block_and_workspace_add_up(desk):
     policy = "{schema: policy/v1, grants: []}"
     inline = f"inline: {{provider: dev-local, config: {{root: /srv/dev}}, policy: {policy}}}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 
 import pytest
 
@@ -336,6 +337,18 @@ def test_a_template_without_anything_to_say_still_says_something():
     assert render("agentm: {{summary}}", LifecycleEvent("turn-end")) == "agentm: notes at turn-end"
     assert render("{{unknown}}", LifecycleEvent("turn-end")) == "{{unknown}}"
     assert len(render("{{summary}}", LifecycleEvent("turn-end", {"summary": "x" * 9000}))) == 200
+
+
+def test_threads_of_one_host_take_turns(team):
+    team.open("  commit: {on: each-write, batch_window_ms: 0}\n  push: {on: per-commit}")
+    threads = [threading.Thread(target=team.write, args=(f"{number}.md",)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    team.store.flush()
+    assert len(team.mirror.tree("origin")) == 8
+    assert team.store.driver.failure() is None
 
 
 def test_a_hook_that_only_reads_notes_nothing(team):

@@ -127,6 +127,10 @@ HOSTILE = {
     "a long exponent": HEAD + "  a: 1e" + "7" * 5_000 + "\n",
     "too large": HEAD + "  a: " + "x" * 70_000 + "\n",
     "an open quote": HEAD + "  a: '" + "x" * 60_000,
+    "almost addresses": HEAD + "  a: [" + "a." * 30_000 + "\n",
+    "almost passwords": HEAD + "  a: [a://" + "b:" * 29_000 + "\n",
+    "almost tokens": HEAD + "  a: [" + "-eyJabcdefgh" * 5_000 + "\n",
+    "almost keys": HEAD + "  a: [" + "-----BEGIN A B " * 4_000 + "\n",
 }
 
 

@@ -7,6 +7,7 @@ with. It is used only if it is whole, and made only by processes that may write.
 from __future__ import annotations
 
 import os
+import sys
 
 from agentm_kernel.seam.content import content_hash
 from agentm_storage_policy import __version__
@@ -33,7 +34,7 @@ def parse_once(
 ) -> Document:
     """`parse_bytes`, or what it answered the last time for the same bytes."""
     is_plain = file.endswith((".yaml", ".yml"))
-    terms = f"{__version__}\0{','.join(expected)}\0{is_plain}\0"
+    terms = f"{__version__}\0{sys.implementation.cache_tag}\0{','.join(expected)}\0{is_plain}\0"
     path = os.path.join(state_dir, _FOLDER, content_hash(terms.encode() + data))
     document = _load(path, file)
     if document is None:

@@ -8,6 +8,7 @@ from agentm_storage_policy.endpoints import is_allowed
 from agentm_storage_policy.grants import ACTIONS, COMMIT, PUSH, READ, WRITE
 from agentm_storage_policy.lifecycle import MANUAL, WRITE as WRITE_EVENT
 from agentm_storage_policy.providers import DISTRIBUTIONS, PULL_PUSH, WATCH
+from agentm_storage_policy.store import is_read_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +48,7 @@ def sentences(resolved: Resolved, host: Host, grants: Grants | None) -> Iterator
         yield f"The provider {definition.provider} comes with {DISTRIBUTIONS[definition.provider]}."
     else:
         yield f"The provider {definition.provider} is this host's own and checks its config when it is opened."
-    if resolved.read_only:
+    if is_read_only(resolved, grants):
         yield "The store is read-only: every write fails with storage_read_only before it reaches the store."
     yield from _endpoint(resolved, host)
     yield from _secrets(resolved)

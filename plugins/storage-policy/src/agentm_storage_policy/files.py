@@ -36,15 +36,27 @@ def read_document(path: str) -> bytes:
 
 
 def workspace_root(document: str) -> str:
-    """The folder of the WORKSPACE.md above a document; its own folder where there is none."""
+    """The folder of the WORKSPACE.md above a document; its own folder where there is none.
+
+    Folders of somebody else are not searched: a file in a shared one must not decide what a reference means.
+    """
     own = folder = os.path.dirname(os.path.realpath(document))
-    while True:
+    owner = _owner(own)
+    while _owner(folder) == owner:
         if os.path.isfile(os.path.join(folder, WORKSPACE_FILE)):
             return folder
         above = os.path.dirname(folder)
         if above == folder:
-            return own
+            break
         folder = above
+    return own
+
+
+def _owner(folder: str) -> int | None:
+    try:
+        return os.stat(folder).st_uid
+    except OSError:
+        return None
 
 
 def confined(root: str, relative: str) -> str:

@@ -41,19 +41,22 @@ class AccessRules:
     def require_read(self, locator: Locator) -> None:
         self.require(READ, locator)
 
-    def require_write(self, locator: Locator) -> None:
+    def require_write(self, locator: Locator, *, counted: bool = True) -> None:
         if self.read_only:
             raise StorageReadOnlyError(
                 f"'{locator}' was not written: the policy {self.name} declares the store read-only",
                 hint="writing needs read_only: false in the policy",
             )
-        self.require(WRITE, locator)
+        self.require(WRITE, locator, counted=counted)
 
-    def require(self, action: str, locator: Locator | None = None) -> None:
-        """Raise unless the action is granted. A denial is recorded, and so are the steps that others can see."""
+    def require(self, action: str, locator: Locator | None = None, *, counted: bool = True) -> None:
+        """Raise unless the action is granted. A denial is recorded, and so are the steps that others can see.
+
+        `counted` is whether this is the act itself: whoever only asks whether it would be allowed uses up no limit.
+        """
         if self._grants is None:
             return
-        decision = self._grants.decide(action, None if locator is None else locator.key)
+        decision = self._grants.decide(action, None if locator is None else locator.key, counted=counted)
         if not decision.allowed or action in (COMMIT, PUSH):
             audit.record(self._surroundings, "storage.decision", decision.fields())
         if not decision.allowed:
@@ -66,12 +69,16 @@ class AccessRules:
 
 
 class PolicyGate(BackendLayer):
-    """Asks the rules before every verb."""
+    """Asks the rules before every verb. `counts` is whether limits are counted here, or at another gate below."""
 
-    def __init__(self, inner: StorageBackend, rules: AccessRules) -> None:
+    def __init__(self, inner: StorageBackend, rules: AccessRules, *, counts: bool) -> None:
         super().__init__(inner)
         self.rules = rules
+        self._counts = counts
         self.self_stamping = inner.self_stamping
+
+    def _require_write(self, locator: Locator) -> None:
+        self.rules.require_write(locator, counted=self._counts)
 
     def read(self, locator: Locator) -> str:
         self.rules.require_read(locator)
@@ -98,15 +105,15 @@ class PolicyGate(BackendLayer):
         return self.inner.foreign_entries(locator)
 
     def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
-        self.rules.require_write(locator)
+        self._require_write(locator)
         return self.inner.write(locator, content, if_match=if_match)
 
     def mkdir(self, locator: Locator) -> Locator:
-        self.rules.require_write(locator)
+        self._require_write(locator)
         return self.inner.mkdir(locator)
 
     def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
-        self.rules.require_write(locator)
+        self._require_write(locator)
         self.inner.delete(locator, if_match=if_match)
 
     def host_path(self, locator: Locator) -> str:
@@ -121,5 +128,5 @@ class PolicyGate(BackendLayer):
         authorization: Authorization,
         if_match: str | Absent | None = None,
     ) -> Locator:
-        self.rules.require_write(locator)
+        self._require_write(locator)
         return super().write_personal(locator, content, authorization=authorization, if_match=if_match)

@@ -114,6 +114,11 @@ class Grants:
             return self._answer(False, "limit-exceeded", action, granted)
         return self._answer(True, reason, action, granted)
 
+    @property
+    def defaults_to_read_only(self) -> bool:
+        """Whether a policy makes stores read-only that say nothing about it themselves."""
+        return any(policy.data.get("defaults", {}).get("storage", {}).get("read_only") for policy in self._policies)
+
     def _answer(self, allowed: bool, reason: str, action: str, grant: str | None = None) -> Decision:
         sources = tuple(policy.source for policy in self._policies)
         return Decision(allowed, reason, action, f"user://{self._actor.user}", grant, sources)

@@ -46,7 +46,8 @@ class Resolved(Frozen):
     identity: tuple[tuple[Data, Place], ...]
     policies: tuple[tuple[Data, Place], ...]
     """Of the block and of every manifest around it: all of them apply."""
-    read_only: bool
+    read_only: bool | None
+    """Of the block, or else of the nearest manifest that says; `None` where none does."""
     trail: tuple[str, ...]
     """The documents on the way, the first one first."""
 
@@ -57,7 +58,7 @@ class Resolved(Frozen):
         prefix: str,
         identity: tuple[tuple[Data, Place], ...],
         policies: tuple[tuple[Data, Place], ...],
-        read_only: bool,
+        read_only: bool | None,
         trail: tuple[str, ...],
     ) -> None:
         self._set(
@@ -107,7 +108,8 @@ class Resolver:
             manifest: Any = place.document.data if block is not place.document.data else {}
             identity = _with_place(manifest.get("identity"), place) or identity
             policies += _with_place(manifest.get("policy"), place)
-            read_only = manifest.get("defaults", {}).get("read_only", read_only)
+            if place.document.kind == "workspace":
+                read_only = manifest.get("defaults", {}).get("read_only", read_only)
             if block is not None:
                 break
             place = self._next(place, *_reference_of(place.document), trail)
@@ -120,7 +122,7 @@ class Resolver:
             prefix,
             _with_place(block.get("identity"), place) or identity,
             policies + _with_place(block.get("policy"), place),
-            bool(read_only),
+            read_only,
             tuple(trail),
         )
 

@@ -41,7 +41,7 @@ class PolicyStore(PolicyGate):
         driver: SyncDriver | None = None,
         warnings: tuple[Finding, ...] = (),
     ) -> None:
-        super().__init__(inner, rules)
+        super().__init__(inner, rules, counts=True)
         self.driver = driver
         self.warnings = warnings
         """What is allowed and questionable about the document."""
@@ -63,7 +63,8 @@ class PolicyStore(PolicyGate):
     def of(cls, resolved: Resolved, host: Host, resolver: Resolver) -> Self:
         """Open what a block describes, under its rules."""
         backend = open_provider(resolved, host, resolver)
-        rules = AccessRules(resolved.name, resolved.read_only, _grants(resolved, host, resolver), host.surroundings)
+        grants = _grants(resolved, host, resolver)
+        rules = AccessRules(resolved.name, is_read_only(resolved, grants), grants, host.surroundings)
         driver = None
         if isinstance(backend, WorkingCopy):
             driver = _driver(backend, backend.describe(), resolved, rules, host, resolver)
@@ -72,14 +73,14 @@ class PolicyStore(PolicyGate):
     # -- verbs that others have to hear of --------------------------------------------------------------------
 
     def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
-        self.rules.require_write(locator)
+        self._require_write(locator)
         self._before()
         self.inner.write(locator, content, if_match=if_match)
         self._after(WRITE, locator)
         return locator
 
     def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
-        self.rules.require_write(locator)
+        self._require_write(locator)
         self._before()
         self.inner.delete(locator, if_match=if_match)
         self._after(DELETE, locator)
@@ -118,7 +119,7 @@ def wrap(backend: StorageBackend, _options: Mapping[str, Any], _context: OpenCon
             "the wrapper 'policy' belongs to a store that storage.policy selects, and this is another one",
             hint="take 'policy' out of `wrappers`; `agentm config set storage.policy PATH` puts it there by itself",
         )
-    return PolicyGate(backend, store.rules)
+    return PolicyGate(backend, store.rules, counts=False)
 
 
 def policy_store(backend: StorageBackend) -> PolicyStore | None:
@@ -128,6 +129,13 @@ def policy_store(backend: StorageBackend) -> PolicyStore | None:
             return backend
         backend = backend.inner
     return None
+
+
+def is_read_only(resolved: Resolved, grants: Grants | None) -> bool:
+    """What the block says, or else the manifest around it, or else the defaults of the access policies."""
+    if resolved.read_only is not None:
+        return resolved.read_only
+    return grants is not None and grants.defaults_to_read_only
 
 
 def _told(store: WatchedStore) -> list[str]:

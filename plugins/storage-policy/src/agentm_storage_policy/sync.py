@@ -6,6 +6,8 @@ fails is recorded and said again until it succeeds; the notes are safe in the wo
 
 from __future__ import annotations
 
+from _thread import RLock
+
 from agentm_kernel.errors import AgentmError, StorageConflictError
 from agentm_kernel.seam.provider import Occasion
 from agentm_storage_policy import audit, lifecycle
@@ -55,6 +57,7 @@ class SyncDriver:
         self._state = state
         self._authors = authors
         self._report = Report()
+        self._alone = RLock()
         self.bus = bus or EventBus()
         # In this order: a tree with changes is never pulled over, and what is pushed has to be committed.
         if plan.commit_on is not None:
@@ -76,28 +79,33 @@ class SyncDriver:
 
     def handle(self, name: str, payload: Mapping[str, object]) -> Report:
         """An event of the agent's life."""
-        report = self._report = Report()
         event = LifecycleEvent(name, payload, source_kind="session")
         canonical = lifecycle.canonical(name)
-        if canonical == lifecycle.MANUAL:
-            self._commit(event)
-        elif self._plan.commit_on == lifecycle.WRITE and canonical != lifecycle.WRITE:
-            self._commit_what_waited(event, whatever_the_window=canonical in lifecycle.ENDINGS)
-        self.bus.emit(event)
+        with self._alone:
+            report = self._report = Report()
+            if canonical == lifecycle.MANUAL:
+                self._commit(event)
+            elif self._plan.commit_on == lifecycle.WRITE and canonical != lifecycle.WRITE:
+                self._commit_what_waited(event, whatever_the_window=canonical in lifecycle.ENDINGS)
+            self.bus.emit(event)
         return report
 
     def before_write(self) -> None:
         """Commit the batch whose window is over, before the write that begins the next one."""
-        if self._plan.commit_on == lifecycle.WRITE:
+        if self._plan.commit_on != lifecycle.WRITE:
+            return
+        with self._alone:
             self._report = Report()
             self._commit_what_waited(LifecycleEvent(lifecycle.WRITE, source_kind="storage"), False)
             self._say_errors()
 
     def after_write(self, event: str, key: str) -> None:
-        self._state.note_write()
-        self._report = Report()
-        self.bus.emit(LifecycleEvent(event, {"path": key}, source_kind="storage", source_id=self._rules.name))
-        self._say_errors()
+        happened = LifecycleEvent(event, {"path": key}, source_kind="storage", source_id=self._rules.name)
+        with self._alone:
+            self._state.note_write()
+            self._report = Report()
+            self.bus.emit(happened)
+            self._say_errors()
 
     def _say_errors(self) -> None:
         """The write itself succeeded, so what failed around it is logged and kept for the next event, not raised."""

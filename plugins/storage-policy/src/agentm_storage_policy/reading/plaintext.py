@@ -37,6 +37,7 @@ _NAMES = (
 )
 """A key whose name, without case and separators, ends in one of these."""
 
+# Every repetition that something has to follow is bounded, or a long text could make the search take for ever.
 _SHAPES = {
     "an AWS access key": r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
     "a GitHub token": r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})",
@@ -44,11 +45,11 @@ _SHAPES = {
     "a Slack token": r"\bxox[abeprs]-[A-Za-z0-9-]{10,}",
     "an API key": r"\b(?:sk|rk|pk)[-_](?:live|test|ant|proj)[-_A-Za-z0-9]{16,}",
     "a Google API key": r"\bAIza[0-9A-Za-z_-]{35}",
-    "a JSON web token": r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
-    "a private key": r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----",
+    "a JSON web token": r"\beyJ[A-Za-z0-9_-]{8,300}\.eyJ[A-Za-z0-9_-]{8}",
+    "a private key": r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----",
     "an Azure account key": r"\bAccountKey=[A-Za-z0-9+/=]{20,}",
     "a shared access signature": r"[?&;]sig=[A-Za-z0-9%+/=]{16,}",
-    "a user and password in a URL": r"\b[a-z][a-z0-9+.-]*://[^\s/@'\"]+:[^\s/@'\"]+@",
+    "a user and password in a URL": r"\b[a-z][a-z0-9+.-]{0,20}://[^\s/@:'\"]{1,200}:[^\s/@'\"]{1,200}@",
 }
 _SHAPE = re.compile("|".join(f"(?P<s{number}>{shape})" for number, shape in enumerate(_SHAPES.values())))
 _WORDS = list(_SHAPES)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
 
+WIDTH = 96
+
 _HEAD = """# Commands
 
 Generated from `--help` by `python -m tests.docs.cli_reference`; a test keeps it current. Commands of plugins are there
@@ -27,9 +29,8 @@ def page() -> str:
 
 
 def _sections(command: click.Command, name: str, parent: click.Context | None) -> Iterator[str]:
-    context = click.Context(
-        command, info_name=name, parent=parent, max_content_width=96, terminal_width=96, **command.context_settings
-    )
+    settings = {**command.context_settings, "max_content_width": WIDTH, "terminal_width": WIDTH}
+    context = click.Context(command, info_name=name, parent=parent, **settings)
     yield f"\n## `{context.command_path}`\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
     if isinstance(command, click.Group):
         for child_name in command.list_commands(context):

@@ -131,7 +131,7 @@ def store_mutex(root: str | os.PathLike[str], *, timeout: float = DEFAULT_TIMEOU
 
 
 class _Surroundings:
-    """What lies above the directory that a path leads to, and what of it is a store: asked at every write, so cheaply.
+    """What lies above the directory that a path leads to, and what of it is a store: asked at every write, cheaply.
 
     The first look is strict: failing to look is not a no, it would leave an outer lock untaken. Later ones only have
     to notice a stamp that has come since; what was a store at first is taken for one ever after.

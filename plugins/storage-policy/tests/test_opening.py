@@ -55,6 +55,18 @@ def test_one_of_the_seven_that_is_not_installed_comes_with_its_pip_line(desk, si
     assert caught.value.hint == "run `pip install agentm-git`"
 
 
+@pytest.mark.rule(9, "refused")
+def test_a_provider_that_the_device_keeps_out_is_not_installed_again(desk, site):
+    config = desk.home / ".config" / "agentm" / ".agentm-config.json"
+    config.parent.mkdir(parents=True)
+    config.write_text('{"plugin_policy.disabled": ["agentm-git"]}')
+    site("agentm-git", "github")
+    handle = load_storage(desk.write("STORAGE.md", "provider: github\nconfig: {repo: acme/notes}\n"))
+    with pytest.raises(StorageProviderUnknownError, match=r"plugin_policy\.disabled") as caught:
+        handle.open(desk.context, desk.options)
+    assert "pip install" not in caught.value.hint
+
+
 @pytest.mark.rule(9, "accepted")
 def test_a_provider_of_a_distribution_opens_its_own_store(desk, site):
     source = (

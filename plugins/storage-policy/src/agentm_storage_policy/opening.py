@@ -92,7 +92,8 @@ def _opener(resolved: Resolved, host: Host) -> Opener:
             raise _refused(resolved, PROVIDER_UNKNOWN, "provider", message, f"uninstall {record.distribution}")
         found = load_plugin(GROUP, provider, config)
     except PluginError as error:
-        hint = f"run `pip install {expected}`" if expected else error.hint
+        is_missing = error.message.startswith("no installed plugin")
+        hint = f"run `pip install {expected}`" if expected and is_missing else error.hint
         raise _refused(resolved, PROVIDER_UNKNOWN, "provider", error.message, hint) from error
     if not callable(found):
         raise _refused(resolved, PROVIDER_UNKNOWN, "provider", f"the {record} is not a function that opens stores")

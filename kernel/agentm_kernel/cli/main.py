@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -11,6 +12,7 @@ from agentm_kernel.errors import AgentmError, one_line
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import NoReturn
 
 
 class UsageError(AgentmError):
@@ -20,10 +22,11 @@ class UsageError(AgentmError):
 
 
 def main(only: tuple[str, ...] = ()) -> int:
-    """Run the command line and return its exit code; after a hook command, leave at once.
+    """Run the command line; after one of the kernel's own commands leave at once, else return the exit code.
 
     `only` names the commands that there are, where not all of them are on offer.
     """
+    gc.disable()  # most commands live for milliseconds: what they allocate is gone before collecting it would pay
     if sys.stdin is None or sys.stdout is None or sys.stderr is None:
         _open_closed_streams()
     arguments = sys.argv[1:]
@@ -31,16 +34,28 @@ def main(only: tuple[str, ...] = ()) -> int:
         report(UsageError(f"there is no such command; there are {', '.join(only)}", hint="add --help to one of them"))
         return UsageError.exit_code
     matched = match(arguments)
-    if matched is None:
-        return exit_code_of(lambda: _click(arguments))
-    import gc
+    if matched is not None:
+        command, values = matched
+        _leave(exit_code_of(lambda: command.run(values)))
+    code = exit_code_of(lambda: _click(arguments))
+    if _is_of_kernel(arguments):
+        _leave(code)
+    return code
 
-    gc.disable()  # a hook lives for milliseconds: what it allocates is gone before collecting it would pay
-    command, values = matched
-    code = exit_code_of(lambda: command.run(values))
+
+def _leave(code: int) -> NoReturn:
+    """End the process. The interpreter's own tidying up costs a seventh of a command, and there is nothing to tidy:
+    output is flushed, the system frees locks, and threads that wait for one are waiting in vain.
+    """
     sys.stderr.flush()
-    # The interpreter's own tidying up costs a seventh of a hook. Output is flushed, and nothing else is held.
     os._exit(code)
+
+
+def _is_of_kernel(arguments: list[str]) -> bool:
+    """Whether a command of the kernel ran: a plugin's may count on what Python does at its end."""
+    from agentm_kernel.cli.app import kernel_commands
+
+    return bool(arguments) and arguments[0] in kernel_commands()
 
 
 def exit_code_of(work: Callable[[], int]) -> int:
@@ -62,6 +77,7 @@ def exit_code_of(work: Callable[[], int]) -> int:
 def _click(arguments: list[str]) -> int:
     from agentm_kernel.cli.app import run
 
+    gc.enable()  # click is imported; what follows may take its time, a migration for instance
     return run(arguments)
 
 

@@ -13,8 +13,7 @@ from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.state.files import find_state_file, list_state_files, update_state_file, write_state_file
-from agentm_kernel.state.resolve import resolve_project
-from agentm_kernel.state.routing import state_directory, state_file_path
+from agentm_kernel.state.routing import route_project, state_directory, state_file_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +35,7 @@ _body_option = click.option(
 
 def resolve(cwd: str | None, *, read_only: bool) -> Resolution:
     """The project of `cwd`, for commands."""
-    return resolve_project({"cwd": cwd} if cwd else None, read_only=read_only)
+    return route_project({"cwd": cwd} if cwd else None, read_only=read_only)
 
 
 @click.group("state")

@@ -55,7 +55,8 @@ def _is_of_kernel(arguments: list[str]) -> bool:
     """Whether a command of the kernel ran: a plugin's may count on what Python does at its end."""
     from agentm_kernel.cli.app import kernel_commands
 
-    return bool(arguments) and arguments[0] in kernel_commands()
+    first = arguments[0] if arguments else ""
+    return first.startswith("-") or first in kernel_commands()
 
 
 def exit_code_of(work: Callable[[], int]) -> int:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agentm_kernel.cli.app import kernel_commands
 from agentm_kernel.config.read import load
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from agentm_kernel.host.record import PluginRecord
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One plugin as `plugins list` shows it."""
 
     record: PluginRecord
@@ -33,8 +31,7 @@ class Entry:
     is_selected: bool
 
 
-@dataclass(frozen=True)
-class Inventory:
+class Inventory(NamedTuple):
     """What is installed, in a stable order."""
 
     entries: list[Entry]

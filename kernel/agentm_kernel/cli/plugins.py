@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentm_kernel.cli.output import echo_json, echo_table, json_option
-from agentm_kernel.cli.plugin_check import check
 from agentm_kernel.cli.plugin_inventory import take_inventory
-from agentm_kernel.cli.plugin_new import new
 from agentm_kernel.errors import PluginError
 from agentm_kernel.host.record import canonical_name, kind_of
 from agentm_kernel.host.scan import conflict
@@ -21,13 +19,26 @@ if TYPE_CHECKING:
     from agentm_kernel.host.record import PluginRecord
 
 
-@click.group("plugins")
+_APART = ("check", "new")
+
+
+class _Plugins(click.Group):
+    """Commands of `_APART` live in modules of their own, which load much that listing does not need."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *_APART])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _APART:
+            return super().get_command(ctx, cmd_name)
+        module = __import__(f"agentm_kernel.cli.plugin_{cmd_name}", fromlist=[cmd_name])
+        apart: click.Command = getattr(module, cmd_name)
+        return apart
+
+
+@click.group("plugins", cls=_Plugins)
 def command() -> None:
     """List, check and create plugins."""
-
-
-command.add_command(check)
-command.add_command(new)
 
 
 # ------------------------------------------------------------------------------------------------ list

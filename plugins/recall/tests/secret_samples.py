@@ -51,7 +51,7 @@ def planted(seed: int = 1) -> dict[str, str]:
         "Mailgun key": "ke" + "y-" + draw(32, _HEX),
         "Mailchimp key": draw(32, _HEX) + "-u" + "s12",
         "npm token": "np" + "m_" + draw(36),
-        "npm registry password": "//registry.npmjs.org/:_auth" + "Token=" + draw(36),
+        "npm registry password": "//packages.example/:_auth" + "Token=" + draw(36),
         "PyPI token": "py" + "pi-AgEIcHlwaS5vcmc" + draw(80),
         "RubyGems token": "ruby" + "gems_" + draw(48, _HEX),
         "Docker Hub token": "dckr" + "_pat_" + draw(27),

@@ -94,9 +94,6 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         decode_content as decode_content,
         encode_content as encode_content,
     )
-    from agentm_kernel.seam.context import (
-        OpenContext as OpenContext,
-    )
     from agentm_kernel.seam.layer import (
         BackendLayer as BackendLayer,
     )
@@ -133,9 +130,10 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.seam.values import (
         Capabilities as Capabilities,
         Info as Info,
+        OpenContext as OpenContext,
     )
-    from agentm_kernel.selection.choose import (
-        choose_protocol as choose_protocol,
+    from agentm_kernel.selection.identity import (
+        read_stamp as read_stamp,
     )
     from agentm_kernel.selection.joining import (
         identify_store as identify_store,
@@ -144,11 +142,9 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     )
     from agentm_kernel.selection.open import (
         StoragePreview as StoragePreview,
+        choose_protocol as choose_protocol,
         select_backend as select_backend,
         storage_preview as storage_preview,
-    )
-    from agentm_kernel.selection.stamp import (
-        read_stamp as read_stamp,
     )
     from agentm_kernel.state.files import (
         list_state_files as list_state_files,
@@ -206,7 +202,6 @@ _HOMES = {
         "decode_content",
         "encode_content",
     ),
-    "seam.context": ("OpenContext",),
     "seam.layer": ("BackendLayer",),
     "seam.locator": (
         "Locator",
@@ -236,6 +231,7 @@ _HOMES = {
     "seam.values": (
         "Capabilities",
         "Info",
+        "OpenContext",
     ),
     "config.paths": ("cache_directory",),
     "files.atomic": ("atomic_write",),
@@ -255,14 +251,14 @@ _HOMES = {
         "PluginFailure",
         "Section",
     ),
-    "selection.choose": ("choose_protocol",),
+    "selection.identity": ("read_stamp",),
     "selection.joining": ("identify_store", "mark_store", "use_store"),
     "selection.open": (
         "StoragePreview",
+        "choose_protocol",
         "select_backend",
         "storage_preview",
     ),
-    "selection.stamp": ("read_stamp",),
     "projects.repo_registry": (
         "list_repos",
         "read_registry",

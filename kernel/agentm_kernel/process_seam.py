@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Protocol
 
-    from agentm_kernel.host.record import PluginRecord
+    from agentm_kernel.host.scan import PluginRecord
     from agentm_kernel.state.resolution import Resolution
 
     class RecallProvider(Protocol):
@@ -80,8 +80,7 @@ def is_available() -> bool:
 
 
 def _recall(context: Mapping[str, Any], query: str | None, limit: int | None) -> str:
-    from agentm_kernel.host.record import RECALL
-    from agentm_kernel.host.scan import scan
+    from agentm_kernel.host.scan import RECALL, scan
 
     provider = _recall_provider(scan(RECALL))
     if provider is None:
@@ -92,7 +91,7 @@ def _recall(context: Mapping[str, Any], query: str | None, limit: int | None) ->
 
 def recall_at_start(resolution: Resolution, records: Iterable[PluginRecord], limit: int) -> str:
     """What a session should remember when it starts; `records` are all installed plugins, scanned once for all."""
-    from agentm_kernel.host.record import RECALL
+    from agentm_kernel.host.scan import RECALL
 
     provider = _recall_provider([record for record in records if record.group == RECALL])
     if provider is None:
@@ -102,7 +101,7 @@ def recall_at_start(resolution: Resolution, records: Iterable[PluginRecord], lim
 
 
 def _asked(provider: RecallProvider, resolution: Resolution, phase: str, query: str | None, limit: int | None) -> str:
-    from agentm_kernel.host.quiet import StdoutToStderr
+    from agentm_kernel.host.load import StdoutToStderr
 
     with StdoutToStderr():
         answer: object = provider(resolution, phase=phase, query=query, limit=limit)
@@ -133,7 +132,7 @@ def _recall_provider(records: list[PluginRecord]) -> RecallProvider | None:
 
 
 def _completed(context: Mapping[str, Any], candidate: Any) -> dict[str, Any]:
-    from agentm_kernel.selection.choose import choose_protocol
+    from agentm_kernel.selection.open import choose_protocol
 
     resolution = route_memory(context)
     assert resolution.project_locator is not None  # there is a store, so there is a place in it

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from agentm_kernel import harness_state_dir, registry, resolve_project, write_state_file
 from agentm_kernel.conformance.stubs import LocalStub, SyncedStub
-from agentm_kernel.selection.known_stores import remember
-from agentm_kernel.selection.stamp import stamp
+from agentm_kernel.selection.identity import remember, stamp
 from agentm_kernel.state.routing import route_project, state_directory
 from tests.benchmarks.measure import interleave
 from tests.benchmarks.tables import Table

@@ -15,7 +15,7 @@ from agentm_kernel import ConcurrentModificationError, Locator, LocatorConflictE
 from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_kernel.conformance.stubs import SyncedStub
 from agentm_kernel.migration import copy_notes, plan_migration, settle
-from agentm_kernel.selection.stamp import stamp
+from agentm_kernel.selection.identity import stamp
 
 TEXTS = ["", "plain\n", "no final newline", "win\r\nmac\r", "\ufeffbom", "žluť 🦉\n", "\0nul", "x" * 70_000]
 

@@ -22,7 +22,7 @@ from agentm_kernel import (
 from agentm_kernel.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel.process_seam import PHASES
 from agentm_kernel.seam.registry import registry
-from agentm_kernel.selection.stamp import stamp
+from agentm_kernel.selection.identity import stamp
 
 if TYPE_CHECKING:
     from pathlib import Path

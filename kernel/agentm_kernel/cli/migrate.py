@@ -11,9 +11,8 @@ from agentm_kernel.cli.output import echo_json, json_option
 from agentm_kernel.config.write import set_value, unset_value
 from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.migration import copy_notes, plan_migration, settle
-from agentm_kernel.selection.choose import choose_protocol
-from agentm_kernel.selection.open import open_store, select_backend
-from agentm_kernel.selection.stamp import stamp
+from agentm_kernel.selection.identity import stamp
+from agentm_kernel.selection.open import choose_protocol, open_store, select_backend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

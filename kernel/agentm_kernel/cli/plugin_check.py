@@ -11,7 +11,7 @@ import click
 
 from agentm_kernel.cli.output import echo_json, json_option, status_style
 from agentm_kernel.host.named import find_plugin
-from agentm_kernel.host.record import BACKENDS
+from agentm_kernel.host.scan import BACKENDS
 from agentm_kernel.host.scratch import PLACEHOLDER, ScratchStore
 
 if TYPE_CHECKING:

@@ -9,15 +9,14 @@ from agentm_kernel.config.read import load
 from agentm_kernel.errors import ConfigError, PluginError
 from agentm_kernel.host.load import check_declared_api
 from agentm_kernel.host.policy import refusal
-from agentm_kernel.host.record import BACKENDS, COMMANDS, KINDS, WRAPPERS, kind_of
-from agentm_kernel.host.scan import conflicts, scan
-from agentm_kernel.selection.choose import choose
+from agentm_kernel.host.scan import BACKENDS, COMMANDS, KINDS, WRAPPERS, conflicts, kind_of, scan
+from agentm_kernel.selection.open import choose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from agentm_kernel.config.read import Config
-    from agentm_kernel.host.record import PluginRecord
+    from agentm_kernel.host.scan import PluginRecord
 
 
 class Entry(NamedTuple):

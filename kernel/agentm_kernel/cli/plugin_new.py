@@ -12,8 +12,7 @@ import click
 
 from agentm_kernel import __version__
 from agentm_kernel.errors import PluginError
-from agentm_kernel.host.record import BACKENDS
-from agentm_kernel.host.scan import scan
+from agentm_kernel.host.scan import BACKENDS, scan
 from agentm_kernel.seam.backend import API_VERSION
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")

@@ -10,13 +10,12 @@ import click
 from agentm_kernel.cli.output import echo_json, echo_table, json_option
 from agentm_kernel.cli.plugin_inventory import take_inventory
 from agentm_kernel.errors import PluginError
-from agentm_kernel.host.record import canonical_name, kind_of
-from agentm_kernel.host.scan import conflict
+from agentm_kernel.host.scan import canonical_name, conflict, kind_of
 
 if TYPE_CHECKING:
     from agentm_kernel.cli.plugin_inventory import Entry, Inventory
     from agentm_kernel.host.probe import ProbeResult
-    from agentm_kernel.host.record import PluginRecord
+    from agentm_kernel.host.scan import PluginRecord
 
 
 _APART = ("check", "new")

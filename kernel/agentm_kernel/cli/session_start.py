@@ -14,7 +14,7 @@ from agentm_kernel.errors import AgentmError, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel.host.record import PluginRecord
+    from agentm_kernel.host.scan import PluginRecord
     from agentm_kernel.state.resolution import Resolution
 
 DEADLINE_SECONDS = 2.0
@@ -124,7 +124,7 @@ def _find_context(reply: _Reply) -> None:
 
 def _recalled(resolution: Resolution, records: list[PluginRecord], room: int) -> str:
     """What memory holds for this project, in the room that the state block leaves."""
-    from agentm_kernel.host.record import RECALL
+    from agentm_kernel.host.scan import RECALL
 
     if not any(record.group == RECALL for record in records):
         return ""
@@ -139,7 +139,7 @@ def _recalled(resolution: Resolution, records: list[PluginRecord], room: int) ->
 
 def _sections(resolution: Resolution, records: list[PluginRecord]) -> list[str]:
     """What plugins add, and a line for each that failed. Where nobody listens, nothing is imported."""
-    from agentm_kernel.host.record import listens_to
+    from agentm_kernel.host.scan import listens_to
 
     if not any(listens_to(record, "agentm_session_start") for record in records):
         return []

@@ -9,7 +9,7 @@ import click
 
 from agentm_kernel.cli.output import echo_json, echo_table, json_option
 from agentm_kernel.errors import AgentmError
-from agentm_kernel.selection.known_stores import forget as forget_store, known_stores
+from agentm_kernel.selection.identity import forget as forget_store, known_stores
 from agentm_kernel.selection.open import Refusal, inspect, open_context
 
 

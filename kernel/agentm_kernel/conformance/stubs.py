@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Self
 
-    from agentm_kernel.seam.context import OpenContext
+    from agentm_kernel.seam.values import OpenContext
 
 
 class LocalStub(FileStore):

@@ -10,13 +10,11 @@ import os
 
 from agentm_kernel.config.paths import home_directory, state_directory
 from agentm_kernel.errors import ConfigError, PluginError
-from agentm_kernel.host.load import load, reason_of, unusable
+from agentm_kernel.host.load import StdoutToStderr, load, reason_of, unusable
 from agentm_kernel.host.policy import refusal
-from agentm_kernel.host.quiet import StdoutToStderr
-from agentm_kernel.host.record import is_hook_plugin, listens_to
-from agentm_kernel.host.scan import scan
+from agentm_kernel.host.scan import is_hook_plugin, listens_to, scan
 from agentm_kernel.host.values import DoctorRow, HookContext, PluginFailure, Section
-from agentm_kernel.seam.context import OpenContext
+from agentm_kernel.seam.values import OpenContext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
     from pluggy import PluginManager
 
-    from agentm_kernel.host.record import PluginRecord
+    from agentm_kernel.host.scan import PluginRecord
     from agentm_kernel.host.values import Alert
 
     T = TypeVar("T")

@@ -5,13 +5,12 @@ from __future__ import annotations
 from agentm_kernel.config.read import load as load_config
 from agentm_kernel.errors import PluginError
 from agentm_kernel.host.load import load
-from agentm_kernel.host.record import kind_of
-from agentm_kernel.host.scan import find, scan
+from agentm_kernel.host.scan import find, kind_of, scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.config.read import Config
-    from agentm_kernel.host.record import PluginRecord
+    from agentm_kernel.host.scan import PluginRecord
 
 
 def find_plugin(group: str, name: str, config: Config | None = None) -> PluginRecord:

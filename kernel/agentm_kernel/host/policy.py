@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from agentm_kernel.host.record import canonical_name
+from agentm_kernel.host.scan import canonical_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agentm_kernel.host.record import PluginRecord
+    from agentm_kernel.host.scan import PluginRecord
 
 
 def refusal(record: PluginRecord, disabled: Iterable[str] = (), allowed: Iterable[str] | None = None) -> str | None:

@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING
 from agentm_kernel.errors import PluginError
 from agentm_kernel.host.load import load, load_backend, unusable
 from agentm_kernel.host.manager import PluginHost, current_context
-from agentm_kernel.host.record import BACKENDS, COMMANDS, PluginRecord, is_hook_plugin
+from agentm_kernel.host.scan import BACKENDS, COMMANDS, PluginRecord, is_hook_plugin
 from agentm_kernel.seam.values import Capabilities
 
 if TYPE_CHECKING:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentm_kernel.errors import PluginError
-from agentm_kernel.host.load import load_backend, reason_of, unusable
-from agentm_kernel.host.quiet import StdoutToStderr
-from agentm_kernel.seam.context import OpenContext
+from agentm_kernel.host.load import StdoutToStderr, load_backend, reason_of, unusable
 from agentm_kernel.seam.locator import Locator
+from agentm_kernel.seam.values import OpenContext
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentm_kernel.host.record import PluginRecord
+    from agentm_kernel.host.scan import PluginRecord
     from agentm_kernel.seam.backend import StorageBackend
 
 PLACEHOLDER = "{scratch}"

@@ -7,9 +7,9 @@ from agentm_kernel.seam.values import Frozen
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.config.read import Config
-    from agentm_kernel.host.record import PluginRecord
+    from agentm_kernel.host.scan import PluginRecord
     from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.context import OpenContext
+    from agentm_kernel.seam.values import OpenContext
 
 STATUSES = ("ok", "warn", "fail")
 

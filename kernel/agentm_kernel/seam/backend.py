@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any, ClassVar, Final, Self
 
-    from agentm_kernel.seam.context import OpenContext
     from agentm_kernel.seam.personal import Authorization
     from agentm_kernel.seam.tiers import TierLayout
-    from agentm_kernel.seam.values import Capabilities, Info
+    from agentm_kernel.seam.values import Capabilities, Info, OpenContext
 
 API_VERSION = 1
 """The version of this contract. A backend built for another one is refused before it is used."""

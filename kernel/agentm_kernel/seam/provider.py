@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.context import OpenContext
     from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.seam.values import OpenContext
 
     Opener = Callable[[Mapping[str, Any], Mapping[str, str], "ProviderContext"], StorageBackend]
 

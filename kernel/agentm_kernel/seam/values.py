@@ -1,13 +1,14 @@
-"""The value types that verbs return.
+"""The values that cross the seam: what a backend is opened with, what it declares, what its verbs return.
 
-Both are frozen and written by hand rather than as dataclasses: hooks import this module, and `dataclasses` would
-double what they cost. `Frozen` is the little that the two share.
+They are frozen and written by hand rather than as dataclasses: hooks import this module, and `dataclasses` would
+double what they cost. `Frozen` is the little that they share.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from agentm_kernel.seam.locator import Locator
@@ -105,3 +106,24 @@ class Capabilities(Frozen):
     def missing_from(self, required: Capabilities) -> tuple[str, ...]:
         """The names of the flags that `required` asks for and this lacks."""
         return tuple(name for name in self.__slots__ if getattr(required, name) and not getattr(self, name))
+
+
+class OpenContext(Frozen):
+    """What a backend is told about the process that opens it, so that it never reads the process's globals."""
+
+    __slots__ = ("environ", "home", "state_dir", "read_only")
+    environ: Mapping[str, str]
+    home: str
+    state_dir: str
+    """Where this device keeps what is not the store: `<state_dir>/…`, never inside a store."""
+    read_only: bool
+    """The opener will only read: create nothing, lock nothing."""
+
+    def __init__(self, environ: Mapping[str, str], home: str, state_dir: str, read_only: bool = False) -> None:
+        self._set(environ=environ, home=home, state_dir=state_dir, read_only=read_only)
+
+    def expand(self, path: str) -> str:
+        """`path` with a leading `~` replaced by this context's home."""
+        if path == "~" or path.startswith(("~/", "~\\")):
+            return self.home + path[1:]
+        return path

@@ -1,5 +1,8 @@
 """Is this the store that this device knows? Compared when it is opened, settled at the first write.
 
+A store carries a mark, without which an empty folder and the right store would look alike; the device keeps a record
+of the marks that it has seen, by protocol and place.
+
 | stamp in the store | record on this device | reading | writing |
 |---|---|---|---|
 | yes | none | yes | yes, and recorded: a second device joins a shared store by itself |
@@ -11,17 +14,23 @@
 
 from __future__ import annotations
 
-from agentm_kernel.errors import StoreIdentityError
+import os
+
+from agentm_kernel.errors import ConcurrentModificationError, StoreIdentityError
+from agentm_kernel.files.evidence import saw_file, saw_nothing, settled_signature
+from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
 from agentm_kernel.seam.layer import BackendLayer
-from agentm_kernel.selection.known_stores import known_id
-from agentm_kernel.selection.stamp import read_stamp
+from agentm_kernel.seam.locator import Locator
+from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.seam.backend import Absent, StorageBackend
-    from agentm_kernel.seam.context import OpenContext
-    from agentm_kernel.seam.locator import Locator
     from agentm_kernel.seam.personal import Authorization
+    from agentm_kernel.seam.values import OpenContext
+
+LAYOUT_VERSION = 1
+_RECORD = "stores.json"
 
 
 def check_identity(backend: StorageBackend, protocol: str, context: OpenContext) -> str | None:
@@ -80,9 +89,6 @@ class IdentityGuard(BackendLayer):
     def _settle(self) -> None:
         if self._settled:
             return
-        from agentm_kernel.selection.known_stores import remember
-        from agentm_kernel.selection.stamp import stamp
-
         store_id = check_identity(self.inner, self._protocol, self._context)
         if store_id is None:
             if not self.inner.self_stamping:
@@ -108,4 +114,154 @@ def unmarked(backend: StorageBackend, protocol: str) -> StoreIdentityError:
     return StoreIdentityError(
         f"the store at {place} has no identity stamp, so nothing is written there",
         hint=f"set it up once: `agentm {protocol} init {place}` (`--adopt` if it has notes already)",
+    )
+
+
+# ------------------------------------------------------------------------------------------ the mark in the store
+
+
+def read_stamp(backend: StorageBackend) -> str | None:
+    """The store's id, `None` if it carries none; a stamp that cannot be understood is an error."""
+    text = backend.stamp_text()
+    if text is None:
+        return None
+    from agentm_kernel.config.json_text import parse
+
+    try:
+        fields = parse(text)
+    except ValueError as error:
+        raise _bad_stamp(backend, str(error)) from error
+    store_id = fields.get("id") if isinstance(fields, dict) else None
+    if not isinstance(fields, dict) or not isinstance(store_id, str) or not store_id:
+        raise _bad_stamp(backend, "it has no id")
+    if fields.get("layout") != LAYOUT_VERSION:
+        raise StoreIdentityError(
+            f"the store at {backend.describe()} has layout {fields.get('layout')!r}; "
+            f"this agentm knows layout {LAYOUT_VERSION}",
+            hint="install the agentm that made the store, or a newer one",
+        )
+    return store_id
+
+
+def stamp(backend: StorageBackend) -> str:
+    """Give the store an identity unless it has one, and return it. Of two who stamp at once, one wins for both."""
+    import json
+    from datetime import UTC, datetime
+    from uuid import uuid4
+
+    existing = read_stamp(backend)
+    if existing is not None:
+        return existing
+    fields = {
+        "id": str(uuid4()),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "layout": LAYOUT_VERSION,
+    }
+    try:
+        backend.write(Locator(STAMP_KEY), json.dumps(fields, indent=2) + "\n", if_match=ABSENT)
+    except ConcurrentModificationError:
+        other = read_stamp(backend)
+        if other is None:
+            raise
+        return other
+    return str(fields["id"])
+
+
+def _bad_stamp(backend: StorageBackend, why: str) -> StoreIdentityError:
+    return StoreIdentityError(
+        f"the identity stamp {STAMP_KEY} of the store at {backend.describe()} cannot be read: {why}",
+        hint=f"restore {STAMP_KEY} from a backup or another device; agentm does not guess which store this is",
+    )
+
+
+# ---------------------------------------------------------------------------------------- the record on this device
+
+
+class KnownStore(Frozen):
+    """One store that this device has written to."""
+
+    __slots__ = ("protocol", "place", "id")
+    protocol: str
+    place: str
+    id: str
+
+    def __init__(self, protocol: str, place: str, id: str) -> None:  # noqa: A002
+        self._set(protocol=protocol, place=place, id=id)
+
+
+def known_stores(state_dir: str) -> list[KnownStore]:
+    """Every store that this device knows."""
+    return [
+        KnownStore(protocol, place, store_id)
+        for (protocol, _, place), store_id in ((key.partition(" "), i) for key, i in sorted(_read(state_dir).items()))
+    ]
+
+
+def known_id(state_dir: str, protocol: str, place: str) -> str | None:
+    """The id of the store that this device used there last."""
+    return _read(state_dir).get(_key(protocol, place))
+
+
+def remember(state_dir: str, protocol: str, place: str, store_id: str) -> None:
+    """Record that the store at `place` is `store_id`."""
+    _change(state_dir, {_key(protocol, place): store_id})
+
+
+def forget(state_dir: str, protocol: str, place: str) -> bool:
+    """Drop the record; whether there was one."""
+    if known_id(state_dir, protocol, place) is None:
+        return False
+    _change(state_dir, {_key(protocol, place): None})
+    return True
+
+
+def _key(protocol: str, place: str) -> str:
+    return f"{protocol} {place}"
+
+
+def _read(state_dir: str) -> dict[str, str]:
+    path = os.path.join(state_dir, _RECORD)
+    try:
+        with open(path, encoding="utf-8") as file:
+            trusted = settled_signature(os.fstat(file.fileno()))
+            text = file.read()
+    except FileNotFoundError:
+        saw_nothing(path)
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise _bad_record(path, str(error)) from error
+    fields = _parsed(text, path)
+    saw_file(path, trusted, fields, lambda _: _read(state_dir))
+    return fields
+
+
+def _parsed(text: str, path: str) -> dict[str, str]:
+    from agentm_kernel.config.json_text import parse
+
+    try:
+        fields = parse(text)
+    except ValueError as error:
+        raise _bad_record(path, str(error)) from error
+    if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
+        raise _bad_record(path, "it is not a table of store ids")
+    return fields
+
+
+def _change(state_dir: str, changes: dict[str, str | None]) -> None:
+    import json
+
+    from agentm_kernel.files.atomic import atomic_write
+    from agentm_kernel.files.mutex import store_mutex
+
+    os.makedirs(state_dir, mode=0o700, exist_ok=True)
+    with store_mutex(state_dir):
+        merged = {**_read(state_dir), **changes}
+        kept = {key: value for key, value in sorted(merged.items()) if value is not None}
+        atomic_write(os.path.join(state_dir, _RECORD), json.dumps(kept, indent=2) + "\n")
+
+
+def _bad_record(path: str, why: str) -> StoreIdentityError:
+    return StoreIdentityError(
+        f"the record of known stores {path} cannot be read: {why}",
+        hint="repair or move that file away; agentm cannot tell without it whether this is the right store",
     )

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from agentm_kernel.selection.identity import check_identity
-from agentm_kernel.selection.known_stores import remember
+from agentm_kernel.selection.identity import check_identity, remember, stamp
 from agentm_kernel.selection.open import open_context
-from agentm_kernel.selection.stamp import stamp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

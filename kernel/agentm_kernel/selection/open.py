@@ -16,9 +16,7 @@ from agentm_kernel.errors import (
 )
 from agentm_kernel.files.evidence import observe, saw_more
 from agentm_kernel.seam.backend import StorageBackend
-from agentm_kernel.seam.context import OpenContext
-from agentm_kernel.seam.values import Capabilities, Frozen
-from agentm_kernel.selection.choose import POLICY_PROTOCOL, Choice, choose
+from agentm_kernel.seam.values import Capabilities, Frozen, OpenContext
 from agentm_kernel.selection.identity import IdentityGuard, check_identity, unmarked
 
 TYPE_CHECKING = False
@@ -27,7 +25,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agentm_kernel.config.read import Config
-    from agentm_kernel.host.record import PluginRecord
+    from agentm_kernel.host.scan import PluginRecord
+
+VAULT_VARIABLE = "MEMORY_VAULT_PATH"
+DEFAULT_PROTOCOL = "device-local"
+POLICY_PROTOCOL = "policy"
+"""The backend that opens what `storage.policy` describes, and the wrapper that keeps its rules."""
 
 _DISTRIBUTIONS = {
     "device-local": "agentm-device-local",
@@ -36,6 +39,17 @@ _DISTRIBUTIONS = {
     "git": "agentm-git",
     "policy": "agentm-storage-policy",
 }
+
+
+class Choice(Frozen):
+    """A protocol, and in words where the choice comes from."""
+
+    __slots__ = ("protocol", "origin")
+    protocol: str
+    origin: str
+
+    def __init__(self, protocol: str, origin: str) -> None:
+        self._set(protocol=protocol, origin=origin)
 
 
 class Decision(Frozen):
@@ -127,6 +141,23 @@ def storage_preview(environ: Mapping[str, str] | None = None) -> StoragePreview:
 # ------------------------------------------------------------------------------------------------ the parts
 
 
+def choose(config: Config, environ: Mapping[str, str]) -> Choice:
+    """Configuration, then environment, then the default."""
+    if config.storage_policy is not None:
+        return Choice(POLICY_PROTOCOL, f"storage.policy in {config.path}")
+    if config.storage_backend is not None:
+        return Choice(config.storage_backend, f"storage.backend in {config.path}")
+    if environ.get(VAULT_VARIABLE, "").strip():
+        return Choice("vault", f"${VAULT_VARIABLE}")
+    return Choice(DEFAULT_PROTOCOL, "the default")
+
+
+def choose_protocol(environ: Mapping[str, str] | None = None) -> str:
+    """The protocol of the store that this device uses."""
+    environ = os.environ if environ is None else environ
+    return choose(load(environ), environ).protocol
+
+
 def open_store(protocol: str, *, environ: Mapping[str, str] | None = None) -> IdentityGuard:
     """The store of another protocol than the selected one, from its options in the configuration, for migration."""
     environ = os.environ if environ is None else environ
@@ -194,8 +225,7 @@ def _registered_class(protocol: str) -> type[StorageBackend] | None:
 
 def _installed_class(choice: Choice, config: Config) -> type[StorageBackend]:
     from agentm_kernel.host.load import load_backend
-    from agentm_kernel.host.record import BACKENDS
-    from agentm_kernel.host.scan import find
+    from agentm_kernel.host.scan import BACKENDS, find
 
     record = find(BACKENDS, choice.protocol, disabled=config.disabled_plugins, allowed=config.allowed_plugins)
     if record is None:
@@ -240,8 +270,7 @@ def _bad_wrapper(name: str, why: str) -> StorageSelectionError:
 
 
 def _find_wrapper(name: str, config: Config) -> PluginRecord | None:
-    from agentm_kernel.host.record import WRAPPERS
-    from agentm_kernel.host.scan import find
+    from agentm_kernel.host.scan import WRAPPERS, find
 
     return find(WRAPPERS, name, disabled=config.disabled_plugins, allowed=config.allowed_plugins)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel import FileStore, Locator, LockTimeout, NotFoundError, StorageIOError, content_hash
-from agentm_kernel.selection.stamp import stamp
+from agentm_kernel.selection.identity import stamp
 from agentm_obsidian_vault import VaultBackend
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from agentm_kernel import (
     StorageSelectionError,
     content_hash,
 )
-from agentm_kernel.selection.stamp import stamp
+from agentm_kernel.selection.identity import stamp
 from agentm_obsidian_vault import VaultBackend
 
 if TYPE_CHECKING:

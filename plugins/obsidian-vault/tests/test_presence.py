@@ -14,7 +14,7 @@ import pytest
 
 from agentm_kernel import ABSENT, Locator, NotFoundError, StorageIOError, content_hash
 from agentm_kernel.files.tree import FdDirectory
-from agentm_kernel.selection.stamp import stamp
+from agentm_kernel.selection.identity import stamp
 from agentm_obsidian_vault import VaultBackend, presence
 
 if TYPE_CHECKING:

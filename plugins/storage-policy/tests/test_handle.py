@@ -197,7 +197,7 @@ def test_every_public_name_can_be_had():
 HEAVY = ("pydantic", "ruamel", "pathspec", "re", "json", "typing", "dataclasses", "pathlib", "logging", "click")
 OPEN = """
 import sys
-from agentm_kernel.seam.context import OpenContext
+from agentm_kernel.seam.values import OpenContext
 from agentm_storage_policy.store import PolicyStore
 context = OpenContext({"HOME": sys.argv[2]}, sys.argv[2], sys.argv[3], sys.argv[4] == "hook")
 PolicyStore.create({"path": sys.argv[1], "user": "ana"}, context)

@@ -25,8 +25,7 @@ from agentm_kernel.cli.app import run as run_click
 from agentm_kernel.cli.main import exit_code_of
 from agentm_kernel.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel.seam.registry import registry
-from agentm_kernel.selection.known_stores import remember
-from agentm_kernel.selection.stamp import stamp
+from agentm_kernel.selection.identity import remember, stamp
 
 if TYPE_CHECKING:
     from typing import Any

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.kernel.conftest import Site
 
-    from agentm_kernel.host.record import PluginRecord
+    from agentm_kernel.host.scan import PluginRecord
 
 GOOD = """
 from agentm_kernel.files.store import FileStore

@@ -11,8 +11,7 @@ import pytest
 from agentm_kernel import Alert, DoctorRow, Section, hookimpl
 from agentm_kernel.host import hookspecs
 from agentm_kernel.host.manager import PluginHost, current_context, installed_plugins
-from agentm_kernel.host.record import HOOKS
-from agentm_kernel.host.scan import scan
+from agentm_kernel.host.scan import HOOKS, scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,7 @@ import pytest
 
 from agentm_kernel import PluginError
 from agentm_kernel.host.policy import refusal
-from agentm_kernel.host.record import PluginRecord
-from agentm_kernel.host.scan import find
+from agentm_kernel.host.scan import PluginRecord, find
 
 if TYPE_CHECKING:
     from tests.kernel.conftest import Site

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from agentm_kernel import PluginError
-from agentm_kernel.host.record import API_GROUP, PluginRecord, canonical_name
-from agentm_kernel.host.scan import conflicts, find, scan
+from agentm_kernel.host.scan import API_GROUP, PluginRecord, canonical_name, conflicts, find, scan
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 from tests.kernel.selection.conftest import Device, make_device
 
 from agentm_kernel import Locator, StoreIdentityError, select_backend, storage_preview
-from agentm_kernel.selection.stamp import stamp
+from agentm_kernel.selection.identity import stamp
 
 NOTE = Locator("note.md")
 

@@ -13,8 +13,7 @@ from agentm_kernel import Locator, StorageSelectionError
 from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_kernel.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel.seam.registry import registry
-from agentm_kernel.selection.known_stores import remember
-from agentm_kernel.selection.stamp import stamp
+from agentm_kernel.selection.identity import remember, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -203,7 +203,7 @@ BLIND_SPOTS = {
     "projects.root.observe": [("directory", "src"), ("folder", "src/.harness", True)],
     "config.read.saw_nothing": [("config", None, "replaced"), ("config", config(), "replaced")],
     "config.read.saw_file": [("config", config(state_mode="local"), "replaced")],
-    "selection.known_stores.saw_file": [("known_stores", '{"stub STORE": "another"}', "replaced")],
+    "selection.identity.saw_file": [("known_stores", '{"stub STORE": "another"}', "replaced")],
     "selection.open.observe": [("move_store", True)],
     "state.resolve._see": [("stamp", TEXTS["stamp"][1], "replaced")],
     "state.resolve.saw_process": [("variable", "XDG_CONFIG_HOME", "/nowhere")],

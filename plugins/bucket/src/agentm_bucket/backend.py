@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from agentm_bucket.place import Place, Timing
     from agentm_bucket.verbs import Verbs
     from agentm_kernel.seam.backend import Absent
-    from agentm_kernel.seam.context import OpenContext
-    from agentm_kernel.seam.values import Info
+    from agentm_kernel.seam.values import Info, OpenContext
 
 PROTOCOL = "bucket"
 

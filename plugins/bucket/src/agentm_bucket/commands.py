@@ -10,9 +10,9 @@ import click
 from agentm_bucket.backend import PROTOCOL, BucketBackend
 from agentm_kernel import current_context, mark_store, select_backend, use_store
 from agentm_kernel.errors import StorageSelectionError
-from agentm_kernel.seam.context import OpenContext
 from agentm_kernel.seam.layer import unwrap
 from agentm_kernel.seam.locator import Locator
+from agentm_kernel.seam.values import OpenContext
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from agentm_checkpoint.known_good import Edit
     from agentm_checkpoint.tree import Leaf
     from agentm_kernel.seam.backend import Absent, StorageBackend
-    from agentm_kernel.seam.context import OpenContext
     from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.seam.values import OpenContext
 
     Tell = Callable[["IntegrityGuard", str, str], None]
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from agentm_kernel.files.medium import Beside
     from agentm_kernel.files.tree import Directory
     from agentm_kernel.seam.backend import Absent
-    from agentm_kernel.seam.context import OpenContext
     from agentm_kernel.seam.personal import Authorization
+    from agentm_kernel.seam.values import OpenContext
     from agentm_obsidian_vault.personal import PersonalFiles
 
 PROTOCOL = "vault"

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentm_kernel.seam.context import OpenContext
+    from agentm_kernel.seam.values import OpenContext
 
 FILE = "audit.jsonl"
 LOGGER = "agentm.storage_policy"

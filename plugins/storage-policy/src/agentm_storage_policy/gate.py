@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agentm_kernel.seam.backend import Absent, StorageBackend
-    from agentm_kernel.seam.context import OpenContext
     from agentm_kernel.seam.locator import Locator
     from agentm_kernel.seam.personal import Authorization
-    from agentm_kernel.seam.values import Info
+    from agentm_kernel.seam.values import Info, OpenContext
     from agentm_storage_policy.grants import Grants
 
 _REMEDIES = {

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.seam.context import OpenContext
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.seam.values import Frozen, OpenContext
 from agentm_storage_policy.compiled import Document
 from agentm_storage_policy.definition import StorageDefinition
 from agentm_storage_policy.errors import PROVIDER_UNKNOWN, RefUnresolvableError, StorageConfigInvalidError, refusal

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentm_kernel.seam.context import OpenContext
+    from agentm_kernel.seam.values import OpenContext
 
 _FILE = "policy-limits.json"
 _SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}

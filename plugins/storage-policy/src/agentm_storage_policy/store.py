@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from agentm_kernel.seam.backend import Absent, StorageBackend
-    from agentm_kernel.seam.context import OpenContext
     from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.seam.values import OpenContext
     from agentm_storage_policy.errors import Finding
     from agentm_storage_policy.grants import Grants
     from agentm_storage_policy.resolving import Resolved

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from agentm_bucket.mirror import Mirror, Synced
     from agentm_bucket.place import Place, Timing
     from agentm_bucket.verbs import Verbs
+    from agentm_bucket.waiting import Deadline
     from agentm_kernel.seam.backend import Absent
     from agentm_kernel.seam.values import Info, OpenContext
 
@@ -97,12 +98,14 @@ class BucketBackend(StorageBackend, HostCopy):
     def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
         from agentm_bucket.writing import write
 
-        self._prepare(locator)
+        deadline = self._prepare(locator)
         try:
-            write(self._verbs, locator, content, if_match)
+            write(self._verbs, locator, content, if_match, deadline)
         except ConcurrentModificationError:
-            if locator.key == STAMP_KEY:
-                self.fetch_stamp()  # of two devices that mark a bucket at once, the slower one takes over the mark
+            if (
+                locator.key == STAMP_KEY
+            ):  # of two devices that mark a bucket at once, the slower one takes over the mark
+                self._mirror.note_stamp(self._stamp_there(deadline))
             raise
         self._mirror.wrote(locator, content)
         return locator
@@ -110,13 +113,13 @@ class BucketBackend(StorageBackend, HostCopy):
     def mkdir(self, locator: Locator) -> Locator:
         from agentm_bucket.writing import mkdir
 
-        self._prepare(locator)
-        return mkdir(self._verbs, locator)
+        return mkdir(self._verbs, locator, self._prepare(locator))
 
     def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
         from agentm_bucket.writing import delete
 
-        delete(self._verbs, locator, if_match, on_condition=self._prepare(locator))
+        deadline = self._prepare(locator)
+        delete(self._verbs, locator, if_match, deadline, on_condition=bool(self._deletes_on_condition))
 
     # -- the copy on this host ------------------------------------------------------------------------------
 
@@ -146,11 +149,12 @@ class BucketBackend(StorageBackend, HostCopy):
 
     def synchronise(self, *, pushing: bool) -> Synced:
         """Bring the copy up to date; with `pushing`, send what changed in it first. Says what was done."""
+        self._mirror.check_stamp(self.describe(), self._stamp_there)
         return self._mirror.synchronise(self, pushing=pushing)
 
     def fetch_stamp(self) -> str | None:
         """The stamp that the bucket carries now, put into the copy: how a device joins a store that others made."""
-        return self._mirror.fetch_stamp(self)
+        return self._mirror.note_stamp(self._stamp_there())
 
     # -- what is made when it is needed -----------------------------------------------------------------------
 
@@ -179,21 +183,28 @@ class BucketBackend(StorageBackend, HostCopy):
             self._lazy_mirror = Mirror(self._device_folder, self._copy_root)
         return self._lazy_mirror
 
-    def _prepare(self, locator: Locator) -> bool:
+    def _prepare(self, locator: Locator) -> Deadline:
         """Before anything is written: the server has shown that it honours conditions, and the bucket is the one that
-        this device knows. Whether it honours them on deletions too.
+        this device knows. The deadline of the verb, which has begun with that.
         """
         if self._read_only:
             raise StorageReadOnlyError(f"'{locator}' was not changed: the store was opened to be read")
+        deadline = self._verbs.client.deadline()
         if self._deletes_on_condition is None:
             from agentm_bucket.proof import proven
 
-            self._mirror.check_stamp(self)
+            self._mirror.check_stamp(self.describe(), lambda: self._stamp_there(deadline))
             shown = self._verbs.asked(
-                "proving that conditions hold", lambda: proven(self._verbs.client, self._state_dir)
+                "proving that conditions hold", lambda: proven(self._verbs.client, self._state_dir, deadline)
             )
             self._deletes_on_condition = shown.deletes_on_condition
-        return self._deletes_on_condition
+        return deadline
+
+    def _stamp_there(self, deadline: Deadline | None = None) -> str | None:
+        try:
+            return self._verbs.read(Locator(STAMP_KEY), deadline)
+        except NotFoundError:
+            return None
 
 
 PULLED = "pulled"

@@ -14,7 +14,7 @@ from obstore import exceptions
 
 from agentm_bucket.failures import Failure, RequestFailed, answered, failed
 from agentm_bucket.history import FIELD, History
-from agentm_bucket.waiting import Deadline
+from agentm_bucket.waiting import Deadline, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -96,10 +96,10 @@ class Client:
         return self._repeat(attempt, deadline)
 
     def folder(self, path: str, deadline: Deadline) -> Folder:
-        """What lies immediately below `path`."""
+        """What lies immediately below `path`. The library asks for all its pages in one go, so the clock is ours."""
 
         def attempt() -> Folder:
-            found = obstore.list_with_delimiter(self._store, path or None)
+            found = within(deadline.left, lambda: obstore.list_with_delimiter(self._store, path or None))
             return Folder(tuple(map(_entry, found["objects"])), tuple(found["common_prefixes"]))
 
         return self._repeat(attempt, deadline)
@@ -144,7 +144,8 @@ class Client:
         """Delete exactly these bytes. The library has no conditional deletion, but it signs one."""
         deadline.check()
         url = self._once(lambda: obstore.sign(self._store, "DELETE", path, _SIGNED_FOR))
-        status = _send_delete(url, {"If-Match": version.etag or ""}, self.timing.attempt)
+        headers, seconds = {"If-Match": version.etag or ""}, self.timing.attempt
+        status = within(seconds, lambda: _send_delete(url, headers, seconds))
         if status not in {200, 202, 204}:
             raise answered(status)
 

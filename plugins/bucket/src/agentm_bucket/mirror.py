@@ -27,6 +27,8 @@ from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.update import update
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.values import Info
 
@@ -80,22 +82,25 @@ class Mirror:
 
     # -- identity ---------------------------------------------------------------------------------------------
 
-    def fetch_stamp(self, store: StorageBackend) -> str | None:
-        there = _read(store, _STAMP)
+    def note_stamp(self, there: str | None) -> str | None:
+        """Let the copy carry the stamp of the bucket, if that has one."""
         if there is not None:
             self._copy.write(_STAMP, there)
         return there
 
-    def check_stamp(self, store: StorageBackend) -> None:
-        """Refuse a bucket that is not the one this device knows. One that it does not know yet is not judged."""
+    def check_stamp(self, place: str, look: Callable[[], str | None]) -> None:
+        """Refuse a bucket that is not the one this device knows. One that it does not know yet is not judged.
+
+        `look` reads the stamp that the bucket carries; nobody is asked where there is nothing to compare with.
+        """
         here = _read(self._copy, _STAMP)
         if here is None:
             return
-        there = _read(store, _STAMP)
+        there = look()
         if there is None or _identity(there) != _identity(here):
             found = "is unmarked" if there is None else f"is the store {_identity(there)}"
             raise StoreIdentityError(
-                f"the bucket at {store.describe()} {found}; this device knows the store {_identity(here)} there",
+                f"the bucket at {place} {found}; this device knows the store {_identity(here)} there",
                 hint="check endpoint, bucket and prefix; if the change was meant, run `agentm store forget` and "
                 "`agentm bucket init`",
             )
@@ -116,9 +121,8 @@ class Mirror:
     # -- synchronising ----------------------------------------------------------------------------------------
 
     def synchronise(self, store: StorageBackend, *, pushing: bool) -> Synced:
-        self.check_stamp(store)
         if _read(self._copy, _STAMP) is None:
-            self.fetch_stamp(store)
+            self.note_stamp(_read(store, _STAMP))
         fetched, sent = 0, 0
         conflicts: list[str] = []
         for _ in range(_ROUNDS):

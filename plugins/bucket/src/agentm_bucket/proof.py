@@ -31,7 +31,7 @@ class Proof(NamedTuple):
     deletes_on_condition: bool
 
 
-def proven(client: Client, state_dir: str) -> Proof:
+def proven(client: Client, state_dir: str, deadline: Deadline) -> Proof:
     """What the server of `client` honours; `StorageSelectionError` for one that ignores conditional writes."""
     records = FileStore(os.path.join(state_dir, "bucket", "proofs"), create_root=True, private=True)
     record = Locator(f"{content_hash(_server(client.place))[:32]}.json")
@@ -39,7 +39,7 @@ def proven(client: Client, state_dir: str) -> Proof:
         return Proof(bool(json.loads(records.read(record))["deletes_on_condition"]))
     except (NotFoundError, ValueError, KeyError, TypeError):
         pass  # never shown, or a record that cannot be read: shown again
-    proof = _ask(client)
+    proof = _ask(client, deadline)
     shown = {"server": _server(client.place), "deletes_on_condition": proof.deletes_on_condition}
     records.write(record, json.dumps(shown, indent=2) + "\n")
     return proof
@@ -49,9 +49,8 @@ def _server(place: Place) -> str:
     return f"{place.kind} {place.endpoint} {place.bucket}"
 
 
-def _ask(client: Client) -> Proof:
+def _ask(client: Client, deadline: Deadline) -> Proof:
     """Try to break each rule once. The object has a name that no key can have, and is removed again."""
-    deadline = client.deadline()
     path = client.place.path(_NAME + new_write().replace(".", "-"))
     try:
         first = _put(client, path, b"1", None, deadline)

@@ -38,8 +38,9 @@ class Verbs:
         self.size_limit = size_limit
         self._known: dict[str, Known] = {}
 
-    def read(self, locator: Locator) -> str:
-        data = self.asked(f"reading '{locator}'", lambda: self.look(locator, self.client.deadline()))
+    def read(self, locator: Locator, deadline: Deadline | None = None) -> str:
+        """`deadline` is that of a verb which reads on the way."""
+        data = self.asked(f"reading '{locator}'", lambda: self.look(locator, deadline or self.client.deadline()))
         if data is None:
             raise NotFoundError(f"'{locator}' does not exist, or is a directory")
         return decode_content(data, locator)

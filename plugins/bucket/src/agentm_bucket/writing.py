@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class Writing:
     """One write: what is to be stored, on which condition, and what is known so far."""
 
-    def __init__(self, verbs: Verbs, locator: Locator, data: bytes, condition: Condition) -> None:
+    def __init__(self, verbs: Verbs, locator: Locator, data: bytes, condition: Condition, deadline: Deadline) -> None:
         self._verbs = verbs
         self._client = verbs.client
         self._path = verbs.place.path(locator.key)
@@ -42,7 +42,7 @@ class Writing:
         self._data = data
         self._digest = content_hash(data)
         self._condition = condition
-        self._deadline: Deadline = verbs.client.deadline()
+        self._deadline = deadline
         self._id = new_write()
         self._began_on = History()
         self._may_have_landed = False
@@ -132,17 +132,16 @@ class Writing:
         return io_error(f"writing '{self._locator}'", self._verbs.place, failure, note=note)
 
 
-def write(verbs: Verbs, locator: Locator, content: str, if_match: Condition) -> Locator:
+def write(verbs: Verbs, locator: Locator, content: str, if_match: Condition, deadline: Deadline) -> Locator:
     data = encode_content(content, locator, limit=verbs.size_limit)
     if not locator.key:
         raise LocatorConflictError("the root '' is a directory, so no note can be stored there")
-    verbs.asked(f"writing '{locator}'", Writing(verbs, locator, data, if_match).carry_out)
+    verbs.asked(f"writing '{locator}'", Writing(verbs, locator, data, if_match, deadline).carry_out)
     return locator
 
 
-def mkdir(verbs: Verbs, locator: Locator) -> Locator:
+def mkdir(verbs: Verbs, locator: Locator, deadline: Deadline) -> Locator:
     def make() -> None:
-        deadline = verbs.client.deadline()
         if verbs.is_directory(locator, deadline):
             return
         try:
@@ -173,7 +172,7 @@ def _put_marker(verbs: Verbs, locator: Locator, deadline: Deadline) -> None:
             return
 
 
-def delete(verbs: Verbs, locator: Locator, if_match: str | None, *, on_condition: bool) -> None:
+def delete(verbs: Verbs, locator: Locator, if_match: str | None, deadline: Deadline, *, on_condition: bool) -> None:
     """`on_condition`: whether the server has proven that it honours conditions on deletions."""
     if not locator.key:
         raise LocatorConflictError("the root '' is a directory; only notes are deleted")
@@ -182,11 +181,10 @@ def delete(verbs: Verbs, locator: Locator, if_match: str | None, *, on_condition
             f"'{locator}' was not deleted: this object store cannot delete on a condition",
             hint="delete it without a condition, if nobody else is writing to it",
         )
-    verbs.asked(f"deleting '{locator}'", lambda: _delete(verbs, locator, if_match, on_condition))
+    verbs.asked(f"deleting '{locator}'", lambda: _delete(verbs, locator, if_match, deadline, on_condition))
 
 
-def _delete(verbs: Verbs, locator: Locator, if_match: str | None, on_condition: bool) -> None:
-    deadline = verbs.client.deadline()
+def _delete(verbs: Verbs, locator: Locator, if_match: str | None, deadline: Deadline, on_condition: bool) -> None:
     path = verbs.place.path(locator.key)
     may_be_done = False
     while True:

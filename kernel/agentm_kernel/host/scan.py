@@ -124,7 +124,9 @@ def scan(
     """
     found: list[PluginRecord] = []
     for folder in _distributions(sys.path if path is None else path, [] if unreadable is None else unreadable):
-        found += [record for record in folder.records() if group is None or record.group == group]
+        found += folder.records()
+    if group is not None:
+        found = [record for record in found if record.group == group]
     found.sort(key=lambda record: (record.group, record.name, record.distribution, record.value))
     return found
 
@@ -217,13 +219,16 @@ def _distributions(path: Iterable[str], unreadable: list[str]) -> Iterator[_Meta
                 yield metadata
 
 
-def _metadata_names(root: str, names: Iterable[str]) -> Iterator[str]:
+def _metadata_names(root: str, names: Iterable[str]) -> list[str]:
+    # Folders of modules have many hundred names, and most are out at the first glance.
+    candidates = [(name, name.lower()) for name in names if name[-5:].lower() == "-info"]
     is_egg = root.lower().endswith(".egg")
-    for name in names:
+    return [
+        name
+        for name, lowered in candidates
         # A name that begins with ~ is what pip moved aside in an upgrade and could not remove: not installed.
-        lowered = name.lower()
-        if (lowered.endswith(_METADATA_SUFFIXES) and name[0] != "~") or (is_egg and lowered == "egg-info"):
-            yield name
+        if (lowered.endswith(_METADATA_SUFFIXES) and name[0] != "~") or (is_egg and lowered == "egg-info")
+    ]
 
 
 def _open(root: str, unreadable: list[str]) -> _Folder | ZippedFolder | None:

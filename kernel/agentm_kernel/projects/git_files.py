@@ -6,9 +6,8 @@ import os
 
 from agentm_kernel.errors import ConfigError
 from agentm_kernel.files.evidence import observe, saw_more
-from agentm_kernel.projects.checkout_file import read_checkout_file
 from agentm_kernel.projects.git_config import BadGitConfig, is_true, parse_git_config
-from agentm_kernel.projects.root import GIT_ENTRY, is_work_tree
+from agentm_kernel.projects.root import GIT_ENTRY, is_work_tree, read_checkout_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""From a working directory to the root of its project. Looks at names only; git is never started."""
+"""From a working directory to the root of its project, and the small files that lie there. Git is never started."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import os
 import stat
 
 from agentm_kernel.errors import ConfigError
-from agentm_kernel.files.evidence import observe
+from agentm_kernel.files.evidence import observe, saw_file, saw_nothing, settled_signature
 
 HARNESS_DIR = ".harness"
 GIT_ENTRY = ".git"
+
+_LIMIT = 4 * 1024 * 1024
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 # What is looked at in one directory after the other, many thousand times a second; joining would cost as much again.
 _HARNESS = f"{os.sep}{HARNESS_DIR}"
@@ -83,3 +86,51 @@ def _cannot_look(path: str, error: OSError) -> ConfigError:
         f"cannot tell whether there is a project at {os.path.dirname(path)}: {path}: {error.strerror}",
         hint="check the permissions of that directory, or start further down, in the project itself",
     )
+
+
+# ------------------------------------------------------------------------------------------------ small files
+
+
+def read_checkout_file(path: str) -> bytes | None:
+    """The bytes of a small file of a checkout, a marker or git's configuration for instance; `None` when there is none.
+
+    Whatever else is there, or goes wrong, is a `ConfigError`: an error reading is never absence.
+    A FIFO or a device is not waited for, and a link that leads nowhere is broken, not absent.
+    """
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except (FileNotFoundError, NotADirectoryError):
+        if os.path.islink(path):
+            raise _unreadable(path, "it is a link that leads nowhere") from None
+        saw_nothing(path)
+        return None
+    except OSError as error:
+        raise _unreadable(path, str(error.strerror)) from error
+    except ValueError:
+        raise _unreadable(path, "its name holds a NUL") from None
+    try:
+        return _read(descriptor, path)
+    except OSError as error:
+        raise _unreadable(path, str(error.strerror)) from error
+    finally:
+        os.close(descriptor)
+
+
+def _read(descriptor: int, path: str) -> bytes:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise _unreadable(path, "it is not a regular file")
+    chunks = []
+    room = _LIMIT + 1
+    while room > 0 and (chunk := os.read(descriptor, min(room, status.st_size + 1))):
+        chunks.append(chunk)
+        room -= len(chunk)
+    if room <= 0:
+        raise _unreadable(path, f"it has more than {_LIMIT:,} bytes")
+    data = b"".join(chunks)
+    saw_file(path, settled_signature(status), data, read_checkout_file)
+    return data
+
+
+def _unreadable(path: str, why: str) -> ConfigError:
+    return ConfigError(f"{path} cannot be read: {why}", hint="repair or remove that file")

@@ -8,9 +8,8 @@ from agentm_kernel.config.json_text import MalformedJson, parse_bytes
 from agentm_kernel.errors import ConfigError, InvalidLocatorError
 from agentm_kernel.files.evidence import observe
 from agentm_kernel.projects.checkout import Checkout
-from agentm_kernel.projects.checkout_file import read_checkout_file
 from agentm_kernel.projects.remote import parse_remote
-from agentm_kernel.projects.root import HARNESS_DIR
+from agentm_kernel.projects.root import HARNESS_DIR, read_checkout_file
 from agentm_kernel.seam.locator import MAX_SEGMENT_BYTES, normalize_key
 
 PROJECT_FILE = "project.json"

@@ -6,8 +6,7 @@ import os
 
 from agentm_kernel.config.read import load
 from agentm_kernel.errors import ConfigError
-from agentm_kernel.projects.checkout_file import read_checkout_file
-from agentm_kernel.projects.root import HARNESS_DIR
+from agentm_kernel.projects.root import HARNESS_DIR, read_checkout_file
 
 MODE_MARKER = ".project-mode"
 """Whether state stays in the checkout (`local`) or goes to the store (`backend`)."""

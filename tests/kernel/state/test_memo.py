@@ -198,8 +198,8 @@ def test_after_any_change_the_kept_answer_is_the_one_that_would_be_found(device,
 
 
 BLIND_SPOTS = {
-    "projects.checkout_file.saw_nothing": [("folder", ".harness", True), ("marker", "local", "replaced")],
-    "projects.checkout_file.saw_file": [("git_config", TEXTS["git_config"][1], "replaced")],
+    "projects.root.saw_nothing": [("folder", ".harness", True), ("marker", "local", "replaced")],
+    "projects.root.saw_file": [("git_config", TEXTS["git_config"][1], "replaced")],
     "projects.root.observe": [("directory", "src"), ("folder", "src/.harness", True)],
     "config.read.saw_nothing": [("config", None, "replaced"), ("config", config(), "replaced")],
     "config.read.saw_file": [("config", config(state_mode="local"), "replaced")],

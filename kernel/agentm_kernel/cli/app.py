@@ -6,21 +6,8 @@ import click
 
 from agentm_kernel import __version__
 from agentm_kernel.cli.declared import COMMANDS, DeclaredCommand, Parameter
+from agentm_kernel.cli.names import GROUPS, kernel_commands
 from agentm_kernel.errors import AgentmError, PluginError
-
-# name -> (module with a click object called `command`, one line for the list of commands)
-_GROUPS = {
-    "completion": ("completion", "Print the completion script of a shell."),
-    "config": ("config", "Read and change the configuration."),
-    "doctor": ("doctor", "Check this installation and say what to do."),
-    "migrate": ("migrate", "Move the whole store to another backend."),
-    "personal": ("personal", "Write to your own notes, after asking you."),
-    "plan": ("plan", "List plans and choose the active one."),
-    "plugins": ("plugins", "List, check and create plugins."),
-    "project": ("project", "Show and register projects."),
-    "state": ("state", "Read and write a project's plan and progress."),
-    "store": ("store", "Show the selected store, or make this device forget it."),
-}
 
 
 class LazyGroup(click.Group):
@@ -30,8 +17,8 @@ class LazyGroup(click.Group):
         return sorted({*kernel_commands(), *_plugin_commands()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _GROUPS:
-            module = __import__(f"agentm_kernel.cli.{_GROUPS[cmd_name][0]}", fromlist=["command"])
+        if cmd_name in GROUPS:
+            module = __import__(f"agentm_kernel.cli.{GROUPS[cmd_name][0]}", fromlist=["command"])
             found: click.Command = module.command
             return _with_declared(found, cmd_name)
         if any(command.path[0] == cmd_name for command in COMMANDS):
@@ -43,8 +30,8 @@ class LazyGroup(click.Group):
         plugins = _plugin_commands()
         rows = []
         for name in self.list_commands(ctx):
-            if name in _GROUPS:
-                help_line = _GROUPS[name][1]
+            if name in GROUPS:
+                help_line = GROUPS[name][1]
             elif name in plugins:
                 help_line = f"From {plugins[name]}."
             else:
@@ -103,7 +90,7 @@ def _declared(name: str) -> click.Command:
 
 
 def _with_declared(found: click.Command, name: str) -> click.Command:
-    """A group of `_GROUPS`, with the declared commands that live under its name."""
+    """A group of `GROUPS`, with the declared commands that live under its name."""
     if isinstance(found, click.Group):
         for command in COMMANDS:
             if command.path[0] == name:
@@ -146,11 +133,6 @@ def _plugin_commands() -> dict[str, str]:
         for record in scan("agentm.commands")
         if record.name not in kernel_commands()
     }
-
-
-def kernel_commands() -> set[str]:
-    """The names that no plugin can take."""
-    return {*_GROUPS, *(command.path[0] for command in COMMANDS)}
 
 
 def _load_plugin_command(name: str) -> click.Command:

@@ -1,4 +1,4 @@
-"""Hook-class commands, declared once and, in their plain spellings, parsed without click.
+"""Commands that have to be quick, declared once and, in their plain spellings, parsed without click.
 
 Whatever is not plain (help, completion, an unknown or abbreviated option, a missing value) is left to click, which
 reads the same declaration, calls the same function, and says what is wrong. So there is one code path.
@@ -98,6 +98,19 @@ COMMANDS = (
         Parameter("--phase", "Phase of the work.", metavar="PHASE"),
         Parameter("--confidence", "How sure you are.", metavar="TEXT"),
         Parameter("--confidence-reason", "Why.", metavar="TEXT"),
+    ),
+    DeclaredCommand(
+        "doctor",
+        "cli.doctor:doctor",
+        "Check this installation: configuration, selected store, plugins. Changes nothing.\n\n"
+        "Exits 1 if anything fails; warnings do not count.",
+        Parameter(
+            "--requires",
+            "Also fail unless the store has these capabilities, separated by commas: "
+            "concurrent_writers, conflict_files, encryption, sync, host_files, delete",
+            metavar="NAMES",
+        ),
+        _JSON,
     ),
     DeclaredCommand(
         "event",

@@ -3,43 +3,31 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import sys
 
-import click
-
-from agentm_kernel.cli.output import echo_json, json_option, status_style
+from agentm_kernel.cli.hook_verbs import write_text
+from agentm_kernel.cli.main import UsageError
 from agentm_kernel.cli.plugin_inventory import take_inventory
 from agentm_kernel.config.read import load
 from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError
 from agentm_kernel.host.scan import conflict
 from agentm_kernel.host.values import DoctorRow, HookContext
 from agentm_kernel.seam.values import Capabilities
-from agentm_kernel.selection.open import Refusal, inspect, select_backend, storage_preview
+from agentm_kernel.selection.open import Refusal, having, inspect, preview_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from agentm_kernel.selection.open import Decision
 
 
-@click.command("doctor")
-@click.option(
-    "--requires",
-    metavar="NAMES",
-    help="Also fail unless the store has these capabilities, separated by commas: "
-    + ", ".join(Capabilities.__slots__),
-)
-@json_option
-def command(requires: str | None, as_json: bool) -> int:
-    """Check this installation: configuration, selected store, plugins. Changes nothing.
-
-    Exits 1 if anything fails; warnings do not count.
-    """
+def doctor(requires: str | None, json: bool) -> int:
+    """Print a row for everything that was checked; 1 if a check failed."""
     required = _capabilities(requires)
-    rows = [*_config_rows(), *_storage_rows(required), *_plugin_rows()]
-    if as_json:
-        echo_json(rows=[{"status": r.status, "check": r.check, "message": r.message, "hint": r.hint} for r in rows])
-    else:
-        for row in rows:
-            _show(row)
+    found = inspect(read_only=False)
+    rows = [*_config_rows(), *_storage_rows(found, required), *_plugin_rows(), *_hook_rows(found)]
+    write_text(_as_json(rows) if json else "".join(_as_lines(rows)))
     return int(any(row.status == "fail" for row in rows))
 
 
@@ -49,8 +37,9 @@ def _capabilities(names: str | None) -> Capabilities | None:
     wanted = [name.strip() for name in names.split(",") if name.strip()]
     unknown = [name for name in wanted if name not in Capabilities.__slots__]
     if unknown:
-        raise click.UsageError(
-            f"unknown capabilities: {', '.join(unknown)}; there are {', '.join(Capabilities.__slots__)}"
+        raise UsageError(
+            f"unknown capabilities: {', '.join(unknown)}; there are {', '.join(Capabilities.__slots__)}",
+            hint="run `agentm doctor --help`",
         )
     return Capabilities(**dict.fromkeys(wanted, True))
 
@@ -67,17 +56,16 @@ def _config_rows() -> Iterator[DoctorRow]:
     yield DoctorRow("ok", "config", f"{config.path}{state}", None)
 
 
-def _storage_rows(required: Capabilities | None) -> Iterator[DoctorRow]:
-    found = inspect(read_only=False)
+def _storage_rows(found: Decision | Refusal, required: Capabilities | None) -> Iterator[DoctorRow]:
     if isinstance(found, Refusal):
         yield _failure("storage", found.error)
         return
-    preview = storage_preview()
+    preview = preview_of(found)
     yield DoctorRow(preview.status, "storage", preview.line, None)
     if required is None:
         return
     try:
-        select_backend(required=required)
+        having(found, required)
     except CapabilityMismatchError as error:
         yield _failure("capabilities", error)
     else:
@@ -96,14 +84,12 @@ def _plugin_rows() -> Iterator[DoctorRow]:
             yield DoctorRow("warn", "plugins", f"the {entry.record} is not used: {entry.why}", None)
     for line in inventory.unreadable:
         yield DoctorRow("warn", "plugins", f"metadata cannot be read: {line}", None)
-    yield from _hook_rows()
 
 
-def _hook_rows() -> Iterator[DoctorRow]:
+def _hook_rows(found: Decision | Refusal) -> Iterator[DoctorRow]:
     from agentm_kernel.host.manager import current_context, installed_plugins
 
     here = current_context()
-    found = inspect(read_only=False)
     store = None if isinstance(found, Refusal) else found.backend
     host = installed_plugins(HookContext(here.surroundings, here.cwd, here.config, store))
     yield from host.doctor_checks()
@@ -115,7 +101,27 @@ def _failure(check: str, error: AgentmError) -> DoctorRow:
     return DoctorRow("fail", check, error.message, error.hint)
 
 
-def _show(row: DoctorRow) -> None:
-    click.echo(f"{status_style(row.status.upper().ljust(4))}  {row.check:<12}  {row.message}")
-    if row.hint:
-        click.echo(f"{'':<20}hint: {row.hint}")
+# ------------------------------------------------------------------------------------------------ printing
+
+
+def _as_json(rows: Iterable[DoctorRow]) -> str:
+    from json import dumps
+
+    shown = [{"status": r.status, "check": r.check, "message": r.message, "hint": r.hint} for r in rows]
+    return dumps({"schema": 1, "rows": shown}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _as_lines(rows: Iterable[DoctorRow]) -> Iterator[str]:
+    coloured = _coloured if sys.stdout.isatty() else str
+    for row in rows:
+        status = row.status.upper()
+        yield f"{coloured(status)}{'':<{4 - len(status)}}  {row.check:<12}  {row.message}\n"
+        if row.hint:
+            yield f"{'':<20}hint: {row.hint}\n"
+
+
+def _coloured(status: str) -> str:
+    """For people only: whoever looks at a terminal does not notice what importing click takes."""
+    from agentm_kernel.cli.output import status_style
+
+    return status_style(status)

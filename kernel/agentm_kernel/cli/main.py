@@ -53,7 +53,7 @@ def _leave(code: int) -> NoReturn:
 
 def _is_of_kernel(arguments: list[str]) -> bool:
     """Whether a command of the kernel ran: a plugin's may count on what Python does at its end."""
-    from agentm_kernel.cli.app import kernel_commands
+    from agentm_kernel.cli.names import kernel_commands
 
     first = arguments[0] if arguments else ""
     return first.startswith("-") or first in kernel_commands()

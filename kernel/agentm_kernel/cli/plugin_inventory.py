@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentm_kernel.cli.app import kernel_commands
+from agentm_kernel.cli.names import kernel_commands
 from agentm_kernel.config.read import load
 from agentm_kernel.errors import ConfigError, PluginError
 from agentm_kernel.host.load import check_declared_api

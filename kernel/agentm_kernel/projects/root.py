@@ -92,7 +92,7 @@ def _cannot_look(path: str, error: OSError) -> ConfigError:
 
 
 def read_checkout_file(path: str) -> bytes | None:
-    """The bytes of a small file of a checkout, a marker or git's configuration for instance; `None` when there is none.
+    """The bytes of a small file of a checkout, say a marker or git's configuration; `None` when there is none.
 
     Whatever else is there, or goes wrong, is a `ConfigError`: an error reading is never absence.
     A FIFO or a device is not waited for, and a link that leads nowhere is broken, not absent.

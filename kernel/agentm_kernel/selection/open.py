@@ -113,7 +113,11 @@ def select_backend(
     *, required: Capabilities | None = None, environ: Mapping[str, str] | None = None, read_only: bool = False
 ) -> StorageBackend:
     """The configured store, or `StorageSelectionError`; never another one instead."""
-    found = inspect(environ, read_only=read_only)
+    return having(inspect(environ, read_only=read_only), required)
+
+
+def having(found: Decision | Refusal, required: Capabilities | None) -> StorageBackend:
+    """The store that an inspection found, if it can be used and does what is required of it."""
     if isinstance(found, Refusal):
         raise found.error
     missing = found.backend.capabilities.missing_from(required) if required is not None else ()
@@ -129,7 +133,11 @@ def select_backend(
 
 def storage_preview(environ: Mapping[str, str] | None = None) -> StoragePreview:
     """The same inspection as a line for people; never raises, never writes."""
-    found = inspect(environ, read_only=False)
+    return preview_of(inspect(environ, read_only=False))
+
+
+def preview_of(found: Decision | Refusal) -> StoragePreview:
+    """What an inspection found, as a line for people."""
     if isinstance(found, Refusal):
         return StoragePreview("fail", found.choice.protocol if found.choice else None, found.error.message)
     protocol, origin = found.choice.protocol, found.choice.origin

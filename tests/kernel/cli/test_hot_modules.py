@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from agentm_kernel.seam.values import Capabilities
+
 ALLOWED = {
     "__future__",
     "_collections_abc",
@@ -90,6 +92,34 @@ def test_nothing_of_a_writer_is_imported_by_a_reader(prepared, command):
     assert ours & {f"agentm_kernel.{name}" for name in writers} == set()
 
 
+FORBIDDEN = {"asyncio", "filelock", "importlib.metadata", "logging", "platformdirs", "pluggy", "socket", "subprocess"}
+"""What click itself does not bring along, and no quick command needs."""
+
+
+@pytest.mark.parametrize(
+    "command", ["--help", "--version", "state read PLAN.md", "state list", "plugins list", "plan list"]
+)
+def test_a_click_command_imports_click_and_little_else(machine, command):
+    machine.run("state", "write", "PLAN.md", input="x")
+    others, _ = modules_of(machine, command)
+
+    assert "click" in others
+    assert others & FORBIDDEN == set()
+
+
+def test_doctor_needs_no_click_and_without_hook_plugins_no_pluggy(machine):
+    others, _ = modules_of(machine, "doctor")
+
+    assert others & (FORBIDDEN | {"click"}) == set()
+
+
+def test_doctor_with_a_hook_plugin_imports_pluggy_and_no_click(machine):
+    machine.install("rows", "", "[agentm.plugins]\nrows = plugin_rows\n")
+    others, _ = modules_of(machine, "doctor")
+
+    assert others & (FORBIDDEN | {"click"}) == {"pluggy"}
+
+
 def test_routing_to_one_store_imports_the_plugin_of_no_other(synced):
     """Another backend, a wrapper, a command, a provider and a hook plugin are there, and nobody asked for them."""
     synced.install(
@@ -111,3 +141,9 @@ def test_in_mode_local_no_plugin_is_imported_at_all(synced):
 
     assert "plugin_stub" not in others
     assert not any(name.startswith(("agentm_kernel.selection", "agentm_kernel.host")) for name in ours)
+
+
+def test_the_help_of_doctor_names_the_capabilities_that_there_are(machine):
+    help_text = " ".join(machine.run("doctor", "--help").out.split())
+
+    assert ", ".join(Capabilities.__slots__) in help_text

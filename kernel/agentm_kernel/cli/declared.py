@@ -79,6 +79,14 @@ COMMANDS = (
         Parameter("--plan", "A named plan instead of the active one.", metavar="NAME"),
     ),
     DeclaredCommand(
+        "state read",
+        "cli.hook_verbs:state_read",
+        "Print FILE byte for byte; exit 1 if it does not exist. In JSON also its hash, for `write --if-match`.",
+        Parameter("file"),
+        _JSON,
+        _CWD,
+    ),
+    DeclaredCommand(
         "recall-here",
         "cli.hook_verbs:recall_here",
         "Print what memory holds for this project and phase; nothing if there is nothing.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from agentm_kernel.cli.hook_verbs import write_text
+from agentm_kernel.cli.hook_verbs import json_text, write_text
 from agentm_kernel.cli.main import UsageError
 from agentm_kernel.cli.plugin_inventory import take_inventory
 from agentm_kernel.config.read import load
@@ -105,10 +105,8 @@ def _failure(check: str, error: AgentmError) -> DoctorRow:
 
 
 def _as_json(rows: Iterable[DoctorRow]) -> str:
-    from json import dumps
-
     shown = [{"status": r.status, "check": r.check, "message": r.message, "hint": r.hint} for r in rows]
-    return dumps({"schema": 1, "rows": shown}, indent=2, ensure_ascii=False) + "\n"
+    return json_text(rows=shown)
 
 
 def _as_lines(rows: Iterable[DoctorRow]) -> Iterator[str]:

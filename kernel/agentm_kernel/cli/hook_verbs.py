@@ -5,17 +5,34 @@ from __future__ import annotations
 import sys
 
 from agentm_kernel.cli.main import UsageError, report
-from agentm_kernel.errors import AgentmError, PluginError, one_line
+from agentm_kernel.errors import AgentmError, NotFoundError, PluginError, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+SCHEMA = 1
+"""The shape of every JSON answer; a change that readers would notice gets the next number."""
 
 
 def state_path(which: str, cwd: str | None, plan: str | None) -> None:
     from agentm_kernel.process_seam import state_path_text
 
     write_text(state_path_text(_context(cwd=cwd, plan=plan), which) + "\n")
+
+
+def state_read(file: str, json: bool, cwd: str | None) -> None:
+    from agentm_kernel.state.files import find_state_file
+    from agentm_kernel.state.routing import route_project
+
+    text = find_state_file(route_project(_context(cwd=cwd), read_only=True), file)
+    if text is None:
+        raise NotFoundError(f"there is no state file {file} here", hint="`agentm state list` shows what there is")
+    if json:
+        from agentm_kernel.seam.content import content_hash
+
+        text = json_text(file=file, hash=content_hash(text), text=text)
+    write_text(text)
 
 
 def recall_here(cwd: str | None, phase: str | None, query: str | None, limit: str | None) -> None:
@@ -90,6 +107,13 @@ def read_text(path: str) -> str:
         raise AgentmError(
             f"cannot read {path}: {error}", hint="give a file with UTF-8 text, or - for standard input"
         ) from error
+
+
+def json_text(**fields: Any) -> str:
+    """One JSON object, with the number of its shape first."""
+    from json import dumps
+
+    return dumps({"schema": SCHEMA, **fields}, indent=2, ensure_ascii=False) + "\n"
 
 
 def write_text(text: str) -> None:

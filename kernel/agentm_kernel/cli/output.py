@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from agentm_kernel.cli.hook_verbs import json_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
 
-SCHEMA = 1
-
 
 def echo_json(**fields: Any) -> None:
     """One JSON object, with the number of its shape first."""
-    import json
-
-    click.echo(json.dumps({"schema": SCHEMA, **fields}, indent=2, ensure_ascii=False))
+    click.echo(json_text(**fields), nl=False)
 
 
 def echo_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

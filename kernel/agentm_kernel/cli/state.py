@@ -1,4 +1,7 @@
-"""`agentm state`: a project's plan and progress, read and written where they belong."""
+"""`agentm state`: a project's plan and progress, read and written where they belong.
+
+`state read` is not here: hooks call it, so it is among the declared commands.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,9 @@ import click
 
 from agentm_kernel.cli.hook_verbs import read_text, write_text
 from agentm_kernel.cli.output import echo_json, json_option
-from agentm_kernel.errors import NotFoundError
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.content import content_hash
-from agentm_kernel.state.files import find_state_file, list_state_files, update_state_file, write_state_file
+from agentm_kernel.state.files import list_state_files, update_state_file, write_state_file
 from agentm_kernel.state.routing import route_project, state_directory, state_file_path
 
 if TYPE_CHECKING:
@@ -23,11 +24,7 @@ if TYPE_CHECKING:
 
 _HASH_LENGTH = 64
 
-cwd_option = click.option(
-    "--cwd",
-    type=click.Path(exists=True, file_okay=False),
-    help="Directory of the project; the current one if not given.",
-)
+cwd_option = click.option("--cwd", metavar="DIR", help="Directory of the project; the current one if not given.")
 _body_option = click.option(
     "--body-file", default="-", metavar="FILE", help="File with the text; - (the default) is standard input."
 )
@@ -41,22 +38,6 @@ def resolve(cwd: str | None, *, read_only: bool) -> Resolution:
 @click.group("state")
 def command() -> None:
     """Read and write a project's plan, progress and other state files."""
-
-
-@command.command("read")
-@click.argument("file")
-@json_option
-@cwd_option
-def read(file: str, as_json: bool, cwd: str | None) -> None:
-    """Print FILE byte for byte; exit 1 if it does not exist. In JSON also its hash, for `write --if-match`."""
-    resolution = resolve(cwd, read_only=True)
-    text = find_state_file(resolution, file)
-    if text is None:
-        raise NotFoundError(f"there is no state file {file} here", hint="`agentm state list` shows what there is")
-    if as_json:
-        echo_json(file=file, hash=content_hash(text), text=text)
-    else:
-        write_text(text)
 
 
 @command.command("write")

@@ -118,7 +118,9 @@ def test_another_directory_may_be_named(machine, tmp_path):
     read = machine.run("state", "read", "PLAN.md", "--cwd", str(machine.project), cwd=tmp_path)
 
     assert read.out == "plan"
-    assert machine.run("state", "read", "PLAN.md", "--cwd", "gone").code == 2
+    for command in ("state-path plan", "state read PLAN.md", "state list", "state path"):
+        refused = machine.run(*command.split(), "--cwd", "gone")
+        assert (refused.code, refused.err.splitlines()[0]) == (1, "error: gone is not a directory")
 
 
 def test_a_store_that_cannot_be_had_is_two_lines_and_exit_1(machine):

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from tests.benchmarks.tables import Row
 
 BARE = "python -c pass"
-HOOKS = ("state-path plan", "hook session-start", "recall-here", "config get storage.backend")
-OTHERS = ("state read PLAN.md", "doctor", "--help")
+HOOKS = ("state-path plan", "hook session-start", "recall-here", "state read PLAN.md", "config get storage.backend")
+OTHERS = ("doctor", "state list", "plugins list", "--help")
 
 SCAN = """
 import time

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Each module has `campaign(intensity: Intensity) -> Outcome`; it is imported only when it runs.
 CAMPAIGNS = {
+    "buckets": "tests.faults.buckets",
     "checkpoints": "tests.faults.checkpoints",
     "clocks": "tests.faults.clocks",
     "compare-and-swap": "tests.faults.compare_and_swap",

@@ -2,53 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from bucket_servers import BUCKET
 from fault_proxy import FaultProxy
+from laptops import Laptop
 
 from agentm_kernel import Locator
-
-AGENTM = os.path.join(os.path.dirname(sys.executable), "agentm")
-
-
-class Laptop:
-    """A home, a checkout of one project, and the command."""
-
-    def __init__(self, folder, server):
-        self.home = folder / "home"
-        self.checkout = folder / "widgets"
-        self.checkout.mkdir(parents=True)
-        self.home.mkdir()
-        (self.checkout / ".git").mkdir()
-        (self.checkout / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-        (self.checkout / ".git" / "config").write_text(
-            '[remote "origin"]\n\turl = https://example.com/o/widgets.git\n'
-        )
-        self.environ = {"HOME": str(self.home), "PATH": os.environ["PATH"], **server.environ}
-
-    def run(self, *arguments, stdin="", wrapper=(), ok=True, environ=None):
-        done = subprocess.run(
-            [*wrapper, AGENTM, *arguments],
-            cwd=self.checkout,
-            env=environ or self.environ,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert not ok or done.returncode == 0, done.stderr
-        return done
-
-    def session_start(self, **options):
-        return self.run("hook", "session-start", stdin=json.dumps({"cwd": str(self.checkout)}), **options).stdout
 
 
 @pytest.fixture
@@ -59,22 +22,16 @@ def proxy(moto):
 
 @pytest.fixture
 def laptop(tmp_path, moto, proxy, prefix):
-    return joined(tmp_path / "one", moto.server, proxy, prefix)
+    return Laptop(tmp_path / "one", moto.server.environ).join(moto.server, prefix, proxy.endpoint)
 
 
 @pytest.fixture
 def laptops(tmp_path, laptop, moto, proxy, prefix):
-    return laptop, joined(tmp_path / "two", moto.server, proxy, prefix)
-
-
-def joined(folder, server, proxy, prefix):
-    laptop = Laptop(folder, server)
-    laptop.run("bucket", "init", BUCKET, "--prefix", prefix, "--endpoint", proxy.endpoint, "--use")
-    return laptop
+    return laptop, Laptop(tmp_path / "two", moto.server.environ).join(moto.server, prefix, proxy.endpoint)
 
 
 def test_the_first_device_makes_the_store_and_the_second_joins_it(tmp_path, moto, prefix):
-    one, two = (Laptop(tmp_path / name, moto.server) for name in ("one", "two"))
+    one, two = (Laptop(tmp_path / name, moto.server.environ) for name in ("one", "two"))
     arguments = ("bucket", "init", BUCKET, "--prefix", prefix, "--endpoint", moto.server.endpoint)
     made = one.run(*arguments).stdout
     joined = two.run(*arguments).stdout
@@ -84,7 +41,7 @@ def test_the_first_device_makes_the_store_and_the_second_joins_it(tmp_path, moto
 
 
 def test_the_notes_of_a_folder_move_to_the_bucket_and_back(tmp_path, moto, prefix):
-    laptop = Laptop(tmp_path / "one", moto.server)
+    laptop = Laptop(tmp_path / "one", moto.server.environ)
     laptop.run("project", "register")
     said = laptop.run("bucket", "init", BUCKET, "--prefix", prefix, "--endpoint", moto.server.endpoint).stdout
     for line in said.splitlines():
@@ -97,7 +54,7 @@ def test_the_notes_of_a_folder_move_to_the_bucket_and_back(tmp_path, moto, prefi
 
 def test_a_place_with_other_objects_is_adopted_only_if_that_is_said(tmp_path, moto, prefix):
     moto.server.open(prefix).write(Locator("there.md"), "already\n")
-    laptop = Laptop(tmp_path / "one", moto.server)
+    laptop = Laptop(tmp_path / "one", moto.server.environ)
     arguments = ("bucket", "init", BUCKET, "--prefix", prefix, "--endpoint", moto.server.endpoint)
     refused = laptop.run(*arguments, ok=False)
     assert refused.returncode == 1
@@ -107,7 +64,7 @@ def test_a_place_with_other_objects_is_adopted_only_if_that_is_said(tmp_path, mo
 
 def test_a_plan_of_one_device_is_shown_on_the_other_after_its_events(laptops):
     one, two = laptops
-    one.run("state", "write", "PLAN.md", "--body-file", "-", stdin="the plan\n")
+    one.write_plan("the plan\n")
     two.run("event", "session-start")
     shown = two.session_start()
     assert "a copy of it, 0 min old" in shown
@@ -120,11 +77,11 @@ def test_a_plan_of_one_device_is_shown_on_the_other_after_its_events(laptops):
 
 def test_in_a_partition_hooks_answer_and_commands_say_why_they_cannot(laptop, proxy):
     one = laptop
-    one.run("state", "write", "PLAN.md", "--body-file", "-", stdin="the plan\n")
+    one.write_plan("the plan\n")
     one.run("config", "set", "plugins.bucket.deadline", "1.5")
     proxy.partitioned = True
     assert "PLAN.md:" in one.session_start()
-    refused = one.run("state", "write", "PLAN.md", "--body-file", "-", stdin="x\n", ok=False)
+    refused = one.write_plan("x\n", ok=False)
     assert refused.returncode == 1
     assert "cannot be reached" in refused.stderr
     event = one.run("event", "turn-end")
@@ -137,7 +94,7 @@ def test_hooks_answer_on_a_machine_without_any_network(laptop):
     if subprocess.run([*wrapper, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this system lets nobody make a network namespace")
     one = laptop
-    one.run("state", "write", "PLAN.md", "--body-file", "-", stdin="the plan\n")
+    one.write_plan("the plan\n")
     shown = one.session_start(wrapper=wrapper)
     assert "PLAN.md:" in shown
     assert "a copy of it" in shown
@@ -145,14 +102,14 @@ def test_hooks_answer_on_a_machine_without_any_network(laptop):
 
 def test_hooks_answer_without_credentials(laptop):
     one = laptop
-    one.run("state", "write", "PLAN.md", "--body-file", "-", stdin="the plan\n")
+    one.write_plan("the plan\n")
     bare = {name: value for name, value in one.environ.items() if not name.startswith("AWS_")}
     assert "PLAN.md:" in one.session_start(environ=bare)
 
 
 def test_sync_says_what_it_did(laptops):
     one, two = laptops
-    one.run("state", "write", "PLAN.md", "--body-file", "-", stdin="the plan\n")
+    one.write_plan("the plan\n")
     assert two.run("bucket", "sync").stdout == "2 fetched, 0 sent\n"
 
 
@@ -164,7 +121,7 @@ def test_doctor_knows_the_bucket(laptop):
 
 def test_no_secret_is_in_any_file_of_the_device(laptop, moto):
     one = laptop
-    one.run("state", "write", "PLAN.md", "--body-file", "-", stdin="the plan\n")
+    one.write_plan("the plan\n")
     one.run("event", "turn-end")
     secrets = [value.encode() for value in moto.server.environ.values()]
     for path in one.home.rglob("*"):

@@ -11,7 +11,7 @@ from agentm_kernel.cli.state import cwd_option
 from agentm_kernel.errors import AgentmError, NotFoundError
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.projects.declare import declare_slug
-from agentm_kernel.projects.layout import place_in_store
+from agentm_kernel.projects.in_store import place_in_store
 from agentm_kernel.projects.ownership import adopt as adopt_repository, check_ownership, claim_ownership, owners
 from agentm_kernel.projects.repo_registry import list_repos, register_repo, unregister_repo
 from agentm_kernel.projects.root import find_project_root

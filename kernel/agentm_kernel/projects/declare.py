@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.projects.json_note import dump_note
+from agentm_kernel.projects.in_store import dump_note
 from agentm_kernel.projects.root import HARNESS_DIR
 from agentm_kernel.projects.slug import PROJECT_FILE, parse_project_file, plain_slug, project_file
 from agentm_kernel.seam.locator import Locator

@@ -8,8 +8,15 @@ says. An operator who knows better has two ways out: another name for this one, 
 from __future__ import annotations
 
 from agentm_kernel.errors import ConfigError, NotFoundError
-from agentm_kernel.projects.json_note import VERSION, dump_note, parse_note, unfit
-from agentm_kernel.projects.layout import LEGACY_PROJECTS, PROJECTS, place_in_store
+from agentm_kernel.projects.in_store import (
+    LEGACY_PROJECTS,
+    PROJECTS,
+    VERSION,
+    dump_note,
+    parse_note,
+    place_in_store,
+    unfit,
+)
 from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False

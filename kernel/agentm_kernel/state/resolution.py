@@ -117,7 +117,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
 
     def _place_in(self, store: StorageBackend) -> tuple[str, Locator]:
         """The place, once it is certain that no other project of this name has it."""
-        from agentm_kernel.projects.layout import place_in_store
+        from agentm_kernel.projects.in_store import place_in_store
 
         if self.is_synced:
             from agentm_kernel.projects.ownership import check_ownership

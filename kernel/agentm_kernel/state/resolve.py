@@ -14,7 +14,7 @@ from agentm_kernel.config.read import load
 from agentm_kernel.errors import ConfigError
 from agentm_kernel.files.evidence import observe, saw_file, saw_more, saw_nothing, saw_process, settled_signature
 from agentm_kernel.files.gathering import Gathering
-from agentm_kernel.projects.layout import LEGACY_PROJECTS, PROJECTS
+from agentm_kernel.projects.in_store import LEGACY_PROJECTS, PROJECTS
 from agentm_kernel.projects.ownership import RECORD
 from agentm_kernel.projects.root import physical_directory, project_root_above
 from agentm_kernel.seam.backend import STAMP_KEY

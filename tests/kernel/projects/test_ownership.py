@@ -17,7 +17,7 @@ from agentm_kernel import (
     Locator,
     StorageIOError,
 )
-from agentm_kernel.projects.layout import place_in_store
+from agentm_kernel.projects.in_store import place_in_store
 from agentm_kernel.projects.ownership import adopt, check_ownership, claim_ownership, owners
 from agentm_kernel.projects.slug import identify_project
 from agentm_kernel.seam.layer import BackendLayer

@@ -13,7 +13,6 @@ from agentm_kernel.seam.content import MAX_CONTENT_BYTES
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.personal import PersonalSpace
 from agentm_kernel.seam.values import Capabilities
-from agentm_obsidian_vault.kept import UNSEEN, place_for
 from agentm_obsidian_vault.names import is_tool_file, may_be_copy, may_be_copy_of, note_of_stub, stub_of_note
 from agentm_obsidian_vault.presence import elsewhere, is_elsewhere, means_elsewhere
 
@@ -250,6 +249,8 @@ class VaultBackend(FileStore, PersonalSpace):
 
     def keep(self, directory: Directory, name: str, note: Locator) -> None:
         """Move a file of an open directory to where unseen versions of `note` wait for the operator."""
+        from agentm_obsidian_vault.kept import UNSEEN, place_for
+
         place = place_for(note, self.digest(directory, name) or os.urandom(6).hex(), UNSEEN)
         with self._writer.make_directories(place.parent) as folder:
             directory.move(name, folder, place.name)
@@ -263,6 +264,7 @@ class VaultBackend(FileStore, PersonalSpace):
         """Copy a file of an open directory to the same place."""
         from agentm_kernel.files.atomic import replace_file
         from agentm_kernel.seam.content import content_hash
+        from agentm_obsidian_vault.kept import UNSEEN, place_for
 
         data, _ = directory.read_file(name, self._size_limit)
         place = place_for(note, content_hash(data), UNSEEN)

@@ -94,6 +94,11 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         decode_content as decode_content,
         encode_content as encode_content,
     )
+    from agentm_kernel.seam.folders import (
+        Folder as Folder,
+        FolderWalk as FolderWalk,
+        walk_folders as walk_folders,
+    )
     from agentm_kernel.seam.layer import (
         BackendLayer as BackendLayer,
     )
@@ -202,6 +207,7 @@ _HOMES = {
         "decode_content",
         "encode_content",
     ),
+    "seam.folders": ("Folder", "FolderWalk", "walk_folders"),
     "seam.layer": ("BackendLayer",),
     "seam.locator": (
         "Locator",

@@ -67,3 +67,9 @@ class Medium:
     def sweep(self, directory: Directory, locator: Locator) -> None:
         """Clear away what killed writers left in the directory at `locator`; called under the mutex."""
         directory.sweep()
+
+
+def shows_all_names(medium: Medium) -> bool:
+    """Whether a medium leaves every name as it is, so that a listing need not ask about each."""
+    kind = type(medium)
+    return (kind.is_hidden, kind.is_copy, kind.note_name) == (Medium.is_hidden, Medium.is_copy, Medium.note_name)

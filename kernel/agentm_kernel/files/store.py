@@ -98,7 +98,7 @@ class FileStore(Medium, StorageBackend, HostFiles):
             except NotFoundError:
                 return []
             with directory:
-                return [child for child, _ in self._reader.children(directory, locator)]
+                return locator.known_children(self._reader.listed(directory, locator))
 
     def exists(self, locator: Locator) -> bool:
         try:
@@ -112,23 +112,9 @@ class FileStore(Medium, StorageBackend, HostFiles):
             return self._reader.info(locator)
 
     def walk(self, locator: Locator) -> Iterator[Info]:
-        # Not by recursion: a key may have 500 parts, and a caller's stack has no room to promise for them.
-        pending = self._infos_below(locator)
-        pending.reverse()
-        while pending:
-            info = pending.pop()
-            yield info
-            if info.is_dir:
-                pending += reversed(self._infos_below(info.locator))
+        from agentm_kernel.files.walking import TreeWalk
 
-    def _infos_below(self, locator: Locator) -> builtins.list[Info]:
-        with Failures("walk", locator, reading=True):
-            try:
-                directory = self._reader.open_directory(locator)
-            except NotFoundError:
-                return []
-            with directory:
-                return self._reader.infos(directory, locator)
+        return TreeWalk(self._reader, locator)
 
     def foreign_entries(self, locator: Locator) -> Iterator[str]:
         with Failures("walk", locator, reading=True):
@@ -137,15 +123,16 @@ class FileStore(Medium, StorageBackend, HostFiles):
             except NotFoundError:
                 return
             with directory:
-                listed = {name: child for child, name in self._reader.children(directory, locator)}
-                entries = {entry.name: entry.is_dir for entry in directory.entries()}
-        for name, is_dir in sorted(entries.items()):
-            child = listed.get(name)
-            if child is None:
-                if not (self.is_hidden(name) or self.is_copy(name, entries.__contains__)):
-                    yield os.path.join(*locator.parts, name)
-            elif is_dir:
-                yield from self.foreign_entries(child)
+                listed = {stored: name for name, stored in self._reader.listed(directory, locator).items()}
+                entries = directory.entries()
+        directories = frozenset(entries.directories)
+        names = directories.union(entries.files, entries.others)
+        for name in sorted(names):
+            if name in listed:
+                if name in directories:
+                    yield from self.foreign_entries(locator.child(listed[name]))
+            elif not (self.is_hidden(name) or self.is_copy(name, names.__contains__)):
+                yield os.path.join(*locator.parts, name)
 
     # -- writing --------------------------------------------------------------------------------------------
 

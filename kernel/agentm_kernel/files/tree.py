@@ -22,7 +22,7 @@ from agentm_kernel.seam.locator import TEMP_PREFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from types import TracebackType
     from typing import Self
 
@@ -50,15 +50,23 @@ class TooLarge(Exception):
         self.size = size
 
 
-class Entry:
-    """One name of a directory and what kind of thing it is, without following it."""
+class Entries:
+    """What a directory holds, by name and sorted by what it is, nothing of it followed."""
 
-    __slots__ = ("is_dir", "is_file", "name")
+    __slots__ = ("directories", "files", "others")
 
-    def __init__(self, name: str, is_dir: bool, is_file: bool) -> None:
-        self.name = name
-        self.is_dir = is_dir
-        self.is_file = is_file
+    def __init__(self, found: Iterator[os.DirEntry[str]]) -> None:
+        self.files: list[str] = []
+        self.directories: list[str] = []
+        self.others: list[str] = []
+        """Links, FIFOs, devices."""
+        for entry in found:
+            if entry.is_file(follow_symlinks=False):
+                self.files.append(entry.name)
+            elif entry.is_dir(follow_symlinks=False):
+                self.directories.append(entry.name)
+            else:
+                self.others.append(entry.name)
 
 
 class Directory:
@@ -74,7 +82,7 @@ class Directory:
         """Open the directory `name`; `OSError` when it is missing, a link or not a directory."""
         raise NotImplementedError
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Entries:
         raise NotImplementedError
 
     def names(self) -> list[str]:
@@ -119,6 +127,10 @@ class Directory:
         raise NotImplementedError
 
     # -- the same everywhere --------------------------------------------------------------------------------
+
+    def statuses(self, names: Iterable[str]) -> list[os.stat_result | None]:
+        """`status` of each of the names that it lists."""
+        return [self.status(name) for name in names]
 
     def has(self, name: str) -> bool:
         return self.status(name) is not None
@@ -191,10 +203,9 @@ class FdDirectory(Directory):
     def enter(self, name: str) -> FdDirectory:
         return FdDirectory(os.open(name, os.O_RDONLY | _O_DIRECTORY | _O_NOFOLLOW, dir_fd=self._fd))
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Entries:
         with os.scandir(self._fd) as found:
-            for entry in found:
-                yield Entry(entry.name, entry.is_dir(follow_symlinks=False), entry.is_file(follow_symlinks=False))
+            return Entries(found)
 
     def names(self) -> list[str]:
         return os.listdir(self._fd)
@@ -204,6 +215,16 @@ class FdDirectory(Directory):
             return os.stat(name, dir_fd=self._fd, follow_symlinks=False)
         except FileNotFoundError:
             return None
+
+    def statuses(self, names: Iterable[str]) -> list[os.stat_result | None]:
+        look, descriptor = os.stat, self._fd  # a call for each of thousands of names: nothing more than that
+        found: list[os.stat_result | None] = []
+        for name in names:
+            try:
+                found.append(look(name, dir_fd=descriptor, follow_symlinks=False))
+            except FileNotFoundError:
+                found.append(None)
+        return found
 
     def looks_free(self, name: str) -> bool:
         return not os.access(name, os.F_OK, dir_fd=self._fd)  # no exception to build and drop, unlike stat
@@ -268,10 +289,9 @@ class PathDirectory(Directory):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
         return PathDirectory(path)
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Entries:
         with os.scandir(self._path) as found:
-            for entry in found:
-                yield Entry(entry.name, entry.is_dir(follow_symlinks=False), entry.is_file(follow_symlinks=False))
+            return Entries(found)
 
     def names(self) -> list[str]:
         return os.listdir(self._path)

@@ -11,6 +11,7 @@ from agentm_kernel.errors import InvalidLocatorError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
 MAX_KEY_BYTES = 1000
@@ -112,6 +113,24 @@ def _is_plain(name: str) -> bool:
     )
 
 
+_HARMLESS = dict.fromkeys(map(ord, "abcdefghijklmnopqrstuvwxyz0123456789-_. !#$%&'()+,;=@[]^`{}/"))
+_DOUBTFUL = ("//", "/.", "./", " /", "/_darcs", "/con", "/prn", "/aux", "/nul", "/com", "/lpt")
+"""What a listing holds, in lower case and between slashes, if any of its names might break a rule."""
+
+
+def _are_plain(names: Sequence[str]) -> bool:
+    """Whether no rule can concern any of the names of a directory, asked of all of them at once."""
+    listing = f"/{'/'.join(names)}/"
+    if not listing.isascii():  # before it is folded: there are letters outside of ASCII that fold into it
+        return False
+    listing = listing.lower()
+    return (
+        not listing.translate(_HARMLESS)
+        and max(map(len, names), default=0) <= MAX_SEGMENT_BYTES
+        and not any(sign in listing for sign in _DOUBTFUL)
+    )
+
+
 def _check_segment(key: str, segment: str) -> None:
     if segment == "..":
         raise _refusal(key, "contains '..'")
@@ -206,6 +225,16 @@ class Locator:
         below = parts[0] if len(parts) == 1 and _is_plain(parts[0]) else normalize_key("/".join(parts))
         return _trusted(_bounded(f"{self.key}/{below}" if self.key and below else self.key or below))
 
+    def takes_plainly(self, names: Sequence[str]) -> bool:
+        """Whether `child` of each of these names is certain to be just that: asked of a whole listing at once."""
+        longest = max(map(len, names), default=0)
+        return (len(self.key) + 1 + longest) * 4 <= MAX_KEY_BYTES and _are_plain(names)
+
+    def known_children(self, names: Iterable[str]) -> list[Locator]:
+        """The locators of names that `takes_plainly` or `child` has accepted below this one."""
+        above = f"{self.key}/" if self.key else ""
+        return [_trusted(above + name) for name in names]
+
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a Locator is immutable: cannot set {name!r}")
 
@@ -234,5 +263,8 @@ class Locator:
 def _trusted(key: str) -> Locator:
     """A locator whose key is known to be normal already: a prefix of one that was checked."""
     locator = Locator.__new__(Locator)
-    object.__setattr__(locator, "key", key)
+    _keep_key(locator, key)
     return locator
+
+
+_keep_key = vars(Locator)["key"].__set__  # the slot itself: a walk makes thousands of these

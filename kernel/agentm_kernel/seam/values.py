@@ -60,12 +60,17 @@ class Info(Frozen):
     """An opaque token: different means look again, equal means unchanged as far as the store can tell."""
 
     def __init__(self, locator: Locator, is_dir: bool, size: int, mtime: float, version: str = "") -> None:
-        keep = object.__setattr__  # not `_set`: a listing makes thousands of these
-        keep(self, "locator", locator)
-        keep(self, "is_dir", is_dir)
-        keep(self, "size", size)
-        keep(self, "mtime", mtime)
-        keep(self, "version", version)
+        _keep_locator(self, locator)
+        _keep_is_dir(self, is_dir)
+        _keep_size(self, size)
+        _keep_mtime(self, mtime)
+        _keep_version(self, version)
+
+
+# The slots themselves, not `_set`: a walk makes thousands of these.
+_keep_locator, _keep_is_dir, _keep_size, _keep_mtime, _keep_version = (
+    vars(Info)[name].__set__ for name in Info.__slots__
+)
 
 
 class Capabilities(Frozen):

@@ -26,6 +26,7 @@ from agentm_kernel import (
     store_mutex,
 )
 from agentm_kernel.files import reading
+from agentm_kernel.seam.folders import walk_folders
 
 if TYPE_CHECKING:
     from agentm_kernel.files.medium import Beside
@@ -239,6 +240,20 @@ def test_walk_gives_parents_before_children_and_siblings_by_key(store: FileStore
     assert keys == ["a", "a/y", "a/y/x.md", "a/z.md", "b.md"]
     assert list(store.walk(Locator("absent"))) == list(store.walk(Locator("b.md"))) == []
     assert [info.locator.key for info in store.walk(Locator("a/y"))] == ["a/y/x.md"]
+
+
+def test_a_walk_by_folders_gives_the_versions_of_the_notes_in_each(store: FileStore) -> None:
+    for key in ("b.md", "a/y/x.md", "a/y/w.md", "a/z.md"):
+        store.write(Locator(key), key)
+    store.mkdir(Locator("c"))
+    found = {folder.info.locator.key: folder for folder in walk_folders(store, Locator())}
+    assert list(found) == ["", "a", "a/y", "c"]
+    assert list(found["a/y"].versions) == ["w.md", "x.md"]
+    for key, folder in found.items():
+        assert folder.info == store.info(Locator(key))
+        for name, version in folder.versions.items():
+            assert version == store.info(Locator(key).child(name)).version
+    assert [*walk_folders(store, Locator("absent")), *walk_folders(store, Locator("b.md"))] == []
 
 
 def test_a_directory_that_vanishes_during_a_walk_is_left_out(store: FileStore, root: Path) -> None:

@@ -47,14 +47,11 @@ def test_this_platform_walks_by_descriptor() -> None:
 
 
 def test_entries_say_what_they_are_without_following(directory: Directory) -> None:
-    found = {entry.name: (entry.is_dir, entry.is_file) for entry in directory.entries()}
-    assert found == {
-        "a.md": (False, True),
-        "sub": (True, False),
-        "link": (False, False),
-        "link.md": (False, False),
-    }
-    assert set(directory.names()) == set(found)
+    entries = directory.entries()
+    assert entries.files == ["a.md"]
+    assert entries.directories == ["sub"]
+    assert sorted(entries.others) == ["link", "link.md"]
+    assert sorted(directory.names()) == ["a.md", "link", "link.md", "sub"]
 
 
 def test_status_is_that_of_the_name_itself(directory: Directory, folder: Path) -> None:
@@ -63,6 +60,12 @@ def test_status_is_that_of_the_name_itself(directory: Directory, folder: Path) -
         status = directory.status(name)
         assert status is not None
         assert os.path.samestat(status, (folder / name).lstat())
+
+
+def test_statuses_are_those_of_the_names_and_none_for_what_has_gone(directory: Directory) -> None:
+    names = ["sub", "absent", "link", "a.md"]
+    assert directory.statuses(names) == [directory.status(name) for name in names]
+    assert [status is None for status in directory.statuses(names)] == [False, True, False, False]
 
 
 def test_entering_goes_into_directories_only(directory: Directory) -> None:

@@ -215,6 +215,32 @@ def test_child_says_what_the_whole_key_says(part: str) -> None:
         assert Locator("x").child(part) == expected
 
 
+_NAMES = st.lists(
+    st.text("abcnoulptxCON._~$- 1/\\é\u212a\n", max_size=8)
+    | st.sampled_from(["_darcs", "Nul.md", "My Note.md", "x" * 201]),
+    max_size=6,
+)
+
+
+@given(_NAMES, st.sampled_from(["", "a/b", "x" * 200, "/".join(["y" * 99] * 9)]))
+def test_a_listing_that_is_taken_plainly_holds_only_names_that_are_children_as_they_stand(
+    names: list[str], above: str
+) -> None:
+    folder = Locator(above)
+    if folder.takes_plainly(names):
+        assert folder.known_children(names) == [folder.child(name) for name in names]
+        assert [child.name for child in folder.known_children(names)] == names
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["con.md", "NUL", "com1", "_darcs", ".git", ".agentm-x", "git~1", "a.", "a ", "", "a\tb", "\u212a.md", "x" * 201],
+)
+def test_one_doubtful_name_makes_a_listing_one_to_look_at_closely(name: str) -> None:
+    assert Locator("a").takes_plainly(["My Note.md", "b_c.md"])
+    assert not Locator("a").takes_plainly(["My Note.md", name, "b_c.md"])
+
+
 def test_child_refuses_parts_that_are_not_text() -> None:
     with pytest.raises(InvalidLocatorError):
         Locator("a").child(b"b")  # type: ignore[arg-type]

@@ -1,0 +1,59 @@
+"""The versions of a whole store, folder by folder: what an index or a checkpoint compares with the last time.
+
+Whoever compares needs two texts per note. Where the walk of a store can give just these (`FolderWalk`), ten thousand
+notes cost little more than asking the system for ten thousand statuses. It is the walk that can, not the store: so a
+layer that changes what a walk shows changes what is seen here, and need not know that this exists.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.seam.values import Info
+
+
+class Folder:
+    """One directory, and the version of each note that lies directly in it, by name and sorted."""
+
+    __slots__ = ("info", "versions")
+
+    def __init__(self, info: Info, versions: dict[str, str]) -> None:
+        self.info = info
+        self.versions = versions
+
+
+class FolderWalk:
+    """A walk that can also go folder by folder."""
+
+    def __iter__(self) -> Iterator[Info]:
+        return self
+
+    def __next__(self) -> Info:
+        raise NotImplementedError
+
+    def folders(self) -> Iterator[Folder]:
+        """The directory that the walk began at and those below it, parents before children."""
+        raise NotImplementedError
+
+
+def walk_folders(backend: StorageBackend, locator: Locator) -> Iterator[Folder]:
+    """The directory at `locator` and every one below it; nothing if there is none."""
+    walk = backend.walk(locator)
+    return walk.folders() if isinstance(walk, FolderWalk) else _grouped(backend, locator, walk)
+
+
+def _grouped(backend: StorageBackend, locator: Locator, walk: Iterator[Info]) -> Iterator[Folder]:
+    folders = {}
+    if backend.exists(locator) and (top := backend.info(locator)).is_dir:
+        folders[locator.key] = Folder(top, {})
+    for info in walk:
+        above, _, name = info.locator.key.rpartition("/")
+        if info.is_dir:
+            folders[info.locator.key] = Folder(info, {})
+        elif above in folders:
+            folders[above].versions[name] = info.version
+    return iter(folders.values())

@@ -1,0 +1,173 @@
+"""`FileStore` in a clone of a git repository. Hooks open it, so git itself is a matter of other modules."""
+
+from __future__ import annotations
+
+import os
+
+from agentm_git.settings import PROTOCOL, Settings, parse_options
+from agentm_kernel.errors import LocatorConflictError, StorageIOError, StorageSelectionError
+from agentm_kernel.files.store import FileStore
+from agentm_kernel.seam.content import MAX_CONTENT_BYTES
+from agentm_kernel.seam.provider import Occasion, WorkingCopy
+from agentm_kernel.seam.values import Capabilities
+
+TYPE_CHECKING = False  # importing `typing` would cost hooks more than this module does
+if TYPE_CHECKING:
+    import builtins
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, Self
+
+    from agentm_git.clone import Clone
+    from agentm_kernel.files.reading import StoreReader
+    from agentm_kernel.seam.backend import Absent
+    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.seam.provider import Author, SyncOutcome
+    from agentm_kernel.seam.values import OpenContext
+
+_CAPABILITIES = Capabilities(concurrent_writers=True, sync=True, host_files=True, delete=True)
+_GIT = ".git"
+
+
+class GitStore(FileStore, WorkingCopy):
+    """Notes in the clone at `root`. Settings are those of `settings.Settings`, by name.
+
+    `is_excluded` tells which keys stay on this device; `credentials` are the variables that a policy lets us see.
+    `clones_itself`: whether the first write or pull may make the clone; a policy's store does, one of the
+    configuration is made by `agentm git init`.
+    """
+
+    scratch_options = {"root": "{scratch}"}  # noqa: RUF012 - as the seam declares it
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        environ: Mapping[str, str] | None = None,
+        credentials: Mapping[str, str] | None = None,
+        is_excluded: Callable[[str], bool] | None = None,
+        clones_itself: bool = False,
+        size_limit: int = MAX_CONTENT_BYTES,
+        settings: Settings | None = None,
+        **given: Any,
+    ) -> None:
+        super().__init__(root, size_limit=size_limit)
+        self.settings = settings or Settings(**given)
+        self.self_stamping = clones_itself
+        self._environ = os.environ if environ is None else environ
+        self._credentials = credentials or {}
+        self._is_excluded = is_excluded
+        self._clones_itself = clones_itself
+        self._lazy_clone: Clone | None = None
+
+    @classmethod
+    def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
+        root, settings, size_limit = parse_options(options)
+        if not root or not os.path.isabs(path := context.expand(root)):
+            raise StorageSelectionError(
+                "git is selected, but not where the clone is" if not root else f"plugins.git.root is {ascii(root)}",
+                hint="run `agentm git init PATH [URL] --use`, with a path that begins with / or ~",
+            )
+        return cls(path, settings=settings, size_limit=size_limit, environ=context.environ)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return _CAPABILITIES
+
+    def is_hidden(self, name: str) -> bool:
+        return name == _GIT
+
+    # -- a clone that may not be there yet ----------------------------------------------------------------
+
+    @property
+    def is_cloned(self) -> bool:
+        return not self._clones_itself or os.path.isdir(os.path.join(self.describe(), _GIT, "objects"))
+
+    def check_usable(self, *, read_only: bool) -> None:
+        if self.is_cloned:
+            super().check_usable(read_only=read_only)
+
+    def stamp_text(self) -> str | None:
+        return super().stamp_text() if self.is_cloned else None
+
+    @property
+    def _reader(self) -> StoreReader:
+        if not self.is_cloned:
+            raise StorageIOError(
+                f"the clone of {self.settings.remote} is not on this device yet",
+                hint="run `agentm event workspace-open`, or `agentm git sync`: the first pull makes it",
+            )
+        return super()._reader
+
+    def _make_clone(self) -> None:
+        """Opening makes nothing; the first write or pull does."""
+        if not self.is_cloned:
+            from agentm_git.setup import make_clone
+
+            make_clone(self.describe(), self.settings, self._environ)
+
+    # -- verbs --------------------------------------------------------------------------------------------
+
+    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+        self._before_change(locator)
+        super().write(locator, content, if_match=if_match)
+        self._after_change(locator)
+        return locator
+
+    def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
+        self._before_change(locator)
+        super().delete(locator, if_match=if_match)
+        self._after_change(locator)
+
+    def _before_change(self, locator: Locator) -> None:
+        if not self.is_cloned:
+            self._make_clone()
+            self.pull(Occasion("write"))
+        if self.settings.sparse:
+            from agentm_git.folder import is_in
+
+            if not is_in(self.settings.sparse, locator.key):
+                raise LocatorConflictError(
+                    f"'{locator}' lies outside of what this device has of the repository",
+                    hint="add it to sparse_checkout",
+                )
+
+    def _after_change(self, locator: Locator) -> None:
+        if self.settings.commit == "write" and self.clone.private.is_clone:
+            self.commit(f"agentm: {locator}", (), Occasion("write"))
+
+    # -- the working copy ---------------------------------------------------------------------------------
+
+    @property
+    def clone(self) -> Clone:
+        """The clone under the store, for whoever needs more than the verbs."""
+        if self._lazy_clone is None:
+            from agentm_git.clone import Clone
+            from agentm_git.folder import Folder
+
+            self._make_clone()
+            folder = Folder(self._reader, self._writer, self._is_excluded, self.settings.sparse)
+            self._lazy_clone = Clone(folder, self.settings, self._environ, self._credentials)
+        return self._lazy_clone
+
+    def has_changes(self) -> bool:
+        return self.is_cloned and bool(self.clone.changes())
+
+    def commit(self, message: str, authors: Sequence[Author], occasion: Occasion) -> SyncOutcome:
+        return self.clone.commit(message, authors)
+
+    def pull(self, occasion: Occasion) -> SyncOutcome:
+        return self.clone.pull()
+
+    def push(self, occasion: Occasion) -> SyncOutcome:
+        return self.clone.push(occasion)
+
+    def sync(self, occasion: Occasion, message: str = "", conflict: str | None = None) -> builtins.list[SyncOutcome]:
+        """Commit, pull and push, as far as there is an origin; `conflict` is a policy for this once."""
+        done = [self.clone.commit(message or f"agentm: {occasion.event}", ())]
+        if self.settings.remote:
+            done.append(self.clone.pull(conflict))
+            done.append(self.clone.push(occasion, conflict))
+        return done
+
+
+__all__ = ["PROTOCOL", "GitStore"]

@@ -1,0 +1,335 @@
+"""One clone: commit, pull and push, each from a sound state to a sound state.
+
+Locks are taken in one order: network (as long as the origin takes), local (moments), the store's mutex (while files
+change). Writers of notes take only the last one, so nobody who writes ever waits for a network.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agentm_git.applying import Applier, EditedMeanwhile
+from agentm_git.branches import branch_for
+from agentm_git.identity import message_with, signature
+from agentm_git.merging import Merger
+from agentm_git.origin import Deadline, Origin, tracking
+from agentm_git.private_dir import PrivateDir
+from agentm_git.public_dir import PublicDir
+from agentm_git.runner import Git
+from agentm_kernel.errors import ConcurrentModificationError, StorageConflictError, StorageError, StorageIOError
+from agentm_kernel.seam.provider import SyncOutcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from agentm_git.folder import Folder
+    from agentm_git.settings import Settings
+    from agentm_kernel.seam.provider import Author, Occasion
+
+NOTHING_KEPT: tuple[tuple[str, str], ...] = ()
+_TRIES = 5
+_STATUS = ("--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
+_NOT_PULLED = "not pulled: there are changes that are not committed yet"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A path of the folder that differs from the last commit; `code` is git's pair of letters."""
+
+    code: str
+    path: str
+
+    @property
+    def is_staged(self) -> bool:
+        return self.code[0] not in " ?!"
+
+    @property
+    def what(self) -> str:
+        """In words."""
+        return "deleted" if "D" in self.code else "new" if self.code[0] in "?A" else "changed"
+
+
+@dataclass(frozen=True)
+class Integrated:
+    """What bringing in the origin's commits did."""
+
+    commit: str | None
+    paths: tuple[str, ...] = ()
+    kept: tuple[tuple[str, str], ...] = ()
+
+
+class Clone:
+    """The clone that a store's folder is."""
+
+    def __init__(
+        self,
+        folder: Folder,
+        settings: Settings,
+        environ: Mapping[str, str],
+        credentials: Mapping[str, str],
+    ) -> None:
+        self.settings = settings
+        self.environ = environ
+        self.folder = folder
+        self.private = PrivateDir(folder.root)
+        self.public = PublicDir(self.private, settings.branch)
+        self.git = Git(self.private.path, folder.root, self.private.objects, environ)
+        self.origin = Origin(self.git, self.private, settings, credentials, environ)
+        self.applier = Applier(self.git, folder, self.private, self.public)
+
+    # -- locks --------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _local(self) -> Iterator[None]:
+        """Alone with branch, index and folder, after finishing what a killed process left."""
+        self.private.check()
+        with self.private.local() as lock, self._inherited(lock.descriptor):
+            self.public.check_ready()
+            is_foreign = self.public.adopt_index()
+            self.private.set_head(self.public.head())
+            recovered = self.applier.recover()
+            if is_foreign and recovered is None:
+                self.applier.reset_index(self.public.head(), self._left_out())
+            yield
+
+    @contextmanager
+    def _network(self, deadline: Deadline) -> Iterator[None]:
+        self.private.check()
+        with self.private.network(deadline.left) as lock, self._inherited(lock.descriptor):
+            yield
+
+    @contextmanager
+    def _inherited(self, descriptor: int) -> Iterator[None]:
+        self.git.locks.append(descriptor)
+        try:
+            yield
+        finally:
+            self.git.locks.remove(descriptor)
+
+    def _left_out(self) -> list[str]:
+        """What of the last commit is not for the folder, by its name or its kind."""
+        if self.public.head() is None:
+            return []
+        entries = self.git.fields("ls-tree", "-r", "-z", "--full-tree", "HEAD")
+        split = (entry.partition("\t") for entry in entries)
+        return [path for meta, _, path in split if not self.folder.is_wanted(path, meta.partition(" ")[0])]
+
+    # -- commit -------------------------------------------------------------------------------------------
+
+    def changes(self) -> list[Change]:
+        """The notes that differ from the last commit."""
+        with self._local():
+            return self._changes()
+
+    def _changes(self) -> list[Change]:
+        found = [Change(entry[:2], entry[3:]) for entry in self.git.fields("status", *_STATUS)]
+        return [change for change in found if self.folder.is_note(change.path)]
+
+    def ignored(self) -> list[str]:
+        """Notes that no commit will have, because a .gitignore says so."""
+        with self._local():
+            entries = self.git.fields("status", *_STATUS, "--ignored=matching")
+        return [
+            entry[3:] for entry in entries if entry.startswith("!!") and self.folder.is_note(entry[3:].rstrip("/"))
+        ]
+
+    def read_history(self, *arguments: str) -> str:
+        """What git answers about the branch as it is now."""
+        with self._local():
+            return self.git.text(*arguments)
+
+    def commit(self, message: str, authors: Sequence[Author]) -> SyncOutcome:
+        """Record the notes as they are."""
+        for _ in range(_TRIES):
+            with self._local():
+                try:
+                    return self._commit(message, authors)
+                except ConcurrentModificationError:
+                    continue  # the operator committed with git in this very moment
+        raise StorageIOError(f"another program keeps moving the branch of {self.folder.root}", hint="try again")
+
+    def _commit(self, message: str, authors: Sequence[Author]) -> SyncOutcome:
+        head = self.public.head()
+        changes = self._changes()
+        if not changes:
+            return SyncOutcome(False, ref=head)
+        paths = "".join(f"{change.path}\0" for change in changes)
+        self.git.run("update-index", "-z", "--add", "--remove", "--stdin", data=os.fsencode(paths))
+        tree = self.git.text("write-tree")
+        if head is not None and any(change.is_staged for change in changes) and tree == self._tree_of(head):
+            self.public.publish_index()
+            return SyncOutcome(False, ref=head)
+        parents = ["-p", head] if head else []
+        words = message_with(message, authors)
+        commit = self.git.text(
+            "commit-tree", tree, *parents, "-F", "-", data=words.encode(), extra=signature(authors, self.settings)
+        )
+        self.public.move(self.public.branch_ref, commit, head, f"commit: {words.partition(chr(10))[0]}")
+        self.private.set_head(commit)
+        self.public.publish_index()
+        return SyncOutcome(True, ref=commit, note=f"{len(changes)} {'note' if len(changes) == 1 else 'notes'}")
+
+    def _tree_of(self, commit: str) -> str:
+        return self.git.text("rev-parse", f"{commit}^{{tree}}")
+
+    # -- pull ---------------------------------------------------------------------------------------------
+
+    def pull(self, policy: str | None = None) -> SyncOutcome:
+        """Bring in what the origin has, unless there are changes that are not committed."""
+        deadline = Deadline(self.settings.deadline)
+        with self._network(deadline):
+            upstream = self.origin.fetch(self.settings.branch, deadline)
+            with self._local():
+                self._publish_tracking(self.settings.branch, upstream)
+                if self._changes():
+                    return SyncOutcome(False, ref=self.public.head(), note=_NOT_PULLED)
+                try:
+                    done = self._integrate(upstream, policy)
+                except EditedMeanwhile as error:
+                    return SyncOutcome(False, ref=self.public.head(), note=f"not pulled: {error.message}")
+            self._note_pulled()
+        return SyncOutcome(bool(done.paths or done.kept), ref=done.commit, note=_told(done))
+
+    def pulled_at(self) -> float | None:
+        """When the origin was last asked, successfully."""
+        try:
+            return os.stat(self.private.pulled).st_mtime
+        except FileNotFoundError:
+            return None
+
+    def _note_pulled(self) -> None:
+        with open(self.private.pulled, "w", encoding="ascii"):
+            pass
+        os.utime(self.private.pulled)
+
+    def _integrate(self, upstream: str | None, policy: str | None) -> Integrated:
+        """Let the branch have everything that `upstream` has, and its own commits."""
+        head = self.public.head()
+        if upstream is None or upstream == head:
+            return Integrated(head)
+        base = self._common(head, upstream)
+        if base is None:
+            self._check_same_store(upstream)
+        if base == upstream:
+            return Integrated(head)
+        target, kept = upstream, NOTHING_KEPT
+        if head is not None and base != head:
+            merger = Merger(
+                self.git,
+                policy or self.settings.conflict,
+                os.path.join(self.private.path, "merge-index"),
+                signature((), self.settings),
+            )
+            settled = merger.settle(head, upstream, self._published())
+            target, kept = settled.commit, settled.kept
+        paths = self.applier.apply(head, target, f"agentm: bring in {upstream[:12]}")
+        return Integrated(target, tuple(paths), kept)
+
+    def _common(self, head: str | None, upstream: str) -> str | None:
+        return self.git.text("merge-base", head, upstream, good=(0, 1)) or None if head else None
+
+    def _published(self) -> set[str]:
+        """Commits that branches of the origin hold beside the main one: they are not made anew."""
+        if self.settings.branch_policy == "main":
+            return set()
+        refs = self.git.text("for-each-ref", "--format=%(refname)", "refs/remotes/origin").splitlines()
+        others = [ref for ref in refs if ref != tracking(self.settings.branch)]
+        main = self.private.ref(tracking(self.settings.branch))
+        if not others:
+            return set()
+        without = [f"^{main}"] if main else []
+        return set(self.git.text("rev-list", *others, *without).split())
+
+    def _check_same_store(self, upstream: str) -> None:
+        """Two histories without a common commit are one store only if they carry one identity, or one has none."""
+        from agentm_git.stamps import check_stamps
+
+        check_stamps(self.git, self.folder, upstream)
+
+    def _publish_tracking(self, branch: str, commit: str | None) -> None:
+        """Let the operator's git know what the origin has."""
+        name = tracking(branch)
+        now = self.public.ref(name)
+        if commit is not None and now != commit:
+            self.public.move(name, commit, now, "agentm: fetch")
+
+    # -- push ---------------------------------------------------------------------------------------------
+
+    def push(self, occasion: Occasion, policy: str | None = None) -> SyncOutcome:
+        """Send what was committed. Where the origin has moved on, bring that in and try again."""
+        deadline = Deadline(self.settings.deadline)
+        notes: list[str] = []
+        with self._network(deadline):
+            for attempt in range(1000):
+                head = self.public.head()
+                if head is None:
+                    return SyncOutcome(False, note="nothing was committed yet")
+                branch = branch_for(self.settings, occasion, head)
+                if self._has_nothing_new(head, branch):
+                    return SyncOutcome(False, ref=head)
+                self._check_excluded(head)
+                if self.origin.push(head, branch, deadline):
+                    with self._local():
+                        self._publish_tracking(branch, head)
+                    return self._pushed(head, branch, occasion, notes)
+                if deadline.is_over:
+                    break
+                notes += self._catch_up(branch, policy, deadline)
+                time.sleep(max(0.0, min(random.uniform(0, 0.05 * 2 ** min(attempt, 5)), deadline.left)))
+        raise StorageIOError(
+            f"others kept pushing to {self.settings.remote} for {self.settings.deadline:.0f} s",
+            hint="everything is committed here; try again",
+        )
+
+    def _catch_up(self, branch: str, policy: str | None, deadline: Deadline) -> list[str]:
+        upstream = self.origin.fetch(branch, deadline)
+        with self._local():
+            self._publish_tracking(branch, upstream)
+            try:
+                done = self._integrate(upstream, policy)
+            except EditedMeanwhile as error:
+                raise StorageConflictError(error.message, hint=error.hint) from error
+        self._note_pulled()
+        return [note] if (note := _told(done)) else []
+
+    def _has_nothing_new(self, head: str, branch: str) -> bool:
+        known = self.origin.known(branch)
+        if known == head:
+            return True
+        main = self.origin.known(self.settings.branch)
+        if branch == self.settings.branch or main is None:
+            return False
+        return self._common(head, main) == head
+
+    def _check_excluded(self, head: str) -> None:
+        """Raise if a commit that is about to be pushed has a path that must not leave this device."""
+        known = self.origin.known(self.settings.branch)
+        span = f"{known}..{head}" if known else head
+        paths = self.git.fields(
+            "log", "-z", "--format=", "--name-only", "--no-renames", "--diff-filter=AM", "-m", span
+        )
+        excluded = self.folder.excluded(dict.fromkeys(path for path in paths if path))
+        if excluded:
+            raise StorageError(
+                f"not pushed: a commit made with git has {excluded[0]}, which the policy excludes",
+                hint=f"take it out of the commits, for example with `git -C {self.folder.root} rebase -i`",
+            )
+
+    def _pushed(self, head: str, branch: str, occasion: Occasion, notes: list[str]) -> SyncOutcome:
+        from agentm_git.requests import request
+
+        url, said = request(self, branch, occasion)
+        return SyncOutcome(True, ref=head, url=url, note="; ".join([*notes, *([said] if said else [])]) or None)
+
+
+def _told(done: Integrated) -> str | None:
+    parts = []
+    if done.paths:
+        parts.append(f"{len(done.paths)} {'note' if len(done.paths) == 1 else 'notes'} changed")
+    parts += [f"both sides changed {path}, the other version is {place}" for path, place in done.kept]
+    return "; ".join(parts) or None

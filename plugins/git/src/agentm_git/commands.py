@@ -1,0 +1,229 @@
+"""`agentm git`: make a clone, sync it, and look at the history of notes."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agentm_git.backend import GitStore
+from agentm_git.settings import CONFLICTS, OPTIONS, PROTOCOL
+from agentm_kernel import current_context, echo_json, echo_table, json_option, select_backend, use_store
+from agentm_kernel.errors import NotFoundError, StorageSelectionError
+from agentm_kernel.seam.layer import BackendLayer, unwrap
+from agentm_kernel.seam.locator import Locator
+from agentm_kernel.seam.provider import Occasion
+
+if TYPE_CHECKING:
+    from agentm_git.history import Version
+    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.seam.provider import SyncOutcome
+
+_SETTLING = [policy for policy in CONFLICTS if policy not in ("abort", "manual")]
+
+
+@click.group(PROTOCOL)
+def command() -> None:
+    """Make a clone, sync it with its origin, and look at the history of notes."""
+
+
+@command.command("init")
+@click.argument("path", type=click.Path())
+@click.argument("url", required=False, default="")
+@click.option("--branch", default="", help="The branch that notes are kept on; main if it is left out.")
+@click.option("--conflict", type=click.Choice(CONFLICTS), help="What to do when both sides changed a note.")
+@click.option("--token-env", default="", help="The environment variable that holds the token for an https origin.")
+@click.option("--adopt", is_flag=True, help="Accept a folder or an origin that has files already.")
+@click.option("--use", "use_it", is_flag=True, help="Select the clone on this device at once.")
+def init(path: str, url: str, adopt: bool, use_it: bool, **given: str | None) -> None:
+    """Make PATH a clone of URL, or a repository of its own, and the agent's store.
+
+    An origin that another device has set up already is joined as it is. No token is stored anywhere.
+    """
+    from agentm_git.setup import set_up
+
+    options = {name: value for name, value in given.items() if value}
+    done = set_up(path, url, adopt=adopt, options={**_kept_options(), **options})
+    click.echo(f"{'joined' if done.was_there else 'made'} the store {done.store_id} at {done.place}")
+    chosen = {"root": done.place, **({"remote": url} if url else {}), **options}
+    if use_it:
+        stale = {"remote", "branch", "conflict", "token_env"} & _configuration().keys() - chosen.keys()
+        use_store(PROTOCOL, {**dict.fromkeys(stale, ""), **chosen})
+        click.echo("this device uses it now")
+        return
+    click.echo("to use it on this device, run:")
+    for name, value in chosen.items():
+        click.echo(f"  agentm config set plugins.{PROTOCOL}.{name} {shlex.quote(value)}")
+    click.echo(f"  agentm config set storage.backend {PROTOCOL}")
+
+
+@command.command("sync")
+@click.option("--conflict", type=click.Choice(_SETTLING), help="Settle what the policy leaves to you, this once.")
+@click.option("--message", "-m", default="", help="Of the commit, if there is something to commit.")
+def sync(conflict: str | None, message: str) -> None:
+    """Commit what was written, bring in what the origin has, and push."""
+    store, git = _selected(read_only=False)
+    may_write = _may_write(store)
+    if not may_write:
+        _say("pulled", git.clone.pull(conflict))
+        return
+    done = git.sync(Occasion("manual"), message or "agentm: sync", conflict)
+    for verb, outcome in zip(("committed", "pulled", "pushed"), done, strict=False):
+        _say(verb, outcome)
+    if not any(outcome.changed or outcome.note for outcome in done):
+        click.echo("nothing to do")
+
+
+@command.command("status")
+@json_option
+def status(as_json: bool) -> None:
+    """Show what is not committed, how far the origin is, and which versions wait to be looked at."""
+    from agentm_git.condition import age_of_pull, conflict_copies, distance, words_for
+
+    _, git = _selected(read_only=True)
+    clone = git.clone
+    changes = clone.changes()
+    ignored = clone.ignored()
+    apart, age, copies = distance(clone), age_of_pull(clone), conflict_copies(git)
+    if as_json:
+        echo_json(
+            store=git.describe(),
+            branch=git.settings.branch,
+            remote=git.settings.remote or None,
+            changes=[{"note": change.path, "what": change.what} for change in changes],
+            ignored=ignored,
+            ahead=apart.ahead if apart else None,
+            behind=apart.behind if apart else None,
+            pulled_seconds_ago=None if age is None else round(age),
+            conflicts=copies,
+        )
+        return
+    click.echo(f"{git.describe()}, branch {git.settings.branch}")
+    _echo_list("not committed", [f"{change.path} ({change.what})" for change in changes], "everything is committed")
+    if git.settings.remote:
+        reached = "it was never reached" if age is None else f"last reached {words_for(age)} ago"
+        click.echo(f"origin {git.settings.remote}: {reached}; {apart or 'it has nothing yet'}")
+    else:
+        click.echo("no origin: history stays on this device")
+    _echo_list("left out because of .gitignore", ignored, "")
+    _echo_list("kept versions to look at", copies, "")
+
+
+@command.command("log")
+@click.argument("note")
+@json_option
+def log(note: str, as_json: bool) -> None:
+    """Show the versions of NOTE, the latest first."""
+    from agentm_git.history import versions
+
+    _, git = _selected(read_only=True)
+    locator = Locator(note)
+    found = versions(git.clone, locator)
+    if as_json:
+        echo_json(note=locator.key, versions=[_as_json(version) for version in found])
+        return
+    if not found:
+        raise NotFoundError(f"no commit has '{locator}'", hint="`agentm git status` shows what is not committed yet")
+    rows = [(v.commit[:12], _when(v.time), v.author, v.what, f"{v.size:,}", v.subject) for v in found]
+    echo_table(("commit", "when", "who", "what", "size", "message"), rows)
+
+
+@command.command("undo")
+@click.argument("note")
+@click.option(
+    "--to", "commit", default="", help="The commit whose version is wanted; else the one before the latest."
+)
+def undo(note: str, commit: str) -> None:
+    """Let NOTE be what it was before its latest change, byte for byte.
+
+    What it is now stays in the history: undoing twice brings it back.
+    """
+    from agentm_git.history import find, restore, versions
+
+    store, git = _selected(read_only=False)
+    locator = Locator(note)
+    clone = git.clone
+    if not _may_write(store):
+        raise StorageSelectionError("the policy declares the store read-only", hint="ask whoever keeps the policy")
+    clone.commit(f"agentm: {locator}, before undo", ())
+    known = versions(clone, locator)
+    if not known:
+        raise NotFoundError(f"no commit has '{locator}'", hint="check the name of the note")
+    wanted = find(known, commit, locator) if commit else known[1] if len(known) > 1 else None
+    restore(store, clone, locator, wanted)
+    place = "before it was written" if wanted is None else f"as {wanted.commit[:12]} left it"
+    clone.commit(f"agentm: undo {locator}, {place}", ())
+    click.echo(f"'{locator}' is {place}{'' if wanted is None or wanted.blob else ': deleted'}")
+
+
+# ------------------------------------------------------------------------------------------------ helpers
+
+
+def _selected(*, read_only: bool) -> tuple[StorageBackend, GitStore]:
+    store = select_backend(read_only=read_only)
+    git = unwrap(store)
+    if not isinstance(git, GitStore):
+        raise StorageSelectionError(
+            f"the selected store, {store.describe()}, is not a clone",
+            hint="run `agentm git init PATH [URL] --use` to use one",
+        )
+    return store, git
+
+
+def _may_write(store: StorageBackend) -> bool:
+    """Whether the rules around the store, if any, let us commit and push. They raise where they forbid it."""
+    while isinstance(store, BackendLayer):
+        rules: Any = getattr(store, "rules", None)
+        if rules is not None:
+            if rules.read_only:
+                return False
+            rules.require("storage:commit")
+            rules.require("storage:push")
+        store = store.inner
+    return True
+
+
+def _say(verb: str, outcome: SyncOutcome) -> None:
+    if outcome.changed:
+        click.echo(
+            ": ".join(part for part in (f"{verb} {(outcome.ref or '')[:12]}", outcome.note, outcome.url) if part)
+        )
+    elif outcome.note:
+        click.echo(outcome.note)
+
+
+def _echo_list(title: str, lines: list[str], otherwise: str) -> None:
+    if lines:
+        click.echo(f"{title}:")
+        for line in lines:
+            click.echo(f"  {line}")
+    elif otherwise:
+        click.echo(otherwise)
+
+
+def _configuration() -> dict[str, Any]:
+    config = current_context().config
+    return {} if config is None else dict(config.options(PROTOCOL))
+
+
+def _kept_options() -> dict[str, Any]:
+    """What of the configuration holds for a new clone too: who commits, how tokens are had."""
+    named = ("name", "email", "username", "credential_command", "deadline")
+    return {name: value for name, value in _configuration().items() if name in named and name in OPTIONS}
+
+
+def _as_json(version: Version) -> dict[str, object]:
+    return {
+        "commit": version.commit,
+        "when": _when(version.time),
+        "author": version.author,
+        "message": version.subject,
+        "what": version.what,
+        "size": version.size,
+    }
+
+
+def _when(seconds: int) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(seconds))

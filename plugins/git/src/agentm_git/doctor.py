@@ -1,0 +1,70 @@
+"""What `agentm doctor` says about a clone. It looks at this device only: doctor waits for no network."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from agentm_git.backend import GitStore
+from agentm_kernel import DoctorRow, hookimpl
+from agentm_kernel.errors import AgentmError
+from agentm_kernel.seam.layer import unwrap
+
+if TYPE_CHECKING:
+    from agentm_git.clone import Clone
+    from agentm_kernel import HookContext
+
+_OLD = 24 * 3600.0
+
+
+@hookimpl
+def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
+    """Nothing, where no clone is selected."""
+    store = unwrap(context.backend) if context.backend is not None else None
+    if not isinstance(store, GitStore):
+        return None
+    if not store.is_cloned:
+        hint = "run `agentm event workspace-open`"
+        return [DoctorRow("warn", "git clone", f"{store.settings.remote} is not on this device yet", hint)]
+    clone = store.clone
+    if not os.path.isdir(clone.private.path):
+        hint = f"run `agentm git init {store.describe()}`, with the address of the origin if any"
+        return [DoctorRow("warn", "git clone", "nothing was ever committed here by agentm", hint)]
+    return [_clone(clone), *_origin(clone), _conflicts(store)]
+
+
+def _clone(clone: Clone) -> DoctorRow:
+    try:
+        clone.public.check_ready()
+    except AgentmError as error:
+        return DoctorRow("fail", "git clone", error.message, error.hint)
+    if os.path.exists(clone.private.journal):
+        return DoctorRow("warn", "git clone", "bringing in changes was interrupted", "`agentm git sync` finishes it")
+    lock = os.path.join(clone.private.public, "index.lock")
+    if os.path.exists(lock):
+        return DoctorRow("warn", "git clone", "another git is at work, or was killed", f"if none runs, remove {lock}")
+    return DoctorRow("ok", "git clone", f"branch {clone.settings.branch}")
+
+
+def _origin(clone: Clone) -> list[DoctorRow]:
+    from agentm_git.condition import age_of_pull, distance, words_for
+
+    if not clone.settings.remote:
+        return [DoctorRow("ok", "git origin", "there is none: history stays on this device")]
+    age = age_of_pull(clone)
+    if age is None:
+        return [DoctorRow("warn", "git origin", "it was never reached", "run `agentm git sync`")]
+    apart = distance(clone)
+    is_behind = apart is not None and (apart.ahead or apart.behind)
+    said = f"last reached {words_for(age)} ago; {apart or 'it has nothing yet'}"
+    return [DoctorRow("warn" if age > _OLD or is_behind else "ok", "git origin", said, "run `agentm git sync`")]
+
+
+def _conflicts(store: GitStore) -> DoctorRow:
+    from agentm_git.condition import conflict_copies
+
+    copies = conflict_copies(store)
+    if not copies:
+        return DoctorRow("ok", "git conflicts", "none")
+    hint = "`agentm git status` lists them; take over what you miss, then delete them"
+    return DoctorRow("warn", "git conflicts", f"{len(copies)} kept: {copies[0]}", hint)

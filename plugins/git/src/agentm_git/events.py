@@ -1,0 +1,76 @@
+"""When a configured clone is synced: at the events of an agent's life. A policy's store has its own plan."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from agentm_git.settings import PROTOCOL
+from agentm_kernel import hookimpl, select_backend
+from agentm_kernel.errors import StorageConflictError, StorageIOError
+from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.seam.provider import Occasion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agentm_git.backend import GitStore
+    from agentm_kernel import HookContext
+    from agentm_kernel.seam.provider import SyncOutcome
+
+_PULLING = ("workspace-open", "session-start", "conversation-start", "turn-start")
+_PUSHING = ("turn-end", "conversation-end", "session-end", "workspace-close", "pre-compact", "flush", "manual")
+
+
+@hookimpl
+def agentm_event(name: str, payload: Mapping[str, object], context: HookContext) -> str | None:
+    """One line about what was done. An origin that cannot be reached is said, and is no failure: what was written is
+    committed, and the next event sends it. Diverged histories that the policy does not settle are a failure.
+    """
+    if name not in (*_PULLING, *_PUSHING):
+        return None
+    store = _selected(context)
+    if store is None:
+        return None
+    occasion = _occasion(name, payload)
+    done: list[SyncOutcome] = []
+    try:
+        done.append(store.commit(f"agentm: notes at {name}", (), occasion))
+        if store.settings.remote:
+            done += _with_origin(store, occasion)
+    except StorageConflictError:
+        raise
+    except StorageIOError as error:
+        return f"git: {error.message}; what was written is kept on this device"
+    return _line(done)
+
+
+def _with_origin(store: GitStore, occasion: Occasion) -> Iterable[SyncOutcome]:
+    if occasion.event in _PUSHING:
+        yield store.push(occasion)
+        return
+    pulled = store.clone.pulled_at()
+    if pulled is None or not 0 <= time.time() - pulled < store.settings.pull_ttl:
+        yield store.pull(occasion)
+
+
+def _selected(context: HookContext) -> GitStore | None:
+    from agentm_git.backend import GitStore
+
+    if context.config is None or context.config.storage_backend != PROTOCOL:
+        return None
+    store = unwrap(select_backend(environ=context.surroundings.environ))
+    return store if isinstance(store, GitStore) else None
+
+
+def _occasion(name: str, payload: Mapping[str, object]) -> Occasion:
+    def text(*names: str) -> str | None:
+        return next((value for key in names if isinstance(value := payload.get(key), str) and value), None)
+
+    conversation = text("conversationId", "conversation_id", "session_id")
+    return Occasion(name, conversation, text("turnId", "turn_id"), text("operator", "operatorId"))
+
+
+def _line(done: list[SyncOutcome]) -> str | None:
+    said = [part for outcome in done for part in (outcome.note, outcome.url) if part and (outcome.changed or part)]
+    return f"git: {'; '.join(said)}" if said else None

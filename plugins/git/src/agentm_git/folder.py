@@ -1,0 +1,160 @@
+"""The clone's folder, seen from git: which of its files are notes, and how they change without a lost edit."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING
+
+from agentm_kernel.errors import (
+    ConcurrentModificationError,
+    InvalidLocatorError,
+    LocatorConflictError,
+    NotFoundError,
+)
+from agentm_kernel.files.mutex import store_mutex
+from agentm_kernel.seam.backend import ABSENT
+from agentm_kernel.seam.content import content_hash
+from agentm_kernel.seam.locator import Locator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from agentm_kernel.files.mutex import StoreMutex
+    from agentm_kernel.files.reading import StoreReader
+    from agentm_kernel.files.writing import StoreWriter
+
+REGULAR = ("100644", "100755")
+
+
+class Folder:
+    """Bytes in and out of the folder through the write floor."""
+
+    def __init__(
+        self,
+        reader: StoreReader,
+        writer: StoreWriter,
+        is_excluded: Callable[[str], bool] | None,
+        sparse: Iterable[str] = (),
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._is_excluded = is_excluded
+        self._sparse = tuple(part.strip("/") for part in sparse)
+
+    @property
+    def root(self) -> str:
+        return self._reader.root
+
+    @property
+    def size_limit(self) -> int:
+        return self._reader.size_limit
+
+    def exclusively(self) -> StoreMutex:
+        """The store's own mutex: no note is written by agentm while it is held."""
+        return store_mutex(self.root)
+
+    # -- which files --------------------------------------------------------------------------------------
+
+    def is_note(self, path: str) -> bool:
+        """Whether agentm commits this path: a key can spell it, and it is not excluded."""
+        return locator_of(path) is not None and not (self._is_excluded is not None and self._is_excluded(path))
+
+    def is_wanted(self, path: str, mode: str) -> bool:
+        """Whether what the repository has at `path` is brought into the folder.
+
+        Links, submodules and names that another program obeys stay in the repository alone.
+        """
+        return mode in REGULAR and self.is_note(path) and is_in(self._sparse, path)
+
+    def excluded(self, paths: Iterable[str]) -> list[str]:
+        return [path for path in paths if self._is_excluded is not None and self._is_excluded(path)]
+
+    # -- bytes --------------------------------------------------------------------------------------------
+
+    def read(self, path: str) -> bytes | None:
+        """What is stored, `None` for nothing."""
+        locator = Locator(path)
+        try:
+            with self._reader.open_parent(locator) as parent:
+                return self._reader.read_bytes(parent, locator)
+        except (NotFoundError, FileNotFoundError):
+            return None
+
+    def write(self, path: str, data: bytes, seen: bytes | None) -> None:
+        """Store `data` on the condition that `seen` is still there."""
+        condition = ABSENT if seen is None else content_hash(seen)
+        try:
+            self._writer.write(Locator(path), data, condition)
+        except LocatorConflictError:
+            if not self._clear_empty_folder(path):
+                raise
+            self._writer.write(Locator(path), data, condition)
+
+    def delete(self, path: str, seen: bytes) -> None:
+        self._writer.delete(Locator(path), content_hash(seen))
+
+    def put_aside(self, path: str, data: bytes) -> str:
+        """Keep a version of a note out of the way; its name has the content's hash, so once is enough."""
+        place = kept_place(path, blob_id(data))
+        try:
+            self._writer.write(Locator(place), data, ABSENT)
+        except ConcurrentModificationError:
+            pass
+        return place
+
+    def _clear_empty_folder(self, path: str) -> bool:
+        """Git knows no empty folders: one that stands where a note has to go is removed."""
+        target = os.path.join(self.root, *path.split("/"))
+        if os.path.realpath(target) != os.path.join(os.path.realpath(self.root), *path.split("/")):
+            return False
+        try:
+            os.rmdir(target)
+        except OSError:
+            return False
+        return True
+
+
+def locator_of(path: str) -> Locator | None:
+    """The key of a path in the repository; `None` where no key reaches it."""
+    try:
+        locator = Locator(path)
+    except (InvalidLocatorError, UnicodeError):
+        return None
+    return locator if locator.key == path else None
+
+
+def is_in(sparse: Iterable[str], path: str) -> bool:
+    """Whether only these parts include the path. What agentm itself keeps in `_meta/` always is."""
+    parts = tuple(sparse)
+    return not parts or any(path == part or path.startswith(f"{part}/") for part in (*parts, "_meta"))
+
+
+def blob_id(data: bytes) -> str:
+    """What git calls these bytes."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+# ------------------------------------------------------------------------------------------------ versions that lost
+
+KEPT = "_meta/conflicts"
+
+
+def kept_place(path: str, digest: str) -> str:
+    """Out of the way: `_meta/conflicts/<the note's path>/kept-<hash>.md`."""
+    locator = Locator(path)
+    folder = locator.key if len(locator.key.encode()) < 400 else content_hash(locator.key)
+    return Locator(KEPT).child(folder, f"kept-{digest[:12]}{_suffix(locator)}").key
+
+
+def beside(path: str, digest: str) -> str:
+    """`plan.md` → `plan (conflict 1a2b3c4d).md`"""
+    locator = Locator(path)
+    stem = locator.name.removesuffix(_suffix(locator))
+    while len(stem.encode()) > 150:
+        stem = stem[:-1]
+    return locator.parent.child(f"{stem.rstrip()} (conflict {digest[:8]}){_suffix(locator)}").key
+
+
+def _suffix(locator: Locator) -> str:
+    return locator.suffix if len(locator.suffix) <= 20 else ""

@@ -1,0 +1,78 @@
+"""What became of a note: its versions, and the way back to one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agentm_git.applying import read_blobs
+from agentm_kernel.errors import NotFoundError
+from agentm_kernel.seam.content import content_hash, decode_content
+
+if TYPE_CHECKING:
+    from agentm_git.clone import Clone
+    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.seam.locator import Locator
+
+WRITTEN, CHANGED, DELETED = "written", "changed", "deleted"
+
+
+@dataclass(frozen=True)
+class Version:
+    """A note as one commit left it."""
+
+    commit: str
+    time: int
+    """Seconds since the epoch at which its author made it."""
+    author: str
+    subject: str
+    what: str
+    blob: str | None
+    """`None` where the commit deleted the note."""
+    size: int
+
+
+def versions(clone: Clone, locator: Locator) -> list[Version]:
+    """Every version of a note that the branch knows, the latest first."""
+    if clone.public.head() is None:
+        return []
+    lines = clone.read_history("log", "--no-renames", "--format=%H%x00%at%x00%an%x00%s", "HEAD", "--", locator.key)
+    commits = [line.split("\0", 3) for line in lines.splitlines()]
+    asked = "".join(f"{fields[0]}:{locator.key}\n" for fields in commits)
+    answers = clone.git.text("cat-file", "--batch-check", data=asked.encode()).splitlines()
+    found: list[Version] = []
+    for fields, answer in reversed(list(zip(commits, answers, strict=True))):
+        blob, _, rest = answer.partition(" ")
+        is_there = rest.startswith("blob ")
+        before = found[-1].blob if found else None
+        what = DELETED if not is_there else CHANGED if before else WRITTEN
+        size = int(rest.partition(" ")[2]) if is_there else 0
+        found.append(Version(fields[0], int(fields[1]), fields[2], fields[3], what, blob if is_there else None, size))
+    return found[::-1]
+
+
+def find(known: list[Version], commit: str, locator: Locator) -> Version:
+    """The version that a commit left, named by the beginning of its id."""
+    fitting = [version for version in known if version.commit.startswith(commit.lower())]
+    if len(fitting) != 1:
+        how = "no" if not fitting else "more than one"
+        raise NotFoundError(
+            f"{how} version of '{locator}' was left by {ascii(commit)}", hint=f"`agentm git log {locator}` lists them"
+        )
+    return fitting[0]
+
+
+def restore(store: StorageBackend, clone: Clone, locator: Locator, version: Version | None) -> None:
+    """Let the note be what it was, byte for byte, unless somebody changes it meanwhile; `None`: not there."""
+    now = store.read(locator) if store.exists(locator) else None
+    if version is None or version.blob is None:
+        if now is not None:
+            store.delete(locator, if_match=content_hash(now))
+        return
+    text = decode_content(read_blobs(clone.git, [version.blob])[version.blob], locator)
+    if now is None:
+        from agentm_kernel.seam.backend import ABSENT
+
+        store.write(locator, text, if_match=ABSENT)
+    elif now != text:
+        store.write(locator, text, if_match=content_hash(now))

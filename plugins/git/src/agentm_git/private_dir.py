@@ -1,0 +1,187 @@
+"""The git directory that git sees when agentm runs it: `.git/agentm`, beside the clone's own.
+
+It has a configuration, a HEAD, an index and remote-tracking refs of its own; only the objects are shared. So nothing
+that lies in the clone's `.git` (hooks, filters, drivers, addresses) has a say, and a lock file that is left here was
+left by a git of ours: whoever holds our lock, which our git processes inherit, may remove it. What the operator sees
+with git (branch, remote-tracking branch, index) is published from here by `public_dir`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from agentm_kernel.errors import LockTimeout, StorageIOError, StorageSelectionError
+from agentm_kernel.files import native_lock
+from agentm_kernel.files.atomic import atomic_write
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+NAME = "agentm"
+_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tlogallrefupdates = false\n"
+# The highest of git's sources of attributes: whatever a tree says, bytes stay bytes and no driver is looked for.
+_ATTRIBUTES = "* -text !eol !ident !filter !working-tree-encoding !merge !diff !whitespace\n"
+_NO_BRANCH = "ref: refs/heads/agentm-none\n"
+_FILES = {"config": _CONFIG, "info/attributes": _ATTRIBUTES, "info/exclude": ""}
+_FOLDERS = ("info", "refs", "refs/heads", "refs/remotes", "refs/remotes/origin", "network")
+
+LOCAL_PATIENCE = 30.0
+
+
+class PrivateDir:
+    """The paths of one clone's private git directory."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.public = os.path.join(root, ".git")
+        self.path = os.path.join(self.public, NAME)
+        self.objects = os.path.join(self.public, "objects")
+        self.index = os.path.join(self.path, "index")
+        self.journal = os.path.join(self.path, "integrating")
+        self.pulled = os.path.join(self.path, "pulled")
+
+    @property
+    def is_clone(self) -> bool:
+        return os.path.isdir(self.objects)
+
+    def check(self) -> None:
+        """Raise unless there is a clone that agentm can work with; see that the private part is right."""
+        if not self.is_clone:
+            what = "a work tree of another repository" if os.path.isfile(self.public) else "not a git repository"
+            raise StorageSelectionError(
+                f"{self.root} is {what}",
+                hint=f"run `agentm git init {self.root}`, with the address of the origin if any",
+            )
+        self._check_format()
+        for folder in ("", *_FOLDERS):
+            os.makedirs(os.path.join(self.path, folder), mode=0o700, exist_ok=True)
+        for name, content in _FILES.items():
+            self._restore(os.path.join(self.path, name), content)
+        if not os.path.exists(os.path.join(self.path, "HEAD")):
+            self.set_head(None)
+
+    def set_head(self, commit: str | None) -> None:
+        """Let git take `commit` for what the folder is compared with."""
+        self._restore(os.path.join(self.path, "HEAD"), _NO_BRANCH if commit is None else f"{commit}\n")
+
+    def ref(self, name: str) -> str | None:
+        """What one of our own refs names. They are never packed: nobody runs git's housekeeping here."""
+        try:
+            with open(os.path.join(self.path, *name.split("/")), encoding="ascii") as file:
+                return file.read().strip() or None
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return None
+
+    def set_ref(self, name: str, commit: str) -> None:
+        path = os.path.join(self.path, *name.split("/"))
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        atomic_write(path, f"{commit}\n")
+
+    def _restore(self, path: str, content: str) -> None:
+        """A file that somebody changed could make git do things; ours are constant."""
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                if file.read() == content:
+                    return
+        except FileNotFoundError:
+            pass
+        atomic_write(path, content)
+
+    def _check_format(self) -> None:
+        """Formats in which refs or ids look different would be misread, so they are refused."""
+        odd = None
+        if os.path.exists(os.path.join(self.public, "reftable")):
+            odd = "it keeps its refs in a reftable"
+        elif os.path.exists(os.path.join(self.public, "shallow")):
+            odd = "it is shallow"
+        else:
+            with open(os.path.join(self.public, "config"), encoding="utf-8", errors="replace") as file:
+                if "sha256" in file.read().lower():
+                    odd = "it names objects by SHA-256"
+        if odd is not None:
+            raise StorageSelectionError(
+                f"agentm cannot use the repository {self.root}: {odd}",
+                hint="make a plain clone with `agentm git init PATH URL`",
+            )
+
+    # -- locks --------------------------------------------------------------------------------------------
+
+    def local(self) -> GitLock:
+        """For whoever changes branch, index or folder: held for moments."""
+        return GitLock(self.path, LOCAL_PATIENCE, ("index.lock", "HEAD.lock", "merge-index", "merge-index.lock"))
+
+    def network(self, patience: float) -> GitLock:
+        """For whoever talks with the origin: held as long as that takes. Taken before the local one."""
+        leftovers = ["packed-refs.lock"]
+        for folder, _, names in os.walk(os.path.join(self.path, "refs")):
+            below = os.path.relpath(folder, self.path)
+            leftovers += [os.path.join(below, name) for name in names if name.endswith(".lock")]
+        return GitLock(os.path.join(self.path, "network"), patience, leftovers, base=self.path)
+
+
+class GitLock:
+    """A lock of the operating system on a directory. `descriptor` goes to every git process that is started under it,
+    so the lock is free only when all of them have ended, however they ended.
+
+    Not `store_mutex`: that one takes the lock of the store around it too, and writers must not wait for a network.
+    """
+
+    def __init__(self, folder: str, patience: float, leftovers: list[str] | tuple[str, ...], base: str = "") -> None:
+        self._folder = folder
+        self._patience = patience
+        self._leftovers = leftovers
+        self._base = base or folder
+        self.descriptor = -1
+
+    def __enter__(self) -> Self:
+        target = self._folder if native_lock.LOCKS_DIRECTORIES else os.path.join(self._folder, "lock")
+        flags = os.O_RDONLY if native_lock.LOCKS_DIRECTORIES else os.O_RDWR | os.O_CREAT
+        try:
+            self.descriptor = os.open(target, flags, 0o600)
+        except OSError as error:
+            raise StorageIOError(f"cannot lock {self._folder}: {error.strerror}", errno=error.errno) from error
+        try:
+            self._wait()
+            self._clear()
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + self._patience
+        pause = 0.002
+        while not native_lock.try_lock(self.descriptor):
+            if time.monotonic() > deadline:
+                status = os.fstat(self.descriptor)
+                holder = native_lock.holder_of((status.st_dev, status.st_ino))
+                raise LockTimeout(
+                    f"{holder} has been working on {os.path.dirname(self._base)} for {self._patience:.0f} s",
+                    hint="try again; if that process hangs, end it: its lock goes with it",
+                )
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.05)
+
+    def _clear(self) -> None:
+        """Remove lock files that a git of ours left when it was killed: none of them can be alive."""
+        for name in self._leftovers:
+            try:
+                os.unlink(os.path.join(self._base, name))
+            except FileNotFoundError:
+                continue
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        descriptor, self.descriptor = self.descriptor, -1
+        if descriptor >= 0:
+            try:
+                native_lock.unlock(descriptor)
+            finally:
+                os.close(descriptor)

@@ -1,0 +1,101 @@
+"""Making a clone, and making it the agent's store: once for each device."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agentm_git.backend import GitStore
+from agentm_git.runner import Git, make_repository
+from agentm_git.settings import PROTOCOL, Settings
+from agentm_kernel.errors import StorageIOError, StorageSelectionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """What `set_up` did."""
+
+    place: str
+    store_id: str
+    was_there: bool
+    """The repository was a store already: this device joins it."""
+
+
+def make_clone(root: str, settings: Settings, environ: Mapping[str, str]) -> None:
+    """An empty repository at `root` that knows its origin. Whoever pulls next fills it."""
+    if os.path.isdir(os.path.join(root, ".git", "objects")):
+        return
+    try:
+        os.makedirs(root, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise StorageIOError(f"cannot make {root}: {error.strerror}", errno=error.errno) from error
+    make_repository(root, settings.branch, environ)
+    if settings.remote:
+        _tell_origin(root, settings, environ)
+
+
+def _tell_origin(root: str, settings: Settings, environ: Mapping[str, str]) -> None:
+    """Let the operator's git know the origin too. The address has no password in it."""
+    public = os.path.join(root, ".git")
+    git = Git(public, root, os.path.join(public, "objects"), environ)
+    branch = settings.branch
+    for key, value in (
+        ("remote.origin.url", settings.remote),
+        ("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"),
+        (f"branch.{branch}.remote", "origin"),
+        (f"branch.{branch}.merge", f"refs/heads/{branch}"),
+    ):
+        git.run("config", "--file", os.path.join(public, "config"), key, value)
+
+
+def set_up(
+    path: str,
+    url: str = "",
+    *,
+    adopt: bool = False,
+    environ: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> SetUp:
+    """Make `path` a clone of `url`, or a repository of its own, and give it a store's identity unless it has one.
+
+    `adopt` accepts a folder or an origin that has files already. `options` are those of `plugins.git`.
+    """
+    from agentm_kernel import current_context, identify_store, mark_store
+    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.seam.provider import Occasion
+    from agentm_kernel.seam.values import OpenContext
+
+    around = current_context(environ).surroundings
+    place = os.path.abspath(around.expand(path))
+    context = OpenContext(around.environ, around.home, around.state_dir)
+    store = GitStore.create({**(options or {}), "root": place, "remote": url}, context)
+    is_clone = os.path.isdir(os.path.join(place, ".git"))
+    if not is_clone and not adopt:
+        _check_empty(place)
+    make_clone(place, store.settings, around.environ)
+    if url:
+        store.pull(Occasion("manual"))
+    was_there = identify_store(store, PROTOCOL, environ=environ) is not None
+    if not was_there and not adopt and store.list(Locator()):
+        raise StorageSelectionError(
+            f"{url or place} has files already and is no store of agentm",
+            hint=f"run `agentm git init --adopt {path} {url}`".rstrip() + " if they are the agent's notes",
+        )
+    store_id = mark_store(store, PROTOCOL, environ=environ)
+    store.sync(Occasion("manual"), "agentm: set the store up")
+    return SetUp(place, store_id, was_there)
+
+
+def _check_empty(place: str) -> None:
+    if os.path.lexists(place) and not os.path.isdir(place):
+        raise StorageSelectionError(f"{place} is not a folder", hint="choose another path")
+    if os.path.isdir(place) and (names := os.listdir(place)):
+        raise StorageSelectionError(
+            f"{place} is not empty: it has {ascii(min(names))}",
+            hint=f"choose another folder, or run `agentm git init --adopt {place}` if they are the agent's notes",
+        )

@@ -71,9 +71,9 @@ class Origin:
         return self.git("rev-parse", "--verify", f"refs/heads/{branch}").decode().strip()
 
     def files(self, revision: str = BRANCH) -> dict[str, bytes]:
-        """The files of a revision by path."""
+        """The files and links of a revision by path."""
         listed = self.git("ls-tree", "-r", "-z", revision).split(b"\0")
-        entries = [entry.partition(b"\t") for entry in listed if entry]
+        entries = [entry.partition(b"\t") for entry in listed if b" blob " in entry]
         names = [name.decode("utf-8", "surrogateescape") for _, _, name in entries]
         contents = self.contents([facts.split()[2].decode() for facts, _, _ in entries])
         return dict(zip(names, contents, strict=True))

@@ -162,6 +162,12 @@ def programs(wire: Tripwire) -> dict[str, str]:
     }
 
 
+WAYS = (
+    "address of origin", "alternate refs", "askpass", "credential helper", "git proxy", "helper", "other address",
+    "other push address", "promisor", "push address of origin", "receive-pack", "ssh", "submodules", "upload-pack",
+)  # fmt: skip
+
+
 def ways_to_the_remote(wire: Tripwire, url: str) -> dict[str, dict[str, str]]:
     """The settings that make git run a program when it speaks to the origin, each for itself: one hides another."""
     everything = {"protocol.ext.allow": "always", "protocol.allow": "always"}
@@ -185,7 +191,6 @@ def ways_to_the_remote(wire: Tripwire, url: str) -> dict[str, dict[str, str]]:
             "remote.evil.promisor": "true",
             **everything,
         },
-        "signed push": {"push.gpgSign": "if-asked", "gpg.program": wire.command("push-gpg")},
         "submodules": {
             "fetch.recurseSubmodules": "true",
             "push.recurseSubmodules": "on-demand",
@@ -243,7 +248,7 @@ UNCOMMON_NAMES = {
     "newline": b"a\nb.md",
     "escape": b"a\x1b[31m.md",
     "quote": b'a"b.md',
-    "backslash": b"a\\b.md",
+    "backslash": b"..\\b.md",
     "not UTF-8": b"\xff\xfe.md",
     "surrogate": b"\xed\xa0\x80.md",
     "bidi": "a\u202eb.md".encode(),

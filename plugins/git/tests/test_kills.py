@@ -1,0 +1,49 @@
+"""kill -9 in the middle of everything: the next call recovers, and nothing that was acknowledged is missing.
+
+Short forms; `make faults ARGS=git-kills` kills more, and at every step.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from git_servers import fill
+from killing import NOTES, Scene, judge, kill_at_every_step, kill_at_random
+from trapped_git import MOMENTS
+
+
+@pytest.fixture
+def scene(tmp_path, origin_by_path):
+    fill(origin_by_path, {"shared/decisions.md": b"theirs-begin\n"})
+    made = Scene(origin_by_path, str(tmp_path))
+    made.open()
+    return made
+
+
+def test_killed_at_random_moments_the_next_session_goes_on(scene):
+    kill_at_random(scene, kills=4, chance=random.Random(3))
+    assert scene.problems == []
+    assert scene.kills == 4
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_killed_at_a_step_the_next_session_goes_on(scene, moment):
+    calls = kill_at_every_step(scene, (moment,), every=6)
+    assert scene.problems == []
+    assert calls > 6, "a round has more steps than that"
+
+
+def test_an_edit_that_is_gone_is_noticed(scene):
+    """The control: a judge who finds nothing wrong with this would prove nothing."""
+    scene.acknowledged.append("edit-that-nobody-wrote")
+    judge(scene, "control")
+    assert scene.problems == ["control: lost: edit-that-nobody-wrote"]
+
+
+def test_a_torn_note_is_noticed(scene):
+    with open(os.path.join(scene.clone, NOTES[0]), "wb") as note:
+        note.write(b"theirs-begin\nhalf a li")
+    judge(scene, "control")
+    assert any("torn" in problem for problem in scene.problems)

@@ -1,0 +1,108 @@
+"""The token is in no file, no list of processes, no log and no error, during everything that needs it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+
+import pytest
+from clones import AGENTM, AUTHORS, OCCASION, open_clone
+from git_servers import fill, serving
+from watching import ProcessWatch, disguises, files_with
+
+from agentm_kernel import Locator
+from agentm_kernel.errors import AgentmError
+
+TOKEN = "ghs_T0pSecret/of+the=team"
+VARIABLE = "TEAM_TOKEN"
+
+
+@pytest.fixture
+def guarded(tmp_path):
+    with serving("http", str(tmp_path / "server"), token=TOKEN) as origin:
+        fill(origin, {"readme.md": b"begin\n"})
+        yield origin
+
+
+class Laptop:
+    """A home with a clone that is used through the command."""
+
+    def __init__(self, folder, origin, token=TOKEN):
+        self.home = folder
+        self.clone = folder / "notes"
+        folder.mkdir()
+        self.environ = {"HOME": str(folder), "PATH": os.environ["PATH"], VARIABLE: token, "AGENTM_DEBUG": "1"}
+        self.environ |= {"GIT_TRACE": "1", "GIT_CURL_VERBOSE": "1", "GIT_TRACE_CURL": "1"}
+        self.said = ""
+        self.run("config", "set", "plugins.git.token_env", VARIABLE)
+        self.run("git", "init", str(self.clone), origin.url, "--use")
+
+    def run(self, *arguments, stdin="", ok=True):
+        done = subprocess.run(
+            [AGENTM, *arguments],
+            cwd=self.home,
+            env=self.environ,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.said += done.stdout + done.stderr
+        assert not ok or done.returncode == 0, done.stderr
+        return done
+
+
+def test_the_token_is_nowhere_while_the_commands_run(tmp_path, guarded):
+    with ProcessWatch(TOKEN) as watch:
+        laptop = Laptop(tmp_path / "home", guarded)
+        (laptop.clone / "note.md").write_text("one\n")
+        laptop.run("git", "sync")
+        fill(guarded, {"other.md": b"from elsewhere\n"})
+        laptop.run("git", "sync")
+        laptop.run("git", "status", "--json")
+        laptop.run("doctor", ok=False)
+        laptop.run("config", "list")
+    assert guarded.files()["note.md"] == b"one\n"
+    assert watch.found == []
+    assert any(b"push" in line or b"remote-http" in line for line in watch.seen), watch.seen
+    assert files_with(TOKEN, [str(tmp_path)]) == []
+    assert not any(part.decode() in laptop.said for part in disguises(TOKEN))
+
+
+def test_a_wrong_token_is_not_repeated_in_the_error(tmp_path, guarded):
+    laptop = Laptop(tmp_path / "home", guarded)
+    wrong = "ghs_AlsoSecret/and+wrong"
+    laptop.environ[VARIABLE] = wrong
+    laptop.said = ""
+    (laptop.clone / "note.md").write_text("one\n")
+    done = laptop.run("git", "sync", ok=False)
+    assert done.returncode == 1
+    assert re.search(r"^error: .+", done.stderr, re.MULTILINE)
+    assert "hint:" in done.stderr
+    assert not any(part.decode() in laptop.said for part in disguises(wrong))
+    assert files_with(wrong, [str(tmp_path)]) == []
+
+
+def test_errors_of_the_store_carry_no_token(tmp_path, guarded, caplog):
+    environ = {**os.environ, VARIABLE: TOKEN}
+    store = open_clone(guarded, str(tmp_path / "clone"), token_env=VARIABLE, environ=environ)
+    store.write(Locator("note.md"), "one\n")
+    store.commit("one", AUTHORS, OCCASION)
+    guarded.git("config", "http.receivepack", "false")
+    with pytest.raises(AgentmError) as refused:
+        store.push(OCCASION)
+    told = f"{refused.value!r} {refused.value.__dict__} {refused.value.__cause__!r} {caplog.text} {store!r}"
+    assert not any(part.decode() in told for part in disguises(TOKEN))
+
+
+def test_the_watch_sees_what_it_looks_for(tmp_path):
+    """The control: a process with the token among its arguments, and a file with it in disguise, are found."""
+    import base64
+
+    (tmp_path / "config").write_bytes(b"x" + base64.b64encode(f"x-access-token:{TOKEN}".encode()))
+    with ProcessWatch(TOKEN) as watch:
+        subprocess.run(["sleep", "0.3", f"--{TOKEN}"], check=False, capture_output=True)
+        subprocess.run(["sh", "-c", "sleep 0.3", TOKEN], check=True)
+    assert watch.found
+    assert files_with(TOKEN, [str(tmp_path)]) == [str(tmp_path / "config")]

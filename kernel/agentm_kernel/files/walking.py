@@ -63,12 +63,13 @@ class TreeWalk(FolderWalk):
     def _folder(self, info: Info) -> tuple[Folder, list[Info]]:
         versions = {}
         directories = []
-        for name, status in self._statuses(info.locator).items():
+        statuses = self._statuses(info.locator)
+        for name, status in statuses.items():
             if stat.S_ISDIR(status[0]):
                 directories.append(info_of(info.locator.child(name), status))
             else:
                 versions[name] = version_of(status)
-        return Folder(info, versions), directories
+        return Folder(info, versions, lambda name: info_of(info.locator.child(name), statuses[name])), directories
 
     def _statuses(self, locator: Locator) -> dict[str, os.stat_result]:
         """What is in the directory at `locator`, sorted by name; what vanishes meanwhile is left out."""

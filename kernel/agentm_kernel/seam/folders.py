@@ -9,7 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.locator import Locator
@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 class Folder:
     """One directory, and the version of each note that lies directly in it, by name and sorted."""
 
-    __slots__ = ("info", "versions")
+    __slots__ = ("info", "note", "versions")
 
-    def __init__(self, info: Info, versions: dict[str, str]) -> None:
+    def __init__(self, info: Info, versions: dict[str, str], note: Callable[[str], Info]) -> None:
         self.info = info
         self.versions = versions
+        self.note = note
+        """What the walk knows about one of the notes, by its name."""
 
 
 class FolderWalk:
@@ -47,13 +49,16 @@ def walk_folders(backend: StorageBackend, locator: Locator) -> Iterator[Folder]:
 
 
 def _grouped(backend: StorageBackend, locator: Locator, walk: Iterator[Info]) -> Iterator[Folder]:
-    folders = {}
-    if backend.exists(locator) and (top := backend.info(locator)).is_dir:
-        folders[locator.key] = Folder(top, {})
+    if not backend.exists(locator) or not (top := backend.info(locator)).is_dir:
+        return
+    notes: dict[Locator, dict[str, Info]] = {locator: {}}
+    folders = [top]
     for info in walk:
-        above, _, name = info.locator.key.rpartition("/")
         if info.is_dir:
-            folders[info.locator.key] = Folder(info, {})
-        elif above in folders:
-            folders[above].versions[name] = info.version
-    return iter(folders.values())
+            folders.append(info)
+            notes[info.locator] = {}
+        else:
+            notes[info.locator.parent][info.locator.name] = info
+    for folder in folders:
+        infos = notes[folder.locator]
+        yield Folder(folder, {name: info.version for name, info in infos.items()}, infos.__getitem__)

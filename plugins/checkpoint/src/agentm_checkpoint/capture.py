@@ -7,9 +7,10 @@ import time
 
 from agentm_checkpoint.image import Image
 from agentm_checkpoint.places import folder_of, image_path, store_id
-from agentm_checkpoint.seen import Seen, find_strangers, load_seen
+from agentm_checkpoint.seen import SeenFolder, find_strangers, load_seen, save_seen, settled_version
 from agentm_checkpoint.snapshot import Snapshot
-from agentm_checkpoint.tree import build_tree, note_blocks
+from agentm_checkpoint.tree import join_folders, note_blocks
+from agentm_kernel import walk_folders
 from agentm_kernel.errors import ConcurrentModificationError, InvalidContentError, NotFoundError
 from agentm_kernel.seam.backend import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
@@ -18,7 +19,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agentm_checkpoint.tree import Blocks, Leaf
+    from agentm_checkpoint.seen import Notes, Seen
+    from agentm_checkpoint.tree import Blocks, Leaf, Root
+    from agentm_kernel import Folder
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.values import Info
 
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _ATTEMPTS = 3
+_STAMP_FOLDER, _, _STAMP_NAME = STAMP_KEY.rpartition("/")
 
 
 def open_image(backend: StorageBackend, state_dir: str) -> Image:
@@ -35,29 +39,48 @@ def open_image(backend: StorageBackend, state_dir: str) -> Image:
 
 
 class Contents:
-    """What a store holds: its notes as leaves, the blocks that were read on the way, and what is no note."""
+    """What a store holds: its notes by folder, the tree over them, and what is no note."""
 
-    __slots__ = ("blocks", "leaves", "skipped")
+    __slots__ = ("blocks", "folders", "root", "skipped")
 
-    def __init__(self) -> None:
-        self.leaves: dict[str, Leaf] = {}
-        self.blocks: Blocks = {}
-        self.skipped: list[str] = []
+    def __init__(self, folders: Seen, root: Root, blocks: Blocks, skipped: list[str]) -> None:
+        self.folders = folders
+        self.root = root
+        self.blocks = blocks
+        """Of notes that were read on the way, and of directories that are not as they were."""
+        self.skipped = skipped
+
+    @property
+    def leaves(self) -> dict[str, Leaf]:
+        """Every note by its key."""
+        leaves = {}
+        for key, folder in self.folders.items():
+            above = f"{key}/" if key else ""
+            for name, leaf in zip(folder.names, folder.leaves(), strict=True):
+                leaves[above + name] = leaf
+        return leaves
 
 
 class Taken:
     """The result of taking a checkpoint."""
 
-    __slots__ = ("is_new", "leaves", "skipped", "snapshot")
+    __slots__ = ("contents", "is_new", "snapshot")
 
     def __init__(self, snapshot: Snapshot, is_new: bool, contents: Contents) -> None:
         self.snapshot = snapshot
         self.is_new = is_new
         """`False` if the store is as it was at the last one, which then stands for this one too."""
-        self.leaves = contents.leaves
+        self.contents = contents
+
+    @property
+    def leaves(self) -> dict[str, Leaf]:
         """The notes that are in it."""
-        self.skipped = contents.skipped
+        return self.contents.leaves
+
+    @property
+    def skipped(self) -> list[str]:
         """What lies in the store and is no note."""
+        return self.contents.skipped
 
 
 def take(
@@ -82,15 +105,14 @@ def _take(
     backend: StorageBackend, image: Image, author: str, reason: str, progress: Progress | None, full: bool
 ) -> Taken:
     contents = survey(backend, image, progress=progress, full=full)
-    root, nodes = build_tree(contents.leaves)
     is_there = image.is_whole if full else image.__contains__
-    blocks = {cid: block for cid, block in (contents.blocks | nodes).items() if not is_there(cid)}
+    blocks = {cid: block for cid, block in contents.blocks.items() if not is_there(cid)}
     store = store_id(backend)
     last = next((snapshot for snapshot in reversed(image.snapshots) if snapshot.store == store), None)
-    if last is not None and last.root.cid == root.cid and not blocks and not image.damage:
+    if last is not None and last.root.cid == contents.root.cid and not blocks and not image.damage:
         return Taken(last, False, contents)
     snapshot = Snapshot(
-        root,
+        contents.root,
         parent=last.id if last else None,
         store=store,
         time=int(time.time() * 1000),
@@ -105,38 +127,104 @@ def survey(
     backend: StorageBackend, image: Image, *, progress: Progress | None = None, full: bool = False
 ) -> Contents:
     """Read what has changed since the last survey; for the rest, take over what was found then."""
-    contents = Contents()
     cache = os.path.join(os.path.dirname(image.path), "seen.cbor")
-    before = Seen() if full else load_seen(cache)
-    after = Seen()
-    folders = [backend.info(Locator())]
-    unread = []
-    for info in backend.walk(Locator()):
-        key = info.locator.key
-        if info.is_dir:
-            folders.append(info)
-        elif (known := before.note(key, info.version)) is not None and known[2] in image:
-            contents.leaves[key] = known[1], known[2]
-            after.notes[key] = known
-        elif key != STAMP_KEY:
-            unread.append(info)
-    for info in progress("Reading", unread) if progress is not None and unread else unread:
-        _read(backend, info, contents, after)
-    contents.skipped += find_strangers(backend, folders, before, after)
-    after.save(cache, before)
-    return contents
+    return _Survey(backend, image, {} if full else load_seen(cache)).run(cache, progress)
 
 
-def _read(backend: StorageBackend, info: Info, contents: Contents, seen: Seen) -> None:
-    looked_at = time.time()
-    try:
-        data = backend.read(info.locator).encode()
-    except InvalidContentError:
-        contents.skipped.append(info.locator.key)
-        return
-    except NotFoundError:
-        return  # it vanished since the walk
-    leaf, blocks = note_blocks(data)
-    contents.leaves[info.locator.key] = leaf
-    contents.blocks.update(blocks)
-    seen.add_note(info, leaf, looked_at)
+class _Survey:
+    """One look at a store, with what the last one found beside it."""
+
+    def __init__(self, backend: StorageBackend, image: Image, before: Seen) -> None:
+        self._backend = backend
+        self._image = image
+        self._before = before
+        self._after: Seen = {}
+        self._found: dict[str, Notes] = {}
+        """The notes of folders in which something is not as it was."""
+        self._changed: set[str] = set()
+        """These folders, and all above them."""
+        self._blocks: Blocks = {}
+        self._skipped: list[str] = []
+
+    def run(self, cache: str, progress: Progress | None) -> Contents:
+        folders: dict[str, Info] = {}
+        unread: list[Info] = []
+        for folder in walk_folders(self._backend, Locator()):
+            folders[folder.info.locator.key] = folder.info
+            unread += self._take_over(folder)
+        for key in self._before.keys() - self._after.keys():
+            self._mark(key.rpartition("/")[0])
+        for info in progress("Reading", unread) if progress is not None and unread else unread:
+            self._read(info)
+        root = self._join()
+        self._skipped += find_strangers(self._backend, folders, self._before, self._after)
+        if self._is_news():
+            save_seen(cache, self._after)
+        return Contents(self._after, root, self._blocks, self._skipped)
+
+    def _take_over(self, folder: Folder) -> list[Info]:
+        """Keep what is known of a folder; the notes of which nothing is known."""
+        key = folder.info.locator.key
+        if key == _STAMP_FOLDER:
+            folder.versions.pop(_STAMP_NAME, None)
+        known = self._before.get(key)
+        seen = self._after[key] = SeenFolder()
+        if known is not None and known.has_notes(folder.versions) and self._holds(known):
+            seen.names, seen.versions, seen.sizes, seen.cids = known.names, known.versions, known.sizes, known.cids
+            return []
+        self._mark(key)
+        notes = self._found[key] = {}
+        before = {} if known is None else known.notes()
+        unread = []
+        for name, version in folder.versions.items():
+            note = before.get(name)
+            if note is not None and version and note[0] == version and note[1][1] in self._image:
+                notes[name] = note
+            else:
+                unread.append(folder.note(name))
+        return unread
+
+    def _holds(self, known: SeenFolder) -> bool:
+        """Whether the image has all of a folder: it does if it has the folder, or if there is nothing to have."""
+        return known.entry is None or known.entry[2] in self._image
+
+    def _mark(self, key: str) -> None:
+        while key not in self._changed:
+            self._changed.add(key)
+            key = key.rpartition("/")[0]
+
+    def _read(self, info: Info) -> None:
+        looked_at = time.time()
+        try:
+            data = self._backend.read(info.locator).encode()
+        except InvalidContentError:
+            self._skipped.append(info.locator.key)
+            return
+        except NotFoundError:
+            return  # it vanished since the walk
+        leaf, blocks = note_blocks(data)
+        self._blocks.update(blocks)
+        version = settled_version(info, looked_at) if info.size == leaf[0] else None
+        self._found[info.locator.parent.key][info.locator.name] = version, leaf
+
+    def _join(self) -> Root:
+        """The tree over everything. What has not changed is not put together again."""
+        for key, notes in self._found.items():
+            self._after[key].keep(notes)
+        changed = {key: folder.entries() for key, folder in self._after.items() if key in self._changed}
+        known = {
+            key: folder.entry
+            for key, folder in self._before.items()
+            if folder.entry is not None and key in self._after and key not in self._changed
+        }
+        entries, root, nodes = join_folders(changed, known)
+        self._blocks.update(nodes)
+        for key, folder in self._after.items():
+            folder.entry = entries.get(key)
+        return root
+
+    def _is_news(self) -> bool:
+        """Whether anything is to be kept for the next time that is not known there already."""
+        return self._before.keys() != self._after.keys() or any(
+            folder.fields() != self._before[key].fields() for key, folder in self._after.items()
+        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_checkpoint.capture import Contents, survey, take
+from agentm_checkpoint.capture import survey, take
 from agentm_checkpoint.command_ipfs import ipfs_option, pull_command, push_command, push_to
 from agentm_checkpoint.command_restore import accept_command, prune_command, restore_command
 from agentm_checkpoint.comparing import compare, name_sections
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agentm_checkpoint.cids import Cid
     from agentm_checkpoint.comparing import Difference
     from agentm_checkpoint.snapshot import Snapshot
-    from agentm_checkpoint.tree import Leaf
+    from agentm_checkpoint.tree import Blocks, Leaf
     from agentm_checkpoint.verifying import Verification
 
 _SHOWN_SECTIONS = 8
@@ -130,20 +130,21 @@ def diff(before: str, after: str | None, as_json: bool) -> None:
     """
     place = Workplace()
     first = _leaves(place, before)
-    contents = Contents()
+    unsaved: Blocks = {}
     if after is not None:
-        contents.leaves = _leaves(place, after)
+        second = _leaves(place, after)
     else:
         contents = survey(place.store, place.image)
+        second, unsaved = contents.leaves, contents.blocks
 
     def fetch(cid: Cid) -> bytes:
-        return contents.blocks[cid] if cid in contents.blocks else place.image.fetch(cid)
+        return unsaved[cid] if cid in unsaved else place.image.fetch(cid)
 
-    differences = compare(first, contents.leaves)
+    differences = compare(first, second)
     name_sections(
         differences,
         lambda key: read_note(first[key], place.image.fetch),
-        lambda key: read_note(contents.leaves[key], fetch),
+        lambda key: read_note(second[key], fetch),
     )
     if as_json:
         echo_json(differences=[_as_json(difference) for difference in differences])

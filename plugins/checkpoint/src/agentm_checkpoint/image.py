@@ -12,107 +12,117 @@ from __future__ import annotations
 
 import os
 
-from agentm_checkpoint.car import encode_frame, encode_header, frames
-from agentm_checkpoint.cids import DAG_CBOR, cid_text, encode_node, matches, node_cid
+from agentm_checkpoint.car import encode_frame, encode_header
+from agentm_checkpoint.cids import cid_text, encode_node, matches, node_cid
+from agentm_checkpoint.index import MARK, Index, load_index, save_index
 from agentm_checkpoint.places import make_folder
-from agentm_checkpoint.snapshot import FORMAT, Snapshot, decode_snapshot, is_snapshot
 from agentm_kernel import atomic_write, store_mutex
 from agentm_kernel.errors import ConcurrentModificationError, IntegrityError, NotFoundError, StorageIOError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from io import RawIOBase
 
     from agentm_checkpoint.cids import Cid
+    from agentm_checkpoint.snapshot import Snapshot
 
 IMAGE_FORMAT = "agentm-image/1"
-_MARK = FORMAT.encode()
-_WRITE_AT_ONCE = 8 << 20
 
 
 class Image:
-    """The image at `path` as it was when it was read; `append` brings it up to date first."""
+    """The image at `path` as it was when it was opened; `append` brings it up to date first."""
 
     def __init__(self, path: str, store: str) -> None:
         self.path = path
+        self._store = store
         self._preamble = _preamble(store)
-        self._data = b""
+        self._index = Index()
         self._inode = 0
-        self._view = memoryview(b"")  # hashing through it spares a copy of every note
-        self._index: dict[Cid, tuple[int, int]] = {}
-        self._end = 0
-        """Where the last complete checkpoint ends."""
-        self.snapshots: list[Snapshot] = []
-        """Oldest first."""
+        self.size = 0
         self.damage: str | None = None
-        """What is wrong with the file, if the scan met anything; the snapshots before that place are usable."""
+        """What is wrong with the file, if anything was met; the snapshots before that place are usable."""
+        self._read_bytes: bytes | None = None
         self.reload()
 
     # -- reading ----------------------------------------------------------------------------------------------
 
+    @property
+    def snapshots(self) -> list[Snapshot]:
+        """Oldest first."""
+        return self._index.snapshots
+
     def reload(self) -> None:
-        """Read the file as it is now. No file is an image without snapshots."""
+        """Look at the file as it is now. No file is an image without snapshots."""
         try:
-            with open(self.path, "rb") as file:
-                data, inode = file.read(), os.fstat(file.fileno()).st_ino
+            status = os.stat(self.path)
+            index = load_index(self.path, self._store, status)
         except FileNotFoundError:
-            data, inode = b"", 0
+            self._index, self._inode, self.size, self.damage, self._read_bytes = Index(), 0, 0, None, b""
         except OSError as error:
             raise self._failed("read", error) from error
-        self._index, self._end, self.snapshots, self.damage = {}, 0, [], None
-        self._take_over(data, inode)
+        else:
+            if index is None:
+                self.scan()
+            else:
+                self._index, self._inode, self.size, self.damage = index, status.st_ino, status.st_size, None
+                self._read_bytes = None
 
-    def _take_over(self, data: bytes, inode: int) -> None:
-        """Make `data` what the image holds: all of it, or what has been added at the end."""
-        self._data, self._view, self._inode = data, memoryview(data), inode
-        start = self._end or len(self._preamble)
+    def scan(self) -> None:
+        """Go through all of the file, whatever is remembered of it."""
+        data = self._read()
+        self._index, self.size, self.damage, self._read_bytes = Index(), len(data), None, data
         if not data:
             return
         if data[: len(self._preamble)] != self._preamble:
             self.damage = f"the image {self.path} does not begin as the image of this store does"
             return
-        self._scan(start)
-
-    def _scan(self, offset: int) -> None:
-        data, index = self._data, self._index
-        self._end = offset
-        for cid, start, end in frames(data, offset):
-            index[cid] = start, end
-            if cid[1] == DAG_CBOR and _MARK in (block := data[start:end]) and self._found(cid, block):
-                self._end = end
-        if self._end < len(data) and self.damage is None:
-            rest = len(data) - self._end
+        self._index.scan(data, len(self._preamble))
+        if self._index.damage is not None:
+            self.damage = f"the image {self.path} {self._index.damage}"
+        elif self._index.end < len(data):
+            rest = len(data) - self._index.end
             self.damage = f"the image {self.path} ends in {rest:,} bytes of a checkpoint that is not complete"
 
-    def _found(self, cid: Cid, block: bytes) -> bool:
-        """Whether this is a snapshot; a folder may hold a note that is called like the format of one."""
+    def _read(self) -> bytes:
         try:
-            if not matches(cid, block):
-                raise IntegrityError("its bytes were changed")
-            if not is_snapshot(block):
-                return False
-            self.snapshots.append(decode_snapshot(block))
-        except IntegrityError as error:
-            self.damage = f"the image {self.path} holds a checkpoint that cannot be used: {error.message}"
-        return True
+            with open(self.path, "rb") as file:
+                self._inode = os.fstat(file.fileno()).st_ino
+                return file.read()
+        except FileNotFoundError:
+            self._inode = 0
+            return b""
+        except OSError as error:
+            raise self._failed("read", error) from error
+
+    @property
+    def _data(self) -> bytes:
+        """The bytes that the index speaks of, read when they are first needed."""
+        if self._read_bytes is None:
+            inode = self._inode
+            self._read_bytes = self._read()
+            if self._inode != inode or len(self._read_bytes) < self.size:
+                self.scan()  # it was replaced meanwhile
+        return self._read_bytes or b""
 
     def damaged_blocks(self) -> set[Cid]:
         """Every block that is not what its identifier says."""
-        view = self._view
-        return {cid for cid, (start, end) in self._index.items() if not matches(cid, view[start:end])}
+        view = memoryview(self._data)  # hashing through it spares a copy of every note
+        return {cid for cid, (start, end) in self._index.places.items() if not matches(cid, view[start:end])}
 
     def __contains__(self, cid: Cid) -> bool:
-        return cid in self._index
+        return cid in self._index.places
 
     def fetch(self, cid: Cid) -> bytes:
         """The block of `cid`, compared with it."""
-        place = self._index.get(cid)
+        data = self._data
+        place = self._index.places.get(cid)
         if place is None:
             raise IntegrityError(
                 f"the image {self.path} lacks the block {cid_text(cid)}",
                 hint="`agentm checkpoint verify` shows which checkpoints are whole; `pull` gets one from IPFS",
             )
-        block = self._data[place[0] : place[1]]
+        block = data[place[0] : place[1]]
         if not matches(cid, block):
             raise IntegrityError(
                 f"the block {cid_text(cid)} in the image {self.path} is damaged",
@@ -122,14 +132,11 @@ class Image:
 
     def is_whole(self, cid: Cid, size: int | None = None) -> bool:
         """Whether the block is there, undamaged, and of that size."""
-        place = self._index.get(cid)
+        data = self._data
+        place = self._index.places.get(cid)
         if place is None or (size is not None and place[1] - place[0] != size):
             return False
-        return matches(cid, self._view[place[0] : place[1]])
-
-    @property
-    def size(self) -> int:
-        return len(self._data)
+        return matches(cid, memoryview(data)[place[0] : place[1]])
 
     def latest(self) -> Snapshot | None:
         return self.snapshots[-1] if self.snapshots else None
@@ -161,10 +168,11 @@ class Image:
         make_folder(os.path.dirname(self.path))
         try:
             with store_mutex(os.path.dirname(self.path)):
-                if not self._is_current():
+                is_another = not self._is_current()
+                if is_another:
                     self.reload()
+                if self._repair() or is_another:
                     self._check_complete(blocks, snapshot)
-                self._repair()
                 self._write(blocks, snapshot)
         except OSError as error:
             if isinstance(error, StorageIOError):
@@ -183,48 +191,50 @@ class Image:
             is_complete = False
         if not is_complete:
             raise ConcurrentModificationError(
-                f"the image {self.path} was pruned while a checkpoint was taken", hint="take the checkpoint again"
+                f"the image {self.path} lost blocks while a checkpoint was taken", hint="take the checkpoint again"
             )
 
     def _is_current(self) -> bool:
-        """Whether the file is, for certain, the one that was read: it only grows, or is another file."""
+        """Whether the file is, for certain, the one that was opened: it only grows, or is another file."""
         try:
             status = os.stat(self.path)
         except FileNotFoundError:
-            return not self._data
-        return (status.st_ino, status.st_size) == (self._inode, len(self._data))
+            return not self.size
+        return (status.st_ino, status.st_size) == (self._inode, self.size)
 
     def _write(self, blocks: Mapping[Cid, bytes], snapshot: Snapshot) -> None:
         """Blocks, then to the disk, then the snapshot, then to the disk: in this order, whatever happens between."""
-        is_new = not self._data
+        preamble = b"" if self.size else self._preamble
+        added = b"".join([preamble, *(encode_frame(cid, block) for cid, block in blocks.items())])
+        closing = encode_frame(snapshot.cid, snapshot.block)
         descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
-        with os.fdopen(descriptor, "ab", buffering=_WRITE_AT_ONCE) as file:
-            pieces = [self._preamble] if is_new else []
-            pieces += [encode_frame(cid, block) for cid, block in blocks.items()]
-            file.write(b"".join(pieces))
-            file.flush()
-            os.fsync(file.fileno())
-            pieces.append(encode_frame(snapshot.cid, snapshot.block))
-            file.write(pieces[-1])
-            file.flush()
-            os.fsync(file.fileno())
-            inode = os.fstat(file.fileno()).st_ino
-        if is_new:
+        with os.fdopen(descriptor, "ab", buffering=0) as file:
+            for piece in (added, closing):
+                _write_all(file, piece)
+                os.fsync(file.fileno())
+            status = os.fstat(file.fileno())
+        if preamble:
             _sync_folder(os.path.dirname(self.path))
-        self._take_over(self._data + b"".join(pieces), inode)
+        self._index.scan(added + closing, len(preamble), self.size)
+        self._inode, self.size, self._read_bytes = status.st_ino, status.st_size, None
+        save_index(self.path, self._store, status, self._index)
 
-    def _repair(self) -> None:
-        """Cut off what a killed writer left. What might hold more than that is set aside, never thrown away."""
+    def _repair(self) -> bool:
+        """Cut off what a killed writer left. What might hold more than that is set aside, never thrown away.
+
+        Whether there was anything to do: then blocks may have gone.
+        """
         if not self.damage:
-            return
-        rest = self._data[self._end :]
-        if self._end and _MARK not in rest:
-            os.truncate(self.path, self._end)
+            return False
+        end = self._index.end
+        if end and MARK not in self._data[end:]:
+            os.truncate(self.path, end)
         else:
             os.replace(self.path, self._free_name("damaged"))
             if self.snapshots:
                 self.rewrite(self.snapshots)
         self.reload()
+        return True
 
     def rewrite(self, kept: Iterable[Snapshot]) -> None:
         """Replace the file by one that holds exactly `kept`. The caller has the lock, or is alone."""
@@ -274,6 +284,12 @@ def _preamble(store: str) -> bytes:
     descriptor = encode_node({"format": IMAGE_FORMAT, "store": store})
     cid = node_cid(descriptor)
     return encode_header([cid]) + encode_frame(cid, descriptor)
+
+
+def _write_all(file: RawIOBase, piece: bytes) -> None:
+    view = memoryview(piece)
+    while view:
+        view = view[file.write(view) or 0 :]
 
 
 def _sync_folder(folder: str) -> None:

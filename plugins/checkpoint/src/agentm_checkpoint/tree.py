@@ -17,8 +17,12 @@ from agentm_checkpoint.cids import encode_node, node_cid, raw_cid
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from agentm_checkpoint.cids import Cid
+
+    Entry = list[Any]
+    """What a directory says of one of its names: [size, link] of a note, or [size, notes, link] of a directory."""
 
 MAX_PART = 1 << 20
 """Daemons exchange blocks of up to 2 MiB; a part of a note is half of that."""
@@ -29,7 +33,6 @@ FAN_OUT = 16
 Leaf = tuple[int, bytes]
 """A note: its size in bytes, and its identifier."""
 
-Entry = list[object]
 Blocks = dict[bytes, bytes]
 
 
@@ -71,47 +74,53 @@ class Root:
         self.cid = cid
 
 
-class _Directory:
-    """A directory while a tree is being built."""
-
-    __slots__ = ("entries", "notes", "size")
-
-    def __init__(self) -> None:
-        self.entries: dict[str, Entry] = {}
-        self.size = 0
-        self.notes = 0
-
-
 def build_tree(leaves: Mapping[str, Leaf]) -> tuple[Root, Blocks]:
     """The root over `leaves` (by key) and every node between the two."""
-    directories = _directories(leaves)
-    blocks: Blocks = {}
-    for path in sorted(directories, key=_depth, reverse=True):
-        directory = directories[path]
-        cid = _encode_directory(directory.entries, 0, blocks)
-        if path:
-            above, _, name = path.rpartition("/")
-            parent = directories[above]
-            parent.entries[name] = [directory.size, directory.notes, cid]
-            parent.size += directory.size
-            parent.notes += directory.notes
-    return Root(directory.size, directory.notes, cid), blocks
-
-
-def _directories(leaves: Mapping[str, Leaf]) -> dict[str, _Directory]:
-    """Every directory that is needed, with its notes."""
-    directories = {"": _Directory()}
+    folders: dict[str, dict[str, Entry]] = {}
     for key, leaf in leaves.items():
         path, _, name = key.rpartition("/")
-        directory = directories.get(path)
-        if directory is None:
-            directory = directories[path] = _Directory()
-            while (path := path.rpartition("/")[0]) not in directories:
-                directories[path] = _Directory()
-        directory.entries[name] = [*leaf]
-        directory.size += leaf[0]
-        directory.notes += 1
-    return directories
+        folder = folders.get(path)
+        if folder is None:
+            folder = folders[path] = {}
+        folder[name] = [*leaf]
+    return join_folders(folders, {})[1:]
+
+
+def join_folders(
+    folders: Mapping[str, Mapping[str, Entry]], known: Mapping[str, Entry]
+) -> tuple[dict[str, Entry], Root, Blocks]:
+    """From the notes of each folder, by path, to the root: the entry of every folder, and the nodes that are new.
+
+    `known` are entries of folders of which nothing has changed, neither in them nor below: those stand as they are.
+    """
+    below: dict[str, dict[str, Entry]] = {"": {}}
+    for folder in (*folders, *known):
+        path = folder
+        while path not in below:
+            below[path] = {}
+            path = path.rpartition("/")[0]
+    entries: dict[str, Entry] = {}
+    blocks: Blocks = {}
+    for path in sorted(below, key=_depth, reverse=True):
+        entry = known.get(path)
+        if entry is None:
+            notes = folders.get(path, {})
+            if path and not notes and not below[path]:
+                continue
+            entry = _join(notes, below[path], blocks)
+        entries[path] = entry
+        if path:
+            above, _, name = path.rpartition("/")
+            below[above][name] = entry
+    size, notes, cid = entries[""]
+    return entries, Root(size, notes, cid), blocks
+
+
+def _join(notes: Mapping[str, Entry], folders: dict[str, Entry], blocks: Blocks) -> Entry:
+    """The entry of a folder with these notes and folders in it."""
+    size = sum(note[0] for note in notes.values()) + sum(folder[0] for folder in folders.values())
+    count = len(notes) + sum(folder[1] for folder in folders.values())
+    return [size, count, _encode_directory({**notes, **folders}, 0, blocks)]
 
 
 def _depth(path: str) -> int:

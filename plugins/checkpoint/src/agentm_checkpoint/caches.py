@@ -1,0 +1,42 @@
+"""Files that only save time. They are not synced: one that a power cut takes, or tears, is made again.
+
+Each begins with a checksum, so that a torn one is noticed; beyond that, what is in them is believed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+from agentm_checkpoint.places import make_folder
+
+_DIGEST_BYTES = 32
+
+
+def load_cache(path: str) -> bytes | None:
+    """What was saved there; `None` if that is lost."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError:
+        return None
+    content = data[_DIGEST_BYTES:]
+    return content if hashlib.sha256(content).digest() == data[:_DIGEST_BYTES] else None
+
+
+def save_cache(path: str, content: bytes) -> None:
+    """Keep `content` in the place of what was there, for whoever comes next."""
+    make_folder(os.path.dirname(path))
+    temp = f"{path}.{os.urandom(8).hex()}.new"
+    try:
+        descriptor = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(hashlib.sha256(content).digest())
+            file.write(content)
+        os.replace(temp, path)
+    except BaseException:
+        try:
+            os.unlink(temp)
+        except OSError:
+            pass  # it was not made, or has its name already
+        raise

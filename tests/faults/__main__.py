@@ -25,6 +25,8 @@ CAMPAIGNS = {
     "compare-and-swap": "tests.faults.compare_and_swap",
     "confinement": "tests.faults.confinement",
     "crash-states": "tests.faults.crash_states",
+    "git-kills": "tests.faults.git_kills",
+    "git-races": "tests.faults.git_races",
     "interruptions": "tests.faults.interruptions",
     "io-errors": "tests.faults.io_errors",
     "keys": "tests.faults.keys",
@@ -34,6 +36,7 @@ CAMPAIGNS = {
     "one-lock": "tests.faults.one_lock",
     "pauses": "tests.faults.pauses",
     "power-cuts": "tests.faults.power_cuts",
+    "two-devices": "tests.faults.two_devices",
 }
 
 

@@ -7,24 +7,18 @@ takes longer than the store's deadline.
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 import uuid
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.faults.harness import Outcome, scratch
-
-sys.path.append(str(Path(__file__).resolve().parents[2] / "plugins" / "bucket" / "tests"))
-
-from bucket_servers import ServerMissingError, running
 from counting import NO_CONDITION, NO_HISTORY, begin, counted, finish, start, start_counters
 from cut_link import BOTH_WAYS, NO_REPLIES, NoNamespacesError, linked
 from fault_proxy import FaultProxy
 from stopwatch import ALLOWANCE, Stopwatch
 
 from agentm_kernel import AgentmError, Locator
+from tests.faults.harness import Outcome
+from tests.faults.object_stores import each_server
 
 if TYPE_CHECKING:
     from bucket_servers import Running, Server
@@ -40,16 +34,10 @@ FAULTS = 0.2
 
 def campaign(intensity: Intensity) -> Outcome:
     outcome = Outcome("increments in a bucket, by writers on two devices")
-    for name in ("seaweedfs", "azurite") if intensity.full else ("azurite",):
-        try:
-            with scratch() as folder, running(name, os.path.join(folder, name)) as server:
-                _all_faults(server, intensity, outcome)
-                if not outcome.controls:
-                    _controls(server, intensity, outcome)
-        except ServerMissingError as reason:
-            if os.environ.get("AGENTM_REQUIRE_SERVERS"):
-                outcome.violation("missing", str(reason))
-            outcome.skips.append(str(reason))
+    for server in each_server(intensity, outcome):
+        _all_faults(server, intensity, outcome)
+        if not outcome.controls:
+            _controls(server.server, intensity, outcome)
     return outcome
 
 
@@ -147,15 +135,15 @@ def _measure(outcome: Outcome, name: str, number: float) -> None:
 # ------------------------------------------------------------------------------------------------ broken on purpose
 
 
-def _controls(server: Running, intensity: Intensity, outcome: Outcome) -> None:
+def _controls(server: Server, intensity: Intensity, outcome: Outcome) -> None:
     for name, part in ((NO_CONDITION, _healthy), (NO_HISTORY, _bad_network)):
         found = Outcome(name)
         for _ in range(5):  # a lost reply on top of which others build at once is a matter of luck
-            part(server.server, intensity, found, broken=name)
+            part(server, intensity, found, broken=name)
             if found.violations:
                 break
         outcome.control(name, found)
-    outcome.control("a store that takes longer than it says", _patient(server.server))
+    outcome.control("a store that takes longer than it says", _patient(server))
 
 
 def _patient(server: Server) -> Outcome:

@@ -9,6 +9,9 @@ import uuid
 import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))  # for the other processes too, which get this path
+sys.path.insert(
+    1, os.path.abspath(os.path.join(__file__, "..", "..", "..", ".."))
+)  # for what all stores' tests share
 
 from bucket_servers import OpenScratch, ServerMissingError, running
 

@@ -13,6 +13,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+sys.path.insert(0, os.path.dirname(__file__))
+sys.path.insert(
+    1, os.path.abspath(os.path.join(__file__, "..", "..", "..", ".."))
+)  # for what all stores' tests share
+
 from agentm_kernel.selection.identity import stamp
 from agentm_obsidian_vault import VaultBackend
 

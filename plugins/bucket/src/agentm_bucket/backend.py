@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from agentm_bucket.credentials import Credentials
+    from agentm_bucket.kept import Kept
     from agentm_bucket.mirror import Mirror, Synced
     from agentm_bucket.place import Place, Timing
     from agentm_bucket.verbs import Verbs
@@ -151,6 +152,10 @@ class BucketBackend(StorageBackend, HostCopy):
         """Bring the copy up to date; with `pushing`, send what changed in it first. Says what was done."""
         self._mirror.check_stamp(self.describe(), self._stamp_there)
         return self._mirror.synchronise(self, pushing=pushing)
+
+    def kept_versions(self) -> builtins.list[Kept]:
+        """Versions of plans that lost to the bucket's, as this device's copy has them."""
+        return self._mirror.kept_versions()
 
     def fetch_stamp(self) -> str | None:
         """The stamp that the bucket carries now, put into the copy: how a device joins a store that others made."""

@@ -13,6 +13,8 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentm_bucket.backend import PULLED
+from agentm_bucket.copying import EditedFolder
+from agentm_bucket.kept import kept_versions, place_for
 from agentm_kernel.errors import (
     ConcurrentModificationError,
     InvalidContentError,
@@ -29,6 +31,7 @@ from agentm_kernel.seam.update import update
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agentm_bucket.kept import Kept
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.values import Info
 
@@ -78,7 +81,7 @@ class Mirror:
     def __init__(self, folder: str, copy_root: str) -> None:
         self._folder = folder
         self._notes = FileStore(folder, create_root=True, private=True)
-        self._copy = FileStore(copy_root, create_root=True, private=True)
+        self._copy = EditedFolder(copy_root, create_root=True, private=True)
 
     # -- identity ---------------------------------------------------------------------------------------------
 
@@ -117,6 +120,10 @@ class Mirror:
             return
         if self._put(locator, content, here):
             self._agree({locator.key: Agreed(digest, "")})
+
+    def kept_versions(self) -> list[Kept]:
+        """The versions of this copy that lost to the bucket's and wait for the operator."""
+        return kept_versions(self._copy)
 
     # -- synchronising ----------------------------------------------------------------------------------------
 
@@ -214,9 +221,7 @@ class Mirror:
     def _keep_aside(self, locator: Locator) -> Locator:
         """Keep this host's version under a name of its own: it is sent like any other file."""
         text = self._copy.read(locator)
-        suffix = locator.suffix if len(locator.suffix) <= 20 else ""
-        stem = locator.name.removesuffix(suffix).encode()[:120].decode(errors="ignore").rstrip()
-        place = locator.parent.child(f"{stem} [conflict {content_hash(text)[:8]}]{suffix}")
+        place = place_for(locator, text)
         try:
             self._copy.write(place, text, if_match=ABSENT)
         except ConcurrentModificationError:

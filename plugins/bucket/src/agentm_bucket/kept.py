@@ -1,0 +1,45 @@
+"""Versions of a plan that lost to the bucket's: how they are called, and which there are."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentm_kernel.seam.content import content_hash
+from agentm_kernel.seam.locator import Locator
+
+if TYPE_CHECKING:
+    from agentm_kernel.seam.backend import StorageBackend
+
+_MARK = re.compile(r"(.+) \[conflict [0-9a-f]{8}\]")
+_LONGEST_STEM = 120  # bytes: with mark and suffix the name stays below what a segment may have
+
+
+class Kept(NamedTuple):
+    """A version beside the file that it lost to."""
+
+    version: Locator
+    file: Locator
+
+
+def place_for(file: Locator, text: str) -> Locator:
+    """Where this version of `file` is kept. The name has the hash of the text: no other version is called that."""
+    stem, suffix = _split(file)
+    short = stem.encode()[:_LONGEST_STEM].decode(errors="ignore").rstrip()
+    return file.parent.child(f"{short} [conflict {content_hash(text)[:8]}]{suffix}")
+
+
+def kept_versions(copy: StorageBackend) -> list[Kept]:
+    """What waits for the operator in a store, by key."""
+    found = []
+    for info in copy.walk(Locator()):
+        stem, suffix = _split(info.locator)
+        mark = None if info.is_dir else _MARK.fullmatch(stem)
+        if mark is not None:
+            found.append(Kept(info.locator, info.locator.parent.child(mark.group(1) + suffix)))
+    return found
+
+
+def _split(locator: Locator) -> tuple[str, str]:
+    suffix = locator.suffix if len(locator.suffix) <= 20 else ""
+    return locator.name.removesuffix(suffix), suffix

@@ -1,0 +1,85 @@
+"""R13: two devices share a store and edit the same notes; what was acknowledged is in a note or a listed copy of it.
+
+One script, `edit_script`, on every store that devices can share: vaults with a sync tool between them, and buckets on
+real servers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from unittest import mock
+
+from two_laptops import run_script
+from two_vaults import TwoVaults
+
+from agentm_bucket.copying import EditedFolder
+from agentm_bucket.mirror import Mirror
+from agentm_kernel.files import atomic
+from agentm_obsidian_vault import VaultBackend
+from tests.faults.edit_script import Script
+from tests.faults.harness import Outcome, scratch
+from tests.faults.object_stores import each_server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bucket_servers import Server
+
+    from tests.faults.edit_script import Verdict
+    from tests.faults.harness import Intensity
+
+    Broken = tuple[type, str, Callable[..., object]]
+
+
+def campaign(intensity: Intensity) -> Outcome:
+    outcome = Outcome("edits of shared notes on two devices")
+    edits = intensity.pick(short=100, full=1000)
+    _check(outcome, "vaults", _on_vaults(intensity, edits))
+    _control(outcome, "a vault that just renames", _RENAMING_VAULT, lambda: _on_vaults(intensity, 1000))
+    for server in each_server(intensity, outcome):
+        _check(outcome, server.server.name, _on_bucket(intensity, server.server, edits))
+        if len(outcome.controls) == 1:
+            for name, broken in _BROKEN_COPIES.items():
+                _control(outcome, name, broken, lambda on=server.server: _on_bucket(intensity, on, 300))
+    return outcome
+
+
+# ------------------------------------------------------------------------------------------------ stores
+
+
+def _on_vaults(intensity: Intensity, edits: int) -> Verdict:
+    chance = intensity.random("vaults")
+    with scratch() as folder:
+        script = Script(TwoVaults(Path(folder), chance), chance)
+        script.run(edits)
+        return script.verdict()
+
+
+def _on_bucket(intensity: Intensity, server: Server, edits: int) -> Verdict:
+    with scratch() as folder:
+        return run_script(server, Path(folder), intensity.random("buckets"), edits).verdict()
+
+
+# ------------------------------------------------------------------------------------------------ verdicts
+
+
+def _check(outcome: Outcome, where: str, verdict: Verdict) -> None:
+    outcome.count += verdict.acknowledged
+    for edit in verdict.lost:
+        outcome.violation("lost", f"{where}, {edit}")
+    outcome.measured[f"conflict copies on {where}"] = verdict.copies
+
+
+def _control(outcome: Outcome, name: str, broken: Broken, run: Callable[[], Verdict]) -> None:
+    found = Outcome(name)
+    with mock.patch.object(*broken):
+        _check(found, name, run())
+    outcome.control(name, found)
+
+
+_RENAMING_VAULT: Broken = (VaultBackend, "publisher", lambda *_: atomic.publish_over)
+_BROKEN_COPIES: dict[str, Broken] = {
+    "a copy that just renames": (EditedFolder, "publisher", lambda *_: None),
+    "a copy that keeps no loser": (Mirror, "_keep_aside", lambda self, locator: locator),
+}

@@ -15,8 +15,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 
 from clones import AUTHORS, OCCASION, open_clone
 from git_servers import BRANCH, Origin, fsck, git
@@ -25,6 +26,7 @@ from trapped_git import TrappedGit
 from agentm_git.backend import GitStore
 from agentm_kernel import Locator, update
 from agentm_kernel.errors import NotFoundError
+from agentm_kernel.files import exchange, tree
 
 NOTES = ("shared/decisions.md", "own/note.md")
 HANG = 120.0
@@ -62,12 +64,15 @@ class Orders:
     policy: str
     begin: int
     rounds: int
+    dies_at: int = 0
+    """The change of a name on the disk before which it kills itself; 0 for never."""
 
 
 def main() -> None:
     """What the process of the victim does: `rounds` rounds, or for ever with 0."""
     orders: Orders = pickle.loads(sys.stdin.buffer.read())
     store = open_clone(orders.origin, orders.folder, orders.policy)
+    changes = _count_changes(orders.dies_at)
     print("ready", flush=True)
     number = orders.begin
     while not orders.rounds or number < orders.begin + orders.rounds:
@@ -78,14 +83,32 @@ def main() -> None:
         store.commit(f"round {number}", AUTHORS, OCCASION)
         store.pull(OCCASION)
         store.push(OCCASION)
-        print(f"pushed {number}", flush=True)
+        print(f"pushed {number} {next(changes)}", flush=True)
         number += 1
+
+
+def _count_changes(dies_at: int) -> Iterator[int]:
+    """Count the changes that this process makes to names on the disk, and die before one of them."""
+    numbers = count(1)
+
+    def counted(change: Callable[..., object]) -> Callable[..., object]:
+        def call(*arguments: object, **options: object) -> object:
+            if next(numbers) == dies_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return change(*arguments, **options)
+
+        return call
+
+    for name in ("link", "mkdir", "remove", "rename", "replace", "rmdir", "unlink"):
+        setattr(os, name, counted(getattr(os, name)))
+    exchange.exchange = tree.exchange = counted(exchange.exchange)
+    return numbers
 
 
 class Victim:
     """The process, and what it has said so far."""
 
-    def __init__(self, scene: Scene, *, rounds: int = 0, path: str | None = None) -> None:
+    def __init__(self, scene: Scene, *, rounds: int = 0, path: str | None = None, dies_at: int = 0) -> None:
         home = os.path.join(scene.folder, "home")
         os.makedirs(home, exist_ok=True)
         script = (
@@ -102,7 +125,7 @@ class Victim:
             start_new_session=True,
         )
         assert self.process.stdin is not None
-        orders = Orders(scene.origin, scene.clone, scene.policy, len(scene.acknowledged), rounds)
+        orders = Orders(scene.origin, scene.clone, scene.policy, len(scene.acknowledged), rounds, dies_at)
         self.process.stdin.write(pickle.dumps(orders))
         self.process.stdin.close()
         self.process.stdin = None
@@ -129,6 +152,7 @@ class Victim:
             self.process.wait()
         words = [line.split() for line in said.decode().splitlines()]
         self._scene.acknowledged += [rest[0] for word, *rest in words if word == "edited"]
+        self.changes = max((int(rest[1]) for word, *rest in words if word == "pushed"), default=0)
         return complaint.decode(errors="replace").strip()
 
 
@@ -178,20 +202,50 @@ def kill_at_every_step(scene: Scene, moments: tuple[str, ...], *, every: int = 1
     trap = TrappedGit(os.path.join(scene.folder, f"trap-{time.monotonic_ns()}"))
     _push_of_somebody_else(scene)
     trap.arm(0, "before")
-    _one_life(scene, trap)
+    _one_life(scene, path=trap.path)
     calls = len(trap.calls())
     for call in range(1, calls + 1, every):
         for moment in moments:
             _push_of_somebody_else(scene)
             trap.arm(call, moment)
-            _one_life(scene, trap)
-            scene.kills += 1
+            _one_life(scene, path=trap.path)
             judge(scene, f"killed {moment} call {call}: git {trap.calls()[-1][:200]}")
     return calls
 
 
-def _one_life(scene: Scene, trap: TrappedGit) -> None:
-    Victim(scene, rounds=1, path=trap.path).bury()
+def kill_at_every_change(scene: Scene, *, every: int = 1) -> int:
+    """The same with the changes of names on the disk: what happens between two calls of git."""
+    _push_of_somebody_else(scene)
+    changes = _one_life(scene).changes
+    for change in range(1, changes + 1, every):
+        _push_of_somebody_else(scene)
+        _one_life(scene, dies_at=change)
+        judge(scene, f"killed before change {change} of the disk")
+    return changes
+
+
+def _one_life(scene: Scene, *, path: str | None = None, dies_at: int = 0) -> Victim:
+    """One round of work, or as much of it as the trap allows."""
+    victim = Victim(scene, rounds=1, path=path, dies_at=dies_at)
+    complaint = victim.bury()
+    code = victim.process.returncode
+    scene.kills += code == -signal.SIGKILL
+    if code not in (0, -signal.SIGKILL):
+        scene.problems.append(f"the victim failed by itself: {complaint[-500:]}")
+    return victim
+
+
+def work_and_lose_power_before_the_commit(scene: Scene) -> None:
+    """Edits that are acknowledged and in no commit yet."""
+    trap = TrappedGit(os.path.join(scene.folder, "trap"))
+    trap.arm(2, "before")
+    _one_life(scene, path=trap.path)
+
+
+def reopen_carelessly(scene: Scene) -> GitStore:
+    """The control: a session that recovers as many scripts do."""
+    git(scene.clone, "reset", "-q", "--hard")
+    return scene.open()
 
 
 def _push_of_somebody_else(scene: Scene) -> None:
@@ -201,11 +255,12 @@ def _push_of_somebody_else(scene: Scene) -> None:
         git(scene.folder, "clone", "-q", scene.origin.url, other)
     git(other, "fetch", "-q", "origin", BRANCH)
     git(other, "reset", "-q", "--hard", "FETCH_HEAD")
-    path = os.path.join(other, NOTES[0])
-    os.makedirs(os.path.dirname(path), exist_ok=True)
     line = f"theirs-{scene.theirs}"
-    with open(path, "a", encoding="utf-8") as note:
-        note.write(f"{line}\n")
+    for key in (NOTES[0], f"theirs/{scene.theirs % 3}.md", f"theirs/{scene.theirs}.md"):
+        path = os.path.join(other, key)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "a", encoding="utf-8") as note:
+            note.write(f"{line}\n")
     git(other, "add", "-A")
     git(other, "commit", "-q", "-m", line)
     git(other, "push", "-q", "origin", f"HEAD:{BRANCH}")
@@ -234,9 +289,9 @@ def judge(scene: Scene, what: str, reopen: Callable[[], GitStore] | None = None)
     except Exception as error:  # whatever it is, the next session could not go on
         problem(f"{type(error).__name__}: {error}")
         return
-    ever = scene.origin.lines_ever()
+    shown = {line for content in scene.origin.files().values() for line in content.splitlines()}
     for line in scene.acknowledged:
-        if line.encode() not in ever:
+        if line.encode() not in shown:
             problem(f"lost: {line}")
     if complaint := fsck(scene.clone) or scene.origin.complaints():
         problem(f"fsck: {complaint}")

@@ -1,8 +1,8 @@
 """Several clones that edit, commit and push at the same time, and the judge who looks for every edit afterwards.
 
 Each clone is a process. It edits notes of its own, which nobody else touches, and notes that all of them append to,
-and it tells its parent about every edit that was acknowledged. In the end each edit has to be in the history of the
-origin, and each edit of an own note in the newest version of that note.
+and it tells its parent about every edit that was acknowledged. In the end each edit of an own note has to be in the
+newest version of that note, and each edit of a shared one in that note or in a copy that was kept of it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from typing import Protocol
 from git_servers import BRANCH, Origin, fsck
 
 POLICIES = ("rebase", "merge", "abort", "manual", "last-writer-wins", "split-conflicts")
+SETTLING = tuple(policy for policy in POLICIES if policy not in ("abort", "manual"))
+"""Those that need no operator."""
 SHARED = ("shared/decisions.md", "shared/progress.md")
 LIMIT = 1800.0
 
@@ -133,13 +135,13 @@ def judge(race: Race, result: Result) -> None:
     """Whatever was acknowledged is at the origin, nobody forced a push, and every repository is sound."""
     origin = race.origin
     ever = origin.lines_ever()
-    files = origin.files(BRANCH)
-    newest = {key: set(content.splitlines()) for key, content in files.items()}
+    newest = {key: set(content.splitlines()) for key, content in origin.files(BRANCH).items()}
+    shown = set().union(*newest.values())
     for line, key in result.acknowledged.items():
         if line.encode() not in ever:
             result.problems.append(f"lost: {line}, which was added to {key}")
-        elif key not in SHARED and line.encode() not in newest.get(key, set()):
-            result.problems.append(f"only in history: {line}, though nobody else edits {key}")
+        elif line.encode() not in (shown if key in SHARED else newest.get(key, set())):
+            result.problems.append(f"only in history: {line}, which was added to {key}")
     result.problems += [f"marked as a conflict: {key}" for key, lines in newest.items() if _is_marked(lines)]
     result.problems += [f"forced: {move}" for move in origin.forced()]
     folders = [origin.path, *(os.path.join(race.folder, f"clone-{number}") for number in range(race.clones))]

@@ -10,7 +10,16 @@ import random
 
 import pytest
 from git_servers import fill
-from killing import NOTES, Scene, judge, kill_at_every_step, kill_at_random
+from killing import (
+    NOTES,
+    Scene,
+    judge,
+    kill_at_every_change,
+    kill_at_every_step,
+    kill_at_random,
+    reopen_carelessly,
+    work_and_lose_power_before_the_commit,
+)
 from trapped_git import MOMENTS
 
 
@@ -35,11 +44,18 @@ def test_killed_at_a_step_the_next_session_goes_on(scene, moment):
     assert calls > 6, "a round has more steps than that"
 
 
-def test_an_edit_that_is_gone_is_noticed(scene):
+def test_killed_between_two_changes_of_the_disk_the_next_session_goes_on(scene):
+    changes = kill_at_every_change(scene, every=11)
+    assert scene.problems == []
+    assert changes > 11
+    assert scene.kills > 1
+
+
+def test_a_session_that_recovers_carelessly_is_caught(scene):
     """The control: a judge who finds nothing wrong with this would prove nothing."""
-    scene.acknowledged.append("edit-that-nobody-wrote")
-    judge(scene, "control")
-    assert scene.problems == ["control: lost: edit-that-nobody-wrote"]
+    work_and_lose_power_before_the_commit(scene)
+    judge(scene, "control", lambda: reopen_carelessly(scene))
+    assert any("lost: edit-" in problem for problem in scene.problems)
 
 
 def test_a_torn_note_is_noticed(scene):

@@ -35,8 +35,7 @@ class Laptop:
         self.environ = {"HOME": str(folder), "PATH": os.environ["PATH"], VARIABLE: token, "AGENTM_DEBUG": "1"}
         self.environ |= {"GIT_TRACE": "1", "GIT_CURL_VERBOSE": "1", "GIT_TRACE_CURL": "1"}
         self.said = ""
-        self.run("config", "set", "plugins.git.token_env", VARIABLE)
-        self.run("git", "init", str(self.clone), origin.url, "--use")
+        self.run("git", "init", str(self.clone), origin.url, "--token-env", VARIABLE, "--adopt", "--use")
 
     def run(self, *arguments, stdin="", ok=True):
         done = subprocess.run(

@@ -36,7 +36,7 @@ def campaign(intensity: Intensity) -> Outcome:
     outcome = Outcome("edits of shared notes on two devices")
     edits = intensity.pick(short=100, full=1000)
     _check(outcome, "vaults", _on_vaults(intensity, edits))
-    _control(outcome, "a vault that just renames", _RENAMING_VAULT, lambda: _on_vaults(intensity, 1000))
+    _control(outcome, "a vault that just renames", _RENAMING_VAULT, lambda: _on_vaults(intensity, 300))
     for server in each_server(intensity, outcome):
         _check(outcome, server.server.name, _on_bucket(intensity, server.server, edits))
         if len(outcome.controls) == 1:

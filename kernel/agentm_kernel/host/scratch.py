@@ -49,7 +49,7 @@ class ScratchStore:
             raise unusable(
                 self._record,
                 f"cannot open a store in an empty folder: {reason_of(error)}",
-                hint=f"give the options that it needs: --option NAME=VALUE, with {PLACEHOLDER} for the folder",
+                hint=f"give what it needs: --option NAME=VALUE ({PLACEHOLDER} is the folder) and --env VARIABLE",
             ) from error
         if stored:
             raise unusable(

@@ -127,3 +127,28 @@ def test_no_secret_is_in_any_file_of_the_device(laptop, moto):
     for path in one.home.rglob("*"):
         if path.is_file():
             assert not any(secret in path.read_bytes() for secret in secrets), path
+
+
+# ------------------------------------------------------------------------------------------------ plugins check
+
+
+def test_the_kit_checks_a_bucket_that_the_operator_names(tmp_path, moto):
+    laptop = Laptop(tmp_path, moto.server.environ)
+    where = ("--option", f"bucket={BUCKET}", "--option", f"endpoint={moto.server.endpoint}")
+    keys = [word for name in moto.server.environ for word in ("--env", name)]
+    said = laptop.run("plugins", "check", "bucket", *where, *keys, "--only", "conditions", "--only", "listing").stdout
+    assert " 0 failed" in said
+    assert not said.startswith("bucket: 0 passed")
+    assert "agentm-check" in {locator.key for locator in moto.server.open("").list(Locator())}
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [((), "names no bucket"), (("--option", "bucket=b"), "AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY must be set")],
+)
+def test_a_check_without_a_bucket_or_its_keys_says_what_to_give(tmp_path, moto, given, missing):
+    refused = Laptop(tmp_path, moto.server.environ).run("plugins", "check", "bucket", *given, ok=False)
+    assert refused.returncode == 1
+    assert missing in refused.stderr
+    assert "--option NAME=VALUE" in refused.stderr
+    assert "--env VARIABLE" in refused.stderr

@@ -37,6 +37,8 @@ class BucketBackend(StorageBackend, HostCopy):
     in seconds; `size_limit` in bytes; `allow_http`; and the names of the environment variables with credentials.
     """
 
+    scratch_options = {"prefix": "agentm-check{scratch}"}  # noqa: RUF012 - as the seam declares it
+
     def __init__(
         self,
         place: Place,

@@ -86,6 +86,10 @@ class StoreReader:
             raise NotFoundError(f"'{locator}' does not exist")
         return child
 
+    def enter(self, parent: Directory, locator: Locator) -> Directory:
+        """The directory at `locator`, the one above which is open."""
+        return self._enter(parent, locator.name, locator, len(locator.parts))
+
     def open_parent(self, locator: Locator, root: Directory | None = None) -> Directory:
         if not locator.key:
             raise NotFoundError("the root of the store is a directory, not a note")

@@ -60,9 +60,10 @@ class Entries:
         self.directories: list[str] = []
         self.others: list[str] = []
         """Links, FIFOs, devices."""
+        add_file = self.files.append
         for entry in found:
             if entry.is_file(follow_symlinks=False):
-                self.files.append(entry.name)
+                add_file(entry.name)
             elif entry.is_dir(follow_symlinks=False):
                 self.directories.append(entry.name)
             else:
@@ -219,11 +220,12 @@ class FdDirectory(Directory):
     def statuses(self, names: Iterable[str]) -> list[os.stat_result | None]:
         look, descriptor = os.stat, self._fd  # a call for each of thousands of names: nothing more than that
         found: list[os.stat_result | None] = []
+        add = found.append
         for name in names:
             try:
-                found.append(look(name, dir_fd=descriptor, follow_symlinks=False))
+                add(look(name, dir_fd=descriptor, follow_symlinks=False))
             except FileNotFoundError:
-                found.append(None)
+                add(None)
         return found
 
     def looks_free(self, name: str) -> bool:

@@ -15,12 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agentm_kernel.files.reading import StoreReader
+    from agentm_kernel.files.tree import Directory
     from agentm_kernel.seam.locator import Locator
     from agentm_kernel.seam.values import Info
 
 
+_HELD_OPEN = 16
+"""How many directories on the way down are held open: a store may be deeper than a process may open files."""
+
+
 class TreeWalk(FolderWalk):
-    """What `FileStore.walk` returns. No directory is held open between two steps, however long the caller takes."""
+    """What `FileStore.walk` returns."""
 
     def __init__(self, reader: StoreReader, locator: Locator) -> None:
         self._reader = reader
@@ -33,6 +38,8 @@ class TreeWalk(FolderWalk):
     def __next__(self) -> Info:
         return next(self._infos)
 
+    # -- by entries: no directory is held open between two steps, however long the caller takes -----------------
+
     def _walk(self) -> Iterator[Info]:
         # Not by recursion: a key may have 500 parts, and a caller's stack has no room to promise for them.
         pending = self._infos_below(self._locator)
@@ -44,41 +51,77 @@ class TreeWalk(FolderWalk):
                 pending += reversed(self._infos_below(info.locator))
 
     def _infos_below(self, locator: Locator) -> list[Info]:
-        found = self._statuses(locator)
-        return [info_of(*known) for known in zip(locator.known_children(found), found.values(), strict=True)]
+        directory = self._open(locator, None)
+        if directory is None:
+            return []
+        with directory:
+            statuses = self._statuses(directory, locator)
+        known = zip(locator.known_children(statuses), statuses.values(), strict=True)
+        return [info_of(child, status) for child, status in known if status is not None]
+
+    # -- by folders: each is entered from the one above it ------------------------------------------------------
 
     def folders(self) -> Iterator[Folder]:
         with Failures("walk", self._locator, reading=True):
             try:
-                pending = [self._reader.info(self._locator)]
+                top = self._reader.info(self._locator)
             except NotFoundError:
                 return
-        while pending:
-            info = pending.pop()
-            if info.is_dir:
-                folder, below = self._folder(info)
-                yield folder
-                pending += reversed(below)
+        trail: list[tuple[Directory | None, list[Info]]] = [(None, [top] if top.is_dir else [])]
+        try:
+            while trail:
+                above, pending = trail[-1]
+                if pending:
+                    info = pending.pop()
+                    directory = self._open(info.locator, above)
+                    if directory is not None:
+                        yield self._enter(directory, info, trail)
+                else:
+                    trail.pop()
+                    if above is not None:
+                        above.close()
+        finally:
+            for held, _ in trail:
+                if held is not None:
+                    held.close()
 
-    def _folder(self, info: Info) -> tuple[Folder, list[Info]]:
-        versions = {}
-        directories = []
-        statuses = self._statuses(info.locator)
-        for name, status in statuses.items():
-            if stat.S_ISDIR(status[0]):
-                directories.append(info_of(info.locator.child(name), status))
-            else:
-                versions[name] = version_of(status)
-        return Folder(info, versions, lambda name: info_of(info.locator.child(name), statuses[name])), directories
+    def _enter(self, directory: Directory, info: Info, trail: list[tuple[Directory | None, list[Info]]]) -> Folder:
+        """What is in an open directory. Unless there is nothing below, it is the end of the trail from now on."""
+        is_held = False
+        try:
+            notes = {}
+            versions = {}
+            below = []
+            for name, status in self._statuses(directory, info.locator).items():
+                if status is None:
+                    continue
+                if stat.S_ISDIR(status[0]):
+                    below.append(info_of(info.locator.child(name), status))
+                else:
+                    notes[name] = status
+                    versions[name] = version_of(status)
+            if below:
+                is_held = len(trail) < _HELD_OPEN
+                trail.append((directory if is_held else None, below[::-1]))
+        finally:
+            if not is_held:
+                directory.close()
+        return Folder(info, versions, lambda name: info_of(info.locator.child(name), notes[name]))
 
-    def _statuses(self, locator: Locator) -> dict[str, os.stat_result]:
-        """What is in the directory at `locator`, sorted by name; what vanishes meanwhile is left out."""
+    # -- both ---------------------------------------------------------------------------------------------------
+
+    def _open(self, locator: Locator, above: Directory | None) -> Directory | None:
+        """The directory at `locator`, by way of the one above it if that is open; `None` if it has gone."""
         with Failures("walk", locator, reading=True):
             try:
-                directory = self._reader.open_directory(locator)
+                if above is not None:
+                    return self._reader.enter(above, locator)
+                return self._reader.open_directory(locator)
             except NotFoundError:
-                return {}
-            with directory:
-                listed = self._reader.listed(directory, locator)
-                statuses = zip(listed, directory.statuses(listed.values()), strict=True)
-                return {name: status for name, status in statuses if status is not None}
+                return None
+
+    def _statuses(self, directory: Directory, locator: Locator) -> dict[str, os.stat_result | None]:
+        """What the directory at `locator` holds, sorted by name; `None` for what vanishes meanwhile."""
+        with Failures("walk", locator, reading=True):
+            listed = self._reader.listed(directory, locator)
+            return dict(zip(listed, directory.statuses(listed.values()), strict=True))

@@ -14,7 +14,7 @@ import os
 
 from agentm_checkpoint.car import encode_frame, encode_header
 from agentm_checkpoint.cids import cid_text, encode_node, matches, node_cid
-from agentm_checkpoint.index import MARK, Index, load_index, save_index
+from agentm_checkpoint.index import MARK, Index
 from agentm_checkpoint.places import make_folder
 from agentm_kernel import atomic_write, store_mutex
 from agentm_kernel.errors import ConcurrentModificationError, IntegrityError, NotFoundError, StorageIOError
@@ -56,7 +56,7 @@ class Image:
         """Look at the file as it is now. No file is an image without snapshots."""
         try:
             status = os.stat(self.path)
-            index = load_index(self.path, self._store, status)
+            index = Index.load(self.path, self._store, status)
         except FileNotFoundError:
             self._index, self._inode, self.size, self.damage, self._read_bytes = Index(), 0, 0, None, b""
         except OSError as error:
@@ -108,15 +108,15 @@ class Image:
     def damaged_blocks(self) -> set[Cid]:
         """Every block that is not what its identifier says."""
         view = memoryview(self._data)  # hashing through it spares a copy of every note
-        return {cid for cid, (start, end) in self._index.places.items() if not matches(cid, view[start:end])}
+        return {cid for cid, start, end in self._index if not matches(cid, view[start:end])}
 
     def __contains__(self, cid: Cid) -> bool:
-        return cid in self._index.places
+        return cid in self._index
 
     def fetch(self, cid: Cid) -> bytes:
         """The block of `cid`, compared with it."""
         data = self._data
-        place = self._index.places.get(cid)
+        place = self._index.place(cid)
         if place is None:
             raise IntegrityError(
                 f"the image {self.path} lacks the block {cid_text(cid)}",
@@ -133,7 +133,7 @@ class Image:
     def is_whole(self, cid: Cid, size: int | None = None) -> bool:
         """Whether the block is there, undamaged, and of that size."""
         data = self._data
-        place = self._index.places.get(cid)
+        place = self._index.place(cid)
         if place is None or (size is not None and place[1] - place[0] != size):
             return False
         return matches(cid, memoryview(data)[place[0] : place[1]])
@@ -217,7 +217,7 @@ class Image:
             _sync_folder(os.path.dirname(self.path))
         self._index.scan(added + closing, len(preamble), self.size)
         self._inode, self.size, self._read_bytes = status.st_ino, status.st_size, None
-        save_index(self.path, self._store, status, self._index)
+        self._index.save(self.path, self._store, status)
 
     def _repair(self) -> bool:
         """Cut off what a killed writer left. What might hold more than that is set aside, never thrown away.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from array import array
-from itertools import chain
 
 import libipld
 
@@ -21,6 +20,9 @@ from agentm_kernel.errors import IntegrityError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentm_checkpoint.car import Frame
     from agentm_checkpoint.cids import Cid
 
 FORMAT = f"agentm-index/1 {sys.byteorder}"
@@ -33,30 +35,56 @@ _LENGTH_BYTES = 4
 class Index:
     """The blocks and snapshots of an image, up to the end of its last complete checkpoint."""
 
-    __slots__ = ("damage", "end", "places", "snapshots")
+    __slots__ = ("_ends", "_numbers", "_starts", "damage", "end", "snapshots")
 
     def __init__(self) -> None:
-        self.places: dict[Cid, tuple[int, int]] = {}
-        """Where the block of an identifier begins and ends in the file."""
+        self._numbers: dict[Cid, int] = {}
+        """Counted from zero, in the order of the dictionary."""
+        self._starts = array("Q")
+        self._ends = array("Q")
+        """Where the block of that number begins and ends in the file."""
         self.snapshots: list[Snapshot] = []
         """Oldest first."""
         self.end = 0
         self.damage: str | None = None
         """Why a snapshot cannot be used, if one cannot."""
 
+    def __contains__(self, cid: Cid) -> bool:
+        return cid in self._numbers
+
+    def __iter__(self) -> Iterator[Frame]:
+        """Every block's identifier, with where the block begins and ends."""
+        return zip(self._numbers, self._starts, self._ends, strict=True)
+
+    def place(self, cid: Cid) -> tuple[int, int] | None:
+        """Where a block begins and ends in the file."""
+        number = self._numbers.get(cid)
+        return None if number is None else (self._starts[number], self._ends[number])
+
     def scan(self, data: bytes, start: int, offset: int = 0) -> None:
         """Take in the checkpoints in `data` from `start` on; `offset` is where the data begins in the file."""
         self.end = offset + start
-        pending: dict[Cid, tuple[int, int]] = {}
-        for cid, first, last in frames(data, start):
-            pending[cid] = offset + first, offset + last
-            if cid[1] == DAG_CBOR and MARK in (block := data[first:last]) and self._found(cid, block):
+        pending: list[Frame] = []
+        for frame in frames(data, start):
+            pending.append(frame)
+            cid, first, last = frame
+            if cid[1] == DAG_CBOR and MARK in (block := data[first:last]) and self._is_snapshot(cid, block):
                 self.end = offset + last
-                self.places |= pending
-                pending = {}
+                self._add(pending, offset)
+                pending.clear()
 
-    def _found(self, cid: Cid, block: bytes) -> bool:
-        """Whether this is a snapshot; a folder may hold a note that is called like the format of one."""
+    def _add(self, found: list[Frame], offset: int) -> None:
+        numbers, starts, ends = self._numbers, self._starts, self._ends
+        for cid, first, last in found:
+            number = numbers.setdefault(cid, len(starts))
+            if number == len(starts):
+                starts.append(offset + first)
+                ends.append(offset + last)
+            else:  # a second block of that name: it may have been written to replace a damaged one
+                starts[number], ends[number] = offset + first, offset + last
+
+    def _is_snapshot(self, cid: Cid, block: bytes) -> bool:
+        """Whether a checkpoint ends here; a folder may hold a note that is called like the format of a snapshot."""
         try:
             if not matches(cid, block):
                 raise IntegrityError("its bytes were changed")
@@ -67,44 +95,46 @@ class Index:
             self.damage = f"holds a checkpoint that cannot be used: {error.message}"
         return True
 
+    # -- remembering ------------------------------------------------------------------------------------------
 
-def index_path(image: str) -> str:
-    return os.path.join(os.path.dirname(image), "image.index")
-
-
-def save_index(image: str, store: str, status: os.stat_result, index: Index) -> None:
-    """Remember the index of the image that has this status. One that is damaged is gone through every time."""
-    head = encode_node(
-        {
+    def save(self, image: str, store: str, status: os.stat_result) -> None:
+        """Remember it for as long as the image of that store has this status."""
+        fields = {
             "format": FORMAT,
             "store": store,
             "file": _signature(status),
-            "blocks": len(index.places),
-            "snapshots": [snapshot.block for snapshot in index.snapshots],
+            "blocks": len(self._starts),
+            "snapshots": [snapshot.block for snapshot in self.snapshots],
         }
-    )
-    places = array("Q", chain.from_iterable(index.places.values()))
-    length = len(head).to_bytes(_LENGTH_BYTES, "little")
-    save_cache(index_path(image), b"".join((length, head, *index.places, places.tobytes())))
+        head = encode_node(fields)
+        length = len(head).to_bytes(_LENGTH_BYTES, "little")
+        columns = (*self._numbers, self._starts.tobytes(), self._ends.tobytes())
+        save_cache(_path(image), b"".join((length, head, *columns)))
+
+    @classmethod
+    def load(cls, image: str, store: str, status: os.stat_result) -> Index | None:
+        """What is remembered of the store's image, if that has not changed since."""
+        content = load_cache(_path(image))
+        if content is None:
+            return None
+        start = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
+        fields = libipld.decode_dag_cbor(content[_LENGTH_BYTES:start])
+        if (fields["format"], fields["store"], fields["file"]) != (FORMAT, store, _signature(status)):
+            return None
+        blocks = fields["blocks"]
+        end = start + blocks * CID_BYTES
+        places = array("Q", content[end:])
+        index = cls()
+        cids = (content[place : place + CID_BYTES] for place in range(start, end, CID_BYTES))
+        index._numbers = dict(zip(cids, range(blocks), strict=True))
+        index._starts, index._ends = places[:blocks], places[blocks:]
+        index.snapshots = [decode_snapshot(block) for block in fields["snapshots"]]
+        index.end = status.st_size
+        return index
 
 
-def load_index(image: str, store: str, status: os.stat_result) -> Index | None:
-    """What is remembered of the store's image, if that has not changed since."""
-    content = load_cache(index_path(image))
-    if content is None:
-        return None
-    start = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
-    head = libipld.decode_dag_cbor(content[_LENGTH_BYTES:start])
-    if (head["format"], head["store"], head["file"]) != (FORMAT, store, _signature(status)):
-        return None
-    end = start + head["blocks"] * CID_BYTES
-    cids = [content[place : place + CID_BYTES] for place in range(start, end, CID_BYTES)]
-    places = array("Q", content[end:])
-    index = Index()
-    index.places = dict(zip(cids, zip(places[::2], places[1::2], strict=True), strict=True))
-    index.snapshots = [decode_snapshot(block) for block in head["snapshots"]]
-    index.end = status.st_size
-    return index
+def _path(image: str) -> str:
+    return os.path.join(os.path.dirname(image), "image.index")
 
 
 def _signature(status: os.stat_result) -> list[int]:

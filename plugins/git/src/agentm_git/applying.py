@@ -177,7 +177,7 @@ class Applier:
 
     def reset_index(self, commit: str | None, left_out: Iterable[str] = ()) -> None:
         """Let the index be what the commit has; what is known of unchanged files is kept."""
-        self._git.run("read-tree", *(["--reset", commit] if commit else ["--empty"]))
+        self._git.run("read-tree", *(["-i", "-m", commit] if commit else ["--empty"]))
         paths = "".join(f"{path}\0" for path in left_out)
         if paths:
             self._git.run("update-index", "-z", "--skip-worktree", "--stdin", data=os.fsencode(paths))

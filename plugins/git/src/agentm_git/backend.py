@@ -133,7 +133,7 @@ class GitStore(FileStore, WorkingCopy):
 
     def _after_change(self, locator: Locator) -> None:
         if self.settings.commit == "write" and self.clone.private.is_clone:
-            self.commit(f"agentm: {locator}", (), Occasion("write"))
+            self.clone.commit(f"agentm: {locator}", (), only=locator.key)
 
     # -- the working copy ---------------------------------------------------------------------------------
 

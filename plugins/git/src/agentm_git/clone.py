@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 
 from agentm_git.applying import Applier, EditedMeanwhile
 from agentm_git.branches import branch_for
-from agentm_git.identity import message_with, signature
+from agentm_git.changes import Changes
+from agentm_git.commits import Commits
+from agentm_git.identity import message_with, person
 from agentm_git.merging import Merger
 from agentm_git.origin import Deadline, Origin, tracking
 from agentm_git.private_dir import PrivateDir
@@ -27,31 +29,14 @@ from agentm_kernel.seam.provider import SyncOutcome
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from agentm_git.changes import Change
     from agentm_git.folder import Folder
     from agentm_git.settings import Settings
     from agentm_kernel.seam.provider import Author, Occasion
 
 NOTHING_KEPT: tuple[tuple[str, str], ...] = ()
 _TRIES = 5
-_STATUS = ("--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
 _NOT_PULLED = "not pulled: there are changes that are not committed yet"
-
-
-@dataclass(frozen=True)
-class Change:
-    """A path of the folder that differs from the last commit; `code` is git's pair of letters."""
-
-    code: str
-    path: str
-
-    @property
-    def is_staged(self) -> bool:
-        return self.code[0] not in " ?!"
-
-    @property
-    def what(self) -> str:
-        """In words."""
-        return "deleted" if "D" in self.code else "new" if self.code[0] in "?A" else "changed"
 
 
 @dataclass(frozen=True)
@@ -79,7 +64,10 @@ class Clone:
         self.private = PrivateDir(folder.root)
         self.public = PublicDir(self.private, settings.branch)
         self.git = Git(self.private.path, folder.root, self.private.objects, environ)
+        self.commits = Commits(self.private.objects, self.git)
         self.origin = Origin(self.git, self.private, settings, credentials, environ)
+        self._looked = Changes(self.git, folder, self.private.index)
+        self._latest = ("", "")
         self.applier = Applier(self.git, folder, self.private, self.public)
 
     # -- locks --------------------------------------------------------------------------------------------
@@ -124,38 +112,32 @@ class Clone:
     def changes(self) -> list[Change]:
         """The notes that differ from the last commit."""
         with self._local():
-            return self._changes()
-
-    def _changes(self) -> list[Change]:
-        found = [Change(entry[:2], entry[3:]) for entry in self.git.fields("status", *_STATUS)]
-        return [change for change in found if self.folder.is_note(change.path)]
+            return self._looked.changes()
 
     def ignored(self) -> list[str]:
         """Notes that no commit will have, because a .gitignore says so."""
         with self._local():
-            entries = self.git.fields("status", *_STATUS, "--ignored=matching")
-        return [
-            entry[3:] for entry in entries if entry.startswith("!!") and self.folder.is_note(entry[3:].rstrip("/"))
-        ]
+            return self._looked.ignored()
 
     def read_history(self, *arguments: str) -> str:
         """What git answers about the branch as it is now."""
         with self._local():
             return self.git.text(*arguments)
 
-    def commit(self, message: str, authors: Sequence[Author]) -> SyncOutcome:
-        """Record the notes as they are."""
+    def commit(self, message: str, authors: Sequence[Author], only: str | None = None) -> SyncOutcome:
+        """Record the notes as they are; with `only` that one alone, which is cheaper."""
         for _ in range(_TRIES):
             with self._local():
                 try:
-                    return self._commit(message, authors)
+                    return self._commit(
+                        message, authors, self._looked.named(only) if only else self._looked.changes()
+                    )
                 except ConcurrentModificationError:
                     continue  # the operator committed with git in this very moment
         raise StorageIOError(f"another program keeps moving the branch of {self.folder.root}", hint="try again")
 
-    def _commit(self, message: str, authors: Sequence[Author]) -> SyncOutcome:
+    def _commit(self, message: str, authors: Sequence[Author], changes: list[Change]) -> SyncOutcome:
         head = self.public.head()
-        changes = self._changes()
         if not changes:
             return SyncOutcome(False, ref=head)
         paths = "".join(f"{change.path}\0" for change in changes)
@@ -164,18 +146,18 @@ class Clone:
         if head is not None and any(change.is_staged for change in changes) and tree == self._tree_of(head):
             self.public.publish_index()
             return SyncOutcome(False, ref=head)
-        parents = ["-p", head] if head else []
         words = message_with(message, authors)
-        commit = self.git.text(
-            "commit-tree", tree, *parents, "-F", "-", data=words.encode(), extra=signature(authors, self.settings)
-        )
+        commit = self.commits.make(tree, (head,) if head else (), person(authors, self.settings), words)
         self.public.move(self.public.branch_ref, commit, head, f"commit: {words.partition(chr(10))[0]}")
+        self._latest = (commit, tree)
         self.private.set_head(commit)
         self.public.publish_index()
         return SyncOutcome(True, ref=commit, note=f"{len(changes)} {'note' if len(changes) == 1 else 'notes'}")
 
     def _tree_of(self, commit: str) -> str:
-        return self.git.text("rev-parse", f"{commit}^{{tree}}")
+        if self._latest[0] != commit:
+            self._latest = (commit, self.git.text("rev-parse", f"{commit}^{{tree}}"))
+        return self._latest[1]
 
     # -- pull ---------------------------------------------------------------------------------------------
 
@@ -186,7 +168,7 @@ class Clone:
             upstream = self.origin.fetch(self.settings.branch, deadline)
             with self._local():
                 self._publish_tracking(self.settings.branch, upstream)
-                if self._changes():
+                if self._looked.changes():
                     return SyncOutcome(False, ref=self.public.head(), note=_NOT_PULLED)
                 try:
                     done = self._integrate(upstream, policy)
@@ -221,9 +203,10 @@ class Clone:
         if head is not None and base != head:
             merger = Merger(
                 self.git,
+                self.commits,
                 policy or self.settings.conflict,
                 os.path.join(self.private.path, "merge-index"),
-                signature((), self.settings),
+                person((), self.settings),
             )
             settled = merger.settle(head, upstream, self._published())
             target, kept = settled.commit, settled.kept

@@ -14,19 +14,14 @@ NOBODY = "noreply.agentm.invalid"
 """The last part is reserved: mail to such an address arrives nowhere. Policies use it too, for whoever has none."""
 
 
-def signature(authors: Sequence[Author], settings: Settings) -> dict[str, str]:
-    """The environment that tells git who the author and the committer are."""
+def person(authors: Sequence[Author], settings: Settings) -> str:
+    """The author, as a commit names one: `Name <address>`."""
     first = authors[0] if authors else None
     name = _plain(first.name if first else settings.name) or "agentm"
     email = _plain(first.email if first else settings.email)
     if not email or email.endswith(f"@{NOBODY}"):
         email = _plain(settings.email) or email or f"agentm@{NOBODY}"
-    return {
-        "GIT_AUTHOR_NAME": name,
-        "GIT_AUTHOR_EMAIL": email,
-        "GIT_COMMITTER_NAME": name,
-        "GIT_COMMITTER_EMAIL": email,
-    }
+    return f"{name} <{email}>"
 
 
 def message_with(message: str, authors: Sequence[Author]) -> str:

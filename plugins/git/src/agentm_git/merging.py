@@ -18,6 +18,7 @@ from agentm_kernel.errors import StorageConflictError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from agentm_git.commits import Commits
     from agentm_git.runner import Git
 
 _ORIGIN, _HERE = "2", "3"
@@ -48,11 +49,12 @@ class Settled:
 class Merger:
     """The histories of one clone and its origin, under one policy."""
 
-    def __init__(self, git: Git, policy: str, scratch_index: str, signature: dict[str, str]) -> None:
+    def __init__(self, git: Git, commits: Commits, policy: str, scratch_index: str, person: str) -> None:
         self._git = git
+        self._commits = commits
         self._policy = policy
         self._scratch_index = scratch_index
-        self._signature = signature
+        self._person = person
         self._kept: list[tuple[str, str]] = []
 
     def settle(self, here: str, origin: str, published: Collection[str]) -> Settled:
@@ -80,9 +82,7 @@ class Merger:
     def _merge(self, here: str, origin: str) -> str:
         tree = self._tree(origin, here, (origin, here))
         message = f"Merge the origin's changes\n\nagentm: {origin[:12]} into {here[:12]}\n"
-        return self._git.text(
-            "commit-tree", tree, "-p", here, "-p", origin, "-F", "-", data=message.encode(), extra=self._signature
-        )
+        return self._commits.make(tree, (here, origin), self._person, message)
 
     def _replay(self, commits: list[tuple[str, list[str]]], origin: str) -> str:
         """The commits made here, one after the other, on top of the origin's."""
@@ -92,22 +92,12 @@ class Merger:
             if (
                 current != origin
             ):  # a stand-in whose only history is the parent: so that is what both are compared with
-                stand_in = ("commit-tree", tree, "-p", parent, "-m", "stand-in")
-                base = self._git.text(*stand_in, extra=self._signature)
+                base = self._commits.make(tree, (parent,), self._person, "stand-in\n")
             merged = self._tree(base, commit, (current, commit))
             if merged == tree:
                 continue  # the origin has it already
-            current, tree = self._again(commit, merged, current), merged
+            current, tree = self._commits.again(commit, merged, current), merged
         return current
-
-    def _again(self, commit: str, tree: str, parent: str) -> str:
-        """The same commit, by the same author, with another tree and parent."""
-        head, _, message = self._git.run("cat-file", "commit", commit).partition(b"\n\n")
-        kept = [line for line in head.split(b"\n") if line.startswith((b"author ", b"committer ", b"encoding "))]
-        lines = [f"tree {tree}".encode(), f"parent {parent}".encode(), *kept]
-        return self._git.text(
-            "hash-object", "-t", "commit", "-w", "--stdin", data=b"\n".join(lines) + b"\n\n" + message
-        )
 
     # -- one merge of two trees ---------------------------------------------------------------------------
 

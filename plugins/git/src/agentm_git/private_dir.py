@@ -8,6 +8,7 @@ with git (branch, remote-tracking branch, index) is published from here by `publ
 
 from __future__ import annotations
 
+import _thread
 import os
 import time
 from typing import TYPE_CHECKING
@@ -56,8 +57,9 @@ class PrivateDir:
                 hint=f"run `agentm git init {self.root}`, with the address of the origin if any",
             )
         self._check_format()
-        for folder in ("", *_FOLDERS):
-            os.makedirs(os.path.join(self.path, folder), mode=0o700, exist_ok=True)
+        if not os.path.isdir(os.path.join(self.path, _FOLDERS[-1])):
+            for folder in ("", *_FOLDERS):
+                os.makedirs(os.path.join(self.path, folder), mode=0o700, exist_ok=True)
         for name, content in _FILES.items():
             self._restore(os.path.join(self.path, name), content)
         if not os.path.exists(os.path.join(self.path, "HEAD")):
@@ -88,7 +90,11 @@ class PrivateDir:
                     return
         except FileNotFoundError:
             pass
-        atomic_write(path, content)
+        # Whole or not at all, for processes; after a power cut it is written anew.
+        temp = f"{path}.{os.getpid()}-{_thread.get_ident()}"
+        with open(temp, "w", encoding="utf-8") as file:
+            file.write(content)
+        os.replace(temp, path)
 
     def _check_format(self) -> None:
         """Formats in which refs or ids look different would be misread, so they are refused."""

@@ -111,8 +111,7 @@ class PublicDir:
         except BaseException:
             _unlink(lock)
             raise
-        _unlink(ours)
-        _sync_folder(os.path.dirname(target))
+        _unlink(ours)  # the name is not made durable: after a power cut the notes are there, and are committed again
         self._log(name, new, old, why)
 
     def adopt_index(self) -> bool:
@@ -217,10 +216,3 @@ def _unlink(path: str) -> None:
         os.unlink(path)
     except FileNotFoundError:
         pass
-
-
-def _sync_folder(path: str) -> None:
-    from agentm_kernel.files.tree import open_root
-
-    with open_root(path) as directory:
-        directory.sync()

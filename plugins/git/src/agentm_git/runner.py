@@ -95,16 +95,14 @@ class GitFailed(StorageIOError):
 class Git:
     """Git on one clone. `locks` are descriptors that every child inherits: while it lives, the locks are held."""
 
-    def __init__(
-        self, git_dir: str, work_tree: str, objects: str, environ: Mapping[str, str], index: str | None = None
-    ) -> None:
-        self._environ = _clean(environ)
-        self._environ |= {
+    def __init__(self, git_dir: str, work_tree: str, objects: str, environ: Mapping[str, str]) -> None:
+        self._environ = _clean(environ) | {
             "GIT_DIR": git_dir,
             "GIT_WORK_TREE": work_tree,
             "GIT_OBJECT_DIRECTORY": objects,
-            "GIT_INDEX_FILE": index or os.path.join(git_dir, "index"),
+            "GIT_INDEX_FILE": os.path.join(git_dir, "index"),
         }
+        self._environ |= _as_environ(_SETTINGS)
         self._work_tree = work_tree
         self.locks: list[int] = []
 
@@ -129,7 +127,6 @@ class Git:
         *arguments: str,
         data: bytes | None = None,
         good: Collection[int] = (0,),
-        extra: Mapping[str, str] | None = None,
         settings: Mapping[str, str] | None = None,
         secrets: Iterable[str] = (),
         limit: float = LOCAL_LIMIT,
@@ -140,7 +137,7 @@ class Git:
         list. `secrets` are taken out of whatever git says.
         """
         check_version(self._environ)
-        environ = {**self._environ, **(extra or {}), **_as_environ({**_SETTINGS, **(settings or {})})}
+        environ = {**self._environ, **_as_environ(settings, after=len(_SETTINGS))} if settings else self._environ
         command = ["git", "--no-pager", "--literal-pathspecs", *arguments]
         status, output, said = run_bounded(command, environ, self._work_tree, data, limit, self.locks)
         if status not in good:
@@ -247,10 +244,10 @@ def _clean(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _as_environ(settings: Mapping[str, str]) -> dict[str, str]:
-    """Git's way to be configured by its environment."""
-    environ = {"GIT_CONFIG_COUNT": str(len(settings))}
-    for number, (key, value) in enumerate(settings.items()):
+def _as_environ(settings: Mapping[str, str], after: int = 0) -> dict[str, str]:
+    """Git's way to be configured by its environment; `after` is how many settings are there already."""
+    environ = {"GIT_CONFIG_COUNT": str(after + len(settings))}
+    for number, (key, value) in enumerate(settings.items(), start=after):
         environ[f"GIT_CONFIG_KEY_{number}"] = key
         environ[f"GIT_CONFIG_VALUE_{number}"] = value
     return environ

@@ -1,0 +1,69 @@
+"""Which notes of the folder differ from the last commit."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agentm_git.folder import Folder
+    from agentm_git.runner import Git
+
+_STATUS = ("--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
+_IGNORE = ".gitignore"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A path of the folder that differs from the last commit; `code` is git's pair of letters."""
+
+    code: str
+    path: str
+
+    @property
+    def is_staged(self) -> bool:
+        return self.code[0] not in " ?!"
+
+    @property
+    def what(self) -> str:
+        """In words."""
+        return "deleted" if "D" in self.code else "new" if self.code[0] in "?A" else "changed"
+
+
+class Changes:
+    """Looks at the folder of one clone. Whoever asks holds the local lock."""
+
+    def __init__(self, git: Git, folder: Folder, index: str) -> None:
+        self._git = git
+        self._folder = folder
+        self._index = index
+
+    def changes(self) -> list[Change]:
+        """The notes that differ. Other files in the folder are the operator's, and git's."""
+        found = [Change(entry[:2], entry[3:]) for entry in self._git.fields("status", *_STATUS)]
+        return [change for change in found if self._folder.is_note(change.path)]
+
+    def ignored(self) -> list[str]:
+        entries = self._git.fields("status", *_STATUS, "--ignored=matching")
+        paths = [entry[3:] for entry in entries if entry.startswith("!!")]
+        return [path for path in paths if self._folder.is_note(path.rstrip("/"))]
+
+    def named(self, path: str) -> list[Change]:
+        """One note that was just changed. Where a .gitignore may have a say about it, git is asked."""
+        if not self._folder.is_note(path):
+            return []
+        if self._may_be_ignored(path):
+            return [change for change in self.changes() if change.path == path]
+        return [Change("M ", path)]
+
+    def _may_be_ignored(self, path: str) -> bool:
+        above = path.split("/")[:-1]
+        folders = [os.path.join(self._folder.root, *above[:depth]) for depth in range(len(above) + 1)]
+        if any(os.path.lexists(os.path.join(folder, _IGNORE)) for folder in folders):
+            return True
+        try:
+            with open(self._index, "rb") as file:
+                return _IGNORE.encode() in file.read()  # one that is not in the folder has a say all the same
+        except FileNotFoundError:
+            return False

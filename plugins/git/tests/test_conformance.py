@@ -1,0 +1,28 @@
+"""The contract of the seam, on a clone: with no commit between writes, and with one after each."""
+
+from __future__ import annotations
+
+import os
+
+from agentm_git.backend import GitStore
+from agentm_git.setup import make_clone
+from agentm_kernel.conformance import Subject
+from agentm_kernel.conformance.pytest_suite import conformance_tests
+
+
+def open_clone(scratch: str) -> GitStore:
+    store = GitStore(scratch)
+    make_clone(scratch, store.settings, os.environ)
+    return store
+
+
+def open_committing(scratch: str) -> GitStore:
+    store = GitStore(scratch, commit="write")
+    make_clone(scratch, store.settings, os.environ)
+    return store
+
+
+test_clone = conformance_tests(Subject(open_clone))
+test_with_a_commit_after_every_write = conformance_tests(
+    Subject(open_committing), only=("reading", "writing", "conditions", "content", "deleting", "listing")
+)

@@ -33,6 +33,7 @@ BENCHMARKS = (
     "locomo",
     "checkpoint",
     "bucket",
+    "git",
 )
 """Modules of this package, each with `run(setting) -> Table`."""
 

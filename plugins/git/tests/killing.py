@@ -157,15 +157,21 @@ class Victim:
 
 
 def _descendants(pid: int) -> list[int]:
-    """The processes that a process started, and theirs."""
+    """The processes that a process started, and theirs; not the origin's side of a push, which is another machine."""
     found = []
     for name in os.listdir("/proc"):
         with contextlib.suppress(OSError, ValueError):
             with open(f"/proc/{int(name)}/stat", encoding="utf-8", errors="replace") as file:
                 parent = int(file.read().rpartition(")")[2].split()[1])
-            if parent == pid:
+            if parent == pid and not _is_the_origins(int(name)):
                 found += [int(name), *_descendants(int(name))]
     return found
+
+
+def _is_the_origins(pid: int) -> bool:
+    with open(f"/proc/{pid}/cmdline", "rb") as file:
+        words = file.read()
+    return b"receive-pack" in words or b"upload-pack" in words
 
 
 # ------------------------------------------------------------------------------------------------ the killer

@@ -22,7 +22,7 @@ from agentm_kernel.seam.locator import TEMP_PREFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Mapping
     from types import TracebackType
     from typing import Self
 
@@ -129,9 +129,10 @@ class Directory:
 
     # -- the same everywhere --------------------------------------------------------------------------------
 
-    def statuses(self, names: Iterable[str]) -> list[os.stat_result | None]:
-        """`status` of each of the names that it lists."""
-        return [self.status(name) for name in names]
+    def statuses(self, listed: Mapping[str, str]) -> dict[str, os.stat_result]:
+        """`status` of each of the names that are the values, by its key; what has vanished is left out."""
+        found = {key: self.status(name) for key, name in listed.items()}
+        return {key: status for key, status in found.items() if status is not None}
 
     def has(self, name: str) -> bool:
         return self.status(name) is not None
@@ -217,15 +218,14 @@ class FdDirectory(Directory):
         except FileNotFoundError:
             return None
 
-    def statuses(self, names: Iterable[str]) -> list[os.stat_result | None]:
+    def statuses(self, listed: Mapping[str, str]) -> dict[str, os.stat_result]:
         look, descriptor = os.stat, self._fd  # a call for each of thousands of names: nothing more than that
-        found: list[os.stat_result | None] = []
-        add = found.append
-        for name in names:
+        found = {}
+        for key, name in listed.items():
             try:
-                add(look(name, dir_fd=descriptor, follow_symlinks=False))
+                found[key] = look(name, dir_fd=descriptor, follow_symlinks=False)
             except FileNotFoundError:
-                add(None)
+                continue
         return found
 
     def looks_free(self, name: str) -> bool:

@@ -56,8 +56,7 @@ class TreeWalk(FolderWalk):
             return []
         with directory:
             statuses = self._statuses(directory, locator)
-        known = zip(locator.known_children(statuses), statuses.values(), strict=True)
-        return [info_of(child, status) for child, status in known if status is not None]
+        return [*map(info_of, locator.known_children(statuses), statuses.values())]
 
     # -- by folders: each is entered from the one above it ------------------------------------------------------
 
@@ -87,26 +86,23 @@ class TreeWalk(FolderWalk):
 
     def _enter(self, directory: Directory, info: Info, trail: list[tuple[Directory | None, list[Info]]]) -> Folder:
         """What is in an open directory. Unless there is nothing below, it is the end of the trail from now on."""
+
+        def note(name: str) -> Info:
+            return info_of(info.locator.child(name), statuses[name])
+
         is_held = False
         try:
-            notes = {}
-            versions = {}
-            below = []
-            for name, status in self._statuses(directory, info.locator).items():
-                if status is None:
-                    continue
-                if stat.S_ISDIR(status[0]):
-                    below.append(info_of(info.locator.child(name), status))
-                else:
-                    notes[name] = status
-                    versions[name] = version_of(status)
+            statuses = self._statuses(directory, info.locator)
+            is_dir = stat.S_ISDIR
+            versions = {name: version_of(status) for name, status in statuses.items() if not is_dir(status[0])}
+            below = [note(name) for name in reversed(statuses) if name not in versions]
             if below:
                 is_held = len(trail) < _HELD_OPEN
-                trail.append((directory if is_held else None, below[::-1]))
+                trail.append((directory if is_held else None, below))
         finally:
             if not is_held:
                 directory.close()
-        return Folder(info, versions, lambda name: info_of(info.locator.child(name), notes[name]))
+        return Folder(info, versions, note)
 
     # -- both ---------------------------------------------------------------------------------------------------
 
@@ -120,8 +116,7 @@ class TreeWalk(FolderWalk):
             except NotFoundError:
                 return None
 
-    def _statuses(self, directory: Directory, locator: Locator) -> dict[str, os.stat_result | None]:
-        """What the directory at `locator` holds, sorted by name; `None` for what vanishes meanwhile."""
+    def _statuses(self, directory: Directory, locator: Locator) -> dict[str, os.stat_result]:
+        """What the directory at `locator` holds, sorted by name; what vanishes meanwhile is left out."""
         with Failures("walk", locator, reading=True):
-            listed = self._reader.listed(directory, locator)
-            return dict(zip(listed, directory.statuses(listed.values()), strict=True))
+            return directory.statuses(self._reader.listed(directory, locator))

@@ -62,10 +62,11 @@ def test_status_is_that_of_the_name_itself(directory: Directory, folder: Path) -
         assert os.path.samestat(status, (folder / name).lstat())
 
 
-def test_statuses_are_those_of_the_names_and_none_for_what_has_gone(directory: Directory) -> None:
-    names = ["sub", "absent", "link", "a.md"]
-    assert directory.statuses(names) == [directory.status(name) for name in names]
-    assert [status is None for status in directory.statuses(names)] == [False, True, False, False]
+def test_statuses_are_those_of_the_names_without_what_has_gone(directory: Directory) -> None:
+    found = directory.statuses({"one": "sub", "gone": "absent", "two": "link", "three": "a.md"})
+    assert found == {
+        name: directory.status(stored) for name, stored in (("one", "sub"), ("two", "link"), ("three", "a.md"))
+    }
 
 
 def test_entering_goes_into_directories_only(directory: Directory) -> None:

@@ -108,7 +108,7 @@ def _take(
     is_there = image.is_whole if full else image.__contains__
     blocks = {cid: block for cid, block in contents.blocks.items() if not is_there(cid)}
     store = store_id(backend)
-    last = next((snapshot for snapshot in reversed(image.snapshots) if snapshot.store == store), None)
+    last = image.newest(store)
     if last is not None and last.root.cid == contents.root.cid and not blocks and not image.damage:
         return Taken(last, False, contents)
     snapshot = Snapshot(

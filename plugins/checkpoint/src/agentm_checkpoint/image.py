@@ -138,6 +138,10 @@ class Image:
             return False
         return matches(cid, memoryview(data)[place[0] : place[1]])
 
+    def newest(self, store: str) -> Snapshot | None:
+        """The last snapshot that was taken of that store, not of another one that was pulled."""
+        return self._index.newest(store)
+
     def latest(self) -> Snapshot | None:
         return self.snapshots[-1] if self.snapshots else None
 

@@ -35,7 +35,7 @@ _LENGTH_BYTES = 4
 class Index:
     """The blocks and snapshots of an image, up to the end of its last complete checkpoint."""
 
-    __slots__ = ("_ends", "_numbers", "_starts", "damage", "end", "snapshots")
+    __slots__ = ("_decoded", "_ends", "_numbers", "_snapshots", "_starts", "damage", "end")
 
     def __init__(self) -> None:
         self._numbers: dict[Cid, int] = {}
@@ -43,8 +43,10 @@ class Index:
         self._starts = array("Q")
         self._ends = array("Q")
         """Where the block of that number begins and ends in the file."""
-        self.snapshots: list[Snapshot] = []
-        """Oldest first."""
+        self._snapshots: list[bytes] = []
+        """The blocks of the snapshots, oldest first."""
+        self._decoded: list[Snapshot] | None = []
+        """The same as snapshots; `None` until somebody asks, where they were remembered."""
         self.end = 0
         self.damage: str | None = None
         """Why a snapshot cannot be used, if one cannot."""
@@ -55,6 +57,17 @@ class Index:
     def __iter__(self) -> Iterator[Frame]:
         """Every block's identifier, with where the block begins and ends."""
         return zip(self._numbers, self._starts, self._ends, strict=True)
+
+    @property
+    def snapshots(self) -> list[Snapshot]:
+        """Oldest first."""
+        if self._decoded is None:
+            self._decoded = [decode_snapshot(block) for block in self._snapshots]
+        return self._decoded
+
+    def newest(self, store: str) -> Snapshot | None:
+        """The last snapshot that was taken of that store. A long history is not decoded for this."""
+        return next((shot for shot in map(decode_snapshot, reversed(self._snapshots)) if shot.store == store), None)
 
     def place(self, cid: Cid) -> tuple[int, int] | None:
         """Where a block begins and ends in the file."""
@@ -90,9 +103,13 @@ class Index:
                 raise IntegrityError("its bytes were changed")
             if not is_snapshot(block):
                 return False
-            self.snapshots.append(decode_snapshot(block))
+            snapshot = decode_snapshot(block)
         except IntegrityError as error:
             self.damage = f"holds a checkpoint that cannot be used: {error.message}"
+        else:
+            self._snapshots.append(block)
+            if self._decoded is not None:
+                self._decoded.append(snapshot)
         return True
 
     # -- remembering ------------------------------------------------------------------------------------------
@@ -104,7 +121,7 @@ class Index:
             "store": store,
             "file": _signature(status),
             "blocks": len(self._starts),
-            "snapshots": [snapshot.block for snapshot in self.snapshots],
+            "snapshots": self._snapshots,
         }
         head = encode_node(fields)
         length = len(head).to_bytes(_LENGTH_BYTES, "little")
@@ -128,7 +145,7 @@ class Index:
         cids = (content[place : place + CID_BYTES] for place in range(start, end, CID_BYTES))
         index._numbers = dict(zip(cids, range(blocks), strict=True))
         index._starts, index._ends = places[:blocks], places[blocks:]
-        index.snapshots = [decode_snapshot(block) for block in fields["snapshots"]]
+        index._snapshots, index._decoded = fields["snapshots"], None
         index.end = status.st_size
         return index
 

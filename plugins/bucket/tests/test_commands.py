@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -134,12 +135,21 @@ def test_no_secret_is_in_any_file_of_the_device(laptop, moto):
 
 def test_the_kit_checks_a_bucket_that_the_operator_names(tmp_path, moto):
     laptop = Laptop(tmp_path, moto.server.environ)
-    where = ("--option", f"bucket={BUCKET}", "--option", f"endpoint={moto.server.endpoint}")
+    where = (
+        "--option",
+        f"bucket={BUCKET}",
+        "--option",
+        f"endpoint={moto.server.endpoint}",
+        "--option",
+        "prefix=below",
+    )
     keys = [word for name in moto.server.environ for word in ("--env", name)]
     said = laptop.run("plugins", "check", "bucket", *where, *keys, "--only", "conditions", "--only", "listing").stdout
     assert " 0 failed" in said
     assert not said.startswith("bucket: 0 passed")
-    assert "agentm-check" in {locator.key for locator in moto.server.open("").list(Locator())}
+    below = moto.server.open("below").list(Locator())
+    assert below
+    assert all(re.fullmatch("agentm-[0-9a-f]{12}", locator.key) for locator in below)
 
 
 @pytest.mark.parametrize(

@@ -35,9 +35,10 @@ PROTOCOL = "bucket"
 class BucketBackend(StorageBackend, HostCopy):
     """Options: `kind` (s3, azure, gcs), `bucket`, `prefix`, `endpoint`, `region`, `account`; `deadline` and `attempt`
     in seconds; `size_limit` in bytes; `allow_http`; and the names of the environment variables with credentials.
+    `scratch` is any text, and names a place of its own below the prefix.
     """
 
-    scratch_options = {"prefix": "agentm-check{scratch}"}  # noqa: RUF012 - as the seam declares it
+    scratch_options = {"scratch": "{scratch}"}  # noqa: RUF012 - as the seam declares it
 
     def __init__(
         self,

@@ -96,11 +96,15 @@ class Client:
         return self._repeat(attempt, deadline)
 
     def folder(self, path: str, deadline: Deadline) -> Folder:
-        """What lies immediately below `path`. The library asks for all its pages in one go, so the clock is ours."""
+        """What lies immediately below `path`. The library asks for all its pages in one go, so the clock is ours.
+
+        A server that keeps folders lists one that has become empty as if it lay in itself: that is left out.
+        """
 
         def attempt() -> Folder:
             found = within(deadline.left, lambda: obstore.list_with_delimiter(self._store, path or None))
-            return Folder(tuple(map(_entry, found["objects"])), tuple(found["common_prefixes"]))
+            files = tuple(_entry(meta) for meta in found["objects"] if meta["path"] != path)
+            return Folder(files, tuple(found["common_prefixes"]))
 
         return self._repeat(attempt, deadline)
 
@@ -111,7 +115,7 @@ class Client:
             found: list[Entry] = []
             for page in obstore.list(self._store, path or None, chunk_size=_PAGE):
                 deadline.check()
-                found += map(_entry, page)
+                found += (_entry(meta) for meta in page if meta["path"] != path)
             return found
 
         return self._repeat(attempt, deadline)

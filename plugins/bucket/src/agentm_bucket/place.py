@@ -85,7 +85,10 @@ class Timing(Frozen):
 def parse_options(options: Mapping[str, Any]) -> tuple[Place, Timing, int, dict[str, str]]:
     """Place, timing, size limit, and what is left: the names of environment variables with credentials."""
     rest = dict(options)
+    scratch = _text("scratch", rest.pop("scratch", ""))
     texts = {name: _text(name, rest.pop(name)) for name in _TEXTS if name in rest}
+    if scratch:
+        texts["prefix"] = _scratch_prefix(texts.get("prefix", ""), scratch)
     texts = {name: text for name, text in texts.items() if text or name == "bucket"}  # empty is as good as not set
     numbers = {name: _number(name, rest.pop(name)) for name in _NUMBERS if name in rest}
     may_be_plain = rest.pop("allow_http", False) in (True, "true")
@@ -98,6 +101,13 @@ def parse_options(options: Mapping[str, Any]) -> tuple[Place, Timing, int, dict[
         )
     size_limit = int(numbers.pop("size_limit", MAX_CONTENT_BYTES))
     return place, Timing(**numbers), size_limit, names
+
+
+def _scratch_prefix(prefix: str, scratch: str) -> str:
+    """Short: what a prefix takes is missing from the 1,024 bytes that object stores have for a name."""
+    import hashlib
+
+    return f"{prefix}/agentm-{hashlib.sha256(scratch.encode()).hexdigest()[:12]}"
 
 
 def _text(name: str, value: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,16 @@ class Changes:
     def changes(self) -> list[Change]:
         """The notes that differ. Other files in the folder are the operator's, and git's."""
         found = [Change(entry[:2], entry[3:]) for entry in self._git.fields("status", *_STATUS)]
-        return [change for change in found if self._folder.is_note(change.path)]
+        return [
+            change for change in found if self._folder.is_note(change.path) and self._is_file_or_gone(change.path)
+        ]
+
+    def _is_file_or_gone(self, path: str) -> bool:
+        """A link or a device is no note, whatever its name."""
+        try:
+            return stat.S_ISREG(os.lstat(os.path.join(self._folder.root, path)).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            return True
 
     def ignored(self) -> list[str]:
         entries = self._git.fields("status", *_STATUS, "--ignored=matching")

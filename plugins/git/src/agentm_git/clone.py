@@ -247,6 +247,7 @@ class Clone:
         """Send what was committed. Where the origin has moved on, bring that in and try again."""
         deadline = Deadline(self.settings.deadline)
         notes: list[str] = []
+        why: str | None = None
         with self._network(deadline):
             for attempt in range(1000):
                 head = self.public.head()
@@ -256,7 +257,8 @@ class Clone:
                 if self._has_nothing_new(head, branch):
                     return SyncOutcome(False, ref=head)
                 self._check_excluded(head)
-                if self.origin.push(head, branch, deadline):
+                why = self.origin.push(head, branch, deadline)
+                if why is None:
                     with self._local():
                         self._publish_tracking(branch, head)
                     return self._pushed(head, branch, occasion, notes)
@@ -265,8 +267,8 @@ class Clone:
                 notes += self._catch_up(branch, policy, deadline)
                 time.sleep(max(0.0, min(random.uniform(0, 0.05 * 2 ** min(attempt, 5)), deadline.left)))
         raise StorageIOError(
-            f"others kept pushing to {self.settings.remote} for {self.settings.deadline:.0f} s",
-            hint="everything is committed here; try again",
+            f"the origin did not take the push for {self.settings.deadline:.0f} s: {why}",
+            hint="everything is committed here: try again; a lock file at the origin is removed by hand, if no git runs",
         )
 
     def _catch_up(self, branch: str, policy: str | None, deadline: Deadline) -> list[str]:

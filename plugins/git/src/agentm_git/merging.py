@@ -11,6 +11,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentm_git.applying import read_blobs
 from agentm_git.folder import REGULAR, beside, kept_place, locator_of
 from agentm_git.settings import ABORT, LAST_WRITER_WINS, MANUAL, MERGE, SPLIT_CONFLICTS
 from agentm_kernel.errors import StorageConflictError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from agentm_git.commits import Commits
     from agentm_git.runner import Git
 
-_ORIGIN, _HERE = "2", "3"
+_SIDES = _BASE, _ORIGIN, _HERE = "1", "2", "3"
 _NOTHING = "0" * 40
 _SETTLE = "run `agentm git sync --conflict POLICY` with one of rebase, merge, last-writer-wins, split-conflicts"
 
@@ -119,8 +120,24 @@ class Merger:
             return tree
         changes: dict[str, Version | None] = {}
         for path, sides in conflicts.items():
-            changes |= self._settle_path(path, sides.get(_ORIGIN), sides.get(_HERE), dated)
+            grown = self._grown(sides)
+            if grown is not None:
+                changes[path] = grown
+            else:
+                changes |= self._settle_path(path, sides.get(_ORIGIN), sides.get(_HERE), dated)
         return self._changed(tree, changes)
+
+    def _grown(self, sides: dict[str, Version]) -> Version | None:
+        """Both versions one after the other, where both sides only appended: a log that two devices write."""
+        if len(sides) != len(_SIDES) or not all(version.is_file for version in sides.values()):
+            return None
+        found = read_blobs(self._git, (version.identity for version in sides.values()))
+        base, origin, here = (found[sides[side].identity] for side in _SIDES)
+        if not base.endswith(b"\n") or not (origin.startswith(base) and here.startswith(base)):
+            return None
+        between = b"" if origin.endswith(b"\n") else b"\n"
+        whole = origin + between + here[len(base) :]
+        return Version(sides[_HERE].mode, self._git.text("hash-object", "-w", "--stdin", data=whole))
 
     def _settle_path(
         self, path: str, origin: Version | None, here: Version | None, dated: tuple[str, str]

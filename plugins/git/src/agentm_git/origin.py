@@ -30,10 +30,14 @@ _RACES = (
     "reference already exists",
     "remote ref updated since checkout",
 )
-_REFUSED = ("authentication failed", "could not read username", "403", "401", "permission denied", "access denied")
-
-
-_ACCEPTED = "accepted"
+_REFUSED = (
+    "authentication failed",
+    "could not read username",
+    "returned error: 401",
+    "returned error: 403",
+    "permission denied",
+    "access denied",
+)
 
 
 class Deadline:
@@ -80,31 +84,29 @@ class Origin:
             self._run("fetch", *options, self._settings.remote, refspec, deadline=deadline)
         except GitFailed as error:
             if _NO_SUCH_BRANCH in error.said:
+                self._private.drop_ref(tracking(branch))
                 return None
             raise
         return self.known(branch)
 
-    def push(self, commit: str, branch: str, deadline: Deadline) -> bool:
-        """Send a commit; `False` if the origin has moved on. Never forced."""
+    def push(self, commit: str, branch: str, deadline: Deadline) -> str | None:
+        """Send a commit, never forced; `None` if it was taken, or why not, if bringing in what is there may help."""
         target = f"{commit}:refs/heads/{branch}"
         try:
-            output = self._run("push", "--porcelain", "--no-verify", self._settings.remote, target, deadline=deadline)
+            self._run("push", "--porcelain", "--no-verify", self._settings.remote, target, deadline=deadline)
         except GitFailed as error:
-            if any(sign in error.said.lower() for sign in _RACES):
-                return False
-            raise
-        said = _answer(output.decode(errors="replace"))
-        if said is None:
-            raise StorageError("git pushed, and the origin said nothing about it", hint="try again")
-        if said == _ACCEPTED:
-            self._private.set_ref(tracking(branch), commit)
-            return True
-        if said.startswith("[rejected]") or any(sign in said.lower() for sign in _RACES):
-            return False
-        raise StorageError(
-            f"the origin refuses the push to {branch}: {one_line(said)}",
-            hint="it may protect the branch: try branch_policy per-conversation with a pull request",
-        )
+            why = _refusal(error.output.decode(errors="replace"))
+            said = f"{why} {error.said}".lower()
+            if why.startswith("[rejected]") or any(sign in said for sign in _RACES):
+                return one_line(_about_lock(error.said) or why or error.message)
+            if not why:
+                raise
+            raise StorageError(
+                f"the origin refuses the push to {branch}: {one_line(why)}",
+                hint="it may protect the branch: try branch_policy per-conversation with a pull request",
+            ) from error
+        self._private.set_ref(tracking(branch), commit)
+        return None
 
     def _run(self, *arguments: str, deadline: Deadline) -> bytes:
         if not self._settings.remote:
@@ -112,11 +114,8 @@ class Origin:
                 "the clone has no origin to talk with", hint="run `agentm config set plugins.git.remote URL`"
             )
         way = self._access()
-        good = (0, 1) if arguments[0] == "push" else (0,)
         try:
-            return self._git.run(
-                *arguments, good=good, settings=way.settings, secrets=way.secrets, limit=deadline.left
-            )
+            return self._git.run(*arguments, settings=way.settings, secrets=way.secrets, limit=deadline.left)
         except GitFailed as error:
             if any(sign in error.said.lower() for sign in _REFUSED) and not error.hint:
                 error.hint = "check the token or the key, and its rights on the repository"
@@ -126,13 +125,15 @@ class Origin:
         return access(self._settings, self._credentials, self._environ, self._private.root)
 
 
-def _answer(porcelain: str) -> str | None:
-    """What the origin said about our one ref: `accepted`, or why not."""
-    for line in porcelain.splitlines():
-        flag, tab, rest = line[:1], line[1:2], line[2:]
-        if tab == "\t":
-            return rest.rpartition("\t")[2] if flag == "!" else _ACCEPTED
-    return None
+def _refusal(porcelain: str) -> str:
+    """What the origin has against our one ref."""
+    refused = (line for line in porcelain.splitlines() if line.startswith("!\t"))
+    return next((line.rpartition("\t")[2] for line in refused), "")
+
+
+def _about_lock(said: str) -> str | None:
+    """The line that names a lock file which somebody at the origin holds, or left."""
+    return next((line.strip() for line in said.splitlines() if ".lock'" in line), None)
 
 
 def tracking(branch: str) -> str:

@@ -84,12 +84,15 @@ _SETTINGS = {
 
 
 class GitFailed(StorageIOError):
-    """Git ended with an error. `status` is its exit code, `said` its own words, without anything secret."""
+    """Git ended with an error. `status` is its exit code, `said` its own words, without anything secret, and `output`
+    what it printed before.
+    """
 
-    def __init__(self, message: str, status: int = 0, said: str = "", *, hint: str | None = None) -> None:
-        super().__init__(message, hint=hint, errno=errno.EIO)
+    def __init__(self, message: str, status: int = 0, said: str = "", output: bytes = b"") -> None:
+        super().__init__(message, errno=errno.EIO)
         self.status = status
         self.said = said
+        self.output = output
 
 
 class Git:
@@ -142,7 +145,8 @@ class Git:
         status, output, said = run_bounded(command, environ, self._work_tree, data, limit, self.locks)
         if status not in good:
             words = _without(said, secrets)
-            raise GitFailed(f"git {arguments[0]} failed: {_gist(words) or f'it ended with {status}'}", status, words)
+            why = _gist(words) or f"it ended with {status}"
+            raise GitFailed(f"git {arguments[0]} failed: {why}", status, words, output)
         return output
 
 

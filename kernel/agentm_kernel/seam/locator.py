@@ -126,6 +126,7 @@ def _are_plain(names: Sequence[str]) -> bool:
     listing = listing.lower()
     return (
         not listing.translate(_HARMLESS)
+        and listing.count("/") == len(names) + 1
         and max(map(len, names), default=0) <= MAX_SEGMENT_BYTES
         and not any(sign in listing for sign in _DOUBTFUL)
     )

@@ -234,7 +234,22 @@ def test_a_listing_that_is_taken_plainly_holds_only_names_that_are_children_as_t
 
 @pytest.mark.parametrize(
     "name",
-    ["con.md", "NUL", "com1", "_darcs", ".git", ".agentm-x", "git~1", "a.", "a ", "", "a\tb", "\u212a.md", "x" * 201],
+    [
+        "a/b",
+        "con.md",
+        "NUL",
+        "com1",
+        "_darcs",
+        ".git",
+        ".agentm-x",
+        "git~1",
+        "a.",
+        "a ",
+        "",
+        "a\tb",
+        "\u212a.md",
+        "x" * 201,
+    ],
 )
 def test_one_doubtful_name_makes_a_listing_one_to_look_at_closely(name: str) -> None:
     assert Locator("a").takes_plainly(["My Note.md", "b_c.md"])

@@ -43,11 +43,11 @@ def is_cid(value: object) -> bool:
 
 
 def is_note_link(value: object) -> bool:
-    return is_cid(value) and isinstance(value, bytes) and value[1] == RAW
+    return isinstance(value, bytes) and len(value) == CID_BYTES and value.startswith(RAW_PREFIX)
 
 
 def is_node_link(value: object) -> bool:
-    return is_cid(value) and isinstance(value, bytes) and value[1] == DAG_CBOR
+    return isinstance(value, bytes) and len(value) == CID_BYTES and value.startswith(DAG_CBOR_PREFIX)
 
 
 def cid_text(cid: Cid) -> str:

@@ -13,7 +13,7 @@ from agentm_checkpoint.cids import cid_text, decode_node, is_node_link, is_note_
 from agentm_checkpoint.tree import FAN_OUT, MAX_ENTRIES, MAX_PART, Root, build_tree, shard_of
 from agentm_kernel.errors import IntegrityError, InvalidLocatorError
 from agentm_kernel.seam.backend import STAMP_KEY
-from agentm_kernel.seam.locator import MAX_KEY_BYTES, normalize_key
+from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,19 +62,20 @@ def read_tree(
     while pending:
         path, size, notes, cid = pending.pop()
         found_size = found_notes = 0
-        for name, entry in _entries(cid, fetch, notes):
-            key = f"{path}/{name}" if path else name
-            _check_name(name, key)
-            if type(entry) is list and len(entry) == 2 and _is_count(entry[0]):
-                found_size += entry[0]
-                found_notes += 1
-                leaves[key] = _leaf(key, entry)
-            elif _is_directory(entry):
-                found_size += entry[0]
-                found_notes += entry[1]
-                pending.append((key, *entry))
-            else:
-                raise IntegrityError(f"the entry {ascii(name)} of a directory is neither a note nor a directory")
+        above = f"{path}/" if path else ""
+        for node in _nodes(cid, fetch, notes):
+            _check_names(path, node)
+            for name, entry in node.items():
+                if _is_note(entry):
+                    found_size += entry[0]
+                    found_notes += 1
+                    leaves[above + name] = entry[0], entry[1]
+                elif _is_directory(entry):
+                    found_size += entry[0]
+                    found_notes += entry[1]
+                    pending.append((above + name, *entry))
+                else:
+                    raise IntegrityError(f"the entry {ascii(name)} of a directory is neither a note nor a directory")
             if found_notes > notes or found_size > size:
                 break
         if (found_size, found_notes) != (size, notes):
@@ -86,11 +87,11 @@ def read_tree(
     return leaves
 
 
-def _leaf(key: str, entry: list[Any]) -> Leaf:
-    size, cid = entry
-    if is_note_link(cid) if size <= MAX_PART else is_node_link(cid):
-        return size, cid
-    raise IntegrityError(f"the entry of note {ascii(key)} leads to something that is no note")
+def _is_note(entry: Any) -> bool:
+    """A size, and the note's bytes or, if they are many, the list of their parts."""
+    if type(entry) is not list or len(entry) != 2 or type(entry[0]) is not int or entry[0] < 0:
+        return False
+    return is_note_link(entry[1]) if entry[0] <= MAX_PART else is_node_link(entry[1])
 
 
 def _is_directory(entry: object) -> bool:
@@ -109,8 +110,8 @@ def _is_count(value: object) -> bool:
     return type(value) is int and value >= 0
 
 
-def _entries(cid: Cid, fetch: Fetch, notes: int) -> Iterator[tuple[str, Any]]:
-    """The entries of a directory with that many notes below it, through its shards if it has any."""
+def _nodes(cid: Cid, fetch: Fetch, notes: int) -> Iterator[dict[str, Any]]:
+    """The entries of a directory with that many notes below it, shard by shard if it has any."""
     pending = [(cid, "")]
     visited = 0
     while pending:
@@ -123,22 +124,25 @@ def _entries(cid: Cid, fetch: Fetch, notes: int) -> Iterator[tuple[str, Any]]:
             for name in node if digits else ():
                 if any(shard_of(name, depth) != int(digit, 16) for depth, digit in enumerate(digits)):
                     raise IntegrityError(f"the entry {ascii(name)} is in the wrong part of its directory")
-            yield from node.items()
+            yield node
         elif type(node) is list and len(node) == FAN_OUT and all(map(is_node_link, node)) and len(digits) < 64:
             pending += [(part, f"{digits}{number:x}") for number, part in enumerate(node)]
         else:
             raise IntegrityError(f"{cid_text(cid)} stands where a directory should be, and is none")
 
 
-def _check_name(name: str, key: str) -> None:
-    try:
-        is_name = normalize_key(name) == name and "/" not in name and name != ""
-    except InvalidLocatorError:
-        is_name = False
-    if not is_name:
-        raise IntegrityError(f"the checkpoint has the name {ascii(name)}, which no note may have")
-    if len(key) * 4 > MAX_KEY_BYTES and len(key.encode()) > MAX_KEY_BYTES:
-        raise IntegrityError(f"the checkpoint has a key longer than {MAX_KEY_BYTES} bytes")
+def _check_names(path: str, node: dict[str, Any]) -> None:
+    folder = Locator(path)
+    if folder.takes_plainly([*node]):
+        return
+    for name in node:
+        try:
+            is_name = folder.child(name).name == name != ""
+            problem = "it is not one name in its one spelling"
+        except InvalidLocatorError as error:
+            is_name, problem = False, error.message
+        if not is_name:
+            raise IntegrityError(f"the checkpoint has the name {ascii(name)}, which no note may have: {problem}")
 
 
 # ------------------------------------------------------------------------------------------------ notes

@@ -65,16 +65,14 @@ def plan_restore(
 
     `paths` limits it to those notes and folders; `keep_extra` leaves notes alone that the checkpoint does not have.
     """
-    either = sorted(wanted.keys() | now.keys())
     for path in paths:
-        if not any(map(chooser([path]), either)):
+        if not any(map(chooser([path]), wanted.keys() | now.keys())):
             raise NotFoundError(f"there is nothing at '{path}'", hint="`agentm checkpoint show ID` lists the notes")
     is_chosen = chooser(paths)
-    steps = [
-        Step(key, now.get(key), wanted.get(key))
-        for key in either
-        if is_chosen(key) and now.get(key) != wanted.get(key) and not (keep_extra and key not in wanted)
-    ]
+    different = [key for key, leaf in wanted.items() if now.get(key) != leaf]
+    if not keep_extra:
+        different += [key for key in now if key not in wanted]
+    steps = [Step(key, now.get(key), wanted.get(key)) for key in sorted(different) if is_chosen(key)]
     deletions = [step.key for step in steps if step.verb == DELETE]
     if deletions and not backend.capabilities.delete:
         raise StorageError(
@@ -99,6 +97,8 @@ def chooser(paths: Iterable[str]) -> Callable[[str], bool]:
 def _check_room(backend: StorageBackend, steps: list[Step], now: Mapping[str, Leaf]) -> None:
     """New notes that the store would refuse: where a folder is, below a note, or like another but for case."""
     created = {step.key for step in steps if step.verb == CREATE}
+    if not created:
+        return
     gone = {step.key for step in steps if step.verb == DELETE}
     after = {key for key in now if key not in gone} | created
     for key in created:

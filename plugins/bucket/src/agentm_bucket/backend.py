@@ -151,10 +151,13 @@ class BucketBackend(StorageBackend, HostCopy):
     def push(self) -> None:
         self.synchronise(pushing=True)
 
-    def synchronise(self, *, pushing: bool) -> Synced:
-        """Bring the copy up to date; with `pushing`, send what changed in it first. Says what was done."""
+    def synchronise(self, *, pushing: bool, through: StorageBackend | None = None) -> Synced:
+        """Bring the copy up to date; with `pushing`, send what changed in it first. Says what was done.
+
+        `through` is this store with the layers around it, whose rules every verb has to pass: a policy's, say.
+        """
         self._mirror.check_stamp(self.describe(), self._stamp_there)
-        return self._mirror.synchronise(self, pushing=pushing)
+        return self._mirror.synchronise(through or self, pushing=pushing)
 
     def kept_versions(self) -> builtins.list[Kept]:
         """Versions of plans that lost to the bucket's, as this device's copy has them."""

@@ -64,12 +64,13 @@ def init(bucket: str, adopt: bool, use_it: bool, **given: str) -> None:
 @command.command("sync")
 def sync() -> None:
     """Send what changed in this device's copy of the plans, and fetch what others changed."""
-    store = unwrap(select_backend())
+    selected = select_backend()
+    store = unwrap(selected)
     if not isinstance(store, BucketBackend):
         raise StorageSelectionError(
             f"the selected store is {store.describe()}, not a bucket", hint="run `agentm bucket init BUCKET`"
         )
-    done = store.synchronise(pushing=True)
+    done = store.synchronise(pushing=True, through=selected)
     click.echo(f"{done.fetched} fetched, {done.sent} sent")
     for key in done.conflicts:
         click.echo(f"both sides changed; your version is kept as {key}")

@@ -6,40 +6,41 @@ from typing import TYPE_CHECKING
 
 from agentm_bucket.backend import PROTOCOL, BucketBackend
 from agentm_kernel import hookimpl, select_backend
-from agentm_kernel.errors import StorageIOError
+from agentm_kernel.errors import StorageIOError, StorageReadOnlyError
 from agentm_kernel.seam.layer import unwrap
 
 if TYPE_CHECKING:
     from agentm_bucket.mirror import Synced
-    from agentm_kernel import HookContext
+    from agentm_kernel import HookContext, StorageBackend
 
 _PULLING = ("session-start", "conversation-start", "turn-start")
+_MAY_BE_BUCKETS = (PROTOCOL, "policy")
 _PUSHING = ("session-end", "conversation-end", "turn-end", "pre-compact", "flush")
 
 
 @hookimpl
 def agentm_event(name: str, context: HookContext) -> str | None:
     """Nothing, where no bucket is selected. A bucket that cannot be reached is said, and is no failure: the copy
-    keeps what was written, and the next event sends it.
+    keeps what was written, and the next event sends it. Nor is one that must not be written: nothing is sent there.
     """
     if name not in (*_PULLING, *_PUSHING):
         return None
-    store = _selected(context)
-    if store is None:
+    selected = _selected(context)
+    store = unwrap(selected) if selected is not None else None
+    if not isinstance(store, BucketBackend):
         return None
     try:
-        done = store.synchronise(pushing=name in _PUSHING)
-    except StorageIOError as error:
+        done = store.synchronise(pushing=name in _PUSHING, through=selected)
+    except (StorageIOError, StorageReadOnlyError) as error:
         return f"bucket: {error.message}; the copy on this device {_age(store)} and keeps what was written"
     return _line(done)
 
 
-def _selected(context: HookContext) -> BucketBackend | None:
+def _selected(context: HookContext) -> StorageBackend | None:
     config = context.config
-    if config is None or (config.storage_backend != PROTOCOL and config.storage_policy is None):
+    if config is None or (config.storage_backend not in _MAY_BE_BUCKETS and config.storage_policy is None):
         return None
-    store = unwrap(select_backend(environ=context.surroundings.environ))
-    return store if isinstance(store, BucketBackend) else None
+    return select_backend(environ=context.surroundings.environ)
 
 
 def _age(store: BucketBackend) -> str:

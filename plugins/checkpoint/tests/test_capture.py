@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import time
 
 import pytest
@@ -11,6 +12,7 @@ from agentm_checkpoint.capture import survey, take
 from agentm_checkpoint.image import Image
 from agentm_checkpoint.reading import read_note, read_tree
 from agentm_checkpoint.seen import SETTLED_AFTER
+from agentm_checkpoint.verifying import verified_leaves
 from agentm_kernel import FileStore, Locator
 from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_kernel.errors import NotFoundError, StorageError
@@ -110,6 +112,52 @@ def test_only_what_changed_is_read_again(store, open_image, make_notes, write_no
 
     assert counting.reads <= 2  # the note, and the stamp
     assert held_by(image, taken.snapshot)["same-a.md"] == "changed\n"
+
+
+PLACES = ("a.md", "x/a.md", "x/b.md", "x/y/a.md", "x/y/z/a.md", "Ünïcode/é.md", "p/q/r.md")
+
+
+def change_something(store, root, generator):
+    """What agents, people and their tools do to a store."""
+    key = generator.choice(PLACES)
+    path = os.path.join(root, *key.split("/"))
+    deed = generator.randrange(5)
+    if deed == 0 and os.path.exists(path):
+        os.unlink(path)
+    elif deed == 1 and os.path.isdir(os.path.join(root, "x")):
+        os.rename(os.path.join(root, "x"), os.path.join(root, f"moved-{generator.randrange(3)}-{time.time_ns()}"))
+    elif deed == 2:
+        os.makedirs(os.path.join(root, f"empty-{generator.randrange(3)}"), exist_ok=True)
+    elif deed == 3:
+        with open(os.path.join(root, "picture.png"), "wb") as file:
+            file.write(b"\xff" * generator.randrange(1, 9))
+    else:
+        store.write(Locator(key), f"text {generator.randrange(4)}\n")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_checkpoint_that_takes_over_what_has_not_changed_is_the_one_that_reads_everything(
+    store, open_image, tmp_path, notes_in, seed
+):
+    generator = random.Random(seed)
+    root = store.describe()
+    store.write(Locator("a.md"), "the first")
+    for number in range(25):
+        for _ in range(generator.randrange(4)):
+            change_something(store, root, generator)
+        if generator.random() < 0.7:
+            settle(root)
+        if generator.random() < 0.2:
+            survey(store, open_image())  # a look without a checkpoint
+
+        image = open_image()
+        taken = take(store, image, author="a", reason="r")
+
+        everything = take(store, Image(str(tmp_path / f"full-{number}" / "i.car"), "x"), author="a", reason="r")
+        assert taken.snapshot.root_id == everything.snapshot.root_id
+        assert taken.leaves == everything.leaves == read_tree(taken.snapshot.root, image.fetch)
+        assert taken.skipped == everything.skipped
+        verified_leaves(open_image(), taken.snapshot)
 
 
 def test_a_note_that_is_younger_than_the_clock_is_coarse_is_read_again(store, open_image):

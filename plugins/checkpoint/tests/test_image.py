@@ -176,6 +176,39 @@ def test_what_a_killed_writer_left_is_cut_off_by_the_next(history, image_file, o
     assert verify_image(image).is_good
 
 
+def cut_before_the_last_snapshot(file):
+    """What a writer leaves that is killed after its blocks are on the disk, and before the snapshot is."""
+    data = file.read_bytes()
+    last = Image(str(file), STORE_ID).latest()
+    file.write_bytes(data[: data.rindex(last.cid) - 2])
+
+
+def test_blocks_that_a_killed_writer_left_are_not_counted_on(history, image_file, open_image, store):
+    cut_before_the_last_snapshot(image_file)
+    image = open_image()
+    assert len(image.snapshots) == 3
+    assert "not complete" in image.damage
+
+    taken = take(store, image, author="a", reason="r")
+
+    image = open_image()
+    assert notes_of(image, taken.snapshot) == history[-1][1]
+    assert verify_image(image).is_good
+
+
+def test_blocks_of_a_checkpoint_that_cannot_be_used_are_written_again(history, image_file, open_image, store):
+    good = image_file.read_bytes()
+    last = open_image().latest()
+    place = good.rindex(last.block)
+    image_file.write_bytes(good[:place] + bytes([good[place] ^ 1]) + good[place + 1 :])
+
+    taken = take(store, open_image(), author="a", reason="r")
+
+    image = open_image()
+    assert notes_of(image, taken.snapshot) == history[-1][1]
+    assert verify_image(image).is_good
+
+
 def test_what_may_hold_more_is_set_aside_before_anything_is_written(history, image_file, open_image, store):
     good = image_file.read_bytes()
     second = Image(str(image_file), STORE_ID).snapshots[1]
@@ -282,6 +315,70 @@ def test_two_writers_at_once_both_have_their_checkpoint(store, image_file, open_
     assert [writer.returncode for writer in writers] == [0, 0]
     assert set(taken) <= {snapshot.id for snapshot in image.snapshots}
     assert verify_image(image).is_good
+
+
+# ------------------------------------------------------------------------------------------------ the index
+
+
+def index_of(image_file):
+    return image_file.parent / "image.index"
+
+
+def test_with_its_index_an_image_is_opened_without_being_read(history, image_file, open_image, monkeypatch):
+    monkeypatch.setattr(Image, "_read", lambda self: pytest.fail("it was read"))
+
+    image = open_image()
+
+    assert [snapshot.cid for snapshot in image.snapshots] == [cid for cid, _ in history]
+    assert image.latest().root.cid in image
+
+
+@pytest.mark.parametrize("damage", [b"", b"nonsense", lambda data: data[:-1], lambda data: data[:-1] + b"x"])
+def test_an_index_that_is_lost_or_torn_is_missed_by_nobody(history, image_file, open_image, damage):
+    index = index_of(image_file)
+    index.write_bytes(damage(index.read_bytes()) if callable(damage) else damage)
+
+    image = open_image()
+
+    assert [(snapshot.cid, notes_of(image, snapshot)) for snapshot in image.snapshots] == history
+
+
+def test_a_checkpoint_does_not_need_its_index_to_be_saved(history, image_file, open_image, store):
+    index_of(image_file).unlink()
+    index_of(image_file).mkdir()
+    store.write(Locator("notes/new.md"), "new\n")
+
+    assert take(store, open_image(), author="a", reason="r").is_new
+
+    assert len(open_image().snapshots) == 5
+    assert sorted(file.name for file in image_file.parent.iterdir()) == ["image.car", "image.index", "seen.cbor"]
+
+
+def test_an_index_is_believed_of_no_other_file(history, image_file, open_image):
+    copy = image_file.read_bytes()
+    image_file.unlink()
+    image_file.write_bytes(copy[: len(copy) // 2])
+
+    assert open_image().damage
+
+
+def test_an_image_that_is_replaced_after_it_was_opened_is_looked_at_anew(history, open_image):
+    image = open_image()
+    open_image().prune(1)
+
+    assert notes_of(image, image.find(image.latest().id)) == history[-1][1]
+    with pytest.raises(IntegrityError):
+        image.fetch(history[0][0])
+
+
+def test_verifying_believes_no_index(history, image_file, open_image):
+    status = image_file.stat()
+    data = bytearray(image_file.read_bytes())
+    data[len(data) // 2] ^= 1
+    image_file.write_bytes(data)
+    os.utime(image_file, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    assert not verify_image(open_image()).is_good
 
 
 # ------------------------------------------------------------------------------------------------ prune

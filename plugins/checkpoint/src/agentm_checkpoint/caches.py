@@ -25,18 +25,17 @@ def load_cache(path: str) -> bytes | None:
 
 
 def save_cache(path: str, content: bytes) -> None:
-    """Keep `content` in the place of what was there, for whoever comes next."""
-    make_folder(os.path.dirname(path))
+    """Keep `content` in the place of what was there, for whoever comes next. If that fails, it costs them time."""
     temp = f"{path}.{os.urandom(8).hex()}.new"
     try:
+        make_folder(os.path.dirname(path))
         descriptor = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(hashlib.sha256(content).digest())
             file.write(content)
         os.replace(temp, path)
-    except BaseException:
+    except OSError:
         try:
             os.unlink(temp)
         except OSError:
-            pass  # it was not made, or has its name already
-        raise
+            pass  # it was never made, or the disk takes nothing at all

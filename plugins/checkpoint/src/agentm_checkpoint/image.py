@@ -231,7 +231,7 @@ class Image:
         if not self.damage:
             return False
         end = self._index.end
-        if end and MARK not in self._data[end:]:
+        if end and self._index.damage is None and MARK not in self._data[end:]:
             os.truncate(self.path, end)
         else:
             os.replace(self.path, self._free_name("damaged"))

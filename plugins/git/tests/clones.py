@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 from git_servers import BRANCH, Origin
+from racing import edited
 
 from agentm_git.backend import GitStore
 from agentm_git.setup import set_up
@@ -62,7 +63,7 @@ class RacingClone:
 
     def edit(self, key: str, line: str) -> None:
         self._last = (key, line)
-        update(self._store, Locator(key), lambda text: f"{text or ''}{line}\n")
+        update(self._store, Locator(key), lambda text: edited(key, text, line))
 
     def sync(self) -> bool:
         """Commit and push; the push fetches and integrates where somebody else was faster."""

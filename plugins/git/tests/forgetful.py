@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from git_servers import BRANCH, Origin, git
+from racing import edited
 
 
 class ForgetfulClone:
@@ -17,8 +18,11 @@ class ForgetfulClone:
     def edit(self, key: str, line: str) -> None:
         path = os.path.join(self._folder, key)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "a", encoding="utf-8") as note:
-            note.write(f"{line}\n")
+        with open(path, "a+", encoding="utf-8") as note:
+            note.seek(0)
+            text = edited(key, note.read(), line)
+            note.truncate(0)
+            note.write(text)
 
     def sync(self) -> bool:
         git(self._folder, "add", "-A")

@@ -21,6 +21,7 @@ from itertools import count
 
 from clones import AUTHORS, OCCASION, open_clone
 from git_servers import BRANCH, Origin, fsck, git
+from racing import REWRITTEN, edited
 from trapped_git import TrappedGit
 
 from agentm_git.backend import GitStore
@@ -28,8 +29,11 @@ from agentm_kernel import Locator, update
 from agentm_kernel.errors import NotFoundError
 from agentm_kernel.files import exchange, tree
 
-NOTES = ("shared/decisions.md", "own/note.md")
+NOTES = ("shared/decisions.md", "own/note.md", REWRITTEN[0])
+"""One that both sides append to, one of the victim's own, and one that both rewrite."""
 HANG = 120.0
+_REWRITING = "rewriting"
+"""Ends the lines that the next one of their kind replaces: history is enough for them."""
 WAYS = ("process", "everything", "git")
 """Who dies: the process alone, which leaves the git that it started behind; all of them; or only git."""
 
@@ -77,8 +81,8 @@ def main() -> None:
     number = orders.begin
     while not orders.rounds or number < orders.begin + orders.rounds:
         for key in NOTES:
-            line = f"edit-{number}-{key.partition('/')[0]}"
-            update(store, Locator(key), lambda text, line=line: f"{text or ''}{line}\n")
+            line = f"edit-{number}-{_REWRITING if key in REWRITTEN else NOTES.index(key)}"
+            update(store, Locator(key), lambda text, key=key, line=line: edited(key, text, line))
             print(f"edited {line}", flush=True)
         store.commit(f"round {number}", AUTHORS, OCCASION)
         store.pull(OCCASION)
@@ -262,10 +266,10 @@ def _push_of_somebody_else(scene: Scene) -> None:
     git(other, "fetch", "-q", "origin", BRANCH)
     git(other, "reset", "-q", "--hard", "FETCH_HEAD")
     line = f"theirs-{scene.theirs}"
-    for key in (NOTES[0], f"theirs/{scene.theirs % 3}.md", f"theirs/{scene.theirs}.md"):
+    for key in (NOTES[0], NOTES[2], f"theirs/{scene.theirs % 3}.md", f"theirs/{scene.theirs}.md"):
         path = os.path.join(other, key)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "a", encoding="utf-8") as note:
+        with open(path, "w" if key in REWRITTEN else "a", encoding="utf-8") as note:
             note.write(f"{line}\n")
     git(other, "add", "-A")
     git(other, "commit", "-q", "-m", line)
@@ -296,8 +300,9 @@ def judge(scene: Scene, what: str, reopen: Callable[[], GitStore] | None = None)
         problem(f"{type(error).__name__}: {error}")
         return
     shown = {line for content in scene.origin.files().values() for line in content.splitlines()}
+    ever = scene.origin.lines_ever()
     for line in scene.acknowledged:
-        if line.encode() not in shown:
+        if line.encode() not in (ever if line.endswith(_REWRITING) else shown):
             problem(f"lost: {line}")
     if complaint := fsck(scene.clone) or scene.origin.complaints():
         problem(f"fsck: {complaint}")

@@ -1,8 +1,9 @@
 """Several clones that edit, commit and push at the same time, and the judge who looks for every edit afterwards.
 
-Each clone is a process. It edits notes of its own, which nobody else touches, and notes that all of them append to,
-and it tells its parent about every edit that was acknowledged. In the end each edit of an own note has to be in the
-newest version of that note, and each edit of a shared one in that note or in a copy that was kept of it.
+Each clone is a process. It edits notes of its own, which nobody else touches, notes that all of them append to, and
+notes that all of them rewrite; and it tells its parent about every edit that was acknowledged. In the end each edit
+of an own note has to be in the newest version of that note, each addition to a shared one in that note or in a copy
+that was kept of it, and each rewriting in the history.
 """
 
 from __future__ import annotations
@@ -23,14 +24,21 @@ POLICIES = ("rebase", "merge", "abort", "manual", "last-writer-wins", "split-con
 SETTLING = tuple(policy for policy in POLICIES if policy not in ("abort", "manual"))
 """Those that need no operator."""
 SHARED = ("shared/decisions.md", "shared/progress.md")
+REWRITTEN = ("shared/title.md", "shared/status.md")
+"""Of these every edit replaces the whole text, so two at the same time cannot be put together."""
 LIMIT = 1800.0
+
+
+def edited(key: str, text: str | None, line: str) -> str:
+    """What an edit makes of a note."""
+    return f"{line}\n" if key in REWRITTEN else f"{text or ''}{line}\n"
 
 
 class Clone(Protocol):
     """What a racing clone can do."""
 
     def edit(self, key: str, line: str) -> None:
-        """Add a line to a note. When it returns, the edit is acknowledged."""
+        """Make a note what `edited` says. When it returns, the edit is acknowledged."""
 
     def sync(self) -> bool:
         """Commit, and exchange with the origin; whether an operator had to settle a conflict for it."""
@@ -114,8 +122,8 @@ def main() -> None:
 
 
 def _next_edit(chance: random.Random, number: int) -> str:
-    if chance.random() < 0.5:
-        return chance.choice(SHARED)
+    if chance.random() < 0.6:
+        return chance.choice(SHARED + REWRITTEN)
     return f"own/clone-{number}/note-{chance.randrange(5)}.md"
 
 
@@ -140,7 +148,7 @@ def judge(race: Race, result: Result) -> None:
     for line, key in result.acknowledged.items():
         if line.encode() not in ever:
             result.problems.append(f"lost: {line}, which was added to {key}")
-        elif line.encode() not in (shown if key in SHARED else newest.get(key, set())):
+        elif key not in REWRITTEN and line.encode() not in (shown if key in SHARED else newest.get(key, set())):
             result.problems.append(f"only in history: {line}, which was added to {key}")
     result.problems += [f"marked as a conflict: {key}" for key, lines in newest.items() if _is_marked(lines)]
     result.problems += [f"forced: {move}" for move in origin.forced()]

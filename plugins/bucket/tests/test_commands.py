@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -118,6 +119,30 @@ def test_doctor_knows_the_bucket(laptop):
     said = laptop.run("doctor", ok=False).stdout
     assert "bucket keys" in said
     assert "bucket copy" in said
+    assert "bucket conflicts" in said
+
+
+def test_versions_that_lost_are_listed_until_they_are_discarded_on_every_device(laptops):
+    one, two = laptops
+    one.write_plan("begin\n")
+    two.run("event", "session-start")
+    plans = [Path(laptop.run("state-path", "plan").stdout.strip()) for laptop in laptops]
+    for laptop, plan, text in zip(laptops, plans, ("of one\n", "of two\n"), strict=True):
+        plan.write_text(text)
+        laptop.run("event", "turn-end")
+    one.run("event", "turn-start")
+    for laptop in laptops:
+        (found,) = json.loads(laptop.run("bucket", "conflicts", "--json").stdout)["conflicts"]
+        assert found["file"] == "projects/widgets/_harness/PLAN.md"
+        assert found["version"] in laptop.run("bucket", "conflicts").stdout
+        assert "kept versions of projects/widgets/_harness/PLAN.md: 1" in laptop.run("doctor", ok=False).stdout
+    assert "--yes" in one.run("bucket", "discard", found["version"], ok=False).stderr
+    assert "no kept version" in one.run("bucket", "discard", found["file"], "--yes", ok=False).stderr
+    one.run("bucket", "discard", found["version"], "--yes")
+    two.run("event", "turn-start")
+    for laptop, plan in zip(laptops, plans, strict=True):
+        assert laptop.run("bucket", "conflicts").stdout == "no conflicts\n"
+        assert [path.name for path in plan.parent.iterdir()] == ["PLAN.md"]
 
 
 def test_no_secret_is_in_any_file_of_the_device(laptop, moto):

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from agentm_bucket.backend import PROTOCOL, BucketBackend
-from agentm_kernel import current_context, mark_store, select_backend, use_store
-from agentm_kernel.errors import StorageSelectionError
+from agentm_kernel import (
+    current_context,
+    echo_json,
+    echo_table,
+    json_option,
+    mark_store,
+    select_backend,
+    use_store,
+)
+from agentm_kernel.errors import AgentmError, NotFoundError, StorageSelectionError
 from agentm_kernel.seam.layer import unwrap
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import OpenContext
@@ -17,12 +26,14 @@ from agentm_kernel.seam.values import OpenContext
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from agentm_kernel import StorageBackend
+
 _OPTIONS = ("kind", "bucket", "prefix", "endpoint", "region", "account")
 
 
 @click.group(PROTOCOL)
 def command() -> None:
-    """Set a bucket up, and bring the copy of its plans on this device up to date."""
+    """Set a bucket up, bring the copy of its plans on this device up to date, settle what both sides changed."""
 
 
 @command.command("init")
@@ -63,17 +74,60 @@ def init(bucket: str, adopt: bool, use_it: bool, **given: str) -> None:
 
 @command.command("sync")
 def sync() -> None:
-    """Send what changed in this device's copy of the plans, and fetch what others changed."""
-    selected = select_backend()
+    """Send what changed in this device's copy of the plans, and fetch the rest."""
+    selected, store = _selected()
+    done = store.synchronise(pushing=True, through=selected)
+    click.echo(f"{done.fetched} fetched, {done.sent} sent")
+    for key in done.conflicts:
+        click.echo(f"both sides changed; your version is kept as {key}")
+    if done.conflicts:
+        click.echo("`agentm bucket conflicts` lists what is kept")
+
+
+@command.command("conflicts")
+@json_option
+def conflicts(as_json: bool) -> None:
+    """List the versions of plans that lost to another device's. Looks at this device's copy alone."""
+    _, store = _selected(read_only=True)
+    found = store.kept_versions()
+    if as_json:
+        kept = [{"file": kept.file.key, "version": kept.version.key} for kept in found]
+        echo_json(store=store.describe(), conflicts=kept)
+    elif found:
+        echo_table(("file", "kept version"), [(kept.file.key, kept.version.key) for kept in found])
+        click.echo("take over what is missing, then run `agentm bucket discard VERSION`")
+    else:
+        click.echo("no conflicts")
+
+
+@command.command("discard")
+@click.argument("version")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def discard(version: str, yes: bool) -> None:
+    """Remove VERSION, which `conflicts` lists, on every device."""
+    selected, store = _selected()
+    locator = Locator(version)
+    if locator not in (kept.version for kept in store.kept_versions()):
+        raise NotFoundError(f"'{version}' is no kept version of a plan", hint="`agentm bucket conflicts` lists them")
+    if not yes:
+        if not sys.stdin.isatty():
+            raise AgentmError("discarding a version needs --yes without a terminal")
+        click.confirm(f"Remove '{version}' on every device?", abort=True, err=True)
+    store.synchronise(pushing=True, through=selected)  # an edit of it that another device made is seen, and kept
+    selected.delete(locator)
+    store.synchronise(pushing=False, through=selected)
+    click.echo(f"removed {version}")
+
+
+def _selected(*, read_only: bool = False) -> tuple[StorageBackend, BucketBackend]:
+    """The selected store with the layers around it, and the bucket inside."""
+    selected = select_backend(read_only=read_only)
     store = unwrap(selected)
     if not isinstance(store, BucketBackend):
         raise StorageSelectionError(
             f"the selected store is {store.describe()}, not a bucket", hint="run `agentm bucket init BUCKET`"
         )
-    done = store.synchronise(pushing=True, through=selected)
-    click.echo(f"{done.fetched} fetched, {done.sent} sent")
-    for key in done.conflicts:
-        click.echo(f"both sides changed; your version is kept as {key}")
+    return selected, store
 
 
 def _opened(options: Mapping[str, str]) -> BucketBackend:

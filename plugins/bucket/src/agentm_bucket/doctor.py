@@ -21,7 +21,7 @@ def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     store = unwrap(context.backend) if context.backend is not None else None
     if not isinstance(store, BucketBackend):
         return None
-    return [_credentials(store), _copy(store)]
+    return [_credentials(store), _copy(store), _conflicts(store)]
 
 
 def _credentials(store: BucketBackend) -> DoctorRow:
@@ -38,3 +38,13 @@ def _copy(store: BucketBackend) -> DoctorRow:
         return DoctorRow("warn", "bucket copy", "hooks have nothing to read yet", "run `agentm bucket sync`")
     said = f"{age / 60:.0f} min old"
     return DoctorRow("warn" if age > _OLD else "ok", "bucket copy", said, "`agentm bucket sync` renews it")
+
+
+def _conflicts(store: BucketBackend) -> DoctorRow:
+    found = store.kept_versions()
+    if not found:
+        return DoctorRow("ok", "bucket conflicts", "none")
+    files = ", ".join(sorted({kept.file.key for kept in found}))
+    return DoctorRow(
+        "warn", "bucket conflicts", f"kept versions of {files}: {len(found)}", "`agentm bucket conflicts` lists them"
+    )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from agentm_checkpoint.cids import parse_cid
-from agentm_checkpoint.ipfs import Daemon
 from agentm_checkpoint.remote import pull, push
 from agentm_checkpoint.workplace import Workplace, fields_of
 from agentm_kernel import echo_json, json_option
@@ -16,6 +15,7 @@ from agentm_kernel import echo_json, json_option
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agentm_checkpoint.ipfs import Daemon
     from agentm_checkpoint.remote import Report
     from agentm_checkpoint.snapshot import Snapshot
 
@@ -29,6 +29,8 @@ def ipfs_option(text: str) -> Callable[[Any], Any]:
 
 
 def daemon_at(place: Workplace, url: str | None) -> Daemon:
+    from agentm_checkpoint.ipfs import Daemon  # an HTTP client: half of what `create` would load
+
     settings = place.settings
     return Daemon(url or settings.ipfs_api, allow_remote=settings.ipfs_allow_remote, timeout=settings.ipfs_timeout)
 

@@ -174,14 +174,14 @@ def _elsewhere(origin: Origin) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def serving(transport: str, folder: str, *, token: str | None = None) -> Iterator[Origin]:
+def serving(transport: str, folder: str, *, token: str | None = None, name: str = "notes.git") -> Iterator[Origin]:
     """An empty origin below `folder`, reachable for as long as the block lasts."""
     root = os.path.join(folder, f"served-{transport}")
-    path = os.path.join(root, "notes.git")
+    path = os.path.join(root, name)
     make_bare(path)
     try:
         with _SERVERS[transport](root, token) as base:
-            yield Origin(transport, path, f"{base}/notes.git", token)
+            yield Origin(transport, path, f"{base}/{name}", token)
     finally:
         shutil.rmtree(root, ignore_errors=True)
 

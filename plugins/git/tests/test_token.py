@@ -7,7 +7,7 @@ import re
 import subprocess
 
 import pytest
-from clones import AGENTM, AUTHORS, OCCASION, open_clone
+from clones import AGENTM, AUTHORS, OCCASION, device, open_clone
 from git_servers import fill, serving
 from watching import ProcessWatch, disguises, files_with
 
@@ -26,16 +26,15 @@ def guarded(tmp_path):
 
 
 class Laptop:
-    """A home with a clone that is used through the command."""
+    """A home from which the commands are run, with everything that they said."""
 
-    def __init__(self, folder, origin, token=TOKEN):
+    def __init__(self, folder, **variables):
         self.home = folder
         self.clone = folder / "notes"
         folder.mkdir()
-        self.environ = {"HOME": str(folder), "PATH": os.environ["PATH"], VARIABLE: token, "AGENTM_DEBUG": "1"}
-        self.environ |= {"GIT_TRACE": "1", "GIT_CURL_VERBOSE": "1", "GIT_TRACE_CURL": "1"}
+        chatty = dict.fromkeys(("GIT_TRACE", "GIT_CURL_VERBOSE", "GIT_TRACE_CURL", "AGENTM_DEBUG"), "1")
+        self.environ = device(str(folder), **{VARIABLE: TOKEN}, **chatty, **variables)
         self.said = ""
-        self.run("git", "init", str(self.clone), origin.url, "--token-env", VARIABLE, "--adopt", "--use")
 
     def run(self, *arguments, stdin="", ok=True):
         done = subprocess.run(
@@ -51,26 +50,92 @@ class Laptop:
         assert not ok or done.returncode == 0, done.stderr
         return done
 
+    def join(self, origin):
+        self.run("git", "init", str(self.clone), origin.url, "--token-env", VARIABLE, "--adopt", "--use")
 
-def test_the_token_is_nowhere_while_the_commands_run(tmp_path, guarded):
+
+def assert_it_is_nowhere(tmp_path, watch, laptop):
+    assert watch.found == []
+    assert any(b"remote-http" in line for line in watch.seen), watch.seen
+    assert files_with(TOKEN, [str(tmp_path)]) == []
+    assert not any(part.decode() in laptop.said for part in disguises(TOKEN))
+
+
+@pytest.mark.parametrize("source", ["token_env", "credential_command"])
+def test_the_token_is_nowhere_while_the_commands_run(tmp_path, guarded, source):
+    laptop = Laptop(tmp_path / "home")
     with ProcessWatch(TOKEN) as watch:
-        laptop = Laptop(tmp_path / "home", guarded)
+        laptop.join(guarded)
+        if source == "credential_command":
+            laptop.run("config", "set", "plugins.git.credential_command", f"printenv {VARIABLE}")
+            laptop.run("config", "unset", "plugins.git.token_env")
         (laptop.clone / "note.md").write_text("one\n")
         laptop.run("git", "sync")
         fill(guarded, {"other.md": b"from elsewhere\n"})
+        laptop.run("event", "session-end")
         laptop.run("git", "sync")
         laptop.run("git", "status", "--json")
         laptop.run("doctor", ok=False)
         laptop.run("config", "list")
     assert guarded.files()["note.md"] == b"one\n"
-    assert watch.found == []
-    assert any(b"push" in line or b"remote-http" in line for line in watch.seen), watch.seen
-    assert files_with(TOKEN, [str(tmp_path)]) == []
-    assert not any(part.decode() in laptop.said for part in disguises(TOKEN))
+    assert (laptop.clone / "other.md").exists()
+    assert_it_is_nowhere(tmp_path, watch, laptop)
+
+
+POLICY = """\
+---
+schema: storage/v1
+id: "@acme/handbook"
+version: 1.0.0
+provider: github
+config: { owner: acme, repo: handbook }
+sync:
+  mode: pull-push
+  pull: { on: workspace-open }
+  commit: { on: turn-end }
+  push: { on: turn-end }
+auth: { ref: ./SECRETS.md, state: { env: [TEAM_TOKEN] } }
+exclude: ["drafts/"]
+---
+"""
+SECRETS = """\
+---
+secrets:
+  - slug: team-token
+    name: Token of the team
+    description: May read and write the handbook.
+    access: { bind: [{ tool: agentm }] }
+---
+"""
+
+
+def test_the_token_of_a_policy_is_nowhere_either(tmp_path):
+    with serving("http", str(tmp_path / "server"), token=TOKEN, name="acme/handbook.git") as origin:
+        fill(origin, {"theirs.md": b"begin\n"})
+        laptop = Laptop(tmp_path / "home", AGENTM_GITHUB_URL=origin.url.removesuffix("/acme/handbook.git"))
+        (laptop.home / "STORAGE.md").write_text(POLICY)
+        (laptop.home / "SECRETS.md").write_text(SECRETS)
+        laptop.run("config", "set", "storage.policy", str(laptop.home / "STORAGE.md"))
+        with ProcessWatch(TOKEN) as watch:
+            laptop.run("event", "workspace-open")
+            clone = next(laptop.home.rglob("theirs.md")).parent
+            (clone / "mine.md").write_text("mine\n")
+            (clone / "drafts").mkdir()
+            (clone / "drafts" / "secret.md").write_text("not for others\n")
+            laptop.run("event", "turn-end")
+            laptop.run("store", "show")
+            laptop.run("doctor", ok=False)
+        files = origin.files()
+        assert files["mine.md"] == b"mine\n"
+        assert not any(name.startswith("drafts") for name in files)
+        assert_it_is_nowhere(tmp_path, watch, laptop)
+        audit = "".join(path.read_text() for path in laptop.home.rglob("audit.jsonl"))
+        assert "team-token" in audit, "each look at it is recorded"
 
 
 def test_a_wrong_token_is_not_repeated_in_the_error(tmp_path, guarded):
-    laptop = Laptop(tmp_path / "home", guarded)
+    laptop = Laptop(tmp_path / "home")
+    laptop.join(guarded)
     wrong = "ghs_AlsoSecret/and+wrong"
     laptop.environ[VARIABLE] = wrong
     laptop.said = ""

@@ -6,51 +6,24 @@ push. Everything runs without the configuration of the machine, and ends with th
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import os
 import random
 import shutil
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass, field, replace
+
+from bare_git import bare_environment, fsck, git
+from smart_http import Gate, SmartServer
 
 BRANCH = "main"
 TRANSPORTS = ("file", "daemon", "http")
 _START_LIMIT = 30.0
 _NOBODY = "0" * 40
-
-
-def bare_environment() -> dict[str, str]:
-    """What git is started with here: an identity, and nothing of this machine or of the caller."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    person = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in _PERSON.items()}
-    return {
-        **inherited,
-        **person,
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_TERMINAL_PROMPT": "0",
-        "LC_ALL": "C",
-    }
-
-
-_PERSON = {"NAME": "Test", "EMAIL": "test@example.com"}
-
-
-def git(folder: str, *arguments: str, check: bool = True, data: bytes | None = None) -> bytes:
-    """Bare git, for what the plugin must not do itself: play the operator, look behind its back."""
-    done = subprocess.run(
-        ["git", *arguments], cwd=folder, env=bare_environment(), input=data, capture_output=True, check=False
-    )
-    if check and done.returncode:
-        raise AssertionError(f"git {' '.join(arguments)}: {done.stderr.decode(errors='replace')}")
-    return done.stdout
 
 
 # ------------------------------------------------------------------------------------------------ the repository
@@ -118,19 +91,6 @@ class Origin:
     def complaints(self) -> str:
         """What `git fsck` says about it; empty if all is well."""
         return fsck(self.path)
-
-
-def fsck(folder: str) -> str:
-    done = subprocess.run(
-        ["git", "fsck", "--strict", "--full", "--no-dangling", "--no-progress"],
-        cwd=folder,
-        env=bare_environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
-    said = done.stdout.decode(errors="replace").strip()
-    return said if done.returncode or said else ""
 
 
 def make_bare(path: str) -> None:
@@ -214,7 +174,7 @@ def _by_daemon(root: str, token: str | None) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _by_http(root: str, token: str | None) -> Iterator[str]:
-    server = _SmartServer(root, token)
+    server = SmartServer(root, token)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:
@@ -246,89 +206,24 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
     raise AssertionError("git daemon did not start")
 
 
-# ------------------------------------------------------------------------------------------------ smart HTTP
-
-
-class _SmartServer(ThreadingHTTPServer):
-    """`git http-backend` for every request; with a token, only for those that carry it."""
-
-    daemon_threads = False  # closing waits for the answers that are under way
-
-    def __init__(self, root: str, token: str | None) -> None:
-        super().__init__(("127.0.0.1", 0), _SmartHandler)
-        self.root = root
-        self.welcome = None if token is None else {f"Bearer {token}", _basic(token)}
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Clients of these tests are killed in the middle of a sentence; anything else is a fault of the server."""
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
-
-
-def _basic(token: str) -> str:
-    return "Basic " + base64.b64encode(f"x-access-token:{token}".encode()).decode()
-
-
-class _SmartHandler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: _SmartServer
-    timeout = 30
-
-    def do_GET(self) -> None:
-        self._answer()
-
-    def do_POST(self) -> None:
-        self._answer()
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Tests read no log of it."""
-
-    def _answer(self) -> None:
-        body = self._body()
-        welcome = self.server.welcome
-        if welcome is not None and self.headers.get("Authorization") not in welcome:
-            self._send(401, [("WWW-Authenticate", 'Basic realm="notes"')], b"a token is needed\n")
-            return
-        done = subprocess.run(
-            ["git", "http-backend"], env=self._gateway(len(body)), input=body, capture_output=True, check=False
+@contextlib.contextmanager
+def redirecting(origin: Origin) -> Iterator[tuple[Origin, list[str | None]]]:
+    """The origin by an address that redirects to another host, and what that host gets as authorization."""
+    root = os.path.dirname(origin.path)
+    elsewhere = SmartServer(root, None)
+    gate = Gate(f"http://localhost:{elsewhere.server_port}")
+    threads = [
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True) for server in (elsewhere, gate)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield (
+            replace(origin, url=f"http://127.0.0.1:{gate.server_port}/{os.path.basename(origin.path)}"),
+            elsewhere.given,
         )
-        head, _, content = done.stdout.partition(b"\r\n\r\n")
-        fields = [line.partition(b":") for line in head.split(b"\r\n") if line]
-        headers = [(name.decode().strip(), value.decode().strip()) for name, _, value in fields]
-        status = next((int(value.split()[0]) for name, value in headers if name.lower() == "status"), 200)
-        self._send(status, [pair for pair in headers if pair[0].lower() != "status"], content)
-
-    def _gateway(self, length: int) -> dict[str, str]:
-        path, _, query = self.path.partition("?")
-        return {
-            **bare_environment(),
-            "GIT_PROJECT_ROOT": self.server.root,
-            "GIT_HTTP_EXPORT_ALL": "1",
-            "PATH_INFO": path,
-            "QUERY_STRING": query,
-            "REQUEST_METHOD": self.command,
-            "CONTENT_TYPE": self.headers.get("Content-Type", ""),
-            "CONTENT_LENGTH": str(length),
-            "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
-            "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
-            "REMOTE_ADDR": "127.0.0.1",
-            "REMOTE_USER": "test",
-        }
-
-    def _body(self) -> bytes:
-        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
-            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        pieces = []
-        while size := int(self.rfile.readline().split(b";")[0], 16):
-            pieces.append(self.rfile.read(size))
-            self.rfile.readline()
-        self.rfile.readline()
-        return b"".join(pieces)
-
-    def _send(self, status: int, headers: list[tuple[str, str]], content: bytes) -> None:
-        self.send_response(status)
-        for name, value in headers:
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+    finally:
+        for server, thread in zip((elsewhere, gate), threads, strict=True):
+            server.shutdown()
+            thread.join()
+            server.server_close()

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 from clones import AGENTM, AUTHORS, OCCASION, device, open_clone
-from git_servers import fill, serving
+from git_servers import fill, redirecting, serving
 from watching import ProcessWatch, disguises, files_with
 
 from agentm_kernel import Locator
@@ -158,6 +158,15 @@ def test_errors_of_the_store_carry_no_token(tmp_path, guarded, caplog):
         store.push(OCCASION)
     told = f"{refused.value!r} {refused.value.__dict__} {refused.value.__cause__!r} {caplog.text} {store!r}"
     assert not any(part.decode() in told for part in disguises(TOKEN))
+
+
+def test_a_redirect_does_not_take_the_token_to_another_host(tmp_path, guarded):
+    environ = device(str(tmp_path / "home"), **{VARIABLE: TOKEN})
+    with redirecting(guarded) as (moved, given):
+        with pytest.raises(AgentmError) as refused:
+            open_clone(moved, str(tmp_path / "clone"), token_env=VARIABLE, environ=environ)
+        assert [part for part in given if part] == []
+    assert refused.value.hint
 
 
 def test_the_watch_sees_what_it_looks_for(tmp_path):

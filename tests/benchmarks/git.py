@@ -27,7 +27,7 @@ _WRITES = 100
 def run(setting: Setting) -> Table:
     rows = [_measured(setting, notes) for notes in (0, 1000)]
     note = (
-        "A 2 kB note is written and committed. Bare git: write, `git add NOTE`, `git commit`; durable: with fsync of the "
+        "A 2 kB note is written and committed. Bare git: write, `git add NOTE`, `git commit`; durable: fsync of the "
         "note and of git's objects and refs, as agentm has it. agentm finds out by itself what changed, as "
         "`git add -A` does."
     )

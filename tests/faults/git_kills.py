@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 def campaign(intensity: Intensity) -> Outcome:
     outcome = Outcome("kills of a clone at work")
     chance = intensity.random("git-kills")
-    kills = intensity.pick(short=3, full=25)
+    kills = intensity.pick(short=2, full=25)
     for transport in TRANSPORTS if intensity.full else ("file",):
         _under_fire(outcome, transport, "rebase", lambda scene: killing.kill_at_random(scene, kills, chance))
-    every = intensity.pick(short=8, full=2)
+    _under_fire(outcome, "file", "rebase", lambda scene: killing.kill_at_random(scene, kills, chance), commit="write")
+    every = intensity.pick(short=12, full=2)
     for policy in racing.SETTLING if intensity.full else ("merge",):
         _under_fire(outcome, "file", policy, lambda scene: killing.kill_at_every_step(scene, MOMENTS, every=every))
         _under_fire(outcome, "file", policy, lambda scene: killing.kill_at_every_change(scene, every=every))
@@ -36,10 +37,10 @@ def campaign(intensity: Intensity) -> Outcome:
     return outcome
 
 
-def _under_fire(outcome: Outcome, transport: str, policy: str, fire: Fire) -> None:
+def _under_fire(outcome: Outcome, transport: str, policy: str, fire: Fire, commit: str = "event") -> None:
     with scratch() as folder, serving(transport, folder) as origin:
         fill(origin, {killing.NOTES[0]: b"theirs-begin\n"})
-        scene = killing.Scene(origin, folder, policy)
+        scene = killing.Scene(origin, folder, policy, commit)
         scene.open()
         fire(scene)
     outcome.count += scene.kills

@@ -45,6 +45,7 @@ class Scene:
     origin: Origin
     folder: str
     policy: str = "rebase"
+    commit: str = "event"
     acknowledged: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     kills: int = 0
@@ -55,7 +56,7 @@ class Scene:
         return os.path.join(self.folder, "victim")
 
     def open(self) -> GitStore:
-        return open_clone(self.origin, self.clone, self.policy)
+        return open_clone(self.origin, self.clone, self.policy, commit=self.commit)
 
 
 # ------------------------------------------------------------------------------------------------ the victim
@@ -66,6 +67,7 @@ class Orders:
     origin: Origin
     folder: str
     policy: str
+    commit: str
     begin: int
     rounds: int
     dies_at: int = 0
@@ -75,7 +77,7 @@ class Orders:
 def main() -> None:
     """What the process of the victim does: `rounds` rounds, or for ever with 0."""
     orders: Orders = pickle.loads(sys.stdin.buffer.read())
-    store = open_clone(orders.origin, orders.folder, orders.policy)
+    store = open_clone(orders.origin, orders.folder, orders.policy, commit=orders.commit)
     changes = _count_changes(orders.dies_at)
     print("ready", flush=True)
     number = orders.begin
@@ -129,7 +131,8 @@ class Victim:
             start_new_session=True,
         )
         assert self.process.stdin is not None
-        orders = Orders(scene.origin, scene.clone, scene.policy, len(scene.acknowledged), rounds, dies_at)
+        about = (scene.origin, scene.clone, scene.policy, scene.commit)
+        orders = Orders(*about, len(scene.acknowledged), rounds, dies_at)
         self.process.stdin.write(pickle.dumps(orders))
         self.process.stdin.close()
         self.process.stdin = None

@@ -96,8 +96,8 @@ def run(setting: Setting) -> Table:
         f"{count:,} notes of a kilobyte on average in a hundred folders. What has no command in its name is a call "
         "in this process; git is a program, which costs it what its row for starting says. git looks at files with "
         "all processors, so there is a column for the time of them together. It syncs none of its work tree and, "
-        "unless told to, none of its loose objects; a checkpoint is on the disk when the call returns, and so is each "
-        "restored note. Going back records what is there first, on both sides."
+        "unless told to, none of its loose objects; a checkpoint is on the disk when the call returns, and so is "
+        "each restored note. Going back records what is there first, on both sides."
     )
     return Table("checkpoint", f"Checkpoints of {count:,} notes, beside git", note, rows)
 

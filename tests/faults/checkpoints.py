@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
-from agentm_checkpoint import guard as guard_module, image as image_module
+from agentm_checkpoint import guard as guard_module, image as image_module, seen as seen_module
 from agentm_checkpoint.capture import take
+from agentm_checkpoint.car import frames
 from agentm_checkpoint.guard import IntegrityGuard
 from agentm_checkpoint.image import Image
+from agentm_checkpoint.index import Index
 from agentm_checkpoint.ipfs import Daemon
 from agentm_checkpoint.reading import read_note
 from agentm_checkpoint.remote import pull, push
@@ -79,15 +81,18 @@ def _notes(count: int, generator: random.Random) -> dict[str, str]:
 
 def _damage(intensity: Intensity, trials: int, outcome: Outcome) -> None:
     generator = intensity.random("images")
-    with scratch() as folder:
+    with scratch() as folder, _believing_versions():
         store = intensity.store.open(os.path.join(folder, "store"))
         file = Path(folder) / "image.car"
         history, ends = _history(store, str(file), generator)
         good = file.read_bytes()
-        for _ in range(trials):
+        newest = [*history.values()][-1]
+        for number in range(trials):
             cut = generator.randrange(len(good))
             file.write_bytes(good[:cut])
             _check_cut(str(file), cut, history, ends, outcome)
+            if intensity.full or number % 3 == 0:
+                _check_next(store, str(file), cut, newest, outcome)
             place = generator.randrange(len(good))
             file.write_bytes(good[:place] + bytes([good[place] ^ 1 << generator.randrange(8)]) + good[place + 1 :])
             _check_flip(str(file), place, history, outcome)
@@ -142,6 +147,24 @@ def _check_cut(path: str, cut: int, history: dict[Cid, Notes], ends: dict[Cid, i
         outcome.violation("wrong", f"cut at {cut}: a note is not what it was")
     elif found != complete:
         outcome.violation("lost", f"cut at {cut}: {len(found)} of {len(complete)} complete checkpoints")
+
+
+def _check_next(store: StorageBackend, path: str, cut: int, notes: Notes, outcome: Outcome) -> None:
+    """The checkpoint that is taken after a cut is whole: it counts on nothing that the cut took or left."""
+    try:
+        image = Image(path, STORE_ID)
+        snapshot = take(store, image, author="a", reason="next").snapshot
+        if _held(Image(path, STORE_ID), snapshot) != notes:
+            outcome.violation("wrong", f"cut at {cut}: the next checkpoint is not the store")
+    except AgentmError as error:
+        outcome.violation("incomplete", f"cut at {cut}: the next checkpoint is not whole: {error}")
+
+
+@contextmanager
+def _believing_versions() -> Iterator[None]:
+    """Let versions be believed at once, as those of old notes are, so that checkpoints take over what they can."""
+    with mock.patch.object(seen_module, "SETTLED_AFTER", -3600.0):
+        yield
 
 
 def _check_flip(path: str, place: int, history: dict[Cid, Notes], outcome: Outcome) -> None:
@@ -314,14 +337,27 @@ def _without_comparing() -> Iterator[None]:
 @contextmanager
 def _without_the_newest() -> Iterator[None]:
     """An image that drops the last checkpoint together with what a killed writer left."""
-    reload = Image.reload
+    scan = Image.scan
 
     def forgetful(self: Image) -> None:
-        reload(self)
+        scan(self)
         if self.damage and self.snapshots:
             self.snapshots.pop()
 
-    with mock.patch.object(Image, "reload", forgetful):
+    with mock.patch.object(Image, "scan", forgetful):
+        yield
+
+
+@contextmanager
+def _counting_on_leftovers() -> Iterator[None]:
+    """An image that takes the blocks of a checkpoint that was never completed for its own."""
+    scan = Index.scan
+
+    def trusting(self: Index, data: bytes, start: int, offset: int = 0) -> None:
+        scan(self, data, start, offset)
+        self._add([*frames(data, self.end - offset)], offset)
+
+    with mock.patch.object(Index, "scan", trusting), mock.patch.object(Image, "_check_complete"):
         yield
 
 
@@ -335,5 +371,6 @@ def _by_size() -> Iterator[None]:
 CONTROLS: dict[str, tuple[Callable[[], object], Callable[[Intensity, int, Outcome], None]]] = {
     "an image that believes its blocks": (_without_comparing, _damage),
     "an image that drops too much": (_without_the_newest, _damage),
+    "an image that counts on leftovers": (_counting_on_leftovers, _damage),
     "a guard that compares lengths": (_by_size, _tamper),
 }

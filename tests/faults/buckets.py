@@ -30,6 +30,7 @@ HANGS = 900.0
 """Seconds after which writers count as stuck."""
 
 FAULTS = 0.2
+SLOWEST = "slowest call in deadlines"
 
 
 def campaign(intensity: Intensity) -> Outcome:
@@ -125,7 +126,7 @@ def _judge(outcome: Outcome, tally: Tally, found: int) -> None:
     for _ in range(found - tally.made - tally.refused):
         outcome.violation("doubled", f"{found} increments are there, and {tally.made + tally.refused} were made")
     _measure(outcome, "calls", tally.calls)
-    outcome.measured["slowest call in s"] = round(max(outcome.measured.get("slowest call in s", 0), tally.slowest), 2)
+    outcome.measured[SLOWEST] = round(max(outcome.measured.get(SLOWEST, 0), tally.slowest), 2)
 
 
 def _measure(outcome: Outcome, name: str, number: float) -> None:
@@ -150,7 +151,7 @@ def _patient(server: Server) -> Outcome:
     found = Outcome("control")
     with FaultProxy(server.endpoint, rate=0, hang=0) as proxy:
         proxy.partitioned = True
-        store = Stopwatch(server.at(proxy.endpoint).open("nowhere", attempt=0.1, deadline=ALLOWANCE * 4), 0.0)
+        store = Stopwatch(server.at(proxy.endpoint).open("nowhere", attempt=0.1, deadline=ALLOWANCE * 4), 0.1)
         try:
             store.read(Locator("note.md"))
         except AgentmError:

@@ -43,6 +43,10 @@ class ServerMissingError(Exception):
     """A server is not installed on this machine."""
 
 
+class NotStartedError(Exception):
+    """A server ended, or did not listen in time."""
+
+
 @dataclass(frozen=True)
 class Server:
     """Where a server listens and how it is spoken to. Crosses process borders."""
@@ -123,7 +127,7 @@ class Running:
             time.sleep(0.05)
         self.stop()
         log = Path(self.server.folder, "server.log").read_text(errors="replace")
-        raise RuntimeError(f"{self.server.name} did not start: {log[-500:]}")
+        raise NotStartedError(f"{self.server.name} did not start: {log[-500:]}")
 
 
 # ------------------------------------------------------------------------------------------------ the servers
@@ -213,13 +217,23 @@ STARTERS = {"moto": start_moto, "seaweedfs": start_seaweed, "azurite": start_azu
 @contextlib.contextmanager
 def running(name: str, folder: str) -> Iterator[Running]:
     """A server for as long as the block lasts."""
-    os.makedirs(folder, exist_ok=True)
-    started = STARTERS[name](folder)
+    started = _started(name, folder)
     try:
         yield started
     finally:
         started.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _started(name: str, folder: str) -> Running:
+    """Once more, if need be: somebody else may have taken a port that was free a moment ago."""
+    for _ in range(2):
+        os.makedirs(folder, exist_ok=True)
+        with contextlib.suppress(NotStartedError):
+            return STARTERS[name](folder)
+        shutil.rmtree(folder)
+    os.makedirs(folder)
+    return STARTERS[name](folder)
 
 
 # ------------------------------------------------------------------------------------------------ pieces

@@ -48,7 +48,7 @@ class Tally(NamedTuple):
     """Increments of which nobody can say whether they were made."""
     calls: int
     slowest: float
-    """Seconds of the slowest call."""
+    """What the slowest call took, as a share of its deadline."""
 
 
 def count(server: Server, prefix: str, device: str, options: dict[str, float], times: int, broken: str) -> None:

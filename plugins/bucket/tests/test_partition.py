@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from cut_link import BOTH_WAYS, NO_REPLIES, NoNamespacesError, linked
 from laptops import Laptop
+from stopwatch import Stopwatch, every_verb
 
 from agentm_kernel import Locator
 
@@ -44,9 +45,6 @@ answer(server.open(prefix, device=prefix, **options), options["deadline"])
 
 def answer(store, deadline):
     """In the client's namespace: for each line on standard input, every verb, and what each came to."""
-    from stopwatch import Stopwatch
-    from test_races import every_verb
-
     store.write(KNOWN, "the server has proven itself, and a connection is open\n")
     print(json.dumps("ready"), flush=True)
     for line in sys.stdin:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 
-import obstore
 import pytest
 from counting import begin, counted, finish, start_counters
 from fault_proxy import FaultProxy
-from stopwatch import Stopwatch
+from stopwatch import Stopwatch, every_verb
 
 from agentm_kernel import ABSENT, Locator, content_hash, update
 from agentm_kernel.errors import AgentmError, ConcurrentModificationError, StorageIOError
@@ -75,20 +74,6 @@ def test_every_verb_keeps_its_deadline(moto, prefix, rate, devices):
             assert store.late == []
 
 
-def every_verb(store):
-    return (
-        lambda: store.write(NOTE, "one\n"),
-        lambda: store.write(NOTE, "two\n", if_match=content_hash("one\n")),
-        lambda: store.read(NOTE),
-        lambda: store.list(Locator("dir")),
-        lambda: store.exists(NOTE),
-        lambda: list(store.walk(Locator())),
-        lambda: store.info(NOTE),
-        lambda: store.mkdir(Locator("empty")),
-        lambda: store.delete(NOTE),
-    )
-
-
 def test_a_store_that_takes_more_time_than_it_declares_is_noticed(moto, prefix):
     """The control of the stopwatch."""
     with FaultProxy(moto.server.endpoint, rate=1, hang=3.0) as proxy:
@@ -99,13 +84,24 @@ def test_a_store_that_takes_more_time_than_it_declares_is_noticed(moto, prefix):
         assert len(store.late) == 1
 
 
-def test_a_listing_of_many_slow_pages_keeps_its_deadline(moto, prefix, monkeypatch):
-    """The library asks for page after page by itself: each may be in time, and all of them too late."""
-    store = Stopwatch(moto.server.open(prefix, attempt=0.2, deadline=0.8), 0.8)
-    store.write(NOTE, "one\n")
-    monkeypatch.setattr(obstore, "list_with_delimiter", lambda *_: time.sleep(5))
-    with pytest.raises(StorageIOError, match="did not answer in time"):
-        store.list(Locator("dir"))
+class SlowPages(FaultProxy):
+    """Every page of a listing has one entry, and takes a while."""
+
+    def _forwarded(self, request):
+        if b"list-type=2" in request:
+            time.sleep(0.3)
+        return super()._forwarded(request.replace(b"list-type=2", b"list-type=2&max-keys=1", 1))
+
+
+def test_a_listing_of_many_slow_pages_keeps_its_deadline(moto, prefix):
+    """The library asks for page after page by itself: each is in time, and all of them would be too late."""
+    healthy = moto.server.open(prefix)
+    for number in range(20):
+        healthy.write(Locator(f"dir/{number}.md"), "x\n")
+    with SlowPages(moto.server.endpoint, rate=0, hang=0) as proxy:
+        store = Stopwatch(moto.server.at(proxy.endpoint).open(prefix, attempt=0.5, deadline=2.0), 2.0)
+        with pytest.raises(StorageIOError, match="did not answer in time"):
+            store.list(Locator("dir"))
     assert store.late == []
 
 

@@ -17,9 +17,9 @@ from agentm_bucket.history import FIELD, History
 from agentm_bucket.waiting import Deadline, within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from obstore import Attributes, ObjectMeta, UpdateVersion
+    from obstore import Attributes, ListResult, ObjectMeta, UpdateVersion
     from obstore.store import AzureStore, GCSStore, S3Store
 
     from agentm_bucket.credentials import Credentials
@@ -29,6 +29,7 @@ T = TypeVar("T")
 
 _FAILURES = (exceptions.BaseError, OSError)  # the library raises FileNotFoundError and PermissionError as well
 _PAGE = 1000
+_REMEMBERED = 512
 _SIGNED_FOR = timedelta(seconds=60)
 
 
@@ -70,6 +71,8 @@ class Client:
         self.place = place
         self.timing = timing
         self._store = _open(place, credentials, timing)
+        self._short: set[str] = set()
+        """Folders that were one page long."""
 
     def deadline(self) -> Deadline:
         return Deadline(self.timing)
@@ -96,13 +99,18 @@ class Client:
         return self._repeat(attempt, deadline)
 
     def folder(self, path: str, deadline: Deadline) -> Folder:
-        """What lies immediately below `path`. The library asks for all its pages in one go, so the clock is ours.
+        """What lies immediately below `path`. The library asks for all its pages in one go, so the clock is ours,
+        unless there was only one page when this folder was last listed.
 
         A server that keeps folders lists one that has become empty as if it lay in itself: that is left out.
         """
 
+        def ask() -> ListResult[Sequence[ObjectMeta]]:
+            return obstore.list_with_delimiter(self._store, path or None)
+
         def attempt() -> Folder:
-            found = within(deadline.left, lambda: obstore.list_with_delimiter(self._store, path or None))
+            found = ask() if path in self._short else within(deadline.left, ask)
+            self._remember_length(path, len(found["objects"]) + len(found["common_prefixes"]))
             files = tuple(_entry(meta) for meta in found["objects"] if meta["path"] != path)
             return Folder(files, tuple(found["common_prefixes"]))
 
@@ -152,6 +160,12 @@ class Client:
         status = within(seconds, lambda: _send_delete(url, headers, seconds))
         if status not in {200, 202, 204}:
             raise answered(status)
+
+    def _remember_length(self, path: str, length: int) -> None:
+        if length >= _PAGE or len(self._short) >= _REMEMBERED:
+            self._short.clear()
+        if length < _PAGE:
+            self._short.add(path)
 
     # -- attempts ---------------------------------------------------------------------------------------------
 

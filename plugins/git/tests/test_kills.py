@@ -22,6 +22,8 @@ from killing import (
 )
 from trapped_git import MOMENTS
 
+pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked up in /proc")
+
 
 @pytest.fixture
 def scene(tmp_path, origin_by_path):

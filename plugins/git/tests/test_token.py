@@ -14,6 +14,8 @@ from watching import ProcessWatch, disguises, files_with
 from agentm_kernel import Locator
 from agentm_kernel.errors import AgentmError
 
+pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked at in /proc")
+
 TOKEN = "ghs_T0pSecret/of+the=team"
 VARIABLE = "TEAM_TOKEN"
 

@@ -256,6 +256,74 @@ def test_a_walk_by_folders_gives_the_versions_of_the_notes_in_each(store: FileSt
     assert [*walk_folders(store, Locator("absent")), *walk_folders(store, Locator("b.md"))] == []
 
 
+class Odd(FileStore):
+    """A medium with names of its own: some are hidden, some copies of a note, some stand for another."""
+
+    def is_hidden(self, name: str) -> bool:
+        return name.startswith("tool")
+
+    def is_copy(self, name: str, beside: Beside) -> bool:
+        return name.endswith(".copy") and beside(name.removesuffix(".copy"))
+
+    def note_name(self, name: str) -> str:
+        return name.removeprefix("stub-")
+
+
+def test_what_a_medium_hides_or_renames_is_so_in_every_listing(root: Path) -> None:
+    for name in ("a.md", "a.md.copy", "b.md.copy", "tool.md", "stub-a.md", "stub-c.md", "plain.md"):
+        (root / "sub").mkdir(exist_ok=True)
+        (root / "sub" / name).write_text(name)
+    (root / "tools").mkdir()
+    store = Odd(root)
+    notes = ["sub/a.md", "sub/b.md.copy", "sub/c.md", "sub/plain.md"]
+    assert [found.key for found in store.list(Locator("sub"))] == notes
+    assert [info.locator.key for info in store.walk(Locator())] == ["sub", *notes]
+    folders = {folder.info.locator.key: folder for folder in walk_folders(store, Locator())}
+    assert list(folders) == ["", "sub"]
+    assert [f"sub/{name}" for name in folders["sub"].versions] == notes
+    assert folders["sub"].note("c.md").size == len("stub-c.md")
+
+
+def test_a_walk_by_folders_goes_deeper_than_it_holds_directories_open(store: FileStore) -> None:
+    deep = "/".join(f"d{level}" for level in range(40))
+    store.write(Locator(f"{deep}/a.md"), "text")
+    store.write(Locator("d0/z.md"), "text")
+    before = len(os.listdir("/dev/fd"))
+    walk = walk_folders(store, Locator())
+    found = [next(walk).info.locator.key for _ in range(30)]
+    assert len(os.listdir("/dev/fd")) <= before + 16
+    assert [*found, *(folder.info.locator.key for folder in walk)][-1] == deep
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_a_walk_by_folders_that_is_given_up_leaves_nothing_open(store: FileStore) -> None:
+    store.write(Locator("a/b/c/note.md"), "text")
+    before = len(os.listdir("/dev/fd"))
+    walk = walk_folders(store, Locator())
+    next(walk), next(walk)
+    assert len(os.listdir("/dev/fd")) > before
+    del walk
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_a_walk_by_folders_leaves_out_what_vanishes_and_follows_no_link_that_comes_in_its_place(
+    store: FileStore, root: Path, tmp_path: Path
+) -> None:
+    for key in ("a/x.md", "b/x.md", "c/x.md"):
+        store.write(Locator(key), "text")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.md").write_text("secret")
+    walk = walk_folders(store, Locator())
+    assert next(walk).info.locator.key == ""
+    (root / "a" / "x.md").unlink()
+    (root / "a").rmdir()
+    assert next(walk).info.locator.key == "b"
+    (root / "c").rename(tmp_path / "gone")
+    (root / "c").symlink_to(tmp_path / "outside")
+    with pytest.raises(StorageIOError):
+        next(walk)
+
+
 def test_a_directory_that_vanishes_during_a_walk_is_left_out(store: FileStore, root: Path) -> None:
     store.write(Locator("a/x.md"), "x")
     store.write(Locator("b.md"), "x")

@@ -42,7 +42,8 @@ class Image:
         self.size = 0
         self.damage: str | None = None
         """What is wrong with the file, if anything was met; the snapshots before that place are usable."""
-        self._read_bytes: bytes | None = None
+        self._view = memoryview(b"")
+        """As much of the file as was needed so far: all that it had then, or nothing."""
         self.reload()
 
     # -- reading ----------------------------------------------------------------------------------------------
@@ -58,7 +59,7 @@ class Image:
             status = os.stat(self.path)
             index = Index.load(self.path, self._store, status)
         except FileNotFoundError:
-            self._index, self._inode, self.size, self.damage, self._read_bytes = Index(), 0, 0, None, b""
+            self._index, self._inode, self.size, self.damage, self._view = Index(), 0, 0, None, memoryview(b"")
         except OSError as error:
             raise self._failed("read", error) from error
         else:
@@ -66,12 +67,12 @@ class Image:
                 self.scan()
             else:
                 self._index, self._inode, self.size, self.damage = index, status.st_ino, status.st_size, None
-                self._read_bytes = None
+                self._view = memoryview(b"")
 
     def scan(self) -> None:
         """Go through all of the file, whatever is remembered of it."""
         data = self._read()
-        self._index, self.size, self.damage, self._read_bytes = Index(), len(data), None, data
+        self._index, self.size, self.damage, self._view = Index(), len(data), None, memoryview(data)
         if not data:
             return
         if data[: len(self._preamble)] != self._preamble:
@@ -95,19 +96,25 @@ class Image:
         except OSError as error:
             raise self._failed("read", error) from error
 
-    @property
-    def _data(self) -> bytes:
-        """The bytes that the index speaks of, read when they are first needed."""
-        if self._read_bytes is None:
-            inode = self._inode
-            self._read_bytes = self._read()
-            if self._inode != inode or len(self._read_bytes) < self.size:
-                self.scan()  # it was replaced meanwhile
-        return self._read_bytes or b""
+    def _load(self) -> None:
+        """Read what the index speaks of. If the file was replaced meanwhile, the index is another one then."""
+        inode = self._inode
+        self._view = memoryview(self._read())
+        if self._inode != inode or len(self._view) < self.size:
+            self.scan()
+
+    def _block(self, cid: Cid) -> memoryview | None:
+        """The block of `cid`, not compared with it; hashing a view spares a copy of every note."""
+        place = self._index.place(cid)
+        if place is not None and place[1] > len(self._view):
+            self._load()
+            place = self._index.place(cid)
+        return None if place is None else self._view[place[0] : place[1]]
 
     def damaged_blocks(self) -> set[Cid]:
-        """Every block that is not what its identifier says."""
-        view = memoryview(self._data)  # hashing through it spares a copy of every note
+        """Every block that is not what its identifier says, in the file as it is on the disk now."""
+        self.scan()
+        view = self._view
         return {cid for cid, start, end in self._index if not matches(cid, view[start:end])}
 
     def __contains__(self, cid: Cid) -> bool:
@@ -115,28 +122,23 @@ class Image:
 
     def fetch(self, cid: Cid) -> bytes:
         """The block of `cid`, compared with it."""
-        data = self._data
-        place = self._index.place(cid)
-        if place is None:
+        view = self._block(cid)
+        if view is None:
             raise IntegrityError(
                 f"the image {self.path} lacks the block {cid_text(cid)}",
                 hint="`agentm checkpoint verify` shows which checkpoints are whole; `pull` gets one from IPFS",
             )
-        block = data[place[0] : place[1]]
-        if not matches(cid, block):
+        if not matches(cid, view):
             raise IntegrityError(
                 f"the block {cid_text(cid)} in the image {self.path} is damaged",
                 hint="`agentm checkpoint verify` shows what is whole; `create --full` replaces damaged blocks",
             )
-        return block
+        return bytes(view)
 
     def is_whole(self, cid: Cid, size: int | None = None) -> bool:
         """Whether the block is there, undamaged, and of that size."""
-        data = self._data
-        place = self._index.place(cid)
-        if place is None or (size is not None and place[1] - place[0] != size):
-            return False
-        return matches(cid, memoryview(data)[place[0] : place[1]])
+        view = self._block(cid)
+        return view is not None and (size is None or len(view) == size) and matches(cid, view)
 
     def newest(self, store: str) -> Snapshot | None:
         """The last snapshot that was taken of that store, not of another one that was pulled."""
@@ -220,7 +222,7 @@ class Image:
         if preamble:
             _sync_folder(os.path.dirname(self.path))
         self._index.scan(added + closing, len(preamble), self.size)
-        self._inode, self.size, self._read_bytes = status.st_ino, status.st_size, None
+        self._inode, self.size = status.st_ino, status.st_size
         self._index.save(self.path, self._store, status)
 
     def _repair(self) -> bool:
@@ -231,7 +233,7 @@ class Image:
         if not self.damage:
             return False
         end = self._index.end
-        if end and self._index.damage is None and MARK not in self._data[end:]:
+        if end and self._index.damage is None and MARK not in bytes(self._view[end:]):
             os.truncate(self.path, end)
         else:
             os.replace(self.path, self._free_name("damaged"))

@@ -61,7 +61,6 @@ def verify_image(image: Image) -> Verification:
     The newest is read as if it came from a stranger; the shape of the others was looked at when they came in, and
     equal hashes mean that it is the same.
     """
-    image.scan()
     bad = image.damaged_blocks()
     damage = image.damage
     if bad and damage is None:

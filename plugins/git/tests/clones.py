@@ -14,6 +14,7 @@ from agentm_git.backend import GitStore
 from agentm_git.setup import set_up
 from agentm_kernel import Locator, update, use_store
 from agentm_kernel.errors import StorageConflictError
+from agentm_kernel.seam.backend import STAMP_KEY
 from agentm_kernel.seam.provider import Author, Occasion
 
 OCCASION = Occasion("manual")
@@ -50,6 +51,19 @@ def open_clone(
 def found_store(origin: Origin, folder: str) -> None:
     """Make the origin a store, as the first of a team does before the others join."""
     open_clone(origin, os.path.join(folder, "founder"))
+
+
+def exchange(store: GitStore, number: int = 0) -> None:
+    """Everything that a clone does with its origin, with a note of its own."""
+    store.write(Locator(f"mine-{number}.md"), f"mine {number}\n")
+    store.commit(f"mine {number}", AUTHORS, OCCASION)
+    store.pull(OCCASION)
+    store.push(OCCASION)
+
+
+def keys_of(store: GitStore) -> set[str]:
+    """The notes that a store shows, without its identity."""
+    return {info.locator.key for info in store.walk(Locator()) if not info.is_dir} - {STAMP_KEY}
 
 
 class RacingClone:

@@ -220,6 +220,9 @@ ATTRIBUTES = b"""\
 """
 
 
+HARMLESS_MODULE = b'[submodule "ext"]\n\tpath = ext\n\turl = https://example.com/ext.git\n'
+
+
 def modules(wire: Tripwire) -> bytes:
     """Submodules whose addresses are commands and options."""
     return "".join(

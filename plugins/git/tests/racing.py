@@ -153,7 +153,7 @@ def judge(race: Race, result: Result) -> None:
     result.problems += [f"marked as a conflict: {key}" for key, lines in newest.items() if _is_marked(lines)]
     result.problems += [f"forced: {move}" for move in origin.forced()]
     folders = [origin.path, *(os.path.join(race.folder, f"clone-{number}") for number in range(race.clones))]
-    for folder in folders:
+    for folder in filter(os.path.isdir, folders):  # one that could not even be made has said so
         if complaint := fsck(folder):
             result.problems.append(f"fsck of {folder}: {complaint}")
 

@@ -110,7 +110,7 @@ def test_what_gitignore_names_is_not_committed_and_is_reported(store):
     store.write(NOTE, "one\n")
     store.commit("first", AUTHORS, OCCASION)
     assert files(store) == [NOTE.key]
-    assert store.clone.ignored() == ["x.tmp.md"]
+    assert store.clone.looked.ignored() == ["x.tmp.md"]
 
 
 def test_files_that_no_key_can_name_are_left_to_the_operator(store):

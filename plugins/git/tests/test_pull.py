@@ -96,7 +96,7 @@ def test_a_tree_with_changes_is_not_pulled_over(team):
 def test_an_edit_that_comes_between_the_look_and_the_writing_is_kept(team, monkeypatch):
     store, origin = team
     fill(origin, {NOTE.key: b"theirs\n", "other.md": b"changed\n"})
-    looked = store.clone._looked
+    looked = store.clone.looked
     real = looked.changes
 
     def look_then_edit():

@@ -16,7 +16,7 @@ from agentm_kernel.errors import AgentmError, LocatorConflictError
 from agentm_kernel.files.atomic import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from agentm_git.private_dir import PrivateDir
     from agentm_git.public_dir import PublicDir
@@ -175,14 +175,23 @@ class Applier:
         self.reset_index(new, left_out)
         os.unlink(self._private.journal)
 
-    def reset_index(self, commit: str | None, left_out: Iterable[str] = ()) -> None:
+    def _flag(self, flag: str, paths: list[str]) -> None:
+        """Let git know that these are not missed in the folder."""
+        if paths:
+            self._git.run("update-index", "-z", flag, "--stdin", data=os.fsencode("".join(f"{p}\0" for p in paths)))
+
+    def reset_index(self, commit: str | None, left_out: Collection[str] = ()) -> None:
         """Let the index be what the commit has; what is known of unchanged files is kept."""
         self._git.run("read-tree", *(["-i", "-m", commit] if commit else ["--empty"]))
-        paths = "".join(f"{path}\0" for path in left_out)
-        if paths:
-            self._git.run("update-index", "-z", "--skip-worktree", "--stdin", data=os.fsencode(paths))
+        self._flag("--skip-worktree", [path for path in left_out if not _is_ignore_file(path)])
+        # Not the same flag: git would go by the index's version of these, and others could silence notes of ours.
+        self._flag("--assume-unchanged", [path for path in left_out if _is_ignore_file(path)])
         self._git.run("update-index", "-q", "--refresh", good=(0, 1))
         self._public.publish_index()
+
+
+def _is_ignore_file(path: str) -> bool:
+    return path.rpartition("/")[2] == ".gitignore"
 
 
 def read_blobs(git: Git, identities: Iterable[str]) -> dict[str, bytes]:

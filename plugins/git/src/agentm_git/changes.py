@@ -35,26 +35,26 @@ class Change:
 class Changes:
     """Looks at the folder of one clone. Whoever asks holds the local lock."""
 
-    def __init__(self, git: Git, folder: Folder, index: str) -> None:
+    def __init__(self, git: Git, folder: Folder) -> None:
         self._git = git
         self._folder = folder
-        self._index = index
 
     def changes(self) -> list[Change]:
         """The notes that differ. Other files in the folder are the operator's, and git's."""
         found = [Change(entry[:2], entry[3:]) for entry in self._git.fields("status", *_STATUS)]
-        return [
-            change for change in found if self._folder.is_note(change.path) and self._is_file_or_gone(change.path)
-        ]
+        return [change for change in found if self._is_note(change.path)]
 
-    def _is_file_or_gone(self, path: str) -> bool:
-        """A link or a device is no note, whatever its name."""
+    def _is_note(self, path: str) -> bool:
+        """A link or a device is none, whatever its name."""
+        if not self._folder.is_note(path):
+            return False
         try:
             return stat.S_ISREG(os.lstat(os.path.join(self._folder.root, path)).st_mode)
         except (FileNotFoundError, NotADirectoryError):
             return True
 
     def ignored(self) -> list[str]:
+        """Notes that no commit will have, because a .gitignore in the folder says so."""
         entries = self._git.fields("status", *_STATUS, "--ignored=matching")
         paths = [entry[3:] for entry in entries if entry.startswith("!!")]
         return [path for path in paths if self._folder.is_note(path.rstrip("/"))]
@@ -70,10 +70,4 @@ class Changes:
     def _may_be_ignored(self, path: str) -> bool:
         above = path.split("/")[:-1]
         folders = [os.path.join(self._folder.root, *above[:depth]) for depth in range(len(above) + 1)]
-        if any(os.path.lexists(os.path.join(folder, _IGNORE)) for folder in folders):
-            return True
-        try:
-            with open(self._index, "rb") as file:
-                return _IGNORE.encode() in file.read()  # one that is not in the folder has a say all the same
-        except FileNotFoundError:
-            return False
+        return any(os.path.lexists(os.path.join(folder, _IGNORE)) for folder in folders)

@@ -23,6 +23,7 @@ from agentm_git.origin import Deadline, Origin, tracking
 from agentm_git.private_dir import PrivateDir
 from agentm_git.public_dir import PublicDir
 from agentm_git.runner import Git
+from agentm_git.stamps import check_stamps
 from agentm_kernel.errors import ConcurrentModificationError, StorageConflictError, StorageError, StorageIOError
 from agentm_kernel.seam.provider import SyncOutcome
 
@@ -66,7 +67,7 @@ class Clone:
         self.git = Git(self.private.path, folder.root, self.private.objects, environ)
         self.commits = Commits(self.private.objects, self.git)
         self.origin = Origin(self.git, self.private, settings, credentials, environ)
-        self._looked = Changes(self.git, folder, self.private.index)
+        self.looked = Changes(self.git, folder)
         self._latest = ("", "")
         self.applier = Applier(self.git, folder, self.private, self.public)
 
@@ -112,12 +113,7 @@ class Clone:
     def changes(self) -> list[Change]:
         """The notes that differ from the last commit."""
         with self._local():
-            return self._looked.changes()
-
-    def ignored(self) -> list[str]:
-        """Notes that no commit will have, because a .gitignore says so."""
-        with self._local():
-            return self._looked.ignored()
+            return self.looked.changes()
 
     def read_history(self, *arguments: str) -> str:
         """What git answers about the branch as it is now."""
@@ -129,9 +125,7 @@ class Clone:
         for _ in range(_TRIES):
             with self._local():
                 try:
-                    return self._commit(
-                        message, authors, self._looked.named(only) if only else self._looked.changes()
-                    )
+                    return self._commit(message, authors, self.looked.named(only) if only else self.looked.changes())
                 except ConcurrentModificationError:
                     continue  # the operator committed with git in this very moment
         raise StorageIOError(f"another program keeps moving the branch of {self.folder.root}", hint="try again")
@@ -168,7 +162,7 @@ class Clone:
             upstream = self.origin.fetch(self.settings.branch, deadline)
             with self._local():
                 self._publish_tracking(self.settings.branch, upstream)
-                if self._looked.changes():
+                if self.looked.changes():
                     return SyncOutcome(False, ref=self.public.head(), note=_NOT_PULLED)
                 try:
                     done = self._integrate(upstream, policy)
@@ -195,10 +189,9 @@ class Clone:
         if upstream is None or upstream == head:
             return Integrated(head)
         base = self._common(head, upstream)
-        if base is None:
-            self._check_same_store(upstream)
         if base == upstream:
             return Integrated(head)
+        check_stamps(self.git, self.folder, head, upstream)
         target, kept = upstream, NOTHING_KEPT
         if head is not None and base != head:
             merger = Merger(
@@ -227,12 +220,6 @@ class Clone:
             return set()
         without = [f"^{main}"] if main else []
         return set(self.git.text("rev-list", *others, *without).split())
-
-    def _check_same_store(self, upstream: str) -> None:
-        """Two histories without a common commit are one store only if they carry one identity, or one has none."""
-        from agentm_git.stamps import check_stamps
-
-        check_stamps(self.git, self.folder, upstream)
 
     def _publish_tracking(self, branch: str, commit: str | None) -> None:
         """Let the operator's git know what the origin has."""
@@ -268,7 +255,7 @@ class Clone:
                 time.sleep(max(0.0, min(random.uniform(0, 0.05 * 2 ** min(attempt, 5)), deadline.left)))
         raise StorageIOError(
             f"the origin did not take the push for {self.settings.deadline:.0f} s: {why}",
-            hint="everything is committed here: try again; a lock file at the origin is removed by hand, if no git runs",
+            hint="everything is committed here: try again; if a lock file is named and no git is running, remove it",
         )
 
     def _catch_up(self, branch: str, policy: str | None, deadline: Deadline) -> list[str]:

@@ -74,6 +74,7 @@ def sync(conflict: str | None, message: str) -> None:
         _say(verb, outcome)
     if not any(outcome.changed or outcome.note for outcome in done):
         click.echo("nothing to do")
+    _echo_list("left out because of .gitignore", git.clone.looked.ignored(), "")
 
 
 @command.command("status")
@@ -85,7 +86,7 @@ def status(as_json: bool) -> None:
     _, git = _selected(read_only=True)
     clone = git.clone
     changes = clone.changes()
-    ignored = clone.ignored()
+    ignored = clone.looked.ignored()
     apart, age, copies = distance(clone), age_of_pull(clone), conflict_copies(git)
     if as_json:
         echo_json(

@@ -1,4 +1,9 @@
-"""Commit objects, written as git writes them: starting git for each would cost more than the rest of a commit."""
+"""Commit objects, written as git writes them.
+
+Git's own command for it, `commit-tree`, is one process more in every commit: 100 writes with commits then took 1.51
+to 1.63 times as long as `git add` and `git commit` (1.36 to 1.41 without it; measured side by side by
+`python -m tests.benchmarks git`), and 1.5 is what this plugin promises. A test compares it with git.
+"""
 
 from __future__ import annotations
 

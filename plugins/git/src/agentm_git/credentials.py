@@ -47,7 +47,11 @@ def access(settings: Settings, credentials: Mapping[str, str], environ: Mapping[
             f"{settings.remote} would carry the token in the clear", hint="use the https address of the origin"
         )
     pair = base64.b64encode(f"{settings.username}:{token}".encode()).decode()
-    return Access({f"http.{scheme}://{host}/.extraHeader": f"Authorization: Basic {pair}"}, (token, pair))
+    told = {
+        f"http.{scheme}://{host}/.extraHeader": f"Authorization: Basic {pair}",
+        "http.followRedirects": "false",  # git would take the header along to whatever host it is sent to
+    }
+    return Access(told, (token, pair))
 
 
 def _token(settings: Settings, credentials: Mapping[str, str], environ: Mapping[str, str], folder: str) -> str | None:

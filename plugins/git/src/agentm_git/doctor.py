@@ -30,7 +30,7 @@ def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     if not os.path.isdir(clone.private.path):
         hint = f"run `agentm git init {store.describe()}`, with the address of the origin if any"
         return [DoctorRow("warn", "git clone", "nothing was ever committed here by agentm", hint)]
-    return [_clone(clone), *_origin(clone), _conflicts(store)]
+    return [_clone(clone), *_origin(clone), _conflicts(store), *_ignored(clone)]
 
 
 def _clone(clone: Clone) -> DoctorRow:
@@ -58,6 +58,14 @@ def _origin(clone: Clone) -> list[DoctorRow]:
     is_behind = apart is not None and (apart.ahead or apart.behind)
     said = f"last reached {words_for(age)} ago; {apart or 'it has nothing yet'}"
     return [DoctorRow("warn" if age > _OLD or is_behind else "ok", "git origin", said, "run `agentm git sync`")]
+
+
+def _ignored(clone: Clone) -> list[DoctorRow]:
+    ignored = clone.looked.ignored()
+    if not ignored:
+        return []
+    said = f"{len(ignored)} left out because of .gitignore: {ignored[0]}"
+    return [DoctorRow("warn", "git notes", said, "nobody else gets them; change .gitignore if that is not meant")]
 
 
 def _conflicts(store: GitStore) -> DoctorRow:

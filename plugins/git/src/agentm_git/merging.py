@@ -15,6 +15,7 @@ from agentm_git.applying import read_blobs
 from agentm_git.folder import REGULAR, beside, kept_place, locator_of
 from agentm_git.settings import ABORT, LAST_WRITER_WINS, MANUAL, MERGE, SPLIT_CONFLICTS
 from agentm_kernel.errors import StorageConflictError
+from agentm_kernel.seam.backend import STAMP_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -145,6 +146,8 @@ class Merger:
         """What a path that both sides changed becomes. A change beats a deletion: nothing is lost that way."""
         if origin is None or here is None:
             return {path: origin or here}
+        if path == STAMP_KEY:  # one identity in two spellings: different ones never come this far
+            return {path: origin}
         if self._policy == MANUAL:
             raise StorageConflictError(
                 f"'{path}' was changed here and at the origin; both versions are as they were",

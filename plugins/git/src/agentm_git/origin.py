@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentm_git.credentials import access
 from agentm_git.runner import GitFailed
-from agentm_kernel.errors import StorageError, StorageSelectionError, one_line
+from agentm_kernel.errors import StorageError, StorageIOError, StorageSelectionError, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +30,7 @@ _RACES = (
     "reference already exists",
     "remote ref updated since checkout",
 )
+_REDIRECTS = "returned error: 30"
 _REFUSED = (
     "authentication failed",
     "could not read username",
@@ -83,10 +84,15 @@ class Origin:
         try:
             self._run("fetch", *options, self._settings.remote, refspec, deadline=deadline)
         except GitFailed as error:
-            if _NO_SUCH_BRANCH in error.said:
-                self._private.drop_ref(tracking(branch))
+            if _NO_SUCH_BRANCH not in error.said:
+                raise
+            if self.known(branch) is None:
                 return None
-            raise
+            # Over HTTP, git takes an answer that broke off for an empty repository. That is not absence.
+            raise StorageIOError(
+                f"the origin has no branch {branch} any more, or its answer broke off",
+                hint=f"try again; if it was meant to go, run `git -C {self._private.root} push origin {branch}`",
+            ) from error
         return self.known(branch)
 
     def push(self, commit: str, branch: str, deadline: Deadline) -> str | None:
@@ -117,8 +123,10 @@ class Origin:
         try:
             return self._git.run(*arguments, settings=way.settings, secrets=way.secrets, limit=deadline.left)
         except GitFailed as error:
-            if any(sign in error.said.lower() for sign in _REFUSED) and not error.hint:
+            if any(sign in error.said.lower() for sign in _REFUSED):
                 error.hint = "check the token or the key, and its rights on the repository"
+            elif way.secrets and _REDIRECTS in error.said:
+                error.hint = "the origin has moved: use its new address; a token is not carried to another one"
             raise
 
     def _access(self) -> Access:

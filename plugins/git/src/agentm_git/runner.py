@@ -12,6 +12,7 @@ import errno
 import os
 import signal
 import subprocess
+import threading
 from typing import TYPE_CHECKING
 
 from agentm_kernel.errors import StorageIOError, StorageSelectionError, one_line
@@ -190,19 +191,40 @@ def run_bounded(
         ) from None
     except OSError as error:
         raise StorageIOError(f"{command[0]} cannot be started: {error.strerror}", errno=error.errno) from error
+    watchdog = _Watchdog(process, max(limit, 0.1))
     try:
-        output, said = process.communicate(data, timeout=max(limit, 0.1))
-    except subprocess.TimeoutExpired:
+        output, said = process.communicate(data)
+    except BaseException:
         _end(process)
+        process.communicate()
+        raise
+    finally:
+        watchdog.cancel()
+    if watchdog.has_bitten:
         raise StorageIOError(
             f"{' '.join(command[:1] + _verb(command))} did not end within {limit:.0f} s and was stopped",
             errno=errno.ETIMEDOUT,
             hint="check the network and the remote, then try again; nothing was lost",
-        ) from None
-    except BaseException:
-        _end(process)
-        raise
+        )
     return process.returncode, output, said.decode(errors="replace")
+
+
+class _Watchdog(threading.Timer):
+    """Ends a program that takes too long. Not the time limit of `subprocess`, which polls for the end of the program:
+    that costs a commit of three short ones a tenth of its time.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], limit: float) -> None:
+        super().__init__(limit, self._bite)
+        self._process = process
+        self.has_bitten = False
+        self.daemon = True
+        self.start()
+
+    def _bite(self) -> None:
+        if self._process.returncode is None:
+            self.has_bitten = True
+            _end(self._process)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -214,7 +236,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             process.kill()
     except ProcessLookupError:
         pass
-    process.communicate()
 
 
 def _verb(command: list[str]) -> list[str]:

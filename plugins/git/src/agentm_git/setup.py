@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING
 from agentm_git.backend import GitStore
 from agentm_git.runner import Git, make_repository
 from agentm_git.settings import PROTOCOL, Settings
-from agentm_kernel.errors import StorageIOError, StorageSelectionError
+from agentm_kernel.errors import StorageIOError, StorageSelectionError, StoreIdentityError
+from agentm_kernel.seam.backend import STAMP_KEY
+from agentm_kernel.seam.locator import Locator
+from agentm_kernel.seam.provider import Occasion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+
+_MESSAGE = "agentm: set the store up"
 
 
 @dataclass(frozen=True)
@@ -66,9 +72,8 @@ def set_up(
     `adopt` accepts a folder or an origin that has files already. `options` are those of `plugins.git`.
     """
     from agentm_kernel import current_context, identify_store, mark_store
-    from agentm_kernel.seam.locator import Locator
-    from agentm_kernel.seam.provider import Occasion
     from agentm_kernel.seam.values import OpenContext
+    from agentm_kernel.selection.identity import stamp
 
     around = current_context(environ).surroundings
     place = os.path.abspath(around.expand(path))
@@ -86,9 +91,25 @@ def set_up(
             f"{url or place} has files already and is no store of agentm",
             hint=f"run `agentm git init --adopt {path} {url}`".rstrip() + " if they are the agent's notes",
         )
-    store_id = mark_store(store, PROTOCOL, environ=environ)
-    store.sync(Occasion("manual"), "agentm: set the store up")
-    return SetUp(place, store_id, was_there)
+    stamp(store)
+    try:
+        store.sync(Occasion("manual"), _MESSAGE)
+    except StoreIdentityError:
+        if was_there:
+            raise
+        _take_identity_of_origin(store)  # another device was faster
+        was_there = True
+    return SetUp(place, mark_store(store, PROTOCOL, environ=environ), was_there)
+
+
+def _take_identity_of_origin(store: GitStore) -> None:
+    """Let an identity that nobody has seen yet give way to the one that the origin has got meanwhile."""
+    from agentm_git.origin import tracking
+    from agentm_git.stamps import stamp_of
+
+    text = stamp_of(store.clone.git, store.clone.private.ref(tracking(store.settings.branch)) or "")
+    store.write(Locator(STAMP_KEY), (text or b"").decode())
+    store.sync(Occasion("manual"), _MESSAGE)
 
 
 def _check_empty(place: str) -> None:

@@ -1,4 +1,4 @@
-"""Is the origin the store that this folder is? Asked when two histories have no commit in common."""
+"""Is the origin the store that this folder is? Asked before anything of it is brought in."""
 
 from __future__ import annotations
 
@@ -13,20 +13,27 @@ if TYPE_CHECKING:
     from agentm_git.runner import Git
 
 
-def check_stamps(git: Git, folder: Folder, upstream: str) -> None:
-    """Raise `StoreIdentityError` if folder and origin carry different identities."""
-    here = _identity(folder.read(STAMP_KEY))
-    there = _identity(git.run("cat-file", "blob", f"{upstream}:{STAMP_KEY}", good=(0, 128)))
-    if here is not None and there is not None and here != there:
+def check_stamps(git: Git, folder: Folder, head: str | None, upstream: str) -> None:
+    """Raise `StoreIdentityError` if folder and origin carry different identities. A stamp is never settled."""
+    there = stamp_of(git, upstream)
+    if there is None or (head is not None and stamp_of(git, head) == there):
+        return
+    here = folder.read(STAMP_KEY)
+    if here is not None and _identity(here) not in (None, _identity(there)):
         raise StoreIdentityError(
-            f"the origin holds store {there}, and the folder {folder.root} is store {here}",
+            f"the origin holds store {_identity(there)}, and the folder {folder.root} is store {_identity(here)}",
             hint="make a clone of the origin with `agentm git init PATH URL`, and move notes with `agentm migrate`",
         )
 
 
-def _identity(stamp: bytes | None) -> str | None:
+def stamp_of(git: Git, commit: str) -> bytes | None:
+    """The text of the identity that a commit carries."""
+    return git.run("cat-file", "blob", f"{commit}:{STAMP_KEY}", good=(0, 128)) or None
+
+
+def _identity(stamp: bytes) -> str | None:
     try:
-        fields = parse((stamp or b"").decode())
+        fields = parse(stamp.decode())
     except ValueError:
         return None
     identity = fields.get("id") if isinstance(fields, dict) else None

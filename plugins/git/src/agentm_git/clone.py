@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 NOTHING_KEPT: tuple[tuple[str, str], ...] = ()
 _TRIES = 5
+_WORTH_A_TRY = 0.5
+"""Seconds that another push needs at least."""
 _NOT_PULLED = "not pulled: there are changes that are not committed yet"
 
 
@@ -249,10 +251,11 @@ class Clone:
                     with self._local():
                         self._publish_tracking(branch, head)
                     return self._pushed(head, branch, occasion, notes)
-                if deadline.is_over:
-                    break
                 notes += self._catch_up(branch, policy, deadline)
-                time.sleep(max(0.0, min(random.uniform(0, 0.05 * 2 ** min(attempt, 5)), deadline.left)))
+                pause = random.uniform(0, 0.05 * 2 ** min(attempt, 5))
+                if deadline.left < pause + _WORTH_A_TRY:
+                    break
+                time.sleep(pause)
         raise StorageIOError(
             f"the origin did not take the push for {self.settings.deadline:.0f} s: {why}",
             hint="everything is committed here: try again; if a lock file is named and no git is running, remove it",

@@ -51,10 +51,6 @@ class Deadline:
     def left(self) -> float:
         return self._end - time.monotonic()
 
-    @property
-    def is_over(self) -> bool:
-        return self.left <= 0
-
 
 class Origin:
     """The remote of one clone. Whoever uses it holds the network lock."""

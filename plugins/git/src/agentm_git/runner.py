@@ -202,7 +202,7 @@ def run_bounded(
         watchdog.cancel()
     if watchdog.has_bitten:
         raise StorageIOError(
-            f"{' '.join(command[:1] + _verb(command))} did not end within {limit:.0f} s and was stopped",
+            f"{' '.join(command[:1] + _verb(command))} did not end within {max(limit, 0):.0f} s and was stopped",
             errno=errno.ETIMEDOUT,
             hint="check the network and the remote, then try again; nothing was lost",
         )

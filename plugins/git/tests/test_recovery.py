@@ -51,7 +51,7 @@ def is_sound(store):
 
 PLACES = {
     "before anything is written": (applying.Applier, "_write_all", 0),
-    "after one note": (applying.Folder, "write", 1),
+    "after one note": (applying.Folder, "replace", 1),
     "after the notes, before the branch": (PublicDir, "move", 1),
     "after the branch, before the index": (applying.Applier, "reset_index", 0),
     "after the index": (PublicDir, "publish_index", 0),
@@ -79,7 +79,7 @@ def test_a_pull_that_was_interrupted_is_finished(team, monkeypatch, where):
 def test_an_edit_between_the_crash_and_the_recovery_stays_and_so_does_what_it_did_not_know(team, monkeypatch):
     store, origin, again = team
     with monkeypatch.context() as patch:
-        die_in(patch, applying.Folder, "write", after=1)
+        die_in(patch, applying.Folder, "replace", after=1)
         with pytest.raises(Killed):
             store.pull(OCCASION)
     next_one = again()
@@ -130,7 +130,7 @@ def test_lock_files_that_our_own_processes_left_are_recognised(team, monkeypatch
 def test_a_branch_that_the_operator_moved_meanwhile_is_left_alone(team, monkeypatch):
     store, _, again = team
     with monkeypatch.context() as patch:
-        die_in(patch, applying.Folder, "write", after=1)
+        die_in(patch, applying.Folder, "replace", after=1)
         with pytest.raises(Killed):
             store.pull(OCCASION)
     root = store.describe()

@@ -105,7 +105,7 @@ class Applier:
         edited = []
         for change in differences:
             if self._was_or_will_be_here(change):
-                data = self._folder.read(change.path)
+                data = self._folder.content(change.path)
                 if not self._is_unedited(change, None if data is None else blob_id(data)):
                     edited.append(change.path)
         if edited:
@@ -132,9 +132,9 @@ class Applier:
             if change.new is not None:
                 left_out.append(change.path)
             if self._folder.is_wanted(change.path, change.old_mode):
-                data = self._folder.read(change.path)
+                data = self._folder.content(change.path)
                 if data is not None and blob_id(data) == change.old:
-                    self._folder.delete(change.path, data)
+                    self._folder.remove(change.path, data)
         wanted = [change for change in differences if self._folder.is_wanted(change.path, change.mode)]
         for change, data in self._contents(wanted):
             if data is None or not self._write(change, data, is_recovering):
@@ -143,7 +143,7 @@ class Applier:
 
     def _write(self, change: Difference, data: bytes, is_recovering: bool) -> bool:
         """Whether the note is in the folder now. A name that clashes with another one in case cannot be."""
-        seen = self._folder.read(change.path)
+        seen = self._folder.content(change.path)
         now = None if seen is None else blob_id(seen)
         if now == change.new:
             return True
@@ -153,7 +153,7 @@ class Applier:
                 return True
             raise EditedMeanwhile([change.path])
         try:
-            self._folder.write(change.path, data, seen)
+            self._folder.replace(change.path, data, seen)
         except LocatorConflictError:
             return False
         return True

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 _CAPABILITIES = Capabilities(concurrent_writers=True, sync=True, host_files=True, delete=True)
 _GIT = ".git"
+PULLED = (_GIT, "agentm", "pulled")
+"""A file below the root that tells by its time when the origin was last reached."""
+_BRING = "run `agentm event workspace-open`, or `agentm git sync`: the first pull brings it"
 
 
 class GitStore(FileStore, WorkingCopy):
@@ -79,31 +82,28 @@ class GitStore(FileStore, WorkingCopy):
     # -- a clone that may not be there yet ----------------------------------------------------------------
 
     @property
-    def is_cloned(self) -> bool:
-        return not self._clones_itself or os.path.isdir(os.path.join(self.describe(), _GIT, "objects"))
+    def is_here(self) -> bool:
+        """Whether the origin was ever reached: a clone that was begun and not filled must not look empty."""
+        return not self._clones_itself or os.path.exists(os.path.join(self.describe(), *PULLED))
 
     def check_usable(self, *, read_only: bool) -> None:
-        if self.is_cloned:
+        if self.is_here:
             super().check_usable(read_only=read_only)
+        elif read_only:
+            raise StorageSelectionError(self._not_here, hint=_BRING)
+
+    @property
+    def _not_here(self) -> str:
+        return f"the clone of {self.settings.remote} is not on this device yet"
 
     def stamp_text(self) -> str | None:
-        return super().stamp_text() if self.is_cloned else None
+        return super().stamp_text() if self.is_here else None
 
     @property
     def _reader(self) -> StoreReader:
-        if not self.is_cloned:
-            raise StorageIOError(
-                f"the clone of {self.settings.remote} is not on this device yet",
-                hint="run `agentm event workspace-open`, or `agentm git sync`: the first pull makes it",
-            )
+        if not self.is_here:
+            raise StorageIOError(self._not_here, hint=_BRING)
         return super()._reader
-
-    def _make_clone(self) -> None:
-        """Opening makes nothing; the first write or pull does."""
-        if not self.is_cloned:
-            from agentm_git.setup import make_clone
-
-            make_clone(self.describe(), self.settings, self._environ)
 
     # -- verbs --------------------------------------------------------------------------------------------
 
@@ -119,8 +119,7 @@ class GitStore(FileStore, WorkingCopy):
         self._after_change(locator)
 
     def _before_change(self, locator: Locator) -> None:
-        if not self.is_cloned:
-            self._make_clone()
+        if not self.is_here:
             self.pull(Occasion("write"))
         if self.settings.sparse:
             from agentm_git.folder import is_in
@@ -144,13 +143,16 @@ class GitStore(FileStore, WorkingCopy):
             from agentm_git.clone import Clone
             from agentm_git.folder import Folder
 
-            self._make_clone()
-            folder = Folder(self._reader, self._writer, self._is_excluded, self.settings.sparse)
+            if self._clones_itself:
+                from agentm_git.setup import make_clone
+
+                make_clone(self.describe(), self.settings, self._environ)
+            folder = Folder(self.describe(), self._is_excluded, self.settings.sparse, self._size_limit)
             self._lazy_clone = Clone(folder, self.settings, self._environ, self._credentials)
         return self._lazy_clone
 
     def has_changes(self) -> bool:
-        return self.is_cloned and bool(self.clone.changes())
+        return self.is_here and bool(self.clone.changes())
 
     def commit(self, message: str, authors: Sequence[Author], occasion: Occasion) -> SyncOutcome:
         return self.clone.commit(message, authors)

@@ -24,7 +24,13 @@ from agentm_git.private_dir import PrivateDir
 from agentm_git.public_dir import PublicDir
 from agentm_git.runner import Git
 from agentm_git.stamps import check_stamps
-from agentm_kernel.errors import ConcurrentModificationError, StorageConflictError, StorageError, StorageIOError
+from agentm_kernel.errors import (
+    ConcurrentModificationError,
+    LockTimeout,
+    StorageConflictError,
+    StorageError,
+    StorageIOError,
+)
 from agentm_kernel.seam.provider import SyncOutcome
 
 if TYPE_CHECKING:
@@ -137,7 +143,7 @@ class Clone:
         if not changes:
             return SyncOutcome(False, ref=head)
         paths = "".join(f"{change.path}\0" for change in changes)
-        self.git.run("update-index", "-z", "--add", "--remove", "--stdin", data=os.fsencode(paths))
+        self.git.run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", data=os.fsencode(paths))
         tree = self.git.text("write-tree")
         if head is not None and any(change.is_staged for change in changes) and tree == self._tree_of(head):
             self.public.publish_index()
@@ -228,7 +234,10 @@ class Clone:
         name = tracking(branch)
         now = self.public.ref(name)
         if commit is not None and now != commit:
-            self.public.move(name, commit, now, "agentm: fetch")
+            try:
+                self.public.move(name, commit, now, "agentm: fetch")
+            except (ConcurrentModificationError, LockTimeout):
+                pass  # the operator's git is at it; ours does not go by what is published there
 
     # -- push ---------------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     store = unwrap(context.backend) if context.backend is not None else None
     if not isinstance(store, GitStore):
         return None
-    if not store.is_cloned:
+    if not store.is_here:
         hint = "run `agentm event workspace-open`"
         return [DoctorRow("warn", "git clone", f"{store.settings.remote} is not on this device yet", hint)]
     clone = store.clone

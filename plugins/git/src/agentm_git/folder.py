@@ -13,42 +13,40 @@ from agentm_kernel.errors import (
     NotFoundError,
 )
 from agentm_kernel.files.mutex import store_mutex
+from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.content import content_hash
+from agentm_kernel.seam.content import MAX_CONTENT_BYTES, content_hash
 from agentm_kernel.seam.locator import Locator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from agentm_kernel.files.mutex import StoreMutex
-    from agentm_kernel.files.reading import StoreReader
-    from agentm_kernel.files.writing import StoreWriter
 
 REGULAR = ("100644", "100755")
 
 
-class Folder:
-    """Bytes in and out of the folder through the write floor."""
+class Folder(FileStore):
+    """The same files as the store has, by the paths that git knows them by, and as bytes."""
 
     def __init__(
         self,
-        reader: StoreReader,
-        writer: StoreWriter,
-        is_excluded: Callable[[str], bool] | None,
+        root: str,
+        is_excluded: Callable[[str], bool] | None = None,
         sparse: Iterable[str] = (),
+        size_limit: int = MAX_CONTENT_BYTES,
     ) -> None:
-        self._reader = reader
-        self._writer = writer
+        super().__init__(root, size_limit=size_limit)
         self._is_excluded = is_excluded
         self._sparse = tuple(part.strip("/") for part in sparse)
 
     @property
     def root(self) -> str:
-        return self._reader.root
+        return self._root
 
     @property
     def size_limit(self) -> int:
-        return self._reader.size_limit
+        return self._size_limit
 
     def exclusively(self) -> StoreMutex:
         """The store's own mutex: no note is written by agentm while it is held."""
@@ -72,7 +70,7 @@ class Folder:
 
     # -- bytes --------------------------------------------------------------------------------------------
 
-    def read(self, path: str) -> bytes | None:
+    def content(self, path: str) -> bytes | None:
         """What is stored, `None` for nothing."""
         locator = Locator(path)
         try:
@@ -81,7 +79,7 @@ class Folder:
         except (NotFoundError, FileNotFoundError):
             return None
 
-    def write(self, path: str, data: bytes, seen: bytes | None) -> None:
+    def replace(self, path: str, data: bytes, seen: bytes | None) -> None:
         """Store `data` on the condition that `seen` is still there."""
         condition = ABSENT if seen is None else content_hash(seen)
         try:
@@ -91,7 +89,7 @@ class Folder:
                 raise
             self._writer.write(Locator(path), data, condition)
 
-    def delete(self, path: str, seen: bytes) -> None:
+    def remove(self, path: str, seen: bytes) -> None:
         self._writer.delete(Locator(path), content_hash(seen))
 
     def put_aside(self, path: str, data: bytes) -> str:

@@ -13,6 +13,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from agentm_git.backend import PULLED
 from agentm_kernel.errors import LockTimeout, StorageIOError, StorageSelectionError
 from agentm_kernel.files import native_lock
 from agentm_kernel.files.atomic import atomic_write
@@ -42,7 +43,7 @@ class PrivateDir:
         self.objects = os.path.join(self.public, "objects")
         self.index = os.path.join(self.path, "index")
         self.journal = os.path.join(self.path, "integrating")
-        self.pulled = os.path.join(self.path, "pulled")
+        self.pulled = os.path.join(root, *PULLED)
 
     @property
     def is_clone(self) -> bool:
@@ -105,8 +106,8 @@ class PrivateDir:
             odd = "it is shallow"
         else:
             with open(os.path.join(self.public, "config"), encoding="utf-8", errors="replace") as file:
-                if "sha256" in file.read().lower():
-                    odd = "it names objects by SHA-256"
+                if "objectformat" in file.read().lower():
+                    odd = "its objects have names of another kind (SHA-256)"
         if odd is not None:
             raise StorageSelectionError(
                 f"agentm cannot use the repository {self.root}: {odd}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,13 +37,26 @@ def make_clone(root: str, settings: Settings, environ: Mapping[str, str]) -> Non
     """An empty repository at `root` that knows its origin. Whoever pulls next fills it."""
     if os.path.isdir(os.path.join(root, ".git", "objects")):
         return
+    place = root if os.path.isdir(root) and os.listdir(root) else f"{root}.{os.urandom(4).hex()}.new"
     try:
-        os.makedirs(root, mode=0o700, exist_ok=True)
+        os.makedirs(place, mode=0o700, exist_ok=True)
     except OSError as error:
         raise StorageIOError(f"cannot make {root}: {error.strerror}", errno=error.errno) from error
-    make_repository(root, settings.branch, environ)
+    make_repository(place, settings.branch, environ)
     if settings.remote:
-        _tell_origin(root, settings, environ)
+        _tell_origin(place, settings, environ)
+    if place != root:
+        _put_in_place(place, root)
+
+
+def _put_in_place(made: str, root: str) -> None:
+    """Give a repository its name in one step: of two processes that make one at once, one is too late."""
+    try:
+        os.rename(made, root)
+    except OSError as error:
+        shutil.rmtree(made, ignore_errors=True)
+        if not os.path.isdir(os.path.join(root, ".git", "objects")):
+            raise StorageIOError(f"cannot make {root}: {error.strerror}", errno=error.errno) from error
 
 
 def _tell_origin(root: str, settings: Settings, environ: Mapping[str, str]) -> None:

@@ -18,7 +18,7 @@ def check_stamps(git: Git, folder: Folder, head: str | None, upstream: str) -> N
     there = stamp_of(git, upstream)
     if there is None or (head is not None and stamp_of(git, head) == there):
         return
-    here = folder.read(STAMP_KEY)
+    here = folder.content(STAMP_KEY)
     if here is not None and _identity(here) not in (None, _identity(there)):
         raise StoreIdentityError(
             f"the origin holds store {_identity(there)}, and the folder {folder.root} is store {_identity(here)}",

@@ -1,0 +1,219 @@
+"""Two laptops and an origin, through the commands that people and hooks run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+import pytest
+from clones import AGENTM
+from git_servers import fill, git
+
+
+class Laptop:
+    """A home with the command in it."""
+
+    def __init__(self, folder):
+        self.home = folder
+        self.clone = folder / "notes"
+        folder.mkdir()
+        self.environ = {"HOME": str(folder), "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
+
+    def run(self, *arguments, stdin="", code=0):
+        done = subprocess.run(
+            [AGENTM, *arguments],
+            cwd=self.home,
+            env=self.environ,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == code, done
+        return done
+
+    def write(self, name, text):
+        path = self.clone / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+
+
+@pytest.fixture
+def laptops(tmp_path, origin_by_path):
+    both = [Laptop(tmp_path / name) for name in ("one", "two")]
+    for laptop in both:
+        laptop.said = laptop.run("git", "init", str(laptop.clone), origin_by_path.url, "--use").stdout
+    return both
+
+
+def test_the_first_device_makes_the_store_and_the_second_joins_it(laptops):
+    one, two = laptops
+    assert one.said.startswith("made the store ")
+    assert two.said.startswith("joined the store ")
+    assert one.said.split()[3] == two.said.split()[3]
+    assert one.said.endswith("this device uses it now\n")
+
+
+def test_init_without_use_says_what_to_run(tmp_path):
+    laptop = Laptop(tmp_path / "one")
+    said = laptop.run("git", "init", str(laptop.clone)).stdout
+    for line in said.splitlines():
+        if line.startswith("  agentm "):
+            laptop.run(*line.split()[1:])
+    assert "no origin" in laptop.run("git", "status").stdout
+
+
+def test_files_that_are_there_already_are_adopted_only_if_that_is_said(tmp_path, origin_by_path):
+    fill(origin_by_path, {"readme.md": b"begin\n"})
+    laptop = Laptop(tmp_path / "one")
+    refused = laptop.run("git", "init", str(laptop.clone), origin_by_path.url, code=1).stderr
+    assert "--adopt" in refused
+    laptop.run("git", "init", str(laptop.clone), origin_by_path.url, "--adopt")
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "note.md").write_text("mine\n")
+    assert "not empty" in laptop.run("git", "init", str(full), code=1).stderr
+    laptop.run("git", "init", str(full), "--adopt")
+    assert git(str(full), "show", "main:note.md") == b"mine\n"
+
+
+def test_sync_carries_notes_from_one_device_to_the_other(laptops):
+    one, two = laptops
+    one.write("plans/plan.md", "the plan\n")
+    assert "committed" in one.run("git", "sync").stdout
+    assert "1 note changed" in two.run("git", "sync").stdout
+    assert (two.clone / "plans/plan.md").read_text() == "the plan\n"
+    assert two.run("git", "sync").stdout == "nothing to do\n"
+
+
+def test_a_conflict_that_the_policy_leaves_is_settled_by_the_command_that_the_error_names(laptops, origin_by_path):
+    one, two = laptops
+    two.run("config", "set", "plugins.git.conflict", "abort")
+    one.write("plan.md", "ones\n")
+    one.run("git", "sync")
+    two.write("plan.md", "twos\n")
+    refused = two.run("git", "sync", code=1).stderr
+    assert "agentm git sync --conflict" in refused
+    said = two.run("git", "sync", "--conflict", "split-conflicts").stdout
+    assert "the other version is plan (conflict " in said
+    assert {b"ones\n", b"twos\n"} <= set(origin_by_path.files().values())
+    shown = two.run("git", "status").stdout
+    assert "kept versions to look at:\n  plan (conflict " in shown
+
+
+def test_status_tells_what_waits_in_words_and_as_json(laptops):
+    one, _ = laptops
+    one.write("plan.md", "new\n")
+    one.write("x.log", "noise\n")
+    one.write(".gitignore", "*.log\n")
+    shown = one.run("git", "status").stdout
+    assert "not committed:\n  plan.md (new)\n" in shown
+    assert "left out because of .gitignore:\n  x.log\n" in shown
+    assert "nothing to push or to bring in" in shown
+    answer = json.loads(one.run("git", "status", "--json").stdout)
+    assert answer["changes"] == [{"note": "plan.md", "what": "new"}]
+    assert (answer["ahead"], answer["behind"], answer["ignored"], answer["conflicts"]) == (0, 0, ["x.log"], [])
+    one.run("git", "sync", "--message", "first plan")
+    assert "everything is committed" in one.run("git", "status").stdout
+
+
+def test_log_shows_the_versions_of_a_note(laptops):
+    one, _ = laptops
+    one.write("plan.md", "first\n")
+    one.run("git", "sync", "-m", "write it")
+    one.write("plan.md", "second\n")
+    one.run("git", "sync", "-m", "change it")
+    (one.clone / "plan.md").unlink()
+    one.run("git", "sync", "-m", "drop it")
+    versions = json.loads(one.run("git", "log", "plan.md", "--json").stdout)["versions"]
+    assert [(version["what"], version["message"]) for version in versions] == [
+        ("deleted", "drop it"),
+        ("changed", "change it"),
+        ("written", "write it"),
+    ]
+    assert "drop it" in one.run("git", "log", "plan.md").stdout
+    assert "no commit has" in one.run("git", "log", "other.md", code=1).stderr
+
+
+def test_undo_brings_a_note_back_and_twice_brings_it_forth(laptops):
+    one, _ = laptops
+    one.write("plan.md", "first\r\n")
+    one.run("git", "sync")
+    one.write("plan.md", "second, not committed yet\n")
+    said = one.run("git", "undo", "plan.md").stdout
+    assert "as " in said
+    assert (one.clone / "plan.md").read_bytes() == b"first\r\n"
+    one.run("git", "undo", "plan.md")
+    assert (one.clone / "plan.md").read_text() == "second, not committed yet\n"
+
+
+def test_undo_reaches_deleted_notes_and_named_versions(laptops):
+    one, _ = laptops
+    for text in ("first\n", "second\n", "third\n"):
+        one.write("plan.md", text)
+        one.run("git", "sync")
+    (one.clone / "plan.md").unlink()
+    one.run("git", "undo", "plan.md")
+    assert (one.clone / "plan.md").read_text() == "third\n"
+    versions = json.loads(one.run("git", "log", "plan.md", "--json").stdout)["versions"]
+    one.run("git", "undo", "plan.md", "--to", versions[-1]["commit"][:8])
+    assert (one.clone / "plan.md").read_text() == "first\n"
+    assert "no version" in one.run("git", "undo", "plan.md", "--to", "abcdef", code=1).stderr
+
+
+def test_undo_of_the_first_version_takes_the_note_away(laptops):
+    one, _ = laptops
+    one.write("plan.md", "first\n")
+    one.run("git", "sync")
+    assert "before it was written" in one.run("git", "undo", "plan.md").stdout
+    assert not (one.clone / "plan.md").exists()
+    one.run("git", "undo", "plan.md")
+    assert (one.clone / "plan.md").read_text() == "first\n"
+
+
+def test_events_of_an_agent_pull_commit_and_push(laptops, origin_by_path):
+    one, two = laptops
+    one.write("plan.md", "the plan\n")
+    assert "1 note" in one.run("event", "turn-end", stdin='{"session_id": "s1"}').stderr
+    assert origin_by_path.files()["plan.md"] == b"the plan\n"
+    two.run("config", "set", "plugins.git.pull_ttl", "0.001")
+    two.run("event", "session-start")
+    assert (two.clone / "plan.md").read_text() == "the plan\n"
+
+
+def test_events_with_an_origin_that_is_away_are_no_failure_and_keep_everything(laptops, origin_by_path):
+    one, _ = laptops
+    os.rename(origin_by_path.path, f"{origin_by_path.path}.away")
+    one.write("plan.md", "the plan\n")
+    said = one.run("event", "turn-end").stderr
+    assert "kept on this device" in said
+    os.rename(f"{origin_by_path.path}.away", origin_by_path.path)
+    one.run("event", "session-end")
+    assert origin_by_path.files()["plan.md"] == b"the plan\n"
+
+
+def test_an_event_within_the_time_to_live_asks_the_origin_nothing(laptops, origin_by_path):
+    one, _ = laptops
+    os.rename(origin_by_path.path, f"{origin_by_path.path}.away")
+    assert one.run("event", "turn-start").stderr == ""
+    os.rename(f"{origin_by_path.path}.away", origin_by_path.path)
+
+
+def test_doctor_knows_the_clone_its_origin_and_what_is_unfinished(laptops):
+    one, _ = laptops
+    rows = {row["check"]: row for row in json.loads(one.run("doctor", "--json").stdout)["rows"]}
+    assert rows["git clone"]["status"] == "ok"
+    assert "nothing to push" in rows["git origin"]["message"]
+    assert rows["git conflicts"]["status"] == "ok"
+    (one.clone / ".git" / "MERGE_HEAD").write_text("0" * 40)
+    rows = {row["check"]: row for row in json.loads(one.run("doctor", "--json", code=1).stdout)["rows"]}
+    assert rows["git clone"]["status"] == "fail"
+    assert "merge --abort" in rows["git clone"]["hint"]
+
+
+def test_commands_on_another_store_say_how_to_use_git(tmp_path):
+    laptop = Laptop(tmp_path / "one")
+    for arguments in (("sync",), ("status",), ("log", "x.md"), ("undo", "x.md")):
+        assert "agentm git init" in laptop.run("git", *arguments, code=1).stderr

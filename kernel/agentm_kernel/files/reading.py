@@ -22,6 +22,8 @@ from agentm_kernel.seam.values import Info
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from agentm_kernel.files.medium import Medium
     from agentm_kernel.files.tree import Directory
 
@@ -114,23 +116,31 @@ class StoreReader:
         """The names that keys below `locator` have, sorted, each with the name that the directory has for it."""
         entries = directory.entries()
         names = sorted(entries.files + entries.directories)
-        if self._shows_all_names and locator.takes_plainly(names):
-            return dict(zip(names, names, strict=True))
-        files = frozenset(entries.files)
-        listed = {}
+        shown = dict(zip(names, names, strict=True))
+        if not self._shows_all_names:
+            shown = dict(sorted(self._shown(names, frozenset(entries.files))))
+        if locator.takes_plainly([*shown]):
+            return shown
+        return dict(sorted(self._spelled(shown, directory, locator)))
+
+    def _shown(self, names: list[str], files: frozenset[str]) -> Iterator[tuple[str, str]]:
+        """What the medium makes of the names in a directory: the note that each stands for, if it shows one."""
         for stored in names:
             name = self.medium.note_name(stored)
             if self.medium.is_hidden(name) or (stored in files and self.medium.is_copy(name, files.__contains__)):
                 continue
-            if name != stored and name in files:
-                continue  # the note has come, and what held its place is still there
+            if name == stored or name not in files:  # otherwise the note has come, and what held its place stayed
+                yield name, stored
+
+    def _spelled(self, names: dict[str, str], directory: Directory, locator: Locator) -> Iterator[tuple[str, str]]:
+        """Those of the names that a key can have, as the key has them."""
+        for name, stored in names.items():
             try:
                 composed = locator.child(name).name
             except InvalidLocatorError:
                 continue
             if composed == name or is_same_entry(directory, composed, stored):
-                listed[composed] = stored  # and not a decomposed name that its composed key does not reach
-        return dict(sorted(listed.items()))
+                yield composed, stored  # and not a decomposed name that its composed key does not reach
 
     def existing(self, parent: Directory, locator: Locator) -> os.stat_result:
         """The status of what is stored at `locator`: a file or a directory, or an error."""

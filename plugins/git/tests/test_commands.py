@@ -79,6 +79,18 @@ def test_files_that_are_there_already_are_adopted_only_if_that_is_said(tmp_path,
     assert git(str(full), "show", "main:note.md") == b"mine\n"
 
 
+def test_a_clone_that_the_operator_made_with_git_is_used_with_its_origin(tmp_path, origin_by_path):
+    fill(origin_by_path, {"readme.md": b"begin\n", ".github/run.yml": b"run\n"})
+    laptop = Laptop(tmp_path / "one")
+    git(str(tmp_path), "clone", "-q", origin_by_path.url, str(laptop.clone))
+    laptop.run("git", "init", str(laptop.clone), "--adopt", "--use")
+    laptop.write("note.md", "mine\n")
+    laptop.run("git", "sync")
+    assert {"readme.md", ".github/run.yml", "note.md", "_meta/store.json"} == set(origin_by_path.files())
+    assert git(str(laptop.clone), "status", "--porcelain") == b""
+    assert (laptop.clone / ".github" / "run.yml").exists()
+
+
 def test_sync_carries_notes_from_one_device_to_the_other(laptops):
     one, two = laptops
     one.write("plans/plan.md", "the plan\n")

@@ -112,6 +112,26 @@ def test_an_edit_that_comes_between_the_look_and_the_writing_is_kept(team, monke
     assert store.read(Locator("other.md")) == "other\n", "all or nothing"
 
 
+def test_what_an_editor_saves_between_the_comparison_and_the_write_is_kept_beside(team, monkeypatch):
+    from agentm_kernel.files import atomic
+
+    store, origin = team
+    fill(origin, {NOTE.key: b"theirs\n"})
+    real = atomic._write_temp
+
+    def write_then_edit(directory, temp, data, status):
+        real(directory, temp, data, status)
+        if data == b"theirs\n":
+            write(store, NOTE.key, "saved by an editor\n")
+
+    monkeypatch.setattr(atomic, "_write_temp", write_then_edit)
+    store.pull(OCCASION)
+    monkeypatch.undo()
+    assert store.read(NOTE) == "theirs\n"
+    (kept,) = store.list(Locator(f"_meta/conflicts/{NOTE}"))
+    assert store.read(kept) == "saved by an editor\n"
+
+
 def test_a_new_note_of_the_origin_does_not_replace_a_file_that_git_does_not_know(team):
     store, origin = team
     store.clone.folder._is_excluded = lambda key: key == "draft.md"

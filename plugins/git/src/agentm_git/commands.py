@@ -47,7 +47,7 @@ def init(path: str, url: str, adopt: bool, use_it: bool, **given: str | None) ->
     options = {name: value for name, value in given.items() if value}
     done = set_up(path, url, adopt=adopt, options={**_kept_options(), **options})
     click.echo(f"{'joined' if done.was_there else 'made'} the store {done.store_id} at {done.place}")
-    chosen = {"root": done.place, **({"remote": url} if url else {}), **options}
+    chosen = {"root": done.place, **({"remote": done.remote} if done.remote else {}), **options}
     if use_it:
         stale = {"remote", "branch", "conflict", "token_env"} & _configuration().keys() - chosen.keys()
         use_store(PROTOCOL, {**dict.fromkeys(stale, ""), **chosen})

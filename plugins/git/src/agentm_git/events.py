@@ -72,5 +72,5 @@ def _occasion(name: str, payload: Mapping[str, object]) -> Occasion:
 
 
 def _line(done: list[SyncOutcome]) -> str | None:
-    said = [part for outcome in done for part in (outcome.note, outcome.url) if part and (outcome.changed or part)]
+    said = [part for outcome in done for part in (outcome.note, outcome.url) if part]
     return f"git: {'; '.join(said)}" if said else None

@@ -21,7 +21,10 @@ from agentm_kernel.seam.locator import Locator
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from agentm_kernel.files.atomic import Publish
     from agentm_kernel.files.mutex import StoreMutex
+    from agentm_kernel.files.tree import Directory
+    from agentm_kernel.seam.backend import Absent
 
 REGULAR = ("100644", "100755")
 
@@ -100,6 +103,29 @@ class Folder(FileStore):
         except ConcurrentModificationError:
             pass
         return place
+
+    def publisher(
+        self,
+        directory: Directory,
+        locator: Locator,
+        data: bytes,
+        status: os.stat_result | None,
+        if_match: str | Absent | None,
+    ) -> Publish | None:
+        """An editor knows nothing of our mutex: what it saved between our look and our write is kept, too."""
+        if status is None or not isinstance(if_match, str):
+            return None
+
+        def exchange(directory: Directory, temp: str, name: str) -> None:
+            if not directory.exchange(temp, name):
+                directory.replace(temp, name)
+                return
+            displaced, _ = directory.read_file(temp, self._size_limit)
+            if content_hash(displaced) != if_match:
+                self.put_aside(locator.key, displaced)
+            directory.unlink(temp)
+
+        return exchange
 
     def _clear_empty_folder(self, path: str) -> bool:
         """Git knows no empty folders: one that stands where a note has to go is removed."""

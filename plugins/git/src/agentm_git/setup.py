@@ -31,6 +31,8 @@ class SetUp:
     store_id: str
     was_there: bool
     """The repository was a store already: this device joins it."""
+    remote: str
+    """The origin: the one that was given, or that the clone has already."""
 
 
 def make_clone(root: str, settings: Settings, environ: Mapping[str, str]) -> None:
@@ -73,6 +75,14 @@ def _tell_origin(root: str, settings: Settings, environ: Mapping[str, str]) -> N
         git.run("config", "--file", os.path.join(public, "config"), key, value)
 
 
+def _known_origin(root: str, environ: Mapping[str, str]) -> str:
+    """The address that a clone of the operator's has. It is only read."""
+    public = os.path.join(root, ".git")
+    git = Git(public, root, os.path.join(public, "objects"), environ)
+    config = os.path.join(public, "config")
+    return git.text("config", "--file", config, "--no-includes", "remote.origin.url", good=(0, 1))
+
+
 def set_up(
     path: str,
     url: str = "",
@@ -92,8 +102,9 @@ def set_up(
     around = current_context(environ).surroundings
     place = os.path.abspath(around.expand(path))
     context = OpenContext(around.environ, around.home, around.state_dir)
-    store = GitStore.create({**(options or {}), "root": place, "remote": url}, context)
     is_clone = os.path.isdir(os.path.join(place, ".git"))
+    url = url or (_known_origin(place, around.environ) if is_clone else "")
+    store = GitStore.create({**(options or {}), "root": place, "remote": url}, context)
     if not is_clone and not adopt:
         _check_empty(place)
     make_clone(place, store.settings, around.environ)
@@ -113,7 +124,7 @@ def set_up(
             raise
         _take_identity_of_origin(store)  # another device was faster
         was_there = True
-    return SetUp(place, mark_store(store, PROTOCOL, environ=environ), was_there)
+    return SetUp(place, mark_store(store, PROTOCOL, environ=environ), was_there, url)
 
 
 def _take_identity_of_origin(store: GitStore) -> None:

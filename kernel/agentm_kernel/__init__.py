@@ -139,6 +139,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     )
     from agentm_kernel.selection.identity import (
         read_stamp as read_stamp,
+        stamp as stamp,
     )
     from agentm_kernel.selection.joining import (
         identify_store as identify_store,
@@ -257,7 +258,7 @@ _HOMES = {
         "PluginFailure",
         "Section",
     ),
-    "selection.identity": ("read_stamp",),
+    "selection.identity": ("read_stamp", "stamp"),
     "selection.joining": ("identify_store", "mark_store", "use_store"),
     "selection.open": (
         "StoragePreview",

@@ -120,6 +120,10 @@ class Directory:
     def unlink(self, name: str) -> None:
         raise NotImplementedError
 
+    def remove_dir(self, name: str) -> None:
+        """Remove a directory that is empty; `OSError` for any other."""
+        raise NotImplementedError
+
     def sync(self) -> None:
         """Make the names in this directory durable."""
         raise NotImplementedError
@@ -258,6 +262,9 @@ class FdDirectory(Directory):
     def unlink(self, name: str) -> None:
         os.unlink(name, dir_fd=self._fd)
 
+    def remove_dir(self, name: str) -> None:
+        os.rmdir(name, dir_fd=self._fd)
+
     def sync(self) -> None:
         os.fsync(self._fd)
 
@@ -339,6 +346,9 @@ class PathDirectory(Directory):
 
     def unlink(self, name: str) -> None:
         os.unlink(self._at(name))
+
+    def remove_dir(self, name: str) -> None:
+        os.rmdir(self._at(name))
 
     def sync(self) -> None:
         """Nothing to do: a platform that cannot open a directory cannot sync it either."""

@@ -60,7 +60,7 @@ def test_both_versions_stay_notes(policy, clone, origin_by_path):
     assert is_sound(store, origin_by_path)
 
 
-@pytest.mark.parametrize("policy", (*SETTLING, "manual"))
+@pytest.mark.parametrize("policy", [*SETTLING, "manual"])
 def test_lines_that_can_be_put_together_are(policy, clone, origin_by_path):
     store = clone(policy)
     theirs = BEGIN.replace(b"line 0", b"line zero")
@@ -71,7 +71,7 @@ def test_lines_that_can_be_put_together_are(policy, clone, origin_by_path):
     assert keys(store) == ["_meta/store.json", NOTE.key]
 
 
-@pytest.mark.parametrize("policy", (*SETTLING, "manual"))
+@pytest.mark.parametrize("policy", [*SETTLING, "manual"])
 def test_what_both_appended_to_a_log_is_all_there(policy, clone, origin_by_path):
     store = clone(policy)
     diverge(store, origin_by_path, BEGIN.decode() + "ours, without an end of the line", BEGIN + b"theirs")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from typing import TYPE_CHECKING
 
 from agentm_kernel.errors import (
@@ -19,6 +18,7 @@ from agentm_kernel.seam.content import MAX_CONTENT_BYTES, content_hash
 from agentm_kernel.seam.locator import Locator
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterable
 
     from agentm_kernel.files.atomic import Publish
@@ -129,11 +129,10 @@ class Folder(FileStore):
 
     def _clear_empty_folder(self, path: str) -> bool:
         """Git knows no empty folders: one that stands where a note has to go is removed."""
-        target = os.path.join(self.root, *path.split("/"))
-        if os.path.realpath(target) != os.path.join(os.path.realpath(self.root), *path.split("/")):
-            return False
+        locator = Locator(path)
         try:
-            os.rmdir(target)
+            with self._reader.open_parent(locator) as parent:
+                parent.remove_dir(locator.name)
         except OSError:
             return False
         return True

@@ -95,9 +95,8 @@ def set_up(
 
     `adopt` accepts a folder or an origin that has files already. `options` are those of `plugins.git`.
     """
-    from agentm_kernel import current_context, identify_store, mark_store
+    from agentm_kernel import current_context, identify_store, mark_store, stamp
     from agentm_kernel.seam.values import OpenContext
-    from agentm_kernel.selection.identity import stamp
 
     around = current_context(environ).surroundings
     place = os.path.abspath(around.expand(path))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
-from agentm_kernel.config.json_text import parse
 from agentm_kernel.errors import StoreIdentityError
 from agentm_kernel.seam.backend import STAMP_KEY
 
@@ -33,7 +33,7 @@ def stamp_of(git: Git, commit: str) -> bytes | None:
 
 def _identity(stamp: bytes) -> str | None:
     try:
-        fields = parse(stamp.decode())
+        fields = json.loads(stamp)
     except ValueError:
         return None
     identity = fields.get("id") if isinstance(fields, dict) else None

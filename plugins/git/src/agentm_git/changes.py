@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _STATUS = ("--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
 _IGNORE = ".gitignore"
+_CODES = {"add": "M ", "remove": "D "}
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Changes:
     def __init__(self, git: Git, folder: Folder) -> None:
         self._git = git
         self._folder = folder
+        self._may_add_all = True
 
     def changes(self) -> list[Change]:
         """The notes that differ. Other files in the folder are the operator's, and git's."""
@@ -49,7 +51,8 @@ class Changes:
         if not self._folder.is_note(path):
             return False
         try:
-            return stat.S_ISREG(os.lstat(os.path.join(self._folder.root, path)).st_mode)
+            mode = os.lstat(os.path.join(self._folder.root, path)).st_mode
+            return stat.S_ISREG(mode) or stat.S_ISDIR(mode)  # where a folder is, the note that git knows is gone
         except (FileNotFoundError, NotADirectoryError):
             return True
 
@@ -59,8 +62,45 @@ class Changes:
         paths = [entry[3:] for entry in entries if entry.startswith("!!")]
         return [path for path in paths if self._folder.is_note(path.rstrip("/"))]
 
-    def named(self, path: str) -> list[Change]:
-        """One note that was just changed. Where a .gitignore may have a say about it, git is asked."""
+    # -- for a commit -------------------------------------------------------------------------------------
+
+    def stage(self, head: str | None) -> list[Change]:
+        """Put everything that differs into the index, which is that of the commit `head`; what was put there.
+
+        Git does it in one step where the folder has nothing but notes. Otherwise that is taken back, and the notes
+        are named one by one.
+        """
+        if self._may_add_all:
+            staged = self._add_all()
+            if staged is not None:
+                return staged
+            self._may_add_all = False
+            self._git.run("read-tree", *(["-i", "-m", head] if head else ["--empty"]))
+        return self._put(self.changes())
+
+    def stage_one(self, path: str) -> list[Change]:
+        """The same for one note that was just changed."""
+        return self._put(self._named(path))
+
+    def _add_all(self) -> list[Change] | None:
+        """What git put into the index; `None` if not all of it belongs there."""
+        output = os.fsdecode(self._git.run("add", "--all", "--verbose", "--ignore-errors", good=(0, 1)))
+        staged = []
+        for line in output.split("\n")[:-1]:
+            verb, _, path = line.partition(" '")
+            if verb not in _CODES or not path.endswith("'") or not self._is_note(path[:-1]):
+                return None
+            staged.append(Change(_CODES[verb], path[:-1]))
+        return staged
+
+    def _put(self, changes: list[Change]) -> list[Change]:
+        if changes:
+            paths = os.fsencode("".join(f"{change.path}\0" for change in changes))
+            self._git.run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", data=paths)
+        return changes
+
+    def _named(self, path: str) -> list[Change]:
+        """One note. Where a .gitignore may have a say about it, git is asked."""
         if not self._folder.is_note(path):
             return []
         if self._may_be_ignored(path):

@@ -133,17 +133,16 @@ class Clone:
         for _ in range(_TRIES):
             with self._local():
                 try:
-                    return self._commit(message, authors, self.looked.named(only) if only else self.looked.changes())
+                    return self._commit(message, authors, only)
                 except ConcurrentModificationError:
                     continue  # the operator committed with git in this very moment
         raise StorageIOError(f"another program keeps moving the branch of {self.folder.root}", hint="try again")
 
-    def _commit(self, message: str, authors: Sequence[Author], changes: list[Change]) -> SyncOutcome:
+    def _commit(self, message: str, authors: Sequence[Author], only: str | None) -> SyncOutcome:
         head = self.public.head()
+        changes = self.looked.stage_one(only) if only else self.looked.stage(head)
         if not changes:
             return SyncOutcome(False, ref=head)
-        paths = "".join(f"{change.path}\0" for change in changes)
-        self.git.run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", data=os.fsencode(paths))
         tree = self.git.text("write-tree")
         if head is not None and any(change.is_staged for change in changes) and tree == self._tree_of(head):
             self.public.publish_index()

@@ -119,7 +119,7 @@ _DOUBTFUL = ("//", "/.", "./", " /", "/_darcs", "/con", "/prn", "/aux", "/nul", 
 
 
 def _are_plain(names: Sequence[str]) -> bool:
-    """Whether no rule can concern any of the names of a directory, asked of all of them at once."""
+    """Whether no rule but that for lengths can concern any of the names of a directory, asked of all at once."""
     listing = f"/{'/'.join(names)}/"
     if not listing.isascii():  # before it is folded: there are letters outside of ASCII that fold into it
         return False
@@ -127,7 +127,6 @@ def _are_plain(names: Sequence[str]) -> bool:
     return (
         not listing.translate(_HARMLESS)
         and listing.count("/") == len(names) + 1
-        and max(map(len, names), default=0) <= MAX_SEGMENT_BYTES
         and not any(sign in listing for sign in _DOUBTFUL)
     )
 
@@ -229,7 +228,8 @@ class Locator:
     def takes_plainly(self, names: Sequence[str]) -> bool:
         """Whether `child` of each of these names is certain to be just that: asked of a whole listing at once."""
         longest = max(map(len, names), default=0)
-        return (len(self.key) + 1 + longest) * 4 <= MAX_KEY_BYTES and _are_plain(names)
+        fits = longest <= MAX_SEGMENT_BYTES and (len(self.key) + 1 + longest) * 4 <= MAX_KEY_BYTES
+        return fits and _are_plain(names)
 
     def known_children(self, names: Iterable[str]) -> list[Locator]:
         """The locators of names that `takes_plainly` or `child` has accepted below this one."""

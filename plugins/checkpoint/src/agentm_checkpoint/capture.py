@@ -224,7 +224,7 @@ class _Survey:
         return root
 
     def _is_news(self) -> bool:
-        """Whether anything is to be kept for the next time that is not known there already."""
+        """Whether the next time can read or look less for what is known now."""
         return self._before.keys() != self._after.keys() or any(
-            folder.fields() != self._before[key].fields() for key, folder in self._after.items()
+            folder.says_more_than(self._before[key]) for key, folder in self._after.items()
         )

@@ -82,6 +82,15 @@ class SeenFolder:
         self.strangers = strangers
         self.version = settled_version(info, looked_at)
 
+    def says_more_than(self, before: SeenFolder) -> bool:
+        """Whether it spares the next look anything. That a note has to be read again is known without it."""
+        if self.names is before.names and self.versions is before.versions:
+            is_known = True
+        else:
+            versions = zip(self.versions, before.versions, strict=False)
+            is_known = self.names == before.names and all(new is None or new == old for new, old in versions)
+        return not is_known or (self.version, self.strangers) != (before.version, before.strangers)
+
     def fields(self) -> list[Any]:
         return [getattr(self, name) for name in self.__slots__]
 

@@ -37,5 +37,5 @@ def _race(outcome: Outcome, policy: str, transport: str, clones: int, edits: int
     for problem in result.problems:
         kind = problem.partition(":")[0].replace(" ", "-")
         outcome.violation(kind, f"{policy} over {transport}, seed {seed}: {problem}")
-    settled = outcome.measured.get("settled by an operator", 0)
-    outcome.measured["settled by an operator"] = settled + result.settled
+    for name, number in (("settled by an operator", result.settled), ("kept as copies", result.kept)):
+        outcome.measured[name] = outcome.measured.get(name, 0) + number

@@ -27,6 +27,8 @@ SHARED = ("shared/decisions.md", "shared/progress.md")
 REWRITTEN = ("shared/title.md", "shared/status.md")
 """Of these every edit replaces the whole text, so two at the same time cannot be put together."""
 LIMIT = 1800.0
+PAUSE = 0.4
+"""Seconds that a clone may think between two edits: without, the one that is ahead would never be caught up with."""
 
 
 def edited(key: str, text: str | None, line: str) -> str:
@@ -67,6 +69,8 @@ class Result:
     """The key that each edit was made to."""
     settled: int = 0
     """Conflicts that an operator had to settle."""
+    kept: int = 0
+    """Versions that lost their name and were kept as copies."""
     problems: list[str] = field(default_factory=list)
 
 
@@ -119,6 +123,7 @@ def main() -> None:
         print(f"acknowledged {line} {key}", flush=True)
         if clone.sync():
             print("settled", flush=True)
+        time.sleep(chance.uniform(0, PAUSE))
 
 
 def _next_edit(chance: random.Random, number: int) -> str:
@@ -150,6 +155,7 @@ def judge(race: Race, result: Result) -> None:
             result.problems.append(f"lost: {line}, which was added to {key}")
         elif key not in REWRITTEN and line.encode() not in (shown if key in SHARED else newest.get(key, set())):
             result.problems.append(f"only in history: {line}, which was added to {key}")
+    result.kept = sum("(conflict " in key or key.startswith("_meta/conflicts/") for key in newest)
     result.problems += [f"marked as a conflict: {key}" for key, lines in newest.items() if _is_marked(lines)]
     result.problems += [f"forced: {move}" for move in origin.forced()]
     folders = [origin.path, *(os.path.join(race.folder, f"clone-{number}") for number in range(race.clones))]

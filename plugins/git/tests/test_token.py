@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 import subprocess
@@ -173,11 +174,10 @@ def test_a_redirect_does_not_take_the_token_to_another_host(tmp_path, guarded):
 
 def test_the_watch_sees_what_it_looks_for(tmp_path):
     """The control: a process with the token among its arguments, and a file with it in disguise, are found."""
-    import base64
-
-    (tmp_path / "config").write_bytes(b"x" + base64.b64encode(f"x-access-token:{TOKEN}".encode()))
-    with ProcessWatch(TOKEN) as watch:
-        subprocess.run(["sleep", "0.3", f"--{TOKEN}"], check=False, capture_output=True)
-        subprocess.run(["sh", "-c", "sleep 0.3", TOKEN], check=True)
+    wanted = "ghs_Another/and+no=secret"  # the other tests, which may run at the same time, look for theirs
+    (tmp_path / "config").write_bytes(b"x" + base64.b64encode(f"x-access-token:{wanted}".encode()))
+    with ProcessWatch(wanted) as watch:
+        subprocess.run(["sleep", "0.3", f"--{wanted}"], check=False, capture_output=True)
+        subprocess.run(["sh", "-c", "sleep 0.3", wanted], check=True)
     assert watch.found
-    assert files_with(TOKEN, [str(tmp_path)]) == [str(tmp_path / "config")]
+    assert files_with(wanted, [str(tmp_path)]) == [str(tmp_path / "config")]

@@ -6,6 +6,7 @@ import pytest
 from clones import AUTHORS, OCCASION, open_clone
 from git_servers import fill, fsck, git
 
+from agentm_git import identity
 from agentm_kernel import Locator
 from agentm_kernel.errors import StorageConflictError
 
@@ -135,15 +136,15 @@ def test_the_author_and_the_time_of_a_commit_survive_being_put_on_top(clone, ori
 
 
 def test_the_later_writer_wins_where_the_policy_says_so(clone, origin_by_path, monkeypatch):
-    import time
-
     store = clone("last-writer-wins")
     fill(origin_by_path, {NOTE.key: THEIRS})
     store.write(NOTE, OURS)
-    long_ago = time.time() - 100_000
-    monkeypatch.setattr("agentm_git.commits.time.time", lambda: long_ago)
-    store.commit("ours, long ago", AUTHORS, OCCASION)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        signed = identity.signature
+        patch.setattr(
+            "agentm_git.clone.signature", lambda *who: {**signed(*who), "GIT_AUTHOR_DATE": "@1000000000 +0000"}
+        )
+        store.commit("ours, long ago", AUTHORS, OCCASION)
     store.push(OCCASION)
     assert store.read(NOTE) == THEIRS.decode()
     (copy,) = [key for key in keys(store) if key.startswith("_meta/conflicts/")]

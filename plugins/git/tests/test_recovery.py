@@ -112,7 +112,7 @@ def test_lock_files_that_our_own_processes_left_are_recognised(team, monkeypatch
     store.pull(OCCASION)
     store.write(NOTE, "mine\n")
     with monkeypatch.context() as patch:
-        die_in(patch, public_dir.os, "replace", after=1)  # the first one sets HEAD, the second is the branch's
+        die_in(patch, public_dir.os, "replace")  # the branch's lock file is made, and not renamed
         patch.setattr(public_dir, "_unlink", lambda path: None)
         with pytest.raises(Killed):
             store.commit("mine", AUTHORS, OCCASION)

@@ -17,7 +17,7 @@ from agentm_git.applying import Applier, EditedMeanwhile
 from agentm_git.branches import branch_for
 from agentm_git.changes import Changes
 from agentm_git.commits import Commits
-from agentm_git.identity import message_with, person
+from agentm_git.identity import message_with, signature
 from agentm_git.merging import Merger
 from agentm_git.origin import Deadline, Origin, tracking
 from agentm_git.private_dir import PrivateDir
@@ -73,7 +73,7 @@ class Clone:
         self.private = PrivateDir(folder.root)
         self.public = PublicDir(self.private, settings.branch)
         self.git = Git(self.private.path, folder.root, self.private.objects, environ)
-        self.commits = Commits(self.private.objects, self.git)
+        self.commits = Commits(self.git)
         self.origin = Origin(self.git, self.private, settings, credentials, environ)
         self.looked = Changes(self.git, folder)
         self._latest = ("", "")
@@ -148,7 +148,7 @@ class Clone:
             self.public.publish_index()
             return SyncOutcome(False, ref=head)
         words = message_with(message, authors)
-        commit = self.commits.make(tree, (head,) if head else (), person(authors, self.settings), words)
+        commit = self.commits.make(tree, (head,) if head else (), signature(authors, self.settings), words)
         self.public.move(self.public.branch_ref, commit, head, f"commit: {words.partition(chr(10))[0]}")
         self._latest = (commit, tree)
         self.private.set_head(commit)
@@ -206,7 +206,7 @@ class Clone:
                 self.commits,
                 policy or self.settings.conflict,
                 os.path.join(self.private.path, "merge-index"),
-                person((), self.settings),
+                signature((), self.settings),
             )
             settled = merger.settle(head, upstream, self._published())
             target, kept = settled.commit, settled.kept

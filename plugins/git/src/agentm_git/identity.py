@@ -14,14 +14,18 @@ NOBODY = "noreply.agentm.invalid"
 """The last part is reserved: mail to such an address arrives nowhere. Policies use it too, for whoever has none."""
 
 
-def person(authors: Sequence[Author], settings: Settings) -> str:
-    """The author, as a commit names one: `Name <address>`."""
+def signature(authors: Sequence[Author], settings: Settings) -> dict[str, str]:
+    """The variables that tell git who makes a commit."""
     first = authors[0] if authors else None
     name = _plain(first.name if first else settings.name) or "agentm"
     email = _plain(first.email if first else settings.email)
     if not email or email.endswith(f"@{NOBODY}"):
         email = _plain(settings.email) or email or f"agentm@{NOBODY}"
-    return f"{name} <{email}>"
+    return {
+        f"GIT_{who}_{what}": value
+        for who in ("AUTHOR", "COMMITTER")
+        for what, value in (("NAME", name), ("EMAIL", email))
+    }
 
 
 def message_with(message: str, authors: Sequence[Author]) -> str:

@@ -51,12 +51,12 @@ class Settled:
 class Merger:
     """The histories of one clone and its origin, under one policy."""
 
-    def __init__(self, git: Git, commits: Commits, policy: str, scratch_index: str, person: str) -> None:
+    def __init__(self, git: Git, commits: Commits, policy: str, scratch_index: str, signed: dict[str, str]) -> None:
         self._git = git
         self._commits = commits
         self._policy = policy
         self._scratch_index = scratch_index
-        self._person = person
+        self._signed = signed
         self._kept: list[tuple[str, str]] = []
 
     def settle(self, here: str, origin: str, published: Collection[str]) -> Settled:
@@ -84,7 +84,7 @@ class Merger:
     def _merge(self, here: str, origin: str) -> str:
         tree = self._tree(origin, here, (origin, here))
         message = f"Merge the origin's changes\n\nagentm: {origin[:12]} into {here[:12]}\n"
-        return self._commits.make(tree, (here, origin), self._person, message)
+        return self._commits.make(tree, (here, origin), self._signed, message)
 
     def _replay(self, commits: list[tuple[str, list[str]]], origin: str) -> str:
         """The commits made here, one after the other, on top of the origin's."""
@@ -94,7 +94,7 @@ class Merger:
             if (
                 current != origin
             ):  # a stand-in whose only history is the parent: so that is what both are compared with
-                base = self._commits.make(tree, (parent,), self._person, "stand-in\n")
+                base = self._commits.make(tree, (parent,), self._signed, "stand-in\n")
             merged = self._tree(base, commit, (current, commit))
             if merged == tree:
                 continue  # the origin has it already

@@ -132,16 +132,18 @@ class Git:
         data: bytes | None = None,
         good: Collection[int] = (0,),
         settings: Mapping[str, str] | None = None,
+        extra: Mapping[str, str] | None = None,
         secrets: Iterable[str] = (),
         limit: float = LOCAL_LIMIT,
     ) -> bytes:
         """What git prints; `GitFailed` if it ends with another code than the `good` ones.
 
         `settings` are more of git's configuration, given in the environment: they are in no file and no process
-        list. `secrets` are taken out of whatever git says.
+        list. `extra` are more variables; `secrets` are taken out of whatever git says.
         """
         check_version(self._environ)
-        environ = {**self._environ, **_as_environ(settings, after=len(_SETTINGS))} if settings else self._environ
+        told = _as_environ(settings, after=len(_SETTINGS)) if settings else {}
+        environ = {**self._environ, **told, **(extra or {})}
         command = ["git", "--no-pager", "--literal-pathspecs", *arguments]
         status, output, said = run_bounded(command, environ, self._work_tree, data, limit, self.locks)
         if status not in good:

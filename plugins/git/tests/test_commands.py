@@ -88,7 +88,10 @@ def test_a_clone_that_the_operator_made_with_git_is_used_with_its_origin(tmp_pat
     laptop.run("git", "sync")
     assert {"readme.md", ".github/run.yml", "note.md", "_meta/store.json"} == set(origin_by_path.files())
     assert git(str(laptop.clone), "status", "--porcelain") == b""
-    assert (laptop.clone / ".github" / "run.yml").exists()
+    laptop.write(".github/run.yml", "edited by hand\n")
+    laptop.run("git", "sync")
+    assert git(str(laptop.clone), "status", "--porcelain") == b" M .github/run.yml\n", "that is for git, by hand"
+    assert origin_by_path.files()[".github/run.yml"] == b"run\n"
 
 
 def test_sync_carries_notes_from_one_device_to_the_other(laptops):

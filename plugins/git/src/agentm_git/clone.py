@@ -109,12 +109,16 @@ class Clone:
             self.git.locks.remove(descriptor)
 
     def _left_out(self) -> list[str]:
-        """What of the last commit is not for the folder, by its name or its kind."""
+        """What of the last commit is not for the folder, by its name or its kind, and is not there.
+
+        What the operator checked out with git is there, and git goes on looking at it.
+        """
         if self.public.head() is None:
             return []
         entries = self.git.fields("ls-tree", "-r", "-z", "--full-tree", "HEAD")
         split = (entry.partition("\t") for entry in entries)
-        return [path for meta, _, path in split if not self.folder.is_wanted(path, meta.partition(" ")[0])]
+        unwanted = [path for meta, _, path in split if not self.folder.is_wanted(path, meta.partition(" ")[0])]
+        return [path for path in unwanted if not os.path.lexists(os.path.join(self.folder.root, path))]
 
     # -- commit -------------------------------------------------------------------------------------------
 

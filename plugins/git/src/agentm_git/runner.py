@@ -96,6 +96,11 @@ class GitFailed(StorageIOError):
         self.output = output
 
 
+class _Held(threading.local):
+    def __init__(self) -> None:
+        self.locks: list[int] = []
+
+
 class Git:
     """Git on one clone. `locks` are descriptors that every child inherits: while it lives, the locks are held."""
 
@@ -108,14 +113,19 @@ class Git:
         }
         self._environ |= _as_environ(_SETTINGS)
         self._work_tree = work_tree
-        self.locks: list[int] = []
+        self._held = _Held()
+
+    @property
+    def locks(self) -> list[int]:
+        """The locks of this thread: another one may give its own back at any time."""
+        return self._held.locks
 
     def with_index(self, index: str) -> Git:
         """The same, on another index file."""
         other = Git.__new__(Git)
         other._environ = {**self._environ, "GIT_INDEX_FILE": index}  # noqa: SLF001 - of our own kind
         other._work_tree = self._work_tree  # noqa: SLF001
-        other.locks = self.locks
+        other._held = self._held  # noqa: SLF001
         return other
 
     def text(self, *arguments: str, **options: object) -> str:

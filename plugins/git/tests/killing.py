@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
+from children import children_of
 from clones import AUTHORS, OCCASION, open_clone
 from git_servers import BRANCH, Origin, fsck, git
 from racing import REWRITTEN, edited
@@ -144,41 +145,28 @@ class Victim:
             raise AssertionError(f"the victim did not start: {self.process.communicate()[1].decode()[-1000:]}")
 
     def kill(self, way: str) -> None:
-        family = _descendants(self.process.pid)
-        doomed = {"process": [self.process.pid], "git": family, "everything": [self.process.pid, *family]}[way]
-        for pid in doomed:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        if self.process.poll() is not None:
+            return  # its number may be another process's by now
+        with children_of(self.process.pid) as children:
+            if way != "git":
+                self.process.kill()
+            if way != "process":
+                for child in children:
+                    with contextlib.suppress(ProcessLookupError):
+                        signal.pidfd_send_signal(child, signal.SIGKILL)
 
     def bury(self) -> str:
         """Take in what it said, once it is dead; what it complained about."""
         try:
             said, complaint = self.process.communicate(timeout=HANG)
-        finally:
+        except BaseException:
             self.kill("everything")
-            self.process.wait()
+            self.process.communicate()
+            raise
         words = [line.split() for line in said.decode().splitlines()]
         self._scene.acknowledged += [rest[0] for word, *rest in words if word == "edited"]
         self.changes = max((int(rest[1]) for word, *rest in words if word == "pushed"), default=0)
         return complaint.decode(errors="replace").strip()
-
-
-def _descendants(pid: int) -> list[int]:
-    """The processes that a process started, and theirs; not the origin's side of a push, which is another machine."""
-    found = []
-    for name in os.listdir("/proc"):
-        with contextlib.suppress(OSError, ValueError):
-            with open(f"/proc/{int(name)}/stat", encoding="utf-8", errors="replace") as file:
-                parent = int(file.read().rpartition(")")[2].split()[1])
-            if parent == pid and not _is_the_origins(int(name)):
-                found += [int(name), *_descendants(int(name))]
-    return found
-
-
-def _is_the_origins(pid: int) -> bool:
-    with open(f"/proc/{pid}/cmdline", "rb") as file:
-        words = file.read()
-    return b"receive-pack" in words or b"upload-pack" in words
 
 
 # ------------------------------------------------------------------------------------------------ the killer
@@ -204,7 +192,9 @@ def _kill_git(victim: Victim) -> None:
     """End a git that runs right now, and give the process a moment to say or do something about it."""
     end = time.monotonic() + 2.0
     while time.monotonic() < end and victim.process.poll() is None:
-        if _descendants(victim.process.pid):
+        with children_of(victim.process.pid) as children:
+            is_running = bool(children)
+        if is_running:
             victim.kill("git")
             time.sleep(0.05)
             return
@@ -222,7 +212,7 @@ def kill_at_every_step(scene: Scene, moments: tuple[str, ...], *, every: int = 1
             _push_of_somebody_else(scene)
             trap.arm(call, moment)
             _one_life(scene, path=trap.path)
-            judge(scene, f"killed {moment} call {call}: git {trap.calls()[-1][:200]}")
+            judge(scene, f"killed {moment} call {call} of {trap.calls()}")
     return calls
 
 

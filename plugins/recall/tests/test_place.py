@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from agentm_kernel import BackendLayer, Capabilities, Locator, StorageBackend, TierLayout
+from agentm_kernel import BackendLayer, Capabilities, FileStore, Locator, StorageBackend, TierLayout
 from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_recall import RecallIndex
 from agentm_recall.index.place import _DEFAULT_TIER, NoPlace, index_path
@@ -87,10 +87,10 @@ def test_a_cache_inside_the_store_is_refused(home, store):
 
 
 def installed_file_stores():
-    """Every installed backend that can be opened in an empty folder."""
+    """Every installed backend that keeps its notes as files of a folder."""
     for entry in importlib.metadata.entry_points(group="agentm.backends"):
         backend = entry.load()
-        if backend.scratch_options or entry.name == "device-local":
+        if issubclass(backend, FileStore):
             yield pytest.param(backend, id=entry.name)
 
 

@@ -210,7 +210,8 @@ def test_a_push_with_edits_that_are_not_committed_brings_in_the_rest(clone, orig
     assert store.has_changes()
 
 
-def test_a_push_over_an_edit_that_is_not_committed_is_refused(clone, origin_by_path):
+def test_a_push_over_an_edit_that_stays_uncommitted_is_refused(clone, origin_by_path, monkeypatch):
+    monkeypatch.setattr("agentm_git.clone.WAIT_FOR_SESSIONS", 0.2)
     store = clone("rebase")
     store.write(Locator("own.md"), "committed\n")
     store.commit("ours", AUTHORS, OCCASION)

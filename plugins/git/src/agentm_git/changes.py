@@ -7,6 +7,8 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentm_git.runner import GitFailed
+
 if TYPE_CHECKING:
     from agentm_git.folder import Folder
     from agentm_git.runner import Git
@@ -71,10 +73,14 @@ class Changes:
         are named one by one.
         """
         if self._may_add_all:
-            staged = self._add_all()
+            try:
+                staged = self._add_all()
+            except GitFailed:
+                staged = None  # a file that went while git looked, as editors have them: nothing was staged
+            else:
+                self._may_add_all = staged is not None
             if staged is not None:
                 return staged
-            self._may_add_all = False
             self._git.run("read-tree", *(["-i", "-m", head] if head else ["--empty"]))
         return self._put(self.changes())
 

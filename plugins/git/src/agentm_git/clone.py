@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.provider import Author, Occasion
 
 NOTHING_KEPT: tuple[tuple[str, str], ...] = ()
-_TRIES = 5
+_TRIES = 30
+WAIT_FOR_SESSIONS = 5.0
+"""Seconds within which another session that uses the clone commits what it wrote."""
 _WORTH_A_TRY = 0.5
 """Seconds that another push needs at least."""
 _NOT_PULLED = "not pulled: there are changes that are not committed yet"
@@ -134,12 +136,13 @@ class Clone:
 
     def commit(self, message: str, authors: Sequence[Author], only: str | None = None) -> SyncOutcome:
         """Record the notes as they are; with `only` that one alone, which is cheaper."""
-        for _ in range(_TRIES):
+        for attempt in range(_TRIES):
             with self._local():
                 try:
                     return self._commit(message, authors, only)
                 except ConcurrentModificationError:
-                    continue  # the operator committed with git in this very moment
+                    pass  # the operator committed with git in this very moment
+            time.sleep(random.uniform(0, 0.01 * attempt))
         raise StorageIOError(f"another program keeps moving the branch of {self.folder.root}", hint="try again")
 
     def _commit(self, message: str, authors: Sequence[Author], only: str | None) -> SyncOutcome:
@@ -274,13 +277,19 @@ class Clone:
         )
 
     def _catch_up(self, branch: str, policy: str | None, deadline: Deadline) -> list[str]:
+        """Bring in what the origin has. An edit in the way may be of a session that is about to commit."""
         upstream = self.origin.fetch(branch, deadline)
-        with self._local():
-            self._publish_tracking(branch, upstream)
-            try:
-                done = self._integrate(upstream, policy)
-            except EditedMeanwhile as error:
-                raise StorageConflictError(error.message, hint=error.hint) from error
+        patience = Deadline(min(WAIT_FOR_SESSIONS, deadline.left))
+        while True:
+            with self._local():
+                self._publish_tracking(branch, upstream)
+                try:
+                    done = self._integrate(upstream, policy)
+                    break
+                except EditedMeanwhile as error:
+                    if patience.left <= 0:
+                        raise StorageConflictError(error.message, hint=error.hint) from error
+            time.sleep(random.uniform(0.01, 0.05))
         self._note_pulled()
         return [note] if (note := _told(done)) else []
 

@@ -17,6 +17,7 @@ from agentm_git.backend import PULLED
 from agentm_kernel.errors import LockTimeout, StorageIOError, StorageSelectionError
 from agentm_kernel.files import native_lock
 from agentm_kernel.files.atomic import atomic_write
+from agentm_kernel.seam.locator import TEMP_PREFIX
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -27,7 +28,7 @@ _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tlogallrefupd
 # The highest of git's sources of attributes: whatever a tree says, bytes stay bytes and no driver is looked for.
 _ATTRIBUTES = "* -text !eol !ident !filter !working-tree-encoding !merge !diff !whitespace\n"
 _NO_BRANCH = "ref: refs/heads/agentm-none\n"
-_FILES = {"config": _CONFIG, "info/attributes": _ATTRIBUTES, "info/exclude": ""}
+_FILES = {"config": _CONFIG, "info/attributes": _ATTRIBUTES, "info/exclude": f"{TEMP_PREFIX}*\n"}
 _FOLDERS = ("info", "refs", "refs/heads", "refs/remotes", "refs/remotes/origin", "network")
 
 LOCAL_PATIENCE = 30.0

@@ -102,9 +102,7 @@ def test_over_every_backend_no_file_of_the_index_is_in_the_store(tmp_path, backe
     root.mkdir()
     options = {name: str(value).replace("{scratch}", str(root)) for name, value in backend.scratch_options.items()}
     environ = {"HOME": str(tmp_path / "home"), "AGENTM_DEVICE_LOCAL_ROOT": str(root)}
-    store: StorageBackend = backend.create(
-        options or {"root": str(root)}, OpenContext(environ, str(tmp_path), str(tmp_path / "state"))
-    )
+    store: StorageBackend = backend.create(options, OpenContext(environ, str(tmp_path), str(tmp_path / "state")))
     store.write(Locator("_meta/store.json"), STAMP)
     store.write(Locator("personal/facts/a.md"), "# A quokka\n")
     before = sorted(str(file) for file in root.rglob("*"))

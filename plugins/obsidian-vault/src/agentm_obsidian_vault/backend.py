@@ -49,6 +49,8 @@ class VaultBackend(FileStore, PersonalSpace):
     The folder is never made here: one that is missing is not mounted or not synced yet, and must not look empty.
     """
 
+    scratch_options = {"vault_path": "{scratch}"}  # noqa: RUF012 - as the seam declares it
+
     def __init__(
         self,
         vault_path: str | os.PathLike[str],

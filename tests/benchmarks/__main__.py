@@ -34,6 +34,7 @@ BENCHMARKS = (
     "checkpoint",
     "bucket",
     "git",
+    "git_engines",
 )
 """Modules of this package, each with `run(setting) -> Table`."""
 

@@ -45,12 +45,12 @@ class Bare:
         folder.mkdir(parents=True)
         settings = {"gc.auto": "0", "core.fsync": "committed"} if durable else {"gc.auto": "0"}
         self._environ = {**os.environ, **_environment(settings)}
-        self._git("init", "-q")
+        self.git("init", "-q")
         for name, text in _notes(notes):
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text)
-        self._git("add", "-A")
-        self._git("commit", "-q", "--allow-empty", "-m", "begin")
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", "begin")
 
     def write_and_commit(self) -> None:
         self._count += 1
@@ -60,10 +60,10 @@ class Bare:
             if self._durable:
                 file.flush()
                 os.fsync(file.fileno())
-        self._git("add", self._addition or "decision.md")
-        self._git("commit", "-q", "-m", "decision")
+        self.git("add", self._addition or "decision.md")
+        self.git("commit", "-q", "-m", "decision")
 
-    def _git(self, *arguments: str) -> None:
+    def git(self, *arguments: str) -> None:
         subprocess.run(["git", *arguments], cwd=self._folder, env=self._environ, check=True)
 
 

@@ -8,6 +8,8 @@ from agentm_kernel import __version__
 from agentm_kernel.cli.declared import COMMANDS, DeclaredCommand, Parameter
 from agentm_kernel.cli.names import GROUPS, kernel_commands
 from agentm_kernel.errors import AgentmError, PluginError
+from agentm_kernel.host.published import PUBLISHED, how_to_install
+from agentm_kernel.host.scan import COMMANDS as COMMAND_GROUP, scan
 
 
 class LazyGroup(click.Group):
@@ -24,6 +26,14 @@ class LazyGroup(click.Group):
         if any(command.path[0] == cmd_name for command in COMMANDS):
             return _declared(cmd_name)
         return _load_plugin_command(cmd_name) if cmd_name in _plugin_commands() else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if not name.startswith("-") and name not in self.list_commands(ctx):
+            raise _NoSuchCommand(name, self.list_commands(ctx))
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """As click does it, but without importing a single command."""
@@ -56,6 +66,9 @@ def run(arguments: list[str]) -> int:
     """Run the application and return the exit code; expected failures leave as `AgentmError`."""
     try:
         result = app.main(args=arguments, prog_name="agentm", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()  # whoever names no command wants to see which there are
+        return _UsageError.exit_code
     except click.UsageError as error:
         raise _UsageError(error) from None
     except click.ClickException as error:
@@ -73,6 +86,27 @@ class _UsageError(AgentmError):
     def __init__(self, error: click.UsageError) -> None:
         command = error.ctx.command_path if error.ctx else "agentm"
         super().__init__(error.format_message(), hint=f"run `{command} --help`")
+
+
+class _NoSuchCommand(AgentmError):
+    """The first word is no command: of a plugin that is not installed, misspelt, or neither."""
+
+    exit_code = 2
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, {*known, *PUBLISHED[COMMAND_GROUP]}, n=1)
+        install = how_to_install(COMMAND_GROUP, name)
+        guess = (
+            f"did you mean `agentm {near[0]}`? `agentm --help` lists the commands" if near else "run `agentm --help`"
+        )
+        super().__init__(
+            f"the command '{name}' is of a plugin that is not installed"
+            if install
+            else f"there is no command '{name}'",
+            hint=install or guess,
+        )
 
 
 # ------------------------------------------------------------------------------------------------ declared commands
@@ -126,11 +160,9 @@ def _parameter(parameter: Parameter) -> click.Parameter:
 
 def _plugin_commands() -> dict[str, str]:
     """Commands of installed plugins, each with its distribution; the kernel's own names cannot be taken."""
-    from agentm_kernel.host.scan import scan
-
     return {
         record.name: f"{record.distribution} {record.version}"
-        for record in scan("agentm.commands")
+        for record in scan(COMMAND_GROUP)
         if record.name not in kernel_commands()
     }
 
@@ -138,7 +170,7 @@ def _plugin_commands() -> dict[str, str]:
 def _load_plugin_command(name: str) -> click.Command:
     from agentm_kernel.host.named import load_plugin
 
-    command = load_plugin("agentm.commands", name)
+    command = load_plugin(COMMAND_GROUP, name)
     if not isinstance(command, click.Command):
         raise PluginError(f"the command '{name}' of {_plugin_commands()[name]} is not a click command")
     return command

@@ -5,6 +5,7 @@ from __future__ import annotations
 from agentm_kernel.config.read import load as load_config
 from agentm_kernel.errors import PluginError
 from agentm_kernel.host.load import load
+from agentm_kernel.host.published import how_to_install
 from agentm_kernel.host.scan import find, kind_of, scan
 
 TYPE_CHECKING = False
@@ -24,7 +25,8 @@ def find_plugin(group: str, name: str, config: Config | None = None) -> PluginRe
         installed = ", ".join(sorted({other.name for other in scan(group)})) or "none"
         raise PluginError(
             f"no installed plugin provides the {kind_of(group)} '{name}'; installed: {installed}",
-            hint="install the distribution that does; `agentm plugins list` shows what is there",
+            hint=how_to_install(group, name)
+            or "install the distribution that does; `agentm plugins list` shows what is there",
         )
     return record
 

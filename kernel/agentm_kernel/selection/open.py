@@ -32,14 +32,6 @@ DEFAULT_PROTOCOL = "device-local"
 POLICY_PROTOCOL = "policy"
 """The backend that opens what `storage.policy` describes, and the wrapper that keeps its rules."""
 
-_DISTRIBUTIONS = {
-    "device-local": "agentm-device-local",
-    "vault": "agentm-obsidian-vault",
-    "bucket": "agentm-bucket",
-    "git": "agentm-git",
-    "policy": "agentm-storage-policy",
-}
-
 
 class Choice(Frozen):
     """A protocol, and in words where the choice comes from."""
@@ -254,10 +246,7 @@ def _with_wrappers(
 
         record = _find_wrapper(name, config)
         if record is None:
-            raise StorageSelectionError(
-                f"the wrapper '{name}' is configured but no installed plugin provides it",
-                hint=f"install the plugin, or take '{name}' out of `wrappers`; a guard is never skipped",
-            )
+            raise _missing_wrapper(name)
         wrap = load_plugin(record)
         try:
             backend = wrap(backend, _options(name, config, context), context)  # type: ignore[operator]
@@ -268,6 +257,17 @@ def _with_wrappers(
         if not isinstance(backend, StorageBackend):
             raise _bad_wrapper(name, f"returned a {type(backend).__name__} instead of a backend")
     return backend
+
+
+def _missing_wrapper(name: str) -> StorageSelectionError:
+    from agentm_kernel.host.published import how_to_install
+    from agentm_kernel.host.scan import WRAPPERS
+
+    install = how_to_install(WRAPPERS, name) or "install the plugin"
+    return StorageSelectionError(
+        f"the wrapper '{name}' is configured but no installed plugin provides it",
+        hint=f"{install}, or take '{name}' out of `wrappers`; a guard is never skipped",
+    )
 
 
 def _bad_wrapper(name: str, why: str) -> StorageSelectionError:
@@ -284,16 +284,16 @@ def _find_wrapper(name: str, config: Config) -> PluginRecord | None:
 
 
 def _not_installed(choice: Choice) -> BackendNotInstalledError:
-    from agentm_kernel.host.scan import scan
+    from agentm_kernel.host.published import how_to_install
+    from agentm_kernel.host.scan import BACKENDS, scan
     from agentm_kernel.seam.registry import registry
 
-    installed = sorted({record.name for record in scan("agentm.backends")} | set(registry.protocols()))
-    distribution = _DISTRIBUTIONS.get(choice.protocol)
-    hint = f"run `pip install {distribution}`" if distribution else "install the plugin that provides it"
+    installed = sorted({record.name for record in scan(BACKENDS)} | set(registry.protocols()))
+    install = how_to_install(BACKENDS, choice.protocol) or "install the plugin that provides it"
     is_policy = choice.protocol == POLICY_PROTOCOL
     instead = "agentm config unset storage.policy" if is_policy else "agentm config set storage.backend NAME"
     return BackendNotInstalledError(
         f"backend '{choice.protocol}' is selected ({choice.origin}) but no installed plugin provides it; "
         f"installed: {', '.join(installed) or 'none'}",
-        hint=f"{hint}, or choose another with `{instead}`",
+        hint=f"{install}, or choose another with `{instead}`",
     )

@@ -68,6 +68,32 @@ def test_wrong_usage_exits_2_with_a_hint(machine, arguments):
     assert hint.startswith("hint: run `agentm")
 
 
+@pytest.mark.parametrize("arguments", [[], ["state"], ["hook"], ["plugins"]])
+def test_whoever_names_no_command_is_shown_which_there_are(machine, arguments):
+    done = machine.execute(*arguments)
+
+    assert (done.code, done.out) == (2, "")
+    assert done.err == machine.execute(*arguments, "--help").out
+
+
+@pytest.mark.parametrize(("word", "meant"), [("docter", "doctor"), ("plugin", "plugins"), ("valt", "vault")])
+def test_a_command_that_is_nearly_right_is_said(machine, word, meant):
+    done = machine.execute(word, "--json")
+
+    assert done.code == 2
+    assert f"hint: did you mean `agentm {meant}`?" in done.err
+
+
+def test_a_command_of_a_plugin_that_is_not_installed_says_what_to_install(machine):
+    done = machine.execute("vault", "init", "notes")
+
+    assert (done.code, done.out) == (2, "")
+    assert done.err.splitlines() == [
+        "error: the command 'vault' is of a plugin that is not installed",
+        "hint: run `pip install agentm-obsidian-vault`",
+    ]
+
+
 def test_a_path_that_the_locale_cannot_express_is_printed_byte_for_byte(machine):
     odd = os.fsencode(machine.folder) + b"/caf\xc3\xa9-\xff"
     os.makedirs(odd + b"/.harness")

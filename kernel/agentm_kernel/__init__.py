@@ -8,10 +8,19 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table below
+    from agentm_kernel.cli.hook_verbs import (
+        read_text as read_text,
+    )
     from agentm_kernel.cli.output import (
+        confirm as confirm,
         echo_json as echo_json,
         echo_table as echo_table,
         json_option as json_option,
+        styled as styled,
+    )
+    from agentm_kernel.cli.set_up import (
+        conclude_set_up as conclude_set_up,
+        selected_store as selected_store,
     )
     from agentm_kernel.config.paths import (
         cache_directory as cache_directory,
@@ -288,11 +297,15 @@ _HOMES = {
         "list_plan_files",
         "resolve_active_plan",
     ),
+    "cli.hook_verbs": ("read_text",),
     "cli.output": (
+        "confirm",
         "echo_json",
         "echo_table",
         "json_option",
+        "styled",
     ),
+    "cli.set_up": ("conclude_set_up", "selected_store"),
     "process_seam": (
         "is_available",
         "offer_save_here",

@@ -17,7 +17,7 @@ from agentm_kernel.selection.open import Refusal, having, inspect, preview_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from agentm_kernel.selection.open import Decision
 
@@ -109,13 +109,14 @@ def _as_json(rows: Iterable[DoctorRow]) -> str:
     return json_text(rows=shown)
 
 
-def _as_lines(rows: Iterable[DoctorRow]) -> Iterator[str]:
+def _as_lines(rows: Sequence[DoctorRow]) -> Iterator[str]:
     coloured = _coloured if sys.stdout.isatty() else str
+    width = max(12, *(len(row.check) for row in rows))
     for row in rows:
         status = row.status.upper()
-        yield f"{coloured(status)}{'':<{4 - len(status)}}  {row.check:<12}  {row.message}\n"
+        yield f"{coloured(status)}{'':<{4 - len(status)}}  {row.check:<{width}}  {row.message}\n"
         if row.hint:
-            yield f"{'':<20}hint: {row.hint}\n"
+            yield f"{'':<{width + 8}}hint: {row.hint}\n"
 
 
 def _coloured(status: str) -> str:

@@ -92,7 +92,9 @@ def _positive(text: str | None) -> int | None:
     if text is None:
         return None
     if not text.isdigit() or int(text) == 0:
-        raise UsageError(f"--limit takes a positive number of tokens, not {text!r}")
+        raise UsageError(
+            f"--limit takes a positive number of tokens, not {text!r}", hint="run `agentm recall-here --help`"
+        )
     return int(text)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel.cli.output import echo_json, json_option
+from agentm_kernel.cli.output import confirm, echo_json, json_option
 from agentm_kernel.config.write import set_value, unset_value
 from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.migration import copy_notes, plan_migration, settle
@@ -50,21 +50,17 @@ def command(protocol: str, dry_run: bool, allow_skipped: bool, yes: bool, as_jso
             hint="move them yourself, then run it again with --allow-skipped; nothing was written",
         )
     if not dry_run:
-        _confirm(f"Copy {len(plan.missing)} of {len(plan.hashes)} notes to {target.describe()}?", yes)
+        confirm(
+            f"Copy {len(plan.missing)} of {len(plan.hashes)} notes to {target.describe()}?",
+            yes=yes,
+            hint="add --dry-run to see what it would do, or --yes to do it without asking",
+        )
         stamp(target.inner)
         copy_notes(source, target, plan, progress)
         settle(source, target, plan, progress)
         set_value("storage.backend", protocol)
         unset_value("storage.policy")  # it names the store that was left; until it is gone, both are refused
     _report(source_protocol, protocol, plan.missing, len(plan.hashes), plan.skipped, dry_run, as_json)
-
-
-def _confirm(question: str, yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise AgentmError("a migration needs --yes without a terminal", hint="add --dry-run to see what it would do")
-    click.confirm(question, abort=True, err=True)
 
 
 def _report(

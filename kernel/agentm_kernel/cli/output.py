@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from agentm_kernel.cli.hook_verbs import json_text
+from agentm_kernel.errors import AgentmError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,13 +31,24 @@ def echo_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     widths = [max((len(row[column]) for row in cells), default=0) for column in range(len(headings))]
     for number, row in enumerate(cells):
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        click.echo(click.style(line, bold=True) if on_terminal and number == 0 else line)
+        click.echo(styled(line, bold=True) if on_terminal and number == 0 else line)
+
+
+def styled(text: str, **style: Any) -> str:
+    """`text` in colour or bold, where a person looks at it and has not said otherwise."""
+    is_wanted = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return click.style(text, **style) if is_wanted else text
 
 
 def status_style(status: str) -> str:
-    """`OK`, `WARN` or `FAIL`, coloured on a terminal that wants colour (click obeys NO_COLOR's absence of a tty)."""
-    import os
+    """`OK`, `WARN` or `FAIL`, in its colour."""
+    return styled(status, fg={"OK": "green", "WARN": "yellow"}.get(status, "red"))
 
-    if os.environ.get("NO_COLOR"):
-        return status
-    return click.style(status, fg={"OK": "green", "WARN": "yellow"}.get(status, "red"))
+
+def confirm(question: str, *, yes: bool, hint: str = "add --yes to do it without asking") -> None:
+    """Ask before something is changed that cannot be had back, unless `--yes` is the answer already."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise AgentmError(f"{question} There is no terminal to ask on, and --yes is not given", hint=hint)
+    click.confirm(question, abort=True, err=True)

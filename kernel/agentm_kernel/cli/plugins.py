@@ -10,7 +10,7 @@ import click
 from agentm_kernel.cli.output import echo_json, echo_table, json_option
 from agentm_kernel.cli.plugin_inventory import take_inventory
 from agentm_kernel.errors import PluginError
-from agentm_kernel.host.scan import canonical_name, conflict, kind_of
+from agentm_kernel.host.scan import HOOKS, PLUGINS, canonical_name, conflict, kind_of
 
 if TYPE_CHECKING:
     from agentm_kernel.cli.plugin_inventory import Entry, Inventory
@@ -75,18 +75,24 @@ def _probed(inventory: Inventory) -> dict[PluginRecord, ProbeResult]:
 
 
 def _show_table(inventory: Inventory, probed: dict[PluginRecord, ProbeResult]) -> None:
-    headings = ["kind", "name", "distribution", "version", "state", "why", "installed in"]
+    """Columns that tell nothing are left out: what loads, if nothing was loaded; where, if all is in one folder."""
+    folders = {os.path.dirname(entry.record.location) for entry in inventory.entries}
+    headings = ["kind", "name", "distribution", "version", "state"]
+    headings += ["loads"] * bool(probed) + ["why"] + ["installed in"] * (len(folders) > 1)
     rows = []
     for entry in inventory.entries:
         record = entry.record
-        row = [kind_of(record.group), record.name, record.distribution, record.version, _state(entry)]
-        row += [entry.why or "", os.path.dirname(record.location)]
-        if probed:
-            row.insert(5, _outcome(probed.get(record)))
+        row = [_kind(record), record.name, record.distribution, record.version, _state(entry)]
+        row += [_outcome(probed.get(record))] * bool(probed) + [entry.why or ""]
+        row += [os.path.dirname(record.location)] * (len(folders) > 1)
         rows.append([_printable(cell) for cell in row])
-    if probed:
-        headings.insert(5, "loads")
     echo_table(headings, rows)
+
+
+def _kind(record: PluginRecord) -> str:
+    """A plugin that hears one hook is told from the same one for another by the hook's name."""
+    hook = record.group.removeprefix(f"{PLUGINS}.")
+    return f"hook {hook}" if hook in HOOKS else kind_of(record.group)
 
 
 def _show_remarks(inventory: Inventory, probed: dict[PluginRecord, ProbeResult]) -> None:
@@ -171,7 +177,9 @@ def show(name: str, as_json: bool) -> None:
     entries = [entry for entry in inventory.entries if _is_meant(entry.record, name)]
     if not entries:
         known = ", ".join(sorted({entry.record.name for entry in inventory.entries})) or "none"
-        raise PluginError(f"no installed plugin is called '{name}'; installed: {known}", hint="`agentm plugins list`")
+        raise PluginError(
+            f"no installed plugin is called '{name}'; installed: {known}", hint="`agentm plugins list` shows them"
+        )
     shown = [{**_fields(entry), **_described(entry.record)} for entry in entries]
     if as_json:
         echo_json(plugins=shown)

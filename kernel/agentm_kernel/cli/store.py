@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 
 import click
 
-from agentm_kernel.cli.output import echo_json, echo_table, json_option
+from agentm_kernel.cli.output import confirm, echo_json, echo_table, json_option
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.selection.identity import forget as forget_store, known_stores
 from agentm_kernel.selection.open import Refusal, inspect, open_context
@@ -52,14 +51,19 @@ def forget(place: str | None, yes: bool) -> None:
     """
     state_dir = open_context(os.environ, read_only=True).state_dir
     known = known_stores(state_dir)
-    matching = [entry for entry in known if place is None or entry.place == os.path.abspath(place)]
-    if len(matching) != 1:
-        places = ", ".join(entry.place for entry in known) or "none"
-        raise AgentmError(f"name the store to forget; this device knows: {places}", hint="agentm store forget PLACE")
-    entry = matching[0]
-    if not yes:
-        if not sys.stdin.isatty():
-            raise AgentmError(f"forgetting the store at {entry.place} needs --yes without a terminal")
-        click.confirm(f"Forget store {entry.id} at {entry.place}?", abort=True)
-    forget_store(state_dir, entry.protocol, entry.place)
-    click.echo(f"forgot the {entry.protocol} store at {entry.place}")
+    meant = [entry for entry in known if place is None or entry.place in (place, os.path.abspath(place))]
+    if len({entry.place for entry in meant}) != 1:
+        raise _unclear(place, sorted({entry.place for entry in known}))
+    confirm(f"Forget the store at {meant[0].place}?", yes=yes)
+    for entry in meant:
+        forget_store(state_dir, entry.protocol, entry.place)
+        click.echo(f"forgot the {entry.protocol} store at {entry.place}")
+
+
+def _unclear(place: str | None, known: list[str]) -> AgentmError:
+    if not known:
+        return AgentmError("this device knows no store, so there is none to forget")
+    which = "name the store to forget" if place is None else f"this device knows no store at {place}"
+    return AgentmError(
+        f"{which}; it knows: {', '.join(known)}", hint="run `agentm store forget PLACE` with one of them"
+    )

@@ -43,12 +43,19 @@ def check_identity(backend: StorageBackend, protocol: str, context: OpenContext)
     if stamp is None:
         raise StoreIdentityError(
             f"the store at {place} is gone: this device knows store {known} there, and what is there now is unmarked",
-            hint="mount or restore it; if it was removed on purpose, run `agentm store forget`",
+            hint=f"mount or restore it; if it was removed on purpose, run {_forgetting(place)}",
         )
     raise StoreIdentityError(
         f"the store at {place} is another one: this device knows store {known} there, and it holds {stamp}",
-        hint="check the path or the mount; if the change was meant, run `agentm store forget`",
+        hint=f"check the path or the mount; if the change was meant, run {_forgetting(place)}",
     )
+
+
+def _forgetting(place: str) -> str:
+    """The command that lets this device forget the store at `place`, as a shell takes it."""
+    from shlex import quote
+
+    return f"`agentm store forget {quote(place)}`"
 
 
 class IdentityGuard(BackendLayer):

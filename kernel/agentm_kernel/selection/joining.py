@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from agentm_kernel.config.read import load
+from agentm_kernel.errors import StorageSelectionError
 from agentm_kernel.selection.identity import check_identity, remember, stamp
 from agentm_kernel.selection.open import open_context
 
@@ -31,6 +33,12 @@ def use_store(protocol: str, options: Mapping[str, object], *, environ: Mapping[
     """Select a store on this device. Its options go first: without them, choosing it would be refused."""
     from agentm_kernel.config.write import set_value
 
+    config = load(environ)
+    if config.storage_policy is not None:
+        raise StorageSelectionError(
+            f"storage.policy in {config.path} names the store of this device already",
+            hint="run `agentm config unset storage.policy` to leave that one, then this command again",
+        )
     for name, value in options.items():
         set_value(f"plugins.{protocol}.{name}", value, environ=environ)
     set_value("storage.backend", protocol, environ=environ)

@@ -49,6 +49,7 @@ def test_use_says_when_the_environment_overrules_it(device: Device) -> None:
     device.environ["MEMORY_VAULT_PATH"] = "/elsewhere"
     done = device.agentm("vault", "init", "~/notes", "--use", code=1)
     assert "unset $MEMORY_VAULT_PATH" in done.stderr
+    assert "vault_path" not in device.agentm("config", "list").stdout
 
 
 def test_init_twice_is_init_once(device: Device) -> None:
@@ -56,6 +57,34 @@ def test_init_twice_is_init_once(device: Device) -> None:
     before = stamp_of(device.home / "notes")
     assert f"joined the store {before}" in device.agentm("vault", "init", "~/notes").stdout
     assert stamp_of(device.home / "notes") == before
+
+
+def test_a_store_that_is_used_already_needs_nothing_more(device: Device) -> None:
+    device.agentm("vault", "init", "~/notes", "--use")
+    assert device.agentm("vault", "init", "~/notes").stdout.endswith("\nthis device uses it already\n")
+
+
+def test_whoever_has_notes_in_another_store_is_told_how_to_take_them_along(device: Device) -> None:
+    device.agentm("project", "register", "--slug", "widgets")
+    shown = device.agentm("vault", "init", "~/notes", "--use").stdout
+    assert f"stay at {device.home / '.agentm' / 'memory'}\n" in shown
+    for line in [line.strip() for line in shown.splitlines() if line.startswith("  agentm ")]:
+        device.agentm(*line.split()[1:], *(["--yes"] if " migrate " in line else []))
+    assert "widgets" in (device.home / "notes" / "_meta" / "repos.json").read_text()
+
+
+def test_without_use_the_way_along_is_in_place_of_the_last_line(device: Device) -> None:
+    device.agentm("project", "register", "--slug", "widgets")
+    assert (
+        "along, let the last line be `agentm migrate --to vault`" in device.agentm("vault", "init", "~/notes").stdout
+    )
+
+
+def test_notes_of_another_vault_stay_where_they_are(device: Device) -> None:
+    device.agentm("vault", "init", "~/notes", "--use")
+    (device.home / "notes" / "idea.md").write_text("one\n")
+    shown = device.agentm("vault", "init", "~/others", "--use").stdout
+    assert shown.endswith(f"\nthe notes of the store before stay at {device.home / 'notes'}\n")
 
 
 def test_a_folder_with_notes_needs_adopt(device: Device) -> None:

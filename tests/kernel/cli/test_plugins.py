@@ -103,6 +103,17 @@ def test_list_describes_each_plugin(site: Site) -> None:
     }
 
 
+def test_list_says_which_hook_a_plugin_hears(site: Site) -> None:
+    groups = "[agentm.plugins.alert]\near = m:one\n[agentm.plugins.event]\near = m:two\n[agentm.plugins]\near = m\n"
+    site.install("agentm-ear", entry_points=groups)
+
+    lines = [
+        line.split("  ") for line in site.agentm("plugins", "list").stdout.splitlines() if " agentm-ear " in line
+    ]
+
+    assert sorted(words[0] for words in lines) == ["hook alert", "hook event", "hook plugin"]
+
+
 def test_list_works_and_imports_nothing_whatever_is_installed(rogues: Site) -> None:
     found = listed(rogues)
 

@@ -6,8 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import FileStore, StoreIdentityError, identify_store, mark_store, read_stamp, use_store
+from agentm_kernel import (
+    FileStore,
+    StorageSelectionError,
+    StoreIdentityError,
+    identify_store,
+    mark_store,
+    read_stamp,
+    use_store,
+)
 from agentm_kernel.config.read import load
+from agentm_kernel.config.write import set_value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,3 +67,13 @@ def test_using_a_store_sets_its_options_and_selects_it(environ: dict[str, str]) 
     config = load(environ)
     assert config.storage_backend == "files"
     assert config.options("files") == {"root": "/somewhere", "depth": 3}
+
+
+def test_a_store_that_a_policy_names_is_left_on_purpose_only(environ: dict[str, str]) -> None:
+    set_value("storage.policy", "/team/STORAGE.md", environ=environ)
+
+    with pytest.raises(StorageSelectionError, match="names the store of this device already") as caught:
+        use_store("files", {"root": "/somewhere"}, environ=environ)
+
+    assert "agentm config unset storage.policy" in caught.value.hint
+    assert load(environ).options("files") == {}

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from agentm_bucket.backend import PROTOCOL, BucketBackend
 from agentm_kernel import (
+    conclude_set_up,
+    confirm,
     current_context,
     echo_json,
     echo_table,
     json_option,
     mark_store,
-    select_backend,
-    use_store,
+    selected_store,
 )
-from agentm_kernel.errors import AgentmError, NotFoundError, StorageSelectionError
-from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.errors import NotFoundError, StorageSelectionError
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import OpenContext
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentm_kernel import StorageBackend
-
 _OPTIONS = ("kind", "bucket", "prefix", "endpoint", "region", "account")
+_KIND = (BucketBackend, "bucket", "agentm bucket init BUCKET")
 
 
 @click.group(PROTOCOL)
@@ -60,22 +57,21 @@ def init(bucket: str, adopt: bool, use_it: bool, **given: str) -> None:
         )
     store_id = mark_store(store, PROTOCOL)
     store.pull()
-    click.echo(f"{'joined' if is_joined else 'made'} the store {store_id} at {store.describe()}")
-    if use_it:
-        use_store(PROTOCOL, {**dict.fromkeys(_configuration().keys() & set(_OPTIONS), ""), **options})
-        click.echo("this device uses it now")
-        return
-    click.echo("to use it on this device, run:")
-    for name, value in options.items():
-        click.echo(f"  agentm config set plugins.{PROTOCOL}.{name} {shlex.quote(value)}")
-    click.echo(f"  agentm config set storage.backend {PROTOCOL}")
-    click.echo(f"or, to take the notes of the present store along, `agentm migrate --to {PROTOCOL}` as the last line")
+    stale = dict.fromkeys(_configuration().keys() & set(_OPTIONS), "")
+    conclude_set_up(
+        PROTOCOL,
+        {**stale, **options},
+        store_id=store_id,
+        place=store.describe(),
+        was_there=is_joined,
+        use_it=use_it,
+    )
 
 
 @command.command("sync")
 def sync() -> None:
     """Send what changed in this device's copy of the plans, and fetch the rest."""
-    selected, store = _selected()
+    selected, store = selected_store(*_KIND)
     done = store.synchronise(pushing=True, through=selected)
     click.echo(f"{done.fetched} fetched, {done.sent} sent")
     for key in done.conflicts:
@@ -88,7 +84,7 @@ def sync() -> None:
 @json_option
 def conflicts(as_json: bool) -> None:
     """List the versions of plans that lost to another device's. Looks at this device's copy alone."""
-    _, store = _selected(read_only=True)
+    _, store = selected_store(*_KIND, read_only=True)
     found = store.kept_versions()
     if as_json:
         kept = [{"file": kept.file.key, "version": kept.version.key} for kept in found]
@@ -105,29 +101,15 @@ def conflicts(as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def discard(version: str, yes: bool) -> None:
     """Remove VERSION, which `conflicts` lists, on every device."""
-    selected, store = _selected()
+    selected, store = selected_store(*_KIND)
     locator = Locator(version)
     if locator not in (kept.version for kept in store.kept_versions()):
         raise NotFoundError(f"'{version}' is no kept version of a plan", hint="`agentm bucket conflicts` lists them")
-    if not yes:
-        if not sys.stdin.isatty():
-            raise AgentmError("discarding a version needs --yes without a terminal")
-        click.confirm(f"Remove '{version}' on every device?", abort=True, err=True)
+    confirm(f"Remove '{version}' on every device?", yes=yes)
     store.synchronise(pushing=True, through=selected)  # an edit of it that another device made is seen, and kept
     selected.delete(locator)
     store.synchronise(pushing=False, through=selected)
     click.echo(f"removed {version}")
-
-
-def _selected(*, read_only: bool = False) -> tuple[StorageBackend, BucketBackend]:
-    """The selected store with the layers around it, and the bucket inside."""
-    selected = select_backend(read_only=read_only)
-    store = unwrap(selected)
-    if not isinstance(store, BucketBackend):
-        raise StorageSelectionError(
-            f"the selected store is {store.describe()}, not a bucket", hint="run `agentm bucket init BUCKET`"
-        )
-    return selected, store
 
 
 def _opened(options: Mapping[str, str]) -> BucketBackend:

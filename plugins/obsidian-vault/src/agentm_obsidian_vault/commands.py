@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel import echo_json, echo_table, json_option, select_backend
-from agentm_kernel.errors import AgentmError, StorageSelectionError
-from agentm_kernel.seam.layer import unwrap
-from agentm_obsidian_vault.backend import VaultBackend
+from agentm_kernel import conclude_set_up, echo_json, echo_table, json_option, selected_store
+from agentm_kernel.errors import AgentmError
+from agentm_obsidian_vault.backend import PROTOCOL, VaultBackend
 from agentm_obsidian_vault.merge import is_append_only
 from agentm_obsidian_vault.resolve import BOTH, MINE, THEIRS, UNION, check_union, read_versions, settle
-from agentm_obsidian_vault.setup import set_up, use
+from agentm_obsidian_vault.setup import check_variable, options_for, set_up
 from agentm_obsidian_vault.survey import find_conflicts
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from agentm_obsidian_vault.survey import Conflict
 
 _SKIP = "skip"
+_KIND = (VaultBackend, "vault", "agentm vault init PATH")
 
 
 @click.group("vault")
@@ -41,21 +41,23 @@ def init(path: str, adopt: bool, use_it: bool) -> None:
     A folder that another device has set up already is joined as it is.
     """
     done = set_up(path, adopt=adopt)
-    click.echo(f"{'joined' if done.was_there else 'made'} the store {done.store_id} at {done.place}")
     if use_it:
-        use(done.place)
-        click.echo("this device uses it now")
-        return
-    click.echo("to use it on this device, run:")
-    for line in done.next_commands:
-        click.echo(f"  {line}")
+        check_variable(done.place)
+    conclude_set_up(
+        PROTOCOL,
+        options_for(done.place),
+        store_id=done.store_id,
+        place=done.place,
+        was_there=done.was_there,
+        use_it=use_it,
+    )
 
 
 @command.command("conflicts")
 @json_option
 def conflicts(as_json: bool) -> None:
     """List the versions that sync tools left beside notes, and those that a write displaced unseen."""
-    _, vault = _selected(read_only=True)
+    _, vault = selected_store(*_KIND, read_only=True)
     found = find_conflicts(vault)
     if as_json:
         echo_json(store=vault.describe(), conflicts=[_as_json(conflict) for conflict in found])
@@ -94,7 +96,7 @@ def resolve(name: str | None, take_union: bool, take: str | None) -> int:
         raise click.UsageError("--union and --take exclude each other")
     if take and not name:
         raise click.UsageError("--take needs the NAME of one note or copy")
-    store, vault = _selected(read_only=False)
+    store, vault = selected_store(*_KIND)
     found = [conflict for conflict in find_conflicts(vault) if name is None or _is_named(conflict, name)]
     if name is not None and not found:
         raise AgentmError(f"'{name}' has no conflict", hint="`agentm vault conflicts` lists them")
@@ -138,17 +140,6 @@ def _ask(vault: VaultBackend, conflict: Conflict) -> str:
         choices.insert(3, UNION)
     chosen: str = click.prompt("Which one is the note?", type=click.Choice(choices), default=_SKIP)
     return chosen
-
-
-def _selected(*, read_only: bool) -> tuple[StorageBackend, VaultBackend]:
-    store = select_backend(read_only=read_only)
-    vault = unwrap(store)
-    if not isinstance(vault, VaultBackend):
-        raise StorageSelectionError(
-            f"the selected store, {store.describe()}, is not a vault",
-            hint="run `agentm vault init PATH --use` to use one",
-        )
-    return store, vault
 
 
 def _is_named(conflict: Conflict, name: str) -> bool:

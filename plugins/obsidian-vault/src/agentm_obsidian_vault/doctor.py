@@ -37,7 +37,8 @@ def _not_selected(path: object) -> DoctorRow:
         "warn",
         "vault",
         f"the vault {path} is configured but is not the selected store, or cannot be had",
-        f"run `agentm config set storage.backend {PROTOCOL}`, or see the storage row",
+        f"see the storage row; run `agentm config set storage.backend {PROTOCOL}` to use it, or "
+        f"`agentm config unset plugins.{PROTOCOL}` if it is not wanted any more",
     )
 
 

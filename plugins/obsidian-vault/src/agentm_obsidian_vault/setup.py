@@ -27,16 +27,6 @@ class SetUp:
     was_there: bool
     """The folder was a store already: this device joins it."""
 
-    @property
-    def next_commands(self) -> tuple[str, ...]:
-        """What selects it on this device."""
-        import shlex
-
-        return (
-            f"agentm config set plugins.{PROTOCOL}.vault_path {shlex.quote(self.place)}",
-            f"agentm config set storage.backend {PROTOCOL}",
-        )
-
 
 def set_up(path: str, *, adopt: bool, environ: Mapping[str, str] | None = None) -> SetUp:
     """Give the folder at `path` a store's identity, unless it has one; `adopt` accepts notes that are there."""
@@ -51,18 +41,28 @@ def set_up(path: str, *, adopt: bool, environ: Mapping[str, str] | None = None) 
     return SetUp(place, mark_store(vault, PROTOCOL, environ=environ), was_there)
 
 
-def use(place: str, *, environ: Mapping[str, str] | None = None) -> None:
-    """Select the vault at `place` on this device."""
+def options_for(place: str, *, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What the configuration has to say for the vault at `place`."""
     config = current_context(environ).config
     options = {"vault_path": place}
     if config is not None and config.options(PROTOCOL).get("memory_root"):
         options["memory_root"] = ""  # of an older install: it would be looked for inside the new place
-    use_store(PROTOCOL, options, environ=environ)
+    return options
+
+
+def use(place: str, *, environ: Mapping[str, str] | None = None) -> None:
+    """Select the vault at `place` on this device."""
+    check_variable(place, environ=environ)
+    use_store(PROTOCOL, options_for(place, environ=environ), environ=environ)
+
+
+def check_variable(place: str, *, environ: Mapping[str, str] | None = None) -> None:
+    """Refuse what would change nothing: a vault that the environment names beats the configuration."""
     other = (os.environ if environ is None else environ).get(PATH_VARIABLE, "").strip()
     if other and os.path.abspath(other) != place:
         raise StorageSelectionError(
-            f"the configuration names {place}, but ${PATH_VARIABLE} is set to {other} and beats it",
-            hint=f"unset ${PATH_VARIABLE}",
+            f"{place} would not be used: ${PATH_VARIABLE} is set to {other} and beats the configuration",
+            hint=f"unset ${PATH_VARIABLE}, then run the command again",
         )
 
 

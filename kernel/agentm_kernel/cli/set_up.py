@@ -1,0 +1,109 @@
+"""What the commands of all stores have in common: the end of `init`, and finding the store that was set up."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import click
+
+from agentm_kernel.config.read import load
+from agentm_kernel.errors import AgentmError, StorageSelectionError
+from agentm_kernel.seam.backend import STAMP_KEY
+from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.seam.locator import Locator
+from agentm_kernel.selection.joining import use_store
+from agentm_kernel.selection.open import Refusal, inspect, select_backend
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentm_kernel.seam.backend import StorageBackend
+
+Store = TypeVar("Store")
+
+_META = STAMP_KEY.partition("/")[0]
+
+
+def selected_store(
+    kind: type[Store], noun: str, init: str, *, read_only: bool = False
+) -> tuple[StorageBackend, Store]:
+    """The selected store with the layers around it, and the one of this `kind` inside; refused if it is another.
+
+    `noun` is the word for such a store, `init` the command that makes one.
+    """
+    selected = select_backend(read_only=read_only)
+    store = unwrap(selected)
+    if not isinstance(store, kind):
+        raise StorageSelectionError(
+            f"the selected store, {selected.describe()}, is not a {noun}", hint=f"run `{init} --use` to use one"
+        )
+    return selected, store
+
+
+class _Present(NamedTuple):
+    """The store that this device uses while another one is being set up."""
+
+    protocol: str
+    place: str
+    has_notes: bool
+
+
+def conclude_set_up(
+    protocol: str, options: Mapping[str, str], *, store_id: str, place: str, was_there: bool, use_it: bool
+) -> None:
+    """Say what `init` did, and select the store on this device or say which commands do.
+
+    Whoever changes the store has notes elsewhere, perhaps: where they stay, and how to take them along, is said too.
+    """
+    click.echo(f"{'joined' if was_there else 'made'} the store {store_id} at {place}")
+    present = _present_store()
+    is_present = present is not None and (present.protocol, present.place) == (protocol, place)
+    others = present if present and present.has_notes and not is_present else None
+    if use_it:
+        use_store(protocol, options)
+        click.echo("this device uses it now")
+        _say_what_stays(others, protocol)
+    elif is_present and load().options(protocol).items() >= options.items():
+        click.echo("this device uses it already")
+    else:
+        _say_how_to_use(others, protocol, options)
+
+
+def _say_what_stays(others: _Present | None, protocol: str) -> None:
+    if others is None:
+        return
+    click.echo(f"the notes of the store before stay at {others.place}")
+    if others.protocol != protocol:
+        click.echo("to take them along, run:")
+        click.echo(f"  agentm config set storage.backend {others.protocol}")
+        click.echo(f"  agentm migrate --to {protocol}")
+
+
+def _say_how_to_use(others: _Present | None, protocol: str, options: Mapping[str, str]) -> None:
+    click.echo("to use it on this device, run:")
+    for name, value in options.items():
+        click.echo(f"  agentm config set plugins.{protocol}.{name} {shlex.quote(value)}")
+    click.echo(f"  agentm config set storage.backend {protocol}")
+    if others is not None and others.protocol != protocol:
+        click.echo(
+            f"to take the notes at {others.place} along, let the last line be `agentm migrate --to {protocol}`"
+        )
+
+
+def _present_store() -> _Present | None:
+    found = inspect()
+    if isinstance(found, Refusal):
+        return None
+    store = found.backend
+    return _Present(found.choice.protocol, store.describe(), _has_notes(store))
+
+
+def _has_notes(store: StorageBackend) -> bool:
+    """Whether something would be missed. A store elsewhere is not asked: it takes time, and has notes mostly."""
+    if not store.capabilities.host_files:
+        return True
+    try:
+        return any(entry.name != _META for entry in store.list(Locator()))
+    except AgentmError:
+        return True

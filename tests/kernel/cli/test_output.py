@@ -1,0 +1,82 @@
+"""Style only for people, and questions only to people."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentm_kernel import AgentmError
+from agentm_kernel.cli.output import confirm
+
+if TYPE_CHECKING:
+    from tests.kernel.cli.conftest import Machine
+
+pty = pytest.importorskip("pty")
+
+BOLD = "\x1b[1m"
+GREEN = "\x1b[32m"
+
+
+def on_terminal(machine: Machine, *arguments: str) -> str:
+    """What a person sees who runs the command."""
+    master, slave = pty.openpty()
+    with machine.start(*arguments, stdout=slave) as process:
+        os.close(slave)
+        shown = b""
+        while chunk := _read(master):
+            shown += chunk
+    os.close(master)
+    assert process.returncode == 0
+    return shown.decode()
+
+
+def _read(master: int) -> bytes:
+    try:
+        return os.read(master, 1 << 16)
+    except OSError:  # how Linux says that nobody has the other end any more
+        return b""
+
+
+def test_a_terminal_gets_headings_and_style(machine: Machine) -> None:
+    assert on_terminal(machine, "plugins", "list").startswith(f"{BOLD}KIND")
+    assert on_terminal(machine, "doctor").startswith(f"{GREEN}OK")
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_a_terminal_that_wants_no_style_gets_none(machine: Machine, name: str, value: str) -> None:
+    machine.environ[name] = value
+
+    assert on_terminal(machine, "plugins", "list").startswith("KIND")
+    assert on_terminal(machine, "doctor").startswith("OK")
+
+
+def test_the_rows_of_doctor_are_aligned_however_long_their_names(machine: Machine) -> None:
+    machine.install(
+        "wordy",
+        "from agentm_kernel import DoctorRow, hookimpl\n"
+        "@hookimpl\n"
+        "def agentm_doctor_checks(context):\n"
+        "    return [DoctorRow('ok', 'a check with a long name', 'HERE', 'HINT')]\n",
+        "[agentm.plugins]\nwordy = plugin_wordy\n",
+    )
+
+    *others, row, hint = machine.execute("doctor").out.splitlines()
+
+    column = row.index("HERE")
+    assert all(line[column - 2 : column] == "  " and line[column] != " " for line in others)
+    assert hint.index("hint: HINT") == column
+
+
+def test_yes_is_not_asked() -> None:
+    confirm("Really?", yes=True)
+
+
+def test_without_a_terminal_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+
+    with pytest.raises(AgentmError, match=r"Really\? There is no terminal"):
+        confirm("Really?", yes=False)

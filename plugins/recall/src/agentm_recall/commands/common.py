@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agentm_recall.note import Note
 
 project_option = click.option("--project", metavar="SLUG", help="Another project than the one of this directory.")
-cwd_option = click.option("--cwd", metavar="DIR", help="Another directory than the current one.")
+cwd_option = click.option("--cwd", metavar="DIR", help="Directory of the project; the current one if not given.")
 
 
 def store_and_project(

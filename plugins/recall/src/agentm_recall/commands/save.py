@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel import choose_protocol, echo_json, json_option, select_backend
+from agentm_kernel import choose_protocol, echo_json, json_option, read_text, select_backend
 from agentm_kernel.errors import AgentmError, InvalidContentError
 from agentm_kernel.seam.locator import Locator
 from agentm_recall.commands.common import cwd_option, project_option, store_and_project
@@ -69,7 +69,7 @@ def command(
     secret is refused before the store sees it.
     """
     if from_json is not None:
-        _save_offers(_read(from_json), replace=replace, as_json=as_json)
+        _save_offers(read_text(from_json), replace=replace, as_json=as_json)
         return
     if kind is None or slug is None:
         raise click.UsageError("--kind and --slug are needed, unless --from-json is given")
@@ -78,7 +78,7 @@ def command(
     draft = Draft(
         kind,
         slug,
-        _read(body_file or "-"),
+        read_text(body_file or "-"),
         tags,
         source or ("operator" if sys.stdin.isatty() else "agent"),
         confidence,
@@ -198,15 +198,3 @@ def _offered_folder(backend: StorageBackend, offer: dict[str, Any]) -> Locator |
             hint="make the offer again",
         )
     return folder
-
-
-def _read(path: str) -> str:
-    try:
-        if path == "-":
-            return sys.stdin.buffer.read().decode()
-        with open(path, "rb") as file:
-            return file.read().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise AgentmError(
-            f"cannot read {path}: {error}", hint="give a file with UTF-8 text, or - for standard input"
-        ) from error

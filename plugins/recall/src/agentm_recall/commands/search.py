@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel import echo_json, json_option, resolve_project, select_backend
+from agentm_kernel import echo_json, json_option, resolve_project, select_backend, styled
 from agentm_kernel.errors import AgentmError
 from agentm_recall.commands.common import as_json as note_as_json, bar, cwd_option
 from agentm_recall.index.search import Scope
@@ -80,7 +78,9 @@ def _show(answer: Answer, *, explain: bool) -> None:
     for found in answer.found:
         note = found.hit.note
         gone = "" if found.hit.is_current else " (not current)"
-        click.echo(f"{_strong(note.key.removesuffix('.md'))}  {note.kind}, {note.changed[:10] or 'no date'}{gone}")
+        click.echo(
+            f"{styled(note.key.removesuffix('.md'), bold=True)}  {note.kind}, {note.changed[:10] or 'no date'}{gone}"
+        )
         click.echo(f"    {_marked(found.snippet)}")
         if explain:
             _explain(found)
@@ -100,20 +100,10 @@ def _explain(found: Found) -> None:
         click.echo(f"    {column}: {', '.join(words)}")
 
 
-def _wants_style() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-
-def _strong(text: str) -> str:
-    return click.style(text, bold=True) if _wants_style() else text
-
-
 def _marked(snippet: str) -> str:
-    if not _wants_style():
-        return _plain(snippet)
     head, *rest = snippet.split(OPEN)
     parts = [part.partition(CLOSE) for part in rest]
-    return head + "".join(click.style(word, bold=True) + after for word, _, after in parts)
+    return head + "".join(styled(word, bold=True) + after for word, _, after in parts)
 
 
 def _plain(snippet: str) -> str:

@@ -215,7 +215,8 @@ class RecallIndex(DerivedMaintenance):
             if os.path.exists(path):
                 return Database.open(path, read_only=True)
         except IndexUnavailable as error:
-            notices.append(f"the index was not used: {error}")
+            if f"the index was not updated: {error}" not in notices:  # one reason is said once
+                notices.append(f"the index was not used: {error}")
         return Database.in_memory()
 
     def _path(self) -> str:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agentm_kernel.errors import ConcurrentModificationError, LocatorConflictError, NotFoundError
 from agentm_kernel.seam.backend import ABSENT, StorageBackend
-from agentm_kernel.seam.content import MAX_CONTENT_BYTES, content_hash, decode_content, encode_content
+from agentm_kernel.seam.content import content_hash, decode_content, encode_content
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import Capabilities, Info
+from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities, Info
 
 if TYPE_CHECKING:
     import builtins

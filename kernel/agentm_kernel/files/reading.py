@@ -13,10 +13,11 @@ from agentm_kernel.errors import (
     StorageIOError,
     StoreIdentityError,
 )
+from agentm_kernel.files.failures import Failures
 from agentm_kernel.files.medium import shows_all_names
 from agentm_kernel.files.spelling import is_same_entry, is_spelled_like_this
 from agentm_kernel.files.tree import NO_DIRECTORY, TooLarge, open_root
-from agentm_kernel.seam.content import check_size
+from agentm_kernel.seam.content import check_size, decode_content
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import Info
 
@@ -38,6 +39,27 @@ class StoreReader:
         self._may_be_missing = may_be_missing
         self._shows_all_names = shows_all_names(medium)
         self._root_identity: tuple[int, int] | None = None
+
+    # -- verbs ----------------------------------------------------------------------------------------------
+
+    def read(self, locator: Locator) -> str:
+        with Failures("read", locator, reading=True), self.open_parent(locator) as parent:
+            return decode_content(self.read_bytes(parent, locator), locator)
+
+    def look_at(self, locator: Locator) -> Info:
+        with Failures("look at", locator, reading=True):
+            return self.info(locator)
+
+    def children(self, locator: Locator) -> list[Locator]:
+        with Failures("list", locator, reading=True):
+            try:
+                directory = self.open_directory(locator)
+            except NotFoundError:
+                return []
+            with directory:
+                return locator.known_children(self.listed(directory, locator))
+
+    # -- their parts ----------------------------------------------------------------------------------------
 
     @property
     def has_seen_root(self) -> bool:

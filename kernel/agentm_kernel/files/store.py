@@ -1,7 +1,7 @@
 """`FileStore`: the seam's verbs over a directory tree, composed from confinement, mutex and atomic replacement.
 
 device-local and the vault build on it; neither writes a verb of its own. Looking things up is `reading`, changing
-them is `writing`; the second is imported by the first write, because hooks never write.
+them is `writing`. Each is imported when it is first needed: hooks never write, and many do not even read.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import NotFoundError, StorageSelectionError
-from agentm_kernel.files.failures import Failures
 from agentm_kernel.files.medium import Medium
 from agentm_kernel.seam.backend import HostFiles, StorageBackend
-from agentm_kernel.seam.content import MAX_CONTENT_BYTES, decode_content, encode_content
-from agentm_kernel.seam.values import Capabilities
+from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,17 +86,10 @@ class FileStore(Medium, StorageBackend, HostFiles):
         return super().stamp_text()
 
     def read(self, locator: Locator) -> str:
-        with Failures("read", locator, reading=True), self._reader.open_parent(locator) as parent:
-            return decode_content(self._reader.read_bytes(parent, locator), locator)
+        return self._reader.read(locator)
 
     def list(self, locator: Locator) -> builtins.list[Locator]:
-        with Failures("list", locator, reading=True):
-            try:
-                directory = self._reader.open_directory(locator)
-            except NotFoundError:
-                return []
-            with directory:
-                return locator.known_children(self._reader.listed(directory, locator))
+        return self._reader.children(locator)
 
     def exists(self, locator: Locator) -> bool:
         try:
@@ -108,8 +99,7 @@ class FileStore(Medium, StorageBackend, HostFiles):
         return True
 
     def info(self, locator: Locator) -> Info:
-        with Failures("look at", locator, reading=True):
-            return self._reader.info(locator)
+        return self._reader.look_at(locator)
 
     def walk(self, locator: Locator) -> Iterator[Info]:
         from agentm_kernel.files.walking import TreeWalk
@@ -117,39 +107,22 @@ class FileStore(Medium, StorageBackend, HostFiles):
         return TreeWalk(self._reader, locator)
 
     def foreign_entries(self, locator: Locator) -> Iterator[str]:
-        with Failures("walk", locator, reading=True):
-            try:
-                directory = self._reader.open_directory(locator)
-            except NotFoundError:
-                return
-            with directory:
-                listed = {stored: name for name, stored in self._reader.listed(directory, locator).items()}
-                entries = directory.entries()
-        directories = frozenset(entries.directories)
-        names = directories.union(entries.files, entries.others)
-        for name in sorted(names):
-            if name in listed:
-                if name in directories:
-                    yield from self.foreign_entries(locator.child(listed[name]))
-            elif not (self.is_hidden(name) or self.is_copy(name, names.__contains__)):
-                yield os.path.join(*locator.parts, name)
+        from agentm_kernel.files.walking import foreign_entries
+
+        return foreign_entries(self._reader, locator)
 
     # -- writing --------------------------------------------------------------------------------------------
 
     def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
-        data = encode_content(content, locator, limit=self._size_limit)
-        with Failures("write", locator):
-            self._writer.write(locator, data, if_match)
+        self._writer.write_text(locator, content, if_match)
         return locator
 
     def mkdir(self, locator: Locator) -> Locator:
-        with Failures("make the directory", locator):
-            self._writer.make_directory(locator)
+        self._writer.make_directory(locator)
         return locator
 
     def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
-        with Failures("delete", locator):
-            self._writer.delete(locator, if_match)
+        self._writer.delete(locator, if_match)
 
     @property
     def _reader(self) -> StoreReader:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 
 from agentm_kernel.errors import NotFoundError
@@ -11,7 +12,6 @@ from agentm_kernel.seam.folders import Folder, FolderWalk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
 
     from agentm_kernel.files.reading import StoreReader
@@ -120,3 +120,23 @@ class TreeWalk(FolderWalk):
         """What the directory at `locator` holds, sorted by name; what vanishes meanwhile is left out."""
         with Failures("walk", locator, reading=True):
             return directory.statuses(self._reader.listed(directory, locator))
+
+
+def foreign_entries(reader: StoreReader, locator: Locator) -> Iterator[str]:
+    """The paths of what lies below `locator` and is no note, nor something that the medium has there for itself."""
+    with Failures("walk", locator, reading=True):
+        try:
+            directory = reader.open_directory(locator)
+        except NotFoundError:
+            return
+        with directory:
+            listed = {stored: name for name, stored in reader.listed(directory, locator).items()}
+            entries = directory.entries()
+    directories = frozenset(entries.directories)
+    names = directories.union(entries.files, entries.others)
+    for name in sorted(names):
+        if name in listed:
+            if name in directories:
+                yield from foreign_entries(reader, locator.child(listed[name]))
+        elif not (reader.medium.is_hidden(name) or reader.medium.is_copy(name, names.__contains__)):
+            yield os.path.join(*locator.parts, name)

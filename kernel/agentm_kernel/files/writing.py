@@ -6,13 +6,13 @@ import stat
 
 from agentm_kernel.errors import InvalidLocatorError, LocatorConflictError, NotFoundError
 from agentm_kernel.files.atomic import publish_new, publish_over, replace_file
-from agentm_kernel.files.failures import changed
+from agentm_kernel.files.failures import Failures, changed
 from agentm_kernel.files.mutex import store_mutex
 from agentm_kernel.files.reading import enter_exactly, identity_of, kind_of
 from agentm_kernel.files.spelling import clashing_name, is_spelled_like_this
 from agentm_kernel.files.tree import NO_DIRECTORY, FdDirectory, make_root
 from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.content import content_hash
+from agentm_kernel.seam.content import content_hash, encode_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,20 +34,31 @@ class StoreWriter:
         self._swept: set[tuple[int, int]] = set()
         self._durable: set[tuple[int, int]] = set()
 
+    def write_text(self, locator: Locator, content: str, if_match: str | Absent | None) -> None:
+        self.write(locator, encode_content(content, locator, limit=self._reader.size_limit), if_match)
+
     def write(self, locator: Locator, data: bytes, if_match: str | Absent | None) -> None:
         if not locator.key:
             raise LocatorConflictError("the root of the store is a directory; name a note below it")
-        with self._exclusively() as mutex, self._parent_for_writing(locator, if_match, self._root(mutex)) as parent:
+        with (
+            Failures("write", locator),
+            self._exclusively() as mutex,
+            self._parent_for_writing(locator, if_match, self._root(mutex)) as parent,
+        ):
             self._replace(parent, locator, data, if_match)
 
     def make_directory(self, locator: Locator) -> None:
-        with self._exclusively() as mutex:
+        with Failures("make the directory", locator), self._exclusively() as mutex:
             self.make_directories(locator, self._root(mutex)).close()
 
     def delete(self, locator: Locator, if_match: str | None) -> None:
         if not locator.key:
             raise LocatorConflictError("the root of the store is a directory; only files are deleted")
-        with self._exclusively() as mutex, self._reader.open_parent(locator, self._root(mutex)) as parent:
+        with (
+            Failures("delete", locator),
+            self._exclusively() as mutex,
+            self._reader.open_parent(locator, self._root(mutex)) as parent,
+        ):
             status = self._reader.existing(parent, locator)
             if stat.S_ISDIR(status.st_mode):
                 raise LocatorConflictError(f"'{locator}' is a directory; only files are deleted")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from agentm_kernel.errors import InvalidContentError
+from agentm_kernel.seam.values import MAX_CONTENT_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.seam.locator import Locator
-
-MAX_CONTENT_BYTES = 16 * 1024 * 1024
-"""How large a note may be unless the backend's `size_limit` option says otherwise."""
 
 
 def content_hash(content: str | bytes) -> str:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from agentm_kernel.seam.locator import Locator
 
+MAX_CONTENT_BYTES = 16 * 1024 * 1024
+"""How large a note may be unless the backend's `size_limit` option says otherwise."""
+
 
 class Frozen:
     """Equality, hash, repr and pickling over `__slots__`, and no assignment after construction."""

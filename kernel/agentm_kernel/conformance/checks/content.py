@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from agentm_kernel.conformance.checking import Check, check
 from agentm_kernel.conformance.expect import refused, same, shown, unchanged
 from agentm_kernel.errors import InvalidContentError
-from agentm_kernel.seam.content import MAX_CONTENT_BYTES
 from agentm_kernel.seam.locator import Locator
+from agentm_kernel.seam.values import MAX_CONTENT_BYTES
 
 if TYPE_CHECKING:
     from agentm_kernel.conformance.bench import Bench

@@ -10,9 +10,10 @@ from agentm_kernel.conformance.checking import check
 from agentm_kernel.conformance.expect import NotApplicable, Violation, refused, same, shown, unchanged
 from agentm_kernel.errors import ConcurrentModificationError, InvalidContentError, NotFoundError
 from agentm_kernel.seam.backend import ABSENT, HostFiles
-from agentm_kernel.seam.content import MAX_CONTENT_BYTES, content_hash
+from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.update import update
+from agentm_kernel.seam.values import MAX_CONTENT_BYTES
 
 if TYPE_CHECKING:
     from agentm_kernel.conformance.bench import Bench

@@ -10,9 +10,8 @@ from agentm_bucket.place import parse_options
 from agentm_kernel.errors import ConcurrentModificationError, NotFoundError, StorageReadOnlyError
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam.backend import STAMP_KEY, HostCopy, StorageBackend
-from agentm_kernel.seam.content import MAX_CONTENT_BYTES
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import Capabilities
+from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.content import MAX_CONTENT_BYTES
+from agentm_kernel.seam.values import MAX_CONTENT_BYTES
 
 TYPE_CHECKING = False  # importing `typing` would cost hooks more than this module does
 if TYPE_CHECKING:

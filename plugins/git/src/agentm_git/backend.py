@@ -7,9 +7,8 @@ import os
 from agentm_git.settings import PROTOCOL, Settings, parse_options
 from agentm_kernel.errors import LocatorConflictError, StorageIOError, StorageSelectionError
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.content import MAX_CONTENT_BYTES
 from agentm_kernel.seam.provider import Occasion, WorkingCopy
-from agentm_kernel.seam.values import Capabilities
+from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
 
 TYPE_CHECKING = False  # importing `typing` would cost hooks more than this module does
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ from agentm_kernel.errors import (
 from agentm_kernel.files.mutex import store_mutex
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.content import MAX_CONTENT_BYTES, content_hash
+from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.locator import Locator
+from agentm_kernel.seam.values import MAX_CONTENT_BYTES
 
 if TYPE_CHECKING:
     import os

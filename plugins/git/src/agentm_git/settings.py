@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from agentm_kernel.errors import StorageSelectionError
-from agentm_kernel.seam.content import MAX_CONTENT_BYTES
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ import time
 from agentm_kernel.errors import LocatorConflictError, NotFoundError, StorageSelectionError
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
-from agentm_kernel.seam.content import MAX_CONTENT_BYTES
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.personal import PersonalSpace
-from agentm_kernel.seam.values import Capabilities
+from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
 from agentm_obsidian_vault.names import is_tool_file, may_be_copy, may_be_copy_of, note_of_stub, stub_of_note
 from agentm_obsidian_vault.presence import elsewhere, is_elsewhere, means_elsewhere
 

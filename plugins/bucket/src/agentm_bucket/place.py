@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from agentm_kernel.errors import StorageSelectionError
-from agentm_kernel.seam.content import MAX_CONTENT_BYTES
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,15 +128,17 @@ def _number(name: str, value: Any) -> float:
 def _check(kind: str, bucket: str, account: str) -> None:
     if kind not in KINDS:
         raise StorageSelectionError(f"plugins.bucket.kind is {ascii(kind)}", hint=f"it is one of {', '.join(KINDS)}")
-    if not bucket or "/" in bucket:
+    if not bucket:
+        raise StorageSelectionError("plugins.bucket names no bucket", hint="run `agentm bucket init BUCKET --use`")
+    if "/" in bucket:
         raise StorageSelectionError(
-            f"plugins.bucket.bucket is {ascii(bucket)}, which names no bucket",
-            hint="run `agentm config set plugins.bucket.bucket NAME`; a folder in it goes into plugins.bucket.prefix",
+            f"{ascii(bucket)} names no bucket: it has a slash",
+            hint="a folder in the bucket is its prefix: `agentm bucket init BUCKET --prefix FOLDER`",
         )
     if kind == "azure" and not account:
         raise StorageSelectionError(
             "an Azure container needs the name of its storage account",
-            hint="run `agentm config set plugins.bucket.account NAME`",
+            hint="run `agentm bucket init CONTAINER --kind azure --account NAME`",
         )
 
 

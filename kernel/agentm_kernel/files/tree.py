@@ -4,8 +4,7 @@ A path is walked one name at a time from the open root, never following a link, 
 meanwhile can lead a read or a write outside it. `open_root` picks the implementation:
 
 - `FdDirectory`, where the platform resolves names relative to an open directory (Linux, macOS, the BSDs);
-- `PathDirectory` elsewhere (Windows): it looks at each name before it uses it. Somebody who swaps a directory for a
-  link between the look and the use can win there; that is the platform's limit, and the documentation says so.
+- `PathDirectory` elsewhere (Windows), see `path_tree`.
 
 Raw `OSError`s leave this module; `FileStore` gives them their type in one place.
 """
@@ -15,7 +14,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import time
 
 from agentm_kernel.errors import StorageIOError
 from agentm_kernel.seam.locator import TEMP_PREFIX
@@ -32,8 +30,8 @@ _O_DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 _O_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _O_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _O_BINARY = getattr(os, "O_BINARY", 0)
-_READ_FLAGS = os.O_RDONLY | _O_NOFOLLOW | _O_NONBLOCK | _O_BINARY
-_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_NOFOLLOW | _O_BINARY
+READ_FLAGS = os.O_RDONLY | _O_NOFOLLOW | _O_NONBLOCK | _O_BINARY
+CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_NOFOLLOW | _O_BINARY
 
 CAN_WALK_BY_DESCRIPTOR = os.open in os.supports_dir_fd and bool(_O_DIRECTORY and _O_NOFOLLOW)
 
@@ -236,10 +234,10 @@ class FdDirectory(Directory):
         return not os.access(name, os.F_OK, dir_fd=self._fd)  # no exception to build and drop, unlike stat
 
     def open_file(self, name: str) -> int:
-        return os.open(name, _READ_FLAGS, dir_fd=self._fd)
+        return os.open(name, READ_FLAGS, dir_fd=self._fd)
 
     def create_file(self, name: str, mode: int) -> int:
-        return os.open(name, _CREATE_FLAGS, mode, dir_fd=self._fd)
+        return os.open(name, CREATE_FLAGS, mode, dir_fd=self._fd)
 
     def make_dir(self, name: str, mode: int) -> None:
         os.mkdir(name, mode, dir_fd=self._fd)
@@ -277,90 +275,12 @@ class FdDirectory(Directory):
                 pass  # it is gone all the same, and nothing was written through it
 
 
-class PathDirectory(Directory):
-    """A directory by its path, for platforms without descriptors of directories."""
-
-    _REPLACE_PATIENCE = 2.0
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        super().__init__(os.stat(path))
-
-    def _at(self, name: str) -> str:
-        return os.path.join(self._path, name)
-
-    def enter(self, name: str) -> PathDirectory:
-        path = self._at(name)
-        mode = os.lstat(path).st_mode
-        if stat.S_ISLNK(mode) or os.path.isjunction(path) if hasattr(os.path, "isjunction") else stat.S_ISLNK(mode):
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
-        if not stat.S_ISDIR(mode):
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
-        return PathDirectory(path)
-
-    def entries(self) -> Entries:
-        with os.scandir(self._path) as found:
-            return Entries(found)
-
-    def names(self) -> list[str]:
-        return os.listdir(self._path)
-
-    def status(self, name: str) -> os.stat_result | None:
-        try:
-            return os.lstat(self._at(name))
-        except FileNotFoundError:
-            return None
-
-    def open_file(self, name: str) -> int:
-        if stat.S_ISLNK(os.lstat(self._at(name)).st_mode):
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
-        return os.open(self._at(name), _READ_FLAGS)
-
-    def create_file(self, name: str, mode: int) -> int:
-        return os.open(self._at(name), _CREATE_FLAGS, mode)
-
-    def make_dir(self, name: str, mode: int) -> None:
-        os.mkdir(self._at(name), mode)
-
-    def replace(self, source: str, target: str) -> None:
-        # Windows refuses while a virus scanner or a sync client has the target open; that passes.
-        deadline = time.monotonic() + self._REPLACE_PATIENCE
-        while True:
-            try:
-                os.replace(self._at(source), self._at(target))
-                return
-            except PermissionError:
-                if os.name != "nt" or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.02)
-
-    def move(self, source: str, into: Directory, target: str) -> None:
-        assert isinstance(into, PathDirectory)
-        os.replace(self._at(source), into._at(target))  # noqa: SLF001
-
-    def exchange(self, first: str, second: str) -> bool:
-        return False
-
-    def link(self, source: str, target: str) -> None:
-        os.link(self._at(source), self._at(target))
-
-    def unlink(self, name: str) -> None:
-        os.unlink(self._at(name))
-
-    def remove_dir(self, name: str) -> None:
-        os.rmdir(self._at(name))
-
-    def sync(self) -> None:
-        """Nothing to do: a platform that cannot open a directory cannot sync it either."""
-
-    def close(self) -> None:
-        """Nothing is held open."""
-
-
 def open_root(path: str) -> Directory:
     """Open the directory `path` that the operator named: links in it are theirs and are followed."""
     if CAN_WALK_BY_DESCRIPTOR:
         return FdDirectory(os.open(path, os.O_RDONLY | _O_DIRECTORY))
+    from agentm_kernel.files.path_tree import PathDirectory
+
     return PathDirectory(path)
 
 

@@ -36,12 +36,55 @@ def opened(tmp_path, environ=KEYS, *, read_only=False, **options):
         ({"deadline": "soon"}, "positive number"),
         ({"deadline": -1}, "positive number"),
         ({"region": 5}, "must be text"),
+        ({"bucket": "a b"}, "which no bucket is called"),
+        ({"bucket": ".."}, "which no bucket is called"),
+        ({"region": "eu\ncentral"}, "which no region is called"),
+        ({"prefix": "../other"}, "no folder in a bucket"),
+        ({"prefix": "a//b"}, "no folder in a bucket"),
+        ({"prefix": "a\nb"}, "no folder in a bucket"),
+        ({"endpoint": "s3.example.org"}, "not the address of a server"),
+        ({"endpoint": "https://"}, "not the address of a server"),
+        ({"endpoint": "https://s3.example .org"}, "not the address of a server"),
+        ({"endpoint": "https://s3.example.org:99999"}, "not the address of a server"),
+        ({"endpoint": "https://s3.example.org?x=1"}, "not the address of a server"),
+        ({"endpoint": "http://localhost.example.org"}, "in the clear"),
+        ({"endpoint": "http://127.0.0.1.example.org"}, "in the clear"),
         ({"secret_access_key": "x"}, "no option secret_access_key"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(tmp_path, options, said):
     with pytest.raises(StorageSelectionError, match=said):
         opened(tmp_path, **options)
+
+
+def test_an_endpoint_with_a_password_is_refused_and_not_repeated(tmp_path):
+    with pytest.raises(StorageSelectionError, match="holds a name or a password") as caught:
+        opened(tmp_path, endpoint="https://ana:hunter2@s3.example.org")
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["http://127.0.0.1:9000", "http://localhost", "http://[::1]:9000", "https://s3.example.org/minio"]
+)
+def test_addresses_of_servers_are_taken(tmp_path, endpoint):
+    assert opened(tmp_path, endpoint=endpoint, prefix="team notes/ä").describe().endswith(endpoint)
+
+
+@pytest.mark.parametrize("key", ["", "AKIA\n", "ключ"])
+def test_a_key_that_cannot_be_one_is_named_before_anything_is_sent(tmp_path, key):
+    context = OpenContext({"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": "x"}, str(tmp_path), str(tmp_path))
+    store = BucketBackend.create({"bucket": "b", "endpoint": "http://127.0.0.1:1"}, context)
+    with pytest.raises(StorageSelectionError, match=r"^\$AWS_ACCESS_KEY_ID is empty, or holds a line break"):
+        store.fetch_stamp()
+
+
+def test_a_service_account_that_is_none_is_refused_and_not_repeated(tmp_path):
+    context = OpenContext({"GOOGLE_SERVICE_ACCOUNT_KEY": '{"secret": "hunter2"}'}, str(tmp_path), str(tmp_path))
+    store = BucketBackend.create({"kind": "gcs", "bucket": "b"}, context)
+    with pytest.raises(StorageSelectionError, match="does not accept the credentials") as caught:
+        store.fetch_stamp()
+    assert "hunter2" not in str(caught.value)
+    assert "$GOOGLE_SERVICE_ACCOUNT_KEY" in caught.value.hint
 
 
 def test_opening_touches_neither_disk_nor_network(tmp_path):

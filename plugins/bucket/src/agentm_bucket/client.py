@@ -15,6 +15,7 @@ from obstore import exceptions
 from agentm_bucket.failures import Failure, RequestFailed, answered, failed
 from agentm_bucket.history import FIELD, History
 from agentm_bucket.waiting import Deadline, within
+from agentm_kernel.errors import StorageSelectionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -70,7 +71,13 @@ class Client:
     def __init__(self, place: Place, credentials: Credentials, timing: Timing) -> None:
         self.place = place
         self.timing = timing
-        self._store = _open(place, credentials, timing)
+        self._credentials = credentials
+        try:
+            self._store = _open(place, credentials, timing)
+        except exceptions.BaseError:  # what the library says of a key may hold parts of it
+            raise StorageSelectionError(
+                f"the client library does not accept the credentials for {place}", hint=credentials.advice
+            ) from None
         self._short: set[str] = set()
         """Folders that were one page long."""
 
@@ -173,7 +180,7 @@ class Client:
         try:
             return action()
         except _FAILURES as error:
-            raise failed(error) from None
+            raise self._credentials.problem or failed(error) from None
 
     def _repeat(self, action: Callable[[], T], deadline: Deadline) -> T:
         while True:

@@ -6,7 +6,7 @@ metadata service of the machine; it is given a finished answer, so it never does
 
 from __future__ import annotations
 
-from agentm_kernel.errors import StorageSelectionError
+from agentm_kernel.errors import AgentmError, StorageSelectionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class Credentials:
         self._kind = kind
         self._names = {**usual, **names}
         self._values = values
+        self.problem: AgentmError | None = None
+        """Why the client library did not get what it asked for: it says only that it got nothing."""
 
     def __repr__(self) -> str:
         return f"Credentials({self._kind!r}, {self._names!r})"
@@ -62,25 +64,51 @@ class Credentials:
                 hint="export them where agentm runs; they are kept in no file",
             )
 
+    @property
+    def advice(self) -> str:
+        """What to look at when the values are no good."""
+        form = ": the whole JSON of a service account's key" if self._kind == "gcs" else ""
+        return f"look at {' and '.join(f'${name}' for name in self._names.values())}{form}"
+
     def for_client(self) -> dict[str, Any]:
         """The arguments that make an obstore store use these credentials and no others."""
         self.check_present()
         if self._kind == "gcs":
             return {"service_account_key": self._value("service_account_env")}
-        return {"credential_provider": self._s3 if self._kind == "s3" else self._azure}
+        return {"credential_provider": self._provide}
+
+    def _provide(self) -> dict[str, Any]:
+        self.problem = None
+        try:
+            return self._s3() if self._kind == "s3" else self._azure()
+        except AgentmError as error:
+            self.problem = error
+            raise
 
     def _s3(self) -> dict[str, Any]:
         return {
-            "access_key_id": self._value("access_key_env"),
-            "secret_access_key": self._value("secret_key_env"),
-            "token": (self._has("session_token_env") and self._value("session_token_env")) or None,
+            "access_key_id": self._key("access_key_env"),
+            "secret_access_key": self._key("secret_key_env"),
+            "token": self._key("session_token_env", may_be_empty=True) or None,
             "expires_at": None,
         }
 
     def _azure(self) -> dict[str, Any]:
         if self._has("account_key_env"):
-            return {"access_key": self._value("account_key_env"), "expires_at": None}
-        return {"sas_token": self._value("sas_token_env").lstrip("?"), "expires_at": None}
+            return {"access_key": self._key("account_key_env"), "expires_at": None}
+        return {"sas_token": self._key("sas_token_env").lstrip("?"), "expires_at": None}
+
+    def _key(self, option: str, *, may_be_empty: bool = False) -> str:
+        """A value that goes into a header: one that was exported with a line break would end the process there."""
+        if may_be_empty and not self._has(option):
+            return ""
+        value = self._value(option)
+        if not (value or may_be_empty) or not value.isascii() or not value.isprintable():
+            raise StorageSelectionError(
+                f"${self._names[option]} is empty, or holds a line break or another sign that no key has",
+                hint="export it again, without quotes and line breaks",
+            )
+        return value
 
     def _has(self, option: str) -> bool:
         return self._names[option] in self._values

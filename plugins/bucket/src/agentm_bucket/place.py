@@ -16,6 +16,8 @@ _SCHEMES = {"s3": "s3", "azure": "az", "gcs": "gs"}
 _TEXTS = ("kind", "bucket", "prefix", "endpoint", "region", "account")
 _NUMBERS = ("deadline", "attempt", "size_limit")
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_NAME_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._")
+"""What the names of buckets, regions, accounts and hosts are made of, whoever the vendor is."""
 
 
 class Place(Frozen):
@@ -36,8 +38,11 @@ class Place(Frozen):
         self, kind: str, bucket: str, prefix: str = "", endpoint: str = "", region: str = "", account: str = ""
     ) -> None:
         _check(kind, bucket, account)
+        _check_names(bucket=bucket, region=region, account=account)
+        _check_prefix(prefix)
         region = region or ("us-east-1" if kind == "s3" else "")
         endpoint = (endpoint or _usual_endpoint(kind, region, account)).rstrip("/")
+        _check_endpoint(endpoint)
         self._set(kind=kind, bucket=bucket, prefix=prefix.strip("/"), endpoint=endpoint)
         self._set(region=region, account=account)
 
@@ -51,8 +56,7 @@ class Place(Frozen):
 
     @property
     def is_loopback(self) -> bool:
-        host = self.endpoint.partition("://")[2].partition("/")[0]
-        return host.startswith(_LOOPBACK)
+        return _host_and_port(self.endpoint)[0] in _LOOPBACK
 
     @property
     def can_delete_on_condition(self) -> bool:
@@ -140,6 +144,52 @@ def _check(kind: str, bucket: str, account: str) -> None:
             "an Azure container needs the name of its storage account",
             hint="run `agentm bucket init CONTAINER --kind azure --account NAME`",
         )
+
+
+def _check_names(**given: str) -> None:
+    """The client library takes any text here and dies of it, or sends it to another server."""
+    for option, name in given.items():
+        if not _NAME_SIGNS.issuperset(name) or (name and not name.strip(".")):
+            raise StorageSelectionError(
+                f"plugins.bucket.{option} is {ascii(name)}, which no {option} is called",
+                hint="names have letters, digits, hyphens, dots and underscores",
+            )
+
+
+def _check_prefix(prefix: str) -> None:
+    parts = prefix.strip("/").split("/")
+    if prefix.strip("/") and not all(part.isprintable() and part not in ("", ".", "..") for part in parts):
+        raise StorageSelectionError(
+            f"plugins.bucket.prefix is {ascii(prefix)}, which is no folder in a bucket",
+            hint="give names with single slashes between them, as in team/notes",
+        )
+
+
+def _check_endpoint(endpoint: str) -> None:
+    scheme, _, rest = endpoint.partition("://")
+    host, port = _host_and_port(endpoint)
+    is_host = host.startswith("[") or (host != "" and _NAME_SIGNS.issuperset(host))
+    is_port = port == "" or (port.isascii() and port.isdigit() and int(port) < 65536)
+    if "@" in rest:
+        raise StorageSelectionError(
+            "plugins.bucket.endpoint holds a name or a password, which would stand in files and messages",
+            hint="give the address alone; credentials come from the environment",
+        )
+    if scheme not in ("https", "http") or not (is_host and is_port and rest.isprintable()) or set(rest) & set("?# "):
+        raise StorageSelectionError(
+            f"plugins.bucket.endpoint is {ascii(endpoint)}, which is not the address of a server",
+            hint="give it as in https://s3.example.org or http://127.0.0.1:9000",
+        )
+
+
+def _host_and_port(endpoint: str) -> tuple[str, str]:
+    """Of `https://host:port/path`; the host of an IPv6 address with its brackets."""
+    address = endpoint.partition("://")[2].partition("/")[0]
+    if address.startswith("["):
+        host, _, port = address.partition("]")
+        return f"{host}]", port.removeprefix(":")
+    host, _, port = address.partition(":")
+    return host, port
 
 
 def _usual_endpoint(kind: str, region: str, account: str) -> str:

@@ -71,8 +71,24 @@ def exit_code_of(work: Callable[[], int]) -> int:
         sys.stderr.write("error: interrupted\n")
         return 130
     except BrokenPipeError:
-        return _after_broken_pipe()
+        _give_output_up()  # whoever read our output has gone: nothing is left to say
+        return 1
+    except OSError as error:
+        if _can_flush():
+            raise
+        _give_output_up()
+        report(AgentmError(f"the output cannot be written: {error.strerror}"))
+        return 1
     return code
+
+
+def _can_flush() -> bool:
+    """Whether standard output takes what is waiting for it: if not, an error was about that and nothing else."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return False
+    return True
 
 
 def _click(arguments: list[str]) -> int:
@@ -99,10 +115,9 @@ def _open_closed_streams() -> None:
     sys.stderr = sys.stderr or open(2, "w", encoding="utf-8")  # noqa: SIM115
 
 
-def _after_broken_pipe() -> int:
-    """Whoever read our output has gone: nothing is left to say, and Python must not try again at exit."""
+def _give_output_up() -> None:
+    """Python must not try again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 1
 
 
 if __name__ == "__main__":

@@ -115,6 +115,23 @@ def test_a_reader_that_has_gone_is_no_reason_for_a_traceback(machine):
     assert (process.returncode, err) == (1, b"")
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
+@pytest.mark.parametrize("arguments", [["state-path", "plan"], ["plugins", "list"], ["--help"]])
+def test_an_output_that_is_full_is_one_line(machine, arguments):
+    with open("/dev/full", "wb") as full:
+        done = machine.execute(*arguments, stdout=full)
+
+    assert (done.code, done.err) == (1, "error: the output cannot be written: No space left on device\n")
+
+
+def test_a_failure_that_is_not_about_the_output_is_not_taken_for_it():
+    def fail() -> int:
+        raise PermissionError(13, "no")
+
+    with pytest.raises(PermissionError):
+        exit_code_of(fail)
+
+
 @pytest.mark.parametrize("descriptor", [0, 1, 2])
 @pytest.mark.parametrize("arguments", [["state-path", "plan"], ["state", "list"]])
 def test_closed_streams_are_no_reason_for_a_traceback(machine, descriptor, arguments):

@@ -31,7 +31,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if not name.startswith("-") and name not in self.list_commands(ctx):
+        if not (name.startswith("-") or ctx.resilient_parsing or name in self.list_commands(ctx)):
             raise _NoSuchCommand(name, self.list_commands(ctx))
         return super().resolve_command(ctx, args)
 
@@ -73,8 +73,10 @@ def run(arguments: list[str]) -> int:
         raise _UsageError(error) from None
     except click.ClickException as error:
         raise AgentmError(error.format_message()) from None
-    except click.Abort:
-        raise AgentmError("aborted; nothing was changed") from None
+    except click.Abort as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None  # click has made an `Abort` of it, wherever it came
+        raise AgentmError("aborted") from None
     return result if isinstance(result, int) else 0
 
 

@@ -51,4 +51,5 @@ def confirm(question: str, *, yes: bool, hint: str = "add --yes to do it without
         return
     if not sys.stdin.isatty():
         raise AgentmError(f"{question} There is no terminal to ask on, and --yes is not given", hint=hint)
-    click.confirm(question, abort=True, err=True)
+    if not click.confirm(question, err=True):
+        raise AgentmError("not confirmed; nothing was changed")

@@ -54,7 +54,7 @@ def new(name: str, parent: str) -> None:
             f"{shown} exists already; nothing was written", hint="choose another name, or another place with --dir"
         ) from None
     except OSError as error:
-        raise PluginError(f"cannot write {shown}: {error.strerror}") from error
+        raise PluginError(f"cannot write {shown}: {error.strerror}", hint="name another folder with --dir") from error
     click.echo(f"wrote {shown}; next:")
     for line in (f'pip install -e "{shown}[test]"', f"pytest {shown}", f"agentm config set storage.backend {name}"):
         click.echo(f"  {line}")

@@ -149,7 +149,8 @@ def test_with_all_streams_closed_no_file_becomes_standard_output(machine):
     assert (machine.harness / "PLAN.md").read_text() == "untouched"
 
 
-def test_an_interrupt_is_one_line(machine):
+@pytest.mark.parametrize("arguments", [["state-path", "plan"], ["state", "list"]])
+def test_an_interrupt_is_one_line(machine, arguments):
     machine.install(
         "slow",
         "import time\nfrom agentm_kernel.conformance.stubs import SyncedStub\n"
@@ -164,9 +165,18 @@ def test_an_interrupt_is_one_line(machine):
     def heeding_interrupts() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever runs the tests in the background ignores them
 
-    with machine.start("state-path", "plan", preexec_fn=heeding_interrupts) as process:
+    with machine.start(*arguments, preexec_fn=heeding_interrupts) as process:
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         err = process.stderr.read()
 
-    assert (process.returncode, err) == (130, b"error: interrupted\n")
+    assert (process.returncode, err.lstrip()) == (130, b"error: interrupted\n")
+
+
+@pytest.mark.parametrize("word", ["nothing", "vault"])
+def test_completing_behind_a_word_that_is_no_command_fails_nowhere(machine, word):
+    machine.environ |= {"_AGENTM_COMPLETE": "bash_complete", "COMP_WORDS": f"agentm {word} ", "COMP_CWORD": "2"}
+
+    done = machine.execute()
+
+    assert (done.code, done.err) == (0, "")

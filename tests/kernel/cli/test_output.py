@@ -80,3 +80,14 @@ def test_without_a_terminal_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> 
 
     with pytest.raises(AgentmError, match=r"Really\? There is no terminal"):
         confirm("Really?", yes=False)
+
+
+def test_whoever_does_not_confirm_is_told_that_nothing_happened(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Person(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stdin", Person("n\n"))
+
+    with pytest.raises(AgentmError, match="not confirmed; nothing was changed"):
+        confirm("Really?", yes=False)

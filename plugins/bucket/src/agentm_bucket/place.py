@@ -100,7 +100,8 @@ def parse_options(options: Mapping[str, Any]) -> tuple[Place, Timing, int, dict[
     if place.is_plain_http and not (place.is_loopback or may_be_plain):
         raise StorageSelectionError(
             f"{place.endpoint} would carry notes and signatures in the clear",
-            hint="use an https endpoint, or set plugins.bucket.allow_http if the network is private",
+            hint="use an https endpoint, or run `agentm config set plugins.bucket.allow_http true` if the network "
+            "is private",
         )
     size_limit = int(numbers.pop("size_limit", MAX_CONTENT_BYTES))
     return place, Timing(**numbers), size_limit, names

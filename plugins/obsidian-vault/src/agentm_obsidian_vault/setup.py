@@ -107,4 +107,6 @@ def _make_folder(place: str) -> None:
     except FileExistsError:
         raise StorageSelectionError(f"{place} is not a folder", hint="choose another path") from None
     except OSError as error:
-        raise StorageIOError(f"cannot make {place}: {error.strerror}", errno=error.errno) from error
+        raise StorageIOError(
+            f"cannot make {place}: {error.strerror}", errno=error.errno, hint="choose a folder that you may write to"
+        ) from error

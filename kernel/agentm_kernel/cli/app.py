@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from agentm_kernel import __version__
 from agentm_kernel.cli.declared import COMMANDS, DeclaredCommand, Parameter
 from agentm_kernel.cli.names import GROUPS, kernel_commands
-from agentm_kernel.errors import AgentmError, PluginError
+from agentm_kernel.errors import AgentmError, PluginError, one_line
 from agentm_kernel.host.published import PUBLISHED, how_to_install
-from agentm_kernel.host.scan import COMMANDS as COMMAND_GROUP, scan
+from agentm_kernel.host.scan import COMMANDS as COMMAND_GROUP, PluginRecord, scan
 
 
 class LazyGroup(click.Group):
@@ -36,19 +38,16 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """As click does it, but without importing a single command."""
-        plugins = _plugin_commands()
-        rows = []
-        for name in self.list_commands(ctx):
-            if name in GROUPS:
-                help_line = GROUPS[name][1]
-            elif name in plugins:
-                help_line = f"From {plugins[name]}."
-            else:
-                help_line = _declared(name).get_short_help_str(limit=100)
-            rows.append((name, help_line))
+        """As click does it, but without importing a single command: of plugins, their own summary is shown."""
         with formatter.section("Commands"):
-            formatter.write_dl(rows)
+            formatter.write_dl([(name, _help_line(name)) for name in sorted(kernel_commands())])
+        names: dict[PluginRecord, list[str]] = {}
+        for name, record in sorted(_plugin_commands().items()):
+            first = next((known for known in names if known.distribution == record.distribution), record)
+            names.setdefault(first, []).append(one_line(name))
+        if names:
+            with formatter.section("Commands of plugins"):
+                formatter.write_dl([(", ".join(mine), _about(record)) for record, mine in names.items()], col_max=17)
 
 
 @click.command(
@@ -114,6 +113,11 @@ class _NoSuchCommand(AgentmError):
 # ------------------------------------------------------------------------------------------------ declared commands
 
 
+def _help_line(name: str) -> str:
+    """The line for one of the kernel's own commands in the list of them."""
+    return GROUPS[name][1] if name in GROUPS else _declared(name).get_short_help_str(limit=100)
+
+
 def _declared(name: str) -> click.Command:
     """The click form of the declared command or commands whose path begins with `name`."""
     mine = [command for command in COMMANDS if command.path[0] == name]
@@ -160,13 +164,24 @@ def _parameter(parameter: Parameter) -> click.Parameter:
 # ------------------------------------------------------------------------------------------------ plugin commands
 
 
-def _plugin_commands() -> dict[str, str]:
-    """Commands of installed plugins, each with its distribution; the kernel's own names cannot be taken."""
-    return {
-        record.name: f"{record.distribution} {record.version}"
-        for record in scan(COMMAND_GROUP)
-        if record.name not in kernel_commands()
-    }
+def _plugin_commands() -> dict[str, PluginRecord]:
+    """Commands of installed plugins; the kernel's own names cannot be taken."""
+    return {record.name: record for record in scan(COMMAND_GROUP) if record.name not in kernel_commands()}
+
+
+def _about(record: PluginRecord) -> str:
+    """What a distribution says it is, in its own line of metadata if there is one."""
+    summary = ""
+    try:
+        with open(os.path.join(record.location, "METADATA"), encoding="utf-8", errors="replace") as metadata:
+            for line in metadata:
+                if line == "\n":
+                    break
+                if line.startswith("Summary: "):
+                    summary = line.removeprefix("Summary: ").strip()
+    except OSError:  # a zip archive, say: the name has to do
+        pass
+    return one_line(f"{summary} ({record.distribution} {record.version})".strip())
 
 
 def _load_plugin_command(name: str) -> click.Command:
@@ -174,5 +189,5 @@ def _load_plugin_command(name: str) -> click.Command:
 
     command = load_plugin(COMMAND_GROUP, name)
     if not isinstance(command, click.Command):
-        raise PluginError(f"the command '{name}' of {_plugin_commands()[name]} is not a click command")
+        raise PluginError(f"the {_plugin_commands()[name]} is not a click command")
     return command

@@ -38,7 +38,8 @@ def command(protocol: str, dry_run: bool, allow_skipped: bool, yes: bool, as_jso
     if source_protocol == protocol:
         raise StorageSelectionError(
             f"'{protocol}' is the selected store already",
-            hint="to move within one kind of store, copy the folder and run `agentm store forget`",
+            hint="to take the notes of another store along, select that one first, with `agentm config set "
+            "storage.backend NAME`; to move within one kind of store, copy the folder and run `agentm store forget`",
         )
     source, target = select_backend(read_only=True), open_store(protocol)
     progress = _silent if as_json else _bar

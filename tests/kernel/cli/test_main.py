@@ -76,6 +76,18 @@ def test_whoever_names_no_command_is_shown_which_there_are(machine, arguments):
     assert done.err == machine.execute(*arguments, "--help").out
 
 
+def test_help_shows_the_commands_of_a_plugin_under_what_it_says_of_itself(machine):
+    machine.install(
+        "walker", "raise SystemExit('imported')", "[agentm.commands]\nwalk = m:go\nrun = m:go\nstate = m:go\n"
+    )
+    with (machine.site / "walker-1.0.dist-info" / "METADATA").open("a") as metadata:
+        metadata.write("Summary: Legs\x1b[2J for agents\n\nSummary: not this line\n")
+
+    shown = machine.execute("--help").out.partition("Commands of plugins:\n")[2]
+
+    assert " ".join(shown.splitlines()[0].split()) == "run, walk Legs\\x1b[2J for agents (walker 1.0)"
+
+
 @pytest.mark.parametrize(("word", "meant"), [("docter", "doctor"), ("plugin", "plugins"), ("valt", "vault")])
 def test_a_command_that_is_nearly_right_is_said(machine, word, meant):
     done = machine.execute(word, "--json")

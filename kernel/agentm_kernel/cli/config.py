@@ -14,6 +14,9 @@ from agentm_kernel.config.show import as_text, masked
 from agentm_kernel.config.write import set_value, unset_value
 from agentm_kernel.errors import ConfigError
 
+_OURS = ("storage", "state_mode", "plugins", "plugin_policy", "wrappers", "vault_path")
+"""What every setting of agentm begins with."""
+
 
 @click.group("config")
 def command() -> None:
@@ -29,6 +32,7 @@ def set_command(key: str, value: str) -> None:
     Lists are written a,b,c or as JSON. An option of a plugin is read as JSON where it is JSON (true, 3, [1, 2]) and
     is a text otherwise; '"3"' is the text 3.
     """
+    _refuse_misspelt(key)
     before, _, was_legacy = find(os.environ)
     set_value(key, _value_of(key, value))
     after = find(os.environ)[0]
@@ -67,6 +71,18 @@ def path_command(as_json: bool) -> None:
         echo_json(path=path, present=status is not None, legacy=is_legacy)
     else:
         click.echo(path)
+
+
+def _refuse_misspelt(key: str) -> None:
+    """A key of somebody else may stand in the file. One that is nearly ours is meant for us, and would do nothing."""
+    from difflib import get_close_matches
+
+    first = key.partition(".")[0]
+    if first in _OURS:
+        return
+    near = get_close_matches(first.lower(), _OURS, n=1, cutoff=0.75)
+    if near:
+        raise ConfigError(f"'{key}' is not a setting of agentm", hint=f"did you mean {near[0]}? nothing was changed")
 
 
 def _on_one_line(text: str) -> str:

@@ -208,8 +208,14 @@ def test_doctor_says_what_wants_looking_at(device: Device, store: Path) -> None:
 
 @needs_another_store
 def test_doctor_says_that_a_configured_vault_is_not_the_selected_store(device: Device, store: Path) -> None:
-    device.agentm("config", "set", "storage.backend", "device-local")
+    device.agentm("config", "unset", "storage.backend")
     assert rows(device)["vault"][0] == "warn"
+
+
+@needs_another_store
+def test_doctor_does_not_mention_a_vault_that_was_left_on_purpose(device: Device, store: Path) -> None:
+    device.agentm("config", "set", "storage.backend", "device-local")
+    assert "vault" not in rows(device)
 
 
 def test_doctor_refuses_a_vault_that_is_gone_in_the_words_of_selection(device: Device, store: Path) -> None:

@@ -141,6 +141,9 @@ def test_set_says_what_it_carried_over_from_an_older_install(run, config, tmp_pa
     ("key", "word", "error"),
     [
         ("storage.bakend", "vault", "'storage.bakend' is not a setting"),
+        ("storge.backend", "vault", "'storge.backend' is not a setting of agentm"),
+        ("plugin.vault.vault_path", "/x", "'plugin.vault.vault_path' is not a setting of agentm"),
+        ("wrapers", "integrity", "'wrapers' is not a setting of agentm"),
         ("storage.backend", " ", "'storage.backend' is blank"),
         ("state_mode", "remote", "'state_mode' is 'remote'"),
         ("plugins", "3", "'plugins' holds further settings"),

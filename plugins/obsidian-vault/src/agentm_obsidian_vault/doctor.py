@@ -22,14 +22,14 @@ _SHOWN = 3
 
 @hookimpl
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
-    """Nothing, where no vault is configured."""
+    """Nothing, where no vault is configured, or where the operator has chosen another store that works."""
     vault = unwrap(context.backend) if context.backend is not None else None
     if isinstance(vault, VaultBackend):
         return list(_rows(vault, context))
-    options = context.config.options(PROTOCOL) if context.config is not None else {}
-    if options.get("vault_path"):
-        return [_not_selected(options["vault_path"])]
-    return None
+    config = context.config
+    path = config.options(PROTOCOL).get("vault_path") if config is not None else None
+    was_left = vault is not None and config is not None and config.storage_backend is not None
+    return [_not_selected(path)] if path and not was_left else None
 
 
 def _not_selected(path: object) -> DoctorRow:

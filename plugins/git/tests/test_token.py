@@ -17,7 +17,7 @@ from agentm_kernel.errors import AgentmError
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked at in /proc")
 
-TOKEN = "ghs_T0pSecret/of+the=team"
+TOKEN = f"ghs_T0pSecret/of+the=team{os.getpid()}"  # its own in each process: a control of another one is no leak
 VARIABLE = "TEAM_TOKEN"
 
 

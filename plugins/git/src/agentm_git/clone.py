@@ -47,6 +47,7 @@ WAIT_FOR_SESSIONS = 5.0
 """Seconds within which another session that uses the clone commits what it wrote."""
 _WORTH_A_TRY = 0.5
 """Seconds that another push needs at least."""
+_LONGEST_PAUSE = 0.2
 _NOT_PULLED = "not pulled: there are changes that are not committed yet"
 
 
@@ -266,11 +267,11 @@ class Clone:
                     with self._local():
                         self._publish_tracking(branch, head)
                     return self._pushed(head, branch, occasion, notes)
-                notes += self._catch_up(branch, policy, deadline)
-                pause = random.uniform(0, 0.05 * 2 ** min(attempt, 5))
+                pause = random.uniform(0, min(0.05 * attempt, _LONGEST_PAUSE))
                 if deadline.left < pause + _WORTH_A_TRY:
                     break
-                time.sleep(pause)
+                time.sleep(pause)  # before the look at the origin: what was seen there is soon old
+                notes += self._catch_up(branch, policy, deadline)
         raise StorageIOError(
             f"the origin did not take the push for {self.settings.deadline:.0f} s: {why}",
             hint="everything is committed here: try again; if a lock file is named and no git is running, remove it",

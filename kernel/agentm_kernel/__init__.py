@@ -115,6 +115,9 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         Locator as Locator,
         normalize_key as normalize_key,
     )
+    from agentm_kernel.seam.options import (
+        check_options as check_options,
+    )
     from agentm_kernel.seam.personal import (
         Authorization as Authorization,
         PersonalSpace as PersonalSpace,
@@ -223,6 +226,7 @@ _HOMES = {
         "Locator",
         "normalize_key",
     ),
+    "seam.options": ("check_options",),
     "seam.personal": ("Authorization", "PersonalSpace"),
     "seam.provider": (
         "Author",

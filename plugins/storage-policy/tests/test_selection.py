@@ -108,7 +108,7 @@ def test_a_policy_that_cannot_be_used_is_refused_by_everything_in_the_same_words
 def test_options_that_cannot_be_understood_are_refused(device, selected):
     selected()
     device.agentm("config", "set", "plugins.policy.colour", "blue")
-    assert "plugins.policy.colour is not a setting" in device.agentm("store", "show", code=1).stderr
+    assert "plugins.policy has no option 'colour'" in device.agentm("store", "show", code=1).stderr
     device.agentm("config", "unset", "plugins.policy.colour")
     device.agentm("config", "set", "plugins.policy.registry", "[]")
     (device.home / "STORAGE.md").write_text('---\nref: "@acme/x"\n---\n')

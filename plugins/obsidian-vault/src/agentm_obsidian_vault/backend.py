@@ -66,12 +66,11 @@ class VaultBackend(FileStore, PersonalSpace):
 
     @classmethod
     def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
-        unknown = sorted(options.keys() - {*_OPTIONS, *_OLDER_OPTIONS})
+        unknown = options.keys() - {*_OPTIONS, *_OLDER_OPTIONS}
         if unknown:
-            raise StorageSelectionError(
-                f"the vault has no option {', '.join(unknown)}; there are {', '.join(_OPTIONS)}",
-                hint=f"`agentm config list` shows it; run `agentm config unset plugins.{PROTOCOL}.{unknown[0]}`",
-            )
+            from agentm_kernel import check_options
+
+            check_options(PROTOCOL, unknown, _OPTIONS)
         given = {name: value for name, value in options.items() if name in _OPTIONS}
         path = given.pop("vault_path", None)
         if isinstance(path, str) and path and options.get("memory_root"):

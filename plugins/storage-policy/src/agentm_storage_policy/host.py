@@ -59,12 +59,10 @@ class Host:
     def __init__(self, options: Mapping[str, Any], surroundings: OpenContext) -> None:
         self.options = options
         self.surroundings = surroundings
-        unknown = sorted(set(options) - set(OPTIONS))
-        if unknown:
-            raise ConfigError(
-                f"plugins.policy.{unknown[0]} is not a setting; there are {', '.join(OPTIONS)}",
-                hint=f"run `agentm config unset plugins.policy.{unknown[0]}`",
-            )
+        if options.keys() - set(OPTIONS):
+            from agentm_kernel import check_options
+
+            check_options("policy", options, OPTIONS)
 
     @property
     def registry(self) -> dict[str, str]:

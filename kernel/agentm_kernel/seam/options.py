@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def check_options(name: str, given: Iterable[str], known: Sequence[str]) -> None:
-    """Raise `StorageSelectionError` if the table `plugins.<name>` has an option that is not among the `known` ones."""
+    """Raise `StorageSelectionError` if the table `plugins.<name>` has an option that is not among the known ones."""
     unknown = sorted(set(given).difference(known))
     if unknown:
         raise StorageSelectionError(

@@ -75,6 +75,7 @@ def run(arguments: list[str]) -> int:
     except click.Abort as error:
         if isinstance(error.__cause__, KeyboardInterrupt):
             raise KeyboardInterrupt from None  # click has made an `Abort` of it, wherever it came
+        click.echo(err=True)  # the question still stands on the line
         raise AgentmError("aborted") from None
     return result if isinstance(result, int) else 0
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 VAULT_VARIABLE = "MEMORY_VAULT_PATH"
 DEFAULT_PROTOCOL = "device-local"
+_BY_DEFAULT = "the default"
 POLICY_PROTOCOL = "policy"
 """The backend that opens what `storage.policy` describes, and the wrapper that keeps its rules."""
 
@@ -149,7 +150,7 @@ def choose(config: Config, environ: Mapping[str, str]) -> Choice:
         return Choice(config.storage_backend, f"storage.backend in {config.path}")
     if environ.get(VAULT_VARIABLE, "").strip():
         return Choice("vault", f"${VAULT_VARIABLE}")
-    return Choice(DEFAULT_PROTOCOL, "the default")
+    return Choice(DEFAULT_PROTOCOL, _BY_DEFAULT)
 
 
 def choose_protocol(environ: Mapping[str, str] | None = None) -> str:
@@ -284,16 +285,21 @@ def _find_wrapper(name: str, config: Config) -> PluginRecord | None:
 
 
 def _not_installed(choice: Choice) -> BackendNotInstalledError:
-    from agentm_kernel.host.published import how_to_install
-    from agentm_kernel.host.scan import BACKENDS, scan
+    from agentm_kernel.host.published import PUBLISHED, how_to_install
+    from agentm_kernel.host.scan import BACKENDS, COMMANDS, scan
     from agentm_kernel.seam.registry import registry
 
     installed = sorted({record.name for record in scan(BACKENDS)} | set(registry.protocols()))
     install = how_to_install(BACKENDS, choice.protocol) or "install the plugin that provides it"
-    is_policy = choice.protocol == POLICY_PROTOCOL
-    instead = "agentm config unset storage.policy" if is_policy else "agentm config set storage.backend NAME"
+    ready = [name for name in installed if name in PUBLISHED[COMMANDS]]
+    if choice.protocol == POLICY_PROTOCOL:
+        instead = "choose another with `agentm config unset storage.policy`"
+    elif choice.origin == _BY_DEFAULT and ready:  # somebody has installed a store, and the next step is to set it up
+        instead = f"set up what is installed with {' or '.join(f'`agentm {name} init`' for name in ready)}"
+    else:
+        instead = "choose another with `agentm config set storage.backend NAME`"
     return BackendNotInstalledError(
         f"backend '{choice.protocol}' is selected ({choice.origin}) but no installed plugin provides it; "
         f"installed: {', '.join(installed) or 'none'}",
-        hint=f"{install}, or choose another with `{instead}`",
+        hint=f"{install}, or {instead}",
     )

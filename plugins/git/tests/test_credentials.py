@@ -42,11 +42,26 @@ def test_a_token_is_not_even_looked_up_where_it_is_of_no_use(remote, tmp_path):
     assert access(Settings(remote=remote, token_env="T"), {}, {}, str(tmp_path)).settings == {}
 
 
-def test_a_token_is_not_sent_in_the_clear_except_to_this_machine(tmp_path):
-    settings = {"token_env": "T"}
+OTHERS = (
+    "example.com",
+    "localhost.example.com",
+    "127.0.0.1.example.com:80",
+    "localhost@example.com",
+    "[::1].example.com",
+)
+
+
+@pytest.mark.parametrize("host", OTHERS)
+def test_a_token_is_not_sent_in_the_clear_to_another_machine(tmp_path, host):
+    settings = Settings(remote=f"http://{host}/n.git", token_env="T")
     with pytest.raises(StorageSelectionError, match="in the clear"):
-        access(Settings(remote="http://example.com/n.git", **settings), {}, {"T": "x"}, str(tmp_path))
-    assert access(Settings(remote="http://127.0.0.1:1/n.git", **settings), {}, {"T": "x"}, str(tmp_path)).settings
+        access(settings, {}, {"T": "x"}, str(tmp_path))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:1", "localhost", "[::1]:80"])
+def test_a_token_may_go_to_this_machine_in_the_clear(tmp_path, host):
+    told = access(Settings(remote=f"http://{host}/n.git", token_env="T"), {}, {"T": "x"}, str(tmp_path)).settings
+    assert f"http.http://{host}/.extraHeader" in told
 
 
 def test_of_the_variables_of_a_policy_the_one_that_is_a_token_is_asked_for(tmp_path):

@@ -6,7 +6,9 @@ An environment can be read by the same user while git runs, in /proc; a command 
 from __future__ import annotations
 
 import base64
+import re
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from agentm_git.runner import run_bounded
 from agentm_kernel.errors import StorageIOError, StorageSelectionError
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from agentm_git.settings import Settings
 
 _COMMAND_LIMIT = 30.0
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_THIS_MACHINE = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d+)?")
 _ENDINGS = ("TOKEN", "PAT", "PASSWORD", "SECRET", "KEY")
 
 
@@ -40,15 +42,14 @@ def access(settings: Settings, credentials: Mapping[str, str], environ: Mapping[
     token = _token(settings, credentials, environ, folder)
     if not token:
         return Access({}, ())
-    scheme, _, rest = settings.remote.partition("://")
-    host = rest.partition("/")[0]
-    if scheme == "http" and not host.startswith(_LOOPBACK):
+    address = urlsplit(settings.remote)
+    if address.scheme == "http" and not _THIS_MACHINE.fullmatch(address.netloc):
         raise StorageSelectionError(
             f"{settings.remote} would carry the token in the clear", hint="use the https address of the origin"
         )
     pair = base64.b64encode(f"{settings.username}:{token}".encode()).decode()
     told = {
-        f"http.{scheme}://{host}/.extraHeader": f"Authorization: Basic {pair}",
+        f"http.{address.scheme}://{address.netloc}/.extraHeader": f"Authorization: Basic {pair}",
         "http.followRedirects": "false",  # git would take the header along to whatever host it is sent to
     }
     return Access(told, (token, pair))

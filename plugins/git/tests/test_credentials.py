@@ -46,7 +46,6 @@ OTHERS = (
     "example.com",
     "localhost.example.com",
     "127.0.0.1.example.com:80",
-    "localhost@example.com",
     "[::1].example.com",
 )
 

@@ -65,6 +65,49 @@ def test_init_without_use_says_what_to_run(tmp_path):
     assert "no origin" in laptop.run("git", "status").stdout
 
 
+def test_init_of_the_clone_in_use_changes_nothing_and_says_so(tmp_path, origin_by_path):
+    laptop = Laptop(tmp_path / "one")
+    given = ("--branch", "notes", "--conflict", "merge", "--use")
+    laptop.run("git", "init", str(laptop.clone), origin_by_path.url, *given)
+    before = laptop.run("config", "list").stdout
+    assert laptop.run("git", "init", str(laptop.clone)).stdout.endswith("this device uses it already\n")
+    laptop.run("git", "init", str(laptop.clone), "--use")
+    assert laptop.run("config", "list").stdout == before
+
+
+def test_init_of_another_clone_takes_over_nothing_of_the_one_before_and_says_where_its_notes_stay(laptops, tmp_path):
+    one, _ = laptops
+    one.run("config", "set", "plugins.git.conflict", "merge")
+    one.write("plan.md", "the plan\n")
+    said = one.run("git", "init", str(tmp_path / "other"), "--use").stdout
+    assert f"the notes of the store before stay at {one.clone}\n" in said
+    assert "no origin" in one.run("git", "status").stdout
+    assert "merge" not in one.run("config", "list").stdout
+
+
+def test_a_folder_whose_parent_is_missing_is_not_made(tmp_path):
+    laptop = Laptop(tmp_path / "one")
+    refused = laptop.run("git", "init", str(tmp_path / "disk" / "notes"), code=1).stderr
+    assert f"the folder {tmp_path / 'disk'} does not exist" in refused
+    assert not (tmp_path / "disk").exists()
+
+
+def test_an_origin_that_does_not_exist_is_to_be_created_or_spelt_right(tmp_path):
+    laptop = Laptop(tmp_path / "one")
+    refused = laptop.run("git", "init", str(laptop.clone), f"file://{tmp_path}/none.git", code=1).stderr
+    assert "hint: create the repository first, or check the address" in refused
+
+
+def test_a_clone_inside_another_repository_is_pointed_out_unless_that_one_ignores_it(tmp_path):
+    laptop = Laptop(tmp_path / "one")
+    project = laptop.home / "project"
+    git(str(laptop.home), "init", "-q", str(project))
+    (project / ".gitignore").write_text("/ignored/\n")
+    assert f"it lies in the repository {project}" in laptop.run("git", "init", "project/notes").stdout
+    assert "it lies in" not in laptop.run("git", "init", "project/ignored").stdout
+    assert "it lies in" not in laptop.run("git", "init", "elsewhere").stdout
+
+
 def test_files_that_are_there_already_are_adopted_only_if_that_is_said(tmp_path, origin_by_path):
     fill(origin_by_path, {"readme.md": b"begin\n"})
     laptop = Laptop(tmp_path / "one")
@@ -149,7 +192,8 @@ def test_log_shows_the_versions_of_a_note(laptops):
         ("written", "write it"),
     ]
     assert "drop it" in one.run("git", "log", "plan.md").stdout
-    assert "no commit has" in one.run("git", "log", "other.md", code=1).stderr
+    for arguments in ((), ("--json",)):
+        assert "no commit has" in one.run("git", "log", "other.md", *arguments, code=1).stderr
 
 
 def test_undo_brings_a_note_back_and_twice_brings_it_forth(laptops):
@@ -182,7 +226,7 @@ def test_undo_of_the_first_version_takes_the_note_away(laptops):
     one, _ = laptops
     one.write("plan.md", "first\n")
     one.run("git", "sync")
-    assert "before it was written" in one.run("git", "undo", "plan.md").stdout
+    assert one.run("git", "undo", "plan.md").stdout == "'plan.md' is gone, as before it was written\n"
     assert not (one.clone / "plan.md").exists()
     one.run("git", "undo", "plan.md")
     assert (one.clone / "plan.md").read_text() == "first\n"

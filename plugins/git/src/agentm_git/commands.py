@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from agentm_git.backend import GitStore
-from agentm_git.settings import CONFLICTS, OPTIONS, PROTOCOL
-from agentm_kernel import current_context, echo_json, echo_table, json_option, select_backend, use_store
+from agentm_git.settings import CONFLICTS, PROTOCOL
+from agentm_kernel import conclude_set_up, current_context, echo_json, echo_table, json_option, selected_store
 from agentm_kernel.errors import NotFoundError, StorageSelectionError
-from agentm_kernel.seam.layer import BackendLayer, unwrap
+from agentm_kernel.seam.layer import BackendLayer
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.provider import Occasion
 
@@ -21,7 +20,11 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.provider import SyncOutcome
 
+_KIND = (GitStore, "clone", "agentm git init PATH [URL]")
 _SETTLING = [policy for policy in CONFLICTS if policy not in ("abort", "manual")]
+_OF_ONE_CLONE = ("remote", "branch", "conflict", "token_env")
+_OF_ANY_CLONE = ("name", "email", "username", "credential_command", "deadline")
+"""Who commits, and how tokens are had."""
 
 
 @click.group(PROTOCOL)
@@ -42,21 +45,23 @@ def init(path: str, url: str, adopt: bool, use_it: bool, **given: str | None) ->
 
     An origin that another device has set up already is joined as it is. No token is stored anywhere.
     """
-    from agentm_git.setup import set_up
+    from agentm_git.setup import place_of, set_up
 
     options = {name: value for name, value in given.items() if value}
-    done = set_up(path, url, adopt=adopt, options={**_kept_options(), **options})
-    click.echo(f"{'joined' if done.was_there else 'made'} the store {done.store_id} at {done.place}")
+    kept = _kept_options(place_of(path))
+    done = set_up(path, url or kept.get("remote", ""), adopt=adopt, options={**kept, **options})
     chosen = {"root": done.place, **({"remote": done.remote} if done.remote else {}), **options}
-    if use_it:
-        stale = {"remote", "branch", "conflict", "token_env"} & _configuration().keys() - chosen.keys()
-        use_store(PROTOCOL, {**dict.fromkeys(stale, ""), **chosen})
-        click.echo("this device uses it now")
-        return
-    click.echo("to use it on this device, run:")
-    for name, value in chosen.items():
-        click.echo(f"  agentm config set plugins.{PROTOCOL}.{name} {shlex.quote(value)}")
-    click.echo(f"  agentm config set storage.backend {PROTOCOL}")
+    stale = {name: "" for name in _OF_ONE_CLONE if name in _configuration() and name not in (*kept, *chosen)}
+    conclude_set_up(
+        PROTOCOL,
+        {**stale, **chosen},
+        store_id=done.store_id,
+        place=done.place,
+        was_there=done.was_there,
+        use_it=use_it,
+    )
+    if done.outer:
+        click.echo(f"it lies in the repository {done.outer}: a line in its .gitignore keeps the two apart")
 
 
 @command.command("sync")
@@ -64,7 +69,7 @@ def init(path: str, url: str, adopt: bool, use_it: bool, **given: str | None) ->
 @click.option("--message", "-m", default="", help="Of the commit, if there is something to commit.")
 def sync(conflict: str | None, message: str) -> None:
     """Commit what was written, bring in what the origin has, and push."""
-    store, git = _selected(read_only=False)
+    store, git = selected_store(*_KIND)
     may_write = _may_write(store)
     if not may_write:
         _say("pulled", git.clone.pull(conflict))
@@ -83,7 +88,7 @@ def status(as_json: bool) -> None:
     """Show what is not committed, how far the origin is, and which versions wait to be looked at."""
     from agentm_git.condition import age_of_pull, conflict_copies, distance, words_for
 
-    _, git = _selected(read_only=True)
+    _, git = selected_store(*_KIND, read_only=True)
     clone = git.clone
     changes = clone.changes()
     ignored = clone.looked.ignored()
@@ -119,14 +124,14 @@ def log(note: str, as_json: bool) -> None:
     """Show the versions of NOTE, the latest first."""
     from agentm_git.history import versions
 
-    _, git = _selected(read_only=True)
+    _, git = selected_store(*_KIND, read_only=True)
     locator = Locator(note)
     found = versions(git.clone, locator)
+    if not found:
+        raise NotFoundError(f"no commit has '{locator}'", hint="`agentm git status` shows what is not committed yet")
     if as_json:
         echo_json(note=locator.key, versions=[_as_json(version) for version in found])
         return
-    if not found:
-        raise NotFoundError(f"no commit has '{locator}'", hint="`agentm git status` shows what is not committed yet")
     rows = [(v.commit[:12], _when(v.time), v.author, v.what, f"{v.size:,}", v.subject) for v in found]
     echo_table(("commit", "when", "who", "what", "size", "message"), rows)
 
@@ -143,7 +148,7 @@ def undo(note: str, commit: str) -> None:
     """
     from agentm_git.history import find, restore, versions
 
-    store, git = _selected(read_only=False)
+    store, git = selected_store(*_KIND)
     locator = Locator(note)
     clone = git.clone
     if not _may_write(store):
@@ -156,21 +161,11 @@ def undo(note: str, commit: str) -> None:
     restore(store, clone, locator, wanted)
     place = "before it was written" if wanted is None else f"as {wanted.commit[:12]} left it"
     clone.commit(f"agentm: undo {locator}, {place}", ())
-    click.echo(f"'{locator}' is {place}{'' if wanted is None or wanted.blob else ': deleted'}")
+    how = f"gone, as {place}" if wanted is None else place if wanted.blob else f"{place}: deleted"
+    click.echo(f"'{locator}' is {how}")
 
 
 # ------------------------------------------------------------------------------------------------ helpers
-
-
-def _selected(*, read_only: bool) -> tuple[StorageBackend, GitStore]:
-    store = select_backend(read_only=read_only)
-    git = unwrap(store)
-    if not isinstance(git, GitStore):
-        raise StorageSelectionError(
-            f"the selected store, {store.describe()}, is not a clone",
-            hint="run `agentm git init PATH [URL] --use` to use one",
-        )
-    return store, git
 
 
 def _may_write(store: StorageBackend) -> bool:
@@ -209,10 +204,13 @@ def _configuration() -> dict[str, Any]:
     return {} if config is None else dict(config.options(PROTOCOL))
 
 
-def _kept_options() -> dict[str, Any]:
-    """What of the configuration holds for a new clone too: who commits, how tokens are had."""
-    named = ("name", "email", "username", "credential_command", "deadline")
-    return {name: value for name, value in _configuration().items() if name in named and name in OPTIONS}
+def _kept_options(place: str) -> dict[str, Any]:
+    """What of the configuration holds for the clone at `place`: all if it is about that one, else what is not."""
+    configured = _configuration()
+    root = configured.get("root")
+    if isinstance(root, str) and current_context().surroundings.expand(root) == place:
+        return configured
+    return {name: value for name, value in configured.items() if name in _OF_ANY_CLONE}
 
 
 def _as_json(version: Version) -> dict[str, object]:

@@ -39,6 +39,7 @@ _REFUSED = (
     "permission denied",
     "access denied",
 )
+_NOT_THERE = ("does not appear to be a git repository", "repository not found", "' not found")
 
 
 class Deadline:
@@ -121,6 +122,8 @@ class Origin:
         except GitFailed as error:
             if any(sign in error.said.lower() for sign in _REFUSED):
                 error.hint = "check the token or the key, and its rights on the repository"
+            elif any(sign in error.said.lower() for sign in _NOT_THERE):
+                error.hint = "create the repository first, or check the address"
             elif way.secrets and _REDIRECTS in error.said:
                 error.hint = "the origin has moved: use its new address; a token is not carried to another one"
             raise

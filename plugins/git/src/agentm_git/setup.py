@@ -33,6 +33,8 @@ class SetUp:
     """The repository was a store already: this device joins it."""
     remote: str
     """The origin: the one that was given, or that the clone has already."""
+    outer: str
+    """The repository that a new one was made in, unless it ignores the folder; mostly empty."""
 
 
 def make_clone(root: str, settings: Settings, environ: Mapping[str, str]) -> None:
@@ -99,7 +101,8 @@ def set_up(
     from agentm_kernel.seam.values import OpenContext
 
     around = current_context(environ).surroundings
-    place = os.path.abspath(around.expand(path))
+    place = place_of(path, environ=environ)
+    _check_parent(place)
     context = OpenContext(around.environ, around.home, around.state_dir)
     is_clone = os.path.isdir(os.path.join(place, ".git"))
     url = url or (_known_origin(place, around.environ) if is_clone else "")
@@ -123,7 +126,15 @@ def set_up(
             raise
         _take_identity_of_origin(store)  # another device was faster
         was_there = True
-    return SetUp(place, mark_store(store, PROTOCOL, environ=environ), was_there, url)
+    outer = "" if is_clone else _outer_repository(place, around.environ)
+    return SetUp(place, mark_store(store, PROTOCOL, environ=environ), was_there, url, outer)
+
+
+def place_of(path: str, *, environ: Mapping[str, str] | None = None) -> str:
+    """The folder that somebody means with `path`."""
+    from agentm_kernel import current_context
+
+    return os.path.abspath(current_context(environ).surroundings.expand(path))
 
 
 def _take_identity_of_origin(store: GitStore) -> None:
@@ -134,6 +145,28 @@ def _take_identity_of_origin(store: GitStore) -> None:
     text = stamp_of(store.clone.git, store.clone.private.ref(tracking(store.settings.branch)) or "")
     store.write(Locator(STAMP_KEY), (text or b"").decode())
     store.sync(Occasion("manual"), _MESSAGE)
+
+
+def _outer_repository(place: str, environ: Mapping[str, str]) -> str:
+    """The work tree that `place` lies in, empty if there is none or if it ignores the folder."""
+    place = os.path.realpath(place)
+    above = os.path.dirname(place)
+    while not os.path.exists(public := os.path.join(above, ".git")):
+        if os.path.dirname(above) == above:
+            return ""
+        above = os.path.dirname(above)
+    git = Git(public, above, os.path.join(public, "objects"), environ)
+    question = ("--no-literal-pathspecs", "check-ignore", "--no-index", "--", f"{place}/")
+    return "" if git.run(*question, good=(0, 1, 128)) else above  # 128: git cannot read it, nobody knows
+
+
+def _check_parent(place: str) -> None:
+    parent = os.path.dirname(place)
+    if not os.path.isdir(parent):
+        raise StorageSelectionError(
+            f"the folder {parent} does not exist",
+            hint="mount the disk that has it, or make it; only the last folder of the path is made",
+        )
 
 
 def _check_empty(place: str) -> None:

@@ -62,7 +62,7 @@ def test_branches_that_git_would_misread_are_refused(branch):
 
 def test_unknown_options_and_wrong_values_are_named():
     for options, match in (
-        ({"rooot": "/x"}, "no option rooot"),
+        ({"rooot": "/x"}, "no option 'rooot'"),
         ({"conflict": "force"}, "conflict is 'force'"),
         ({"deadline": "soon"}, "deadline must be a positive number"),
         ({"name": 3}, "name must be text"),

@@ -114,12 +114,11 @@ _DEFAULTS: dict[str, Any] = {
 
 def parse_options(options: Mapping[str, Any]) -> tuple[str, Settings, int]:
     """Root, settings and size limit of what the configuration has below `plugins.git`."""
-    unknown = sorted(set(options) - set(OPTIONS))
+    unknown = options.keys() - set(OPTIONS)
     if unknown:
-        raise StorageSelectionError(
-            f"plugins.{PROTOCOL} has no option {', '.join(unknown)}; there are {', '.join(OPTIONS)}",
-            hint=f"run `agentm config unset plugins.{PROTOCOL}.{unknown[0]}`",
-        )
+        from agentm_kernel import check_options
+
+        check_options(PROTOCOL, unknown, OPTIONS)
     given = {name: value for name, value in options.items() if value not in ("", None)}  # empty is as good as not set
     texts = {name: _text(name, given[name]) for name in (*_TEXTS, *_CHOICES) if name in given}
     commands = {name: _words(name, given[name]) for name in _COMMANDS if name in given}

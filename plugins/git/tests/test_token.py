@@ -113,6 +113,7 @@ secrets:
 
 
 def test_the_token_of_a_policy_is_nowhere_either(tmp_path):
+    pytest.importorskip("agentm_storage_policy")
     with serving("http", str(tmp_path / "server"), token=TOKEN, name="acme/handbook.git") as origin:
         fill(origin, {"theirs.md": b"begin\n"})
         laptop = Laptop(tmp_path / "home", AGENTM_GITHUB_URL=origin.url.removesuffix("/acme/handbook.git"))

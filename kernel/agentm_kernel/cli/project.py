@@ -17,7 +17,7 @@ from agentm_kernel.projects.repo_registry import list_repos, register_repo, unre
 from agentm_kernel.projects.root import find_project_root
 from agentm_kernel.projects.slug import identify_project, plain_slug
 from agentm_kernel.selection.open import select_backend
-from agentm_kernel.state.markers import is_local
+from agentm_kernel.state.routing import is_local
 
 if TYPE_CHECKING:
     from agentm_kernel.seam.backend import StorageBackend

@@ -8,8 +8,7 @@ from agentm_kernel.errors import NotFoundError
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.projects.root import HARNESS_DIR
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.state.markers import is_marker
-from agentm_kernel.state.routing import checked_name, current, state_file_path
+from agentm_kernel.state.routing import checked_name, current, is_marker, state_file_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

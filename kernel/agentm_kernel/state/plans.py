@@ -7,7 +7,7 @@ import os
 from agentm_kernel.errors import ActivePlanError, ConfigError, InvalidLocatorError
 from agentm_kernel.projects.root import HARNESS_DIR
 from agentm_kernel.seam.locator import normalize_key
-from agentm_kernel.state.markers import ACTIVE_MARKER, read_marker
+from agentm_kernel.state.routing import ACTIVE_MARKER, read_marker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

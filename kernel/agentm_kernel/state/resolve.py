@@ -20,11 +20,11 @@ from agentm_kernel.projects.root import physical_directory, project_root_above
 from agentm_kernel.seam.backend import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.selection.identity import confirm_identity
-from agentm_kernel.state.markers import is_local
 from agentm_kernel.state.memo import Memo, keep
 from agentm_kernel.state.routing import (
     current,
     has_host_paths,
+    is_local,
     path_in_store,
     route,
     state_directory,

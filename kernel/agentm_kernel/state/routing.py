@@ -1,5 +1,6 @@
 """The routing rule: mode `local` → the checkout; a synced store → the store; any other store → the checkout.
 
+The mode is what a marker in the checkout's `.harness/` folder says, which never leaves it, or else the device.
 The discriminator is the backend's `sync` capability, never its class or a path. This is the only module that may
 ask a store for a path on this host.
 """
@@ -8,13 +9,13 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.errors import InvalidLocatorError, StorageError
+from agentm_kernel.config.read import load
+from agentm_kernel.errors import ConfigError, InvalidLocatorError, StorageError
 from agentm_kernel.files.evidence import saw_process
-from agentm_kernel.projects.root import HARNESS_DIR, find_project_root
+from agentm_kernel.projects.root import HARNESS_DIR, find_project_root, read_checkout_file
 from agentm_kernel.seam.backend import HostCopy, HostFiles
 from agentm_kernel.seam.layer import unwrap
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.state.markers import is_local, is_marker
 from agentm_kernel.state.resolution import Resolution
 
 TYPE_CHECKING = False
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 
     from agentm_kernel.files.gathering import Evidence
     from agentm_kernel.seam.backend import StorageBackend
+
+MODE_MARKER = ".project-mode"
+"""Whether state stays in the checkout (`local`) or goes to the store (`backend`)."""
+
+ACTIVE_MARKER = "active-plan"
+"""Which plan this checkout works on."""
 
 
 def route_project(context: Mapping[str, Any] | None = None, *, read_only: bool = False) -> Resolution:
@@ -129,3 +136,47 @@ def _on_this_host(backend: StorageBackend) -> StorageBackend:
 
     assert isinstance(backend, HostFiles)
     return LocalCopy(backend, backend.host_path(Locator()))
+
+
+# ------------------------------------------------------------------------------------------------ markers
+
+
+def is_local(project_root: str) -> bool:
+    """Whether the project's state stays in its checkout: the repository's own word first, then the device's.
+
+    A repository that has its own word does not ask the device: its state stays where it is even while the device's
+    configuration is being repaired.
+    """
+    return (_marked_mode(project_root) or load().state_mode) == "local"
+
+
+def is_marker(name: str) -> bool:
+    """Whether a name in `.harness/` belongs to a marker rather than to a state file."""
+    return name == ACTIVE_MARKER or name.startswith(".")
+
+
+def _marked_mode(project_root: str) -> str | None:
+    path = os.path.join(project_root, HARNESS_DIR, MODE_MARKER)
+    word = read_marker(path)
+    if not word:
+        return None
+    from agentm_kernel.config.settings import STATE_MODES
+
+    mode = STATE_MODES.get(word.lower())
+    if mode is None:
+        raise ConfigError(
+            f"{path} says {ascii(word[:40])}, which is not a state mode",
+            hint="write `local` or `backend` into it, or remove it",
+        )
+    return mode
+
+
+def read_marker(path: str) -> str | None:
+    """The word in a marker file, `None` if there is no such file; one that cannot be read is an error."""
+    data = read_checkout_file(path)
+    if data is None:
+        return None
+    try:
+        return data.decode().strip()
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is not UTF-8 text", hint="repair or remove that file") from None

@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from agentm_checkpoint.commands import command
 from agentm_checkpoint.image import Image
 from agentm_kernel import FileStore, Locator, OpenContext
+from agentm_kernel.cli.app import app
 from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_kernel.seam.registry import registry
 
@@ -159,7 +160,8 @@ class Device:
         return result.stdout
 
     def result(self, *arguments: str, stdin: str = "") -> Result:
-        return CliRunner().invoke(command, arguments, input=stdin, standalone_mode=False)
+        # With the settings of `agentm`: click makes the help option of a command once, for whoever asks first.
+        return CliRunner().invoke(command, arguments, input=stdin, standalone_mode=False, **app.context_settings)
 
     def json(self, *arguments: str) -> dict[str, Any]:
         result = self.result(*arguments, "--json")

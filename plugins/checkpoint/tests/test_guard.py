@@ -21,6 +21,7 @@ from agentm_kernel.errors import (
     IntegrityError,
     NotFoundError,
     StorageIOError,
+    StorageSelectionError,
 )
 
 SKILL = "# Deploy\n\n```bash\nmake deploy\n```\n\n## After\n\nRest.\n"
@@ -544,7 +545,7 @@ def test_patterns_that_are_none_are_refused(store, context, patterns):
 
 
 def test_an_option_that_does_not_exist_is_refused(store, context):
-    with pytest.raises(ConfigError, match="gaurd"):
+    with pytest.raises(StorageSelectionError, match="gaurd"):
         wrap(store, {"gaurd": ["skills/**"]}, context)
 
 

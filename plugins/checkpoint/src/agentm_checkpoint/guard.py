@@ -13,7 +13,7 @@ from agentm_checkpoint.known_good import KnownGood, Record
 from agentm_checkpoint.patterns import Patterns
 from agentm_checkpoint.places import folder_of, store_id
 from agentm_checkpoint.tree import leaf_of
-from agentm_kernel.errors import ConcurrentModificationError, ConfigError, IntegrityError, NotFoundError
+from agentm_kernel.errors import ConcurrentModificationError, IntegrityError, NotFoundError
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.layer import BackendLayer
 
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     Tell = Callable[["IntegrityGuard", str, str], None]
 
 NAME = "integrity"
-_OPTIONS = frozenset({"guard", "alert_command"})
+_OPTIONS = ("guard", "alert_command")
 _LOOKS = 50
 _HINT = "look at it: `agentm checkpoint verify`; then `agentm checkpoint accept {key}` or `restore ID --path {key}`"
 
 
 def wrap(backend: StorageBackend, options: Mapping[str, Any], context: OpenContext) -> StorageBackend:
     """The entry point of group `agentm.wrappers`."""
-    unknown = sorted(set(options) - _OPTIONS)
+    unknown = options.keys() - set(_OPTIONS)
     if unknown:
-        raise ConfigError(
-            f"plugins.{NAME} has no option '{unknown[0]}'", hint=f"its options: {', '.join(sorted(_OPTIONS))}"
-        )
+        from agentm_kernel import check_options
+
+        check_options(NAME, unknown, _OPTIONS)
     return IntegrityGuard(backend, options.get("guard"), context)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentm_kernel import check_options
 from agentm_kernel.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,12 +23,9 @@ class Settings:
     """What the configuration says about checkpoints, with defaults for the rest."""
 
     def __init__(self, options: dict[str, Any]) -> None:
+        check_options("checkpoint", options, tuple(_KINDS))
         for name, value in options.items():
-            kind = _KINDS.get(name)
-            if kind is None:
-                raise ConfigError(
-                    f"plugins.checkpoint has no option '{name}'", hint=f"its options: {', '.join(_KINDS)}"
-                )
+            kind = _KINDS[name]
             if _kind_of(value) != kind:
                 raise ConfigError(
                     f"plugins.checkpoint.{name} is {value!r}, and takes {kind}",

@@ -44,7 +44,7 @@ def test_create_says_what_it_took(device):
     out = device.run("create", "--reason", "before the move")
 
     assert "took checkpoint bafyrei" in out
-    assert "of 1 notes" in out
+    assert out.endswith(" of 1 note\n")
     (listed,) = device.json("list")["checkpoints"]
     assert (listed["reason"], listed["notes"], listed["bytes"]) == ("before the move", 1, 4)
     assert "nothing has changed since" in device.run("create")
@@ -175,7 +175,7 @@ def test_restore_brings_the_store_back_and_can_be_undone(device, make_notes, wri
 
     out = device.run("restore", "latest", "--yes")
 
-    assert "wrote 1 notes and deleted 1" in out
+    assert "wrote 1 note and deleted 1" in out
     assert notes_in(device.store) == before
     device.run("restore", out.split("`agentm checkpoint restore ")[1].split("`")[0], "--yes")
     assert notes_in(device.store) == spoilt
@@ -264,13 +264,18 @@ def test_prune_keeps_the_newest(device):
         ("ipfs_api", 5001),
         ("author", ["a"]),
         ("heartbeat_minutes", -1),
-        ("unknown", 1),
     ],
 )
 def test_a_setting_of_the_wrong_kind_is_refused(device, option, value):
     device.configure(**{f"plugins__checkpoint__{option}": value})
 
     assert isinstance(refused(device, "create"), ConfigError)
+
+
+def test_a_setting_that_does_not_exist_is_refused(device):
+    device.configure(plugins__checkpoint__unknown=1)
+
+    assert "plugins.checkpoint has no option 'unknown'" in str(refused(device, "create"))
 
 
 def test_the_author_can_be_set(device):
@@ -399,7 +404,7 @@ def test_the_operator_accepts_a_change(guarded):
 
     assert code == 0, said
     assert "changed: code block 1 (bash) under 'Deploy'" in said
-    assert "accepted 1 notes" in said
+    assert "accepted 1 note," in said
     assert "make ship" in select_backend().read(DEPLOY)
     assert "make ship" in guarded.run("show", "latest", "--path", "skills/deploy.md")
 
@@ -410,6 +415,7 @@ def test_the_operator_declines_a_change(guarded):
     code, said = at_terminal(guarded, "checkpoint", "accept", "skills/deploy.md", answer="n")
 
     assert code == 1, said
+    assert "not confirmed; nothing was changed" in said
     with pytest.raises(IntegrityError):
         select_backend().read(DEPLOY)
 

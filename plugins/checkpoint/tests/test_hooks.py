@@ -100,7 +100,7 @@ def beat(name="heartbeat"):
 def test_a_heartbeat_takes_a_checkpoint(device):
     device.store.write(Locator("a.md"), "one")
 
-    assert "of 1 notes" in beat()
+    assert "of 1 note" in beat()
     assert device.json("list")["checkpoints"][0]["reason"] == "heartbeat"
 
 
@@ -145,7 +145,7 @@ def test_a_clock_that_was_set_back_does_not_stop_them(device):
 def test_a_heartbeat_mentions_what_is_no_note(device):
     (device.root / "picture.png").write_bytes(b"\xff\xfe\xfd")
 
-    assert "1 entries are not notes" in beat()
+    assert "because they are no notes: 1" in beat()
 
 
 def test_a_store_that_nobody_wrote_to_has_no_heartbeat(device):
@@ -254,7 +254,7 @@ def test_doctor_says_how_things_stand(guarded):
     guarded.run("create")
 
     assert "1 in " in rows()["checkpoints"].message
-    assert "1 notes are known to be good" in rows()["integrity"].message
+    assert "1 note known to be good" in rows()["integrity"].message
 
 
 def test_doctor_fails_while_a_note_is_locked(guarded):

@@ -9,6 +9,7 @@ import click
 
 from agentm_checkpoint.cids import parse_cid
 from agentm_checkpoint.remote import pull, push
+from agentm_checkpoint.words import counted
 from agentm_checkpoint.workplace import Workplace, fields_of
 from agentm_kernel import echo_json, json_option
 
@@ -47,7 +48,7 @@ def push_command(name: str, ipfs: str | None, as_json: bool) -> None:
     if as_json:
         echo_json(**fields_of(snapshot), blocks_sent=sent)
     else:
-        click.echo(f"{snapshot.id} is pinned on IPFS; {sent:,} blocks were sent")
+        click.echo(f"{snapshot.id} is pinned on IPFS; {counted(sent, 'block')} sent")
 
 
 def push_to(place: Workplace, snapshot: Snapshot, url: str | None, as_json: bool) -> int:
@@ -66,7 +67,8 @@ def pull_command(cid: str, ipfs: str | None, as_json: bool) -> None:
     if as_json:
         echo_json(**fields_of(snapshot))
     else:
-        click.echo(f"pulled checkpoint {snapshot.id} of {snapshot.root.notes:,} notes into {place.image.path}")
+        size = counted(snapshot.root.notes, "note")
+        click.echo(f"pulled checkpoint {snapshot.id} of {size} into {place.image.path}")
 
 
 def pull_from(place: Workplace, cid: str, url: str | None, as_json: bool) -> Snapshot:

@@ -13,8 +13,9 @@ from agentm_checkpoint.comparing import changed_sections
 from agentm_checkpoint.guarded import guarded_keys
 from agentm_checkpoint.reading import read_note, read_tree
 from agentm_checkpoint.restoring import DELETE, apply_restore, check_contents, chooser, plan_restore
-from agentm_checkpoint.workplace import Workplace, bar, confirm, fields_of, is_at_terminal, silent
-from agentm_kernel import echo_json, json_option
+from agentm_checkpoint.words import counted
+from agentm_checkpoint.workplace import Workplace, bar, fields_of, is_at_terminal, silent
+from agentm_kernel import confirm, echo_json, json_option
 from agentm_kernel.errors import AgentmError, ConfigError, IntegrityError, NotFoundError
 from agentm_kernel.seam.locator import Locator
 
@@ -104,7 +105,7 @@ def _confirm(steps: list[Step], yes: bool) -> None:
         if len(steps) > _SHOWN:
             click.echo(f"  and {len(steps) - _SHOWN:,} more", err=True)
     gone = sum(step.verb == DELETE for step in steps)
-    confirm(f"Write {len(steps) - gone:,} notes and delete {gone:,}?", yes=yes)
+    confirm(f"Write {counted(len(steps) - gone, 'note')} and delete {gone:,}?", yes=yes)
 
 
 def _report(snapshot: Snapshot, steps: list[Step], before: Snapshot | None, *, dry_run: bool, as_json: bool) -> None:
@@ -121,7 +122,7 @@ def _report(snapshot: Snapshot, steps: list[Step], before: Snapshot | None, *, d
             click.echo(f"would {step.verb} {step.key}")
     gone = sum(step.verb == DELETE for step in steps)
     verb = "would write" if dry_run else "wrote"
-    click.echo(f"{verb} {len(steps) - gone:,} notes and delete{'' if dry_run else 'd'} {gone:,}")
+    click.echo(f"{verb} {counted(len(steps) - gone, 'note')} and delete{'' if dry_run else 'd'} {gone:,}")
     if before is not None and steps:
         click.echo(f"back again: `agentm checkpoint restore {before.id}`")
 
@@ -138,14 +139,15 @@ def prune_command(keep: int, yes: bool, as_json: bool) -> None:
     place = Workplace()
     surplus = len(place.image.snapshots) - keep
     if surplus > 0:
-        confirm(f"Forget {surplus} of {len(place.image.snapshots)} checkpoints?", yes=yes)
+        confirm(f"Forget {surplus} of {counted(len(place.image.snapshots), 'checkpoint')}?", yes=yes)
     before = place.image.size
     gone = place.image.prune(keep) if surplus > 0 else []
     if as_json:
         echo_json(pruned=[snapshot.id for snapshot in gone], kept=len(place.image.snapshots), bytes=place.image.size)
         return
     kept = len(place.image.snapshots)
-    click.echo(f"forgot {len(gone)} checkpoints, kept {kept}; {before - place.image.size:,} bytes are free again")
+    free = before - place.image.size
+    click.echo(f"forgot {counted(len(gone), 'checkpoint')}, kept {kept}; {free:,} bytes are free again")
 
 
 # ------------------------------------------------------------------------------------------------ accept
@@ -180,11 +182,12 @@ def accept_command(paths: tuple[str, ...]) -> None:
     if not shown:
         click.echo("nothing to accept: these notes are as they are known")
         return
-    click.confirm(f"Are these {len(shown)} notes good as they are?", abort=True)
+    question = "Is this note good as it is?" if len(shown) == 1 else f"Are these {len(shown)} notes good as they are?"
+    confirm(question, yes=False)
     for key, stored in shown.items():
         guard.accept(Locator(key), stored)
     taken = take(place.store, place.image, author=place.settings.author, reason="accepted guarded notes")
-    click.echo(f"accepted {len(shown)} notes; they are in checkpoint {taken.snapshot.id}")
+    click.echo(f"accepted {counted(len(shown), 'note')}, as in checkpoint {taken.snapshot.id}")
 
 
 def _chosen(guard: IntegrityGuard, paths: tuple[str, ...]) -> list[str]:

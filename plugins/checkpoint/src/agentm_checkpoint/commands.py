@@ -14,6 +14,7 @@ from agentm_checkpoint.command_restore import accept_command, prune_command, res
 from agentm_checkpoint.comparing import compare, name_sections
 from agentm_checkpoint.reading import read_note, read_tree
 from agentm_checkpoint.verifying import verified_leaves, verify_image
+from agentm_checkpoint.words import counted
 from agentm_checkpoint.workplace import Workplace, bar, fields_of, silent
 from agentm_kernel import echo_json, echo_table, json_option
 from agentm_kernel.errors import NotFoundError
@@ -62,11 +63,11 @@ def create(reason: str, full: bool, allow_skipped: bool, ipfs: str | None, as_js
         echo_json(**fields, **({} if sent is None else {"blocks_sent": sent}))
     else:
         verb = "took" if taken.is_new else "nothing has changed since"
-        click.echo(f"{verb} checkpoint {taken.snapshot.id} of {taken.snapshot.root.notes:,} notes")
+        click.echo(f"{verb} checkpoint {taken.snapshot.id} of {counted(taken.snapshot.root.notes, 'note')}")
         for entry in taken.skipped:
             click.echo(f"not a note, not in the checkpoint: {entry}", err=True)
         if sent is not None:
-            click.echo(f"pinned on IPFS; {sent:,} blocks were sent")
+            click.echo(f"pinned on IPFS; {counted(sent, 'block')} sent")
     return int(bool(taken.skipped) and not allow_skipped)
 
 
@@ -96,11 +97,11 @@ def list_command(as_json: bool) -> None:
 
 
 @command.command("show")
-@click.argument("name", metavar="ID", default="latest")
+@click.argument("name", metavar="[ID]", default="latest")
 @click.option("--path", metavar="PATH", help="Print that note as it was, byte for byte.")
 @json_option
 def show(name: str, path: str | None, as_json: bool) -> None:
-    """Show a checkpoint: what it is and which notes it holds."""
+    """Show a checkpoint, by default the latest: what it is and which notes it holds."""
     place = Workplace()
     snapshot = place.image.find(name)
     leaves = read_tree(snapshot.root, place.image.fetch)
@@ -182,7 +183,7 @@ def verify(name: str | None, as_json: bool) -> int:
         if as_json:
             echo_json(**fields_of(snapshot), whole=True)
         else:
-            click.echo(f"{snapshot.id} is whole: {snapshot.root.notes:,} notes")
+            click.echo(f"{snapshot.id} is whole: {counted(snapshot.root.notes, 'note')}")
         return 0
     found = verify_image(place.image)
     problems = place.guarded_problems()

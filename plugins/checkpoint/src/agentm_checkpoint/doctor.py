@@ -6,6 +6,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+from agentm_checkpoint.words import counted
 from agentm_kernel import DoctorRow, hookimpl
 from agentm_kernel.errors import AgentmError
 
@@ -64,4 +65,4 @@ def _guard_row(guard: IntegrityGuard | None) -> DoctorRow:
     if locks:
         shown = ", ".join(sorted(locks)[:3]) + (f" and {len(locks) - 3} more" if len(locks) > 3 else "")
         return DoctorRow("fail", "integrity", f"locked: {shown}", "run `agentm checkpoint verify`")
-    return DoctorRow("ok", "integrity", f"{len(known.leaves())} notes are known to be good, none is locked")
+    return DoctorRow("ok", "integrity", f"{counted(len(known.leaves()), 'note')} known to be good, none is locked")

@@ -24,6 +24,7 @@ def agentm_event(name: str, context: HookContext) -> str | None:
     from agentm_checkpoint.guard import below_guard
     from agentm_checkpoint.places import folder_of, store_id
     from agentm_checkpoint.settings import settings_of
+    from agentm_checkpoint.words import counted
 
     settings = settings_of(context)
     backend = below_guard(select_backend(environ=context.surroundings.environ))
@@ -37,8 +38,8 @@ def agentm_event(name: str, context: HookContext) -> str | None:
     _touch(mark)
     if not taken.is_new:
         return None
-    return f"checkpoint {taken.snapshot.id} of {taken.snapshot.root.notes} notes" + (
-        f"; {len(taken.skipped)} entries are not notes and are not in it" if taken.skipped else ""
+    return f"checkpoint {taken.snapshot.id} of {counted(taken.snapshot.root.notes, 'note')}" + (
+        f"; not in it, because they are no notes: {len(taken.skipped):,}" if taken.skipped else ""
     )
 
 

@@ -24,7 +24,7 @@ def store_id(backend: StorageBackend) -> str:
     if found is None:
         raise StorageError(
             f"the store at {backend.describe()} has no identity yet, so there is nothing to tie a checkpoint to",
-            hint="write a first note, or set the store up; `agentm doctor` shows how it stands",
+            hint="write a first note: the store gets its identity with it",
         )
     return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from agentm_checkpoint.reading import read_note
 from agentm_checkpoint.tree import MAX_PART
+from agentm_checkpoint.words import counted
 from agentm_kernel.errors import (
     ConcurrentModificationError,
     IntegrityError,
@@ -75,8 +76,9 @@ def plan_restore(
     steps = [Step(key, now.get(key), wanted.get(key)) for key in sorted(different) if is_chosen(key)]
     deletions = [step.key for step in steps if step.verb == DELETE]
     if deletions and not backend.capabilities.delete:
+        extra = counted(len(deletions), "note")
         raise StorageError(
-            f"{len(deletions)} notes are not in the checkpoint, and this store cannot delete: {deletions[0]} …",
+            f"the checkpoint does not have {extra}, and this store cannot delete: {deletions[0]} …",
             hint="add --keep-extra to leave them where they are",
         )
     _check_room(backend, steps, now)
@@ -146,7 +148,7 @@ def apply_restore(backend: StorageBackend, steps: list[Step], fetch: Fetch, prog
         except (ConcurrentModificationError, NotFoundError) as error:
             raise ConcurrentModificationError(
                 f"'{step.key}' was changed by somebody else meanwhile and was left alone; "
-                f"{done} of {len(steps)} notes are restored",
+                f"{done} of {counted(len(steps), 'note')} restored",
                 hint="run the restore again to go on from what is there now",
             ) from error
 

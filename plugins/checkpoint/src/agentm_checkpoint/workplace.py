@@ -14,7 +14,7 @@ from agentm_checkpoint.guarded import survey_guarded
 from agentm_checkpoint.reading import read_tree
 from agentm_checkpoint.settings import settings_of
 from agentm_kernel import current_context, select_backend
-from agentm_kernel.errors import AgentmError, IntegrityError
+from agentm_kernel.errors import IntegrityError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -103,12 +103,3 @@ def silent(_label: str, items: Iterable[Item]) -> Iterable[Item]:
 
 def is_at_terminal() -> bool:
     return sys.stdin.isatty()
-
-
-def confirm(question: str, *, yes: bool) -> None:
-    """Ask before something is destroyed; without a terminal, `--yes` has to be there."""
-    if yes:
-        return
-    if not is_at_terminal():
-        raise AgentmError(f"{question} Without a terminal this needs --yes", hint="nothing was changed")
-    click.confirm(question, abort=True, err=True)

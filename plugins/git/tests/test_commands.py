@@ -96,6 +96,11 @@ def test_an_origin_that_does_not_exist_is_to_be_created_or_spelt_right(tmp_path)
     laptop = Laptop(tmp_path / "one")
     refused = laptop.run("git", "init", str(laptop.clone), f"file://{tmp_path}/none.git", code=1).stderr
     assert "hint: create the repository first, or check the address" in refused
+    assert not laptop.clone.exists()
+    laptop.clone.mkdir()
+    (laptop.clone / "mine.md").write_text("mine\n")
+    laptop.run("git", "init", str(laptop.clone), f"file://{tmp_path}/none.git", "--adopt", code=1)
+    assert [path.name for path in laptop.clone.iterdir()] == ["mine.md"]
 
 
 def test_a_clone_inside_another_repository_is_pointed_out_unless_that_one_ignores_it(tmp_path):

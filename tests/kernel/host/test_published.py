@@ -1,23 +1,8 @@
-"""The table of our own plugins, against what they say of themselves."""
+"""Which distribution brings what."""
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
-
-from agentm_kernel.host.published import PUBLISHED, how_to_install
-
-PLUGINS = Path(__file__).parents[3] / "plugins"
-
-
-def declared(group: str) -> dict[str, str]:
-    """Every entry of `group` in the plugins of this repository, with its distribution."""
-    projects = [tomllib.loads(file.read_text())["project"] for file in PLUGINS.glob("*/pyproject.toml")]
-    return {name: project["name"] for project in projects for name in project["entry-points"].get(group, {})}
-
-
-def test_the_table_has_what_the_plugins_declare() -> None:
-    assert {group: declared(group) for group in PUBLISHED} == PUBLISHED
+from agentm_kernel.host.published import how_to_install
 
 
 def test_of_a_stranger_nothing_is_known() -> None:

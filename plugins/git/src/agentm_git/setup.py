@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from agentm_git.backend import GitStore
 from agentm_git.runner import Git, make_repository
 from agentm_git.settings import PROTOCOL, Settings
-from agentm_kernel.errors import StorageIOError, StorageSelectionError, StoreIdentityError
+from agentm_kernel.errors import AgentmError, StorageIOError, StorageSelectionError, StoreIdentityError
 from agentm_kernel.seam.backend import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.provider import Occasion
@@ -111,7 +112,7 @@ def set_up(
         _check_empty(place)
     make_clone(place, store.settings, around.environ)
     if url:
-        store.pull(Occasion("manual"))
+        _fill(store, place, is_new=not is_clone)
     was_there = identify_store(store, PROTOCOL, environ=environ) is not None
     if not was_there and not adopt and store.list(Locator()):
         raise StorageSelectionError(
@@ -128,6 +129,18 @@ def set_up(
         was_there = True
     outer = "" if is_clone else _outer_repository(place, around.environ)
     return SetUp(place, mark_store(store, PROTOCOL, environ=environ), was_there, url, outer)
+
+
+def _fill(store: GitStore, place: str, *, is_new: bool) -> None:
+    """Bring in what the origin has. A new clone of an origin that cannot be had is not left lying about."""
+    try:
+        store.pull(Occasion("manual"))
+    except AgentmError:
+        if is_new and store.clone.public.head() is None:
+            shutil.rmtree(os.path.join(place, ".git"), ignore_errors=True)
+            with contextlib.suppress(OSError):
+                os.rmdir(place)  # unless the operator has something in it
+        raise
 
 
 def place_of(path: str, *, environ: Mapping[str, str] | None = None) -> str:

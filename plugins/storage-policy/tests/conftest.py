@@ -18,6 +18,7 @@ from agentm_kernel import (
     SyncOutcome,
     WorkingCopy,
 )
+from agentm_kernel.seam.locator import TEMP_PREFIX
 from agentm_kernel.seam.registry import registry as kernel_registry
 from agentm_storage_policy.handle import define_storage, load_storage
 from agentm_storage_policy.registry import register_provider, unregister_provider
@@ -106,7 +107,8 @@ class Mirror(FileStore, WorkingCopy):
 
     def tree(self, name: str) -> dict[str, str]:
         root = self.place / name
-        return {str(p.relative_to(root)): p.read_text() for p in sorted(root.rglob("*")) if p.is_file()}
+        files = [path for path in sorted(root.rglob("*")) if path.is_file() and not path.name.startswith(TEMP_PREFIX)]
+        return {str(path.relative_to(root)): path.read_text() for path in files}
 
     def _replace(self, name: str, tree: dict[str, str]) -> None:
         root = self.place / name

@@ -69,27 +69,27 @@ class LocalFolder(FileStore, WatchedStore):
         return text
 
     def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
-        condition = if_match if if_match is not None else self._seen.condition_for(locator.key)
-        self._seen.will_write(locator.key, content_hash(encode_content(content, locator)))
-        try:
-            return super().write(locator, content, if_match=condition)
-        except ConcurrentModificationError:
-            if if_match is not None:
-                raise  # the caller made a condition and is told that it does not hold
-        with self._alone():
+        digest = content_hash(encode_content(content, locator))
+        with self._alone():  # or another process would know of this write, not find it, and take it for removed
+            condition = if_match if if_match is not None else self._seen.condition_for(locator.key)
+            self._seen.will_write(locator.key, digest)
+            try:
+                return super().write(locator, content, if_match=condition)
+            except ConcurrentModificationError:
+                if if_match is not None:
+                    raise  # the caller made a condition and is told that it does not hold
             return self._write_over(locator, content)
 
     def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
-        if if_match is not None or not self.exists(locator):
-            super().delete(locator, if_match=if_match)
-            return
-        condition = self._seen.condition_for(locator.key)
-        if condition is None:
-            super().delete(locator)
-        else:
-            with self._alone():
+        with self._alone():
+            if if_match is not None or not self.exists(locator):
+                super().delete(locator, if_match=if_match)
+                return
+            if self._seen.condition_for(locator.key) is None:
+                super().delete(locator)
+            else:
                 self._delete_over(locator)
-        self._seen.will_write(locator.key, None)
+            self._seen.will_write(locator.key, None)
 
     # -- conflicts ------------------------------------------------------------------------------------------
 

@@ -180,7 +180,7 @@ def test_a_condition_that_cannot_matter_needs_no_git(tmp_path: Path) -> None:
     (git_dir / "HEAD").write_text("ref: refs/heads/main\n")
     (git_dir / "names").write_text("[user]\n\tname = Ada\n")
     (git_dir / "config").write_text(
-        f'[remote "origin"]\n\turl = {URL}\n[includeIf "gitdir:~/work/"]\n\tpath = names\n'
+        f'[remote "origin"]\n\turl = {URL}\n[includeIf "gitdir:~/clients/"]\n\tpath = names\n'
         '[includeIf "onbranch:main"]\n\tpath = missing\n'
     )
     assert origin(tmp_path / "widgets") == URL

@@ -73,6 +73,18 @@ def assert_answers(store, slug="note-7"):
         assert database.count() == NOTES
 
 
+def run_in_process(home, code: str) -> subprocess.CompletedProcess[str]:
+    """`code` in a process of its own, with the store's folder as its argument: it limits itself for good."""
+    return subprocess.run(
+        [sys.executable, "-c", code, str(home.root)],
+        env=home.environ,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
 @pytest.mark.parametrize("work", ["index.rebuild()", "index.update() if turn else index.rebuild()"])
 def test_a_builder_that_is_killed_harms_nobody(home, crowded, work):
     before = notes_of(home)
@@ -128,14 +140,7 @@ print([found.hit.note.slug for found in answer.found], answer.notices)
 """
     before = notes_of(home)
 
-    result = subprocess.run(
-        [sys.executable, "-c", code, str(home.root)],
-        env=home.environ,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    result = run_in_process(home, code)
 
     assert result.stderr == ""
     assert result.stdout.startswith("['note-7'] ('the index was not updated: ")
@@ -160,14 +165,7 @@ answer = search_notes(FileStore(sys.argv[1]), "quokka")
 print([found.hit.note.slug for found in answer.found], answer.notices)
 """
 
-    result = subprocess.run(
-        [sys.executable, "-c", code, str(home.root)],
-        env=home.environ,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    result = run_in_process(home, code)
 
     assert result.stderr == ""
     assert result.stdout.startswith("['fresh'] ('the index was not updated: ")

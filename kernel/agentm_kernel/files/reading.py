@@ -32,13 +32,21 @@ if TYPE_CHECKING:
 class StoreReader:
     """The tree below `root`. Pins the root's identity at first sight: what replaces it later is another store."""
 
-    def __init__(self, medium: Medium, root: str, *, may_be_missing: bool, size_limit: int) -> None:
+    def __init__(
+        self,
+        medium: Medium,
+        root: str,
+        *,
+        may_be_missing: bool,
+        size_limit: int,
+        root_identity: tuple[int, int] | None = None,
+    ) -> None:
         self.medium = medium
         self.root = root
         self.size_limit = size_limit
         self._may_be_missing = may_be_missing
         self._shows_all_names = shows_all_names(medium)
-        self._root_identity: tuple[int, int] | None = None
+        self._root_identity = root_identity
 
     # -- verbs ----------------------------------------------------------------------------------------------
 

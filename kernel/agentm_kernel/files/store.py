@@ -10,7 +10,8 @@ import os
 
 from agentm_kernel.errors import NotFoundError, StorageSelectionError
 from agentm_kernel.files.medium import Medium
-from agentm_kernel.seam.backend import HostFiles, StorageBackend
+from agentm_kernel.seam.backend import STAMP_KEY, HostFiles, StorageBackend
+from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
 
 TYPE_CHECKING = False
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
     from agentm_kernel.files.reading import StoreReader
     from agentm_kernel.files.writing import StoreWriter
     from agentm_kernel.seam.backend import Absent
-    from agentm_kernel.seam.locator import Locator
     from agentm_kernel.seam.values import Info
+
+_DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+_CAN_GLIMPSE = os.open in os.supports_dir_fd and hasattr(os, "O_DIRECTORY")
+_GLIMPSE = 4096
 
 _CAPABILITIES = Capabilities(concurrent_writers=True, host_files=True, delete=True)
 
@@ -49,6 +53,7 @@ class FileStore(Medium, StorageBackend, HostFiles):
         self._private = private
         self._size_limit = size_limit
         self._lock_timeout = lock_timeout
+        self._root_identity: tuple[int, int] | None = None
         self._lazy_reader: StoreReader | None = None
         self._lazy_writer: StoreWriter | None = None
 
@@ -81,8 +86,13 @@ class FileStore(Medium, StorageBackend, HostFiles):
     # -- reading --------------------------------------------------------------------------------------------
 
     def stamp_text(self) -> str | None:
-        if self._create_root and self._lazy_reader is None and not _is_there(self._root):
-            return None  # nothing was ever written here: hooks need not load what would look further
+        if self._lazy_reader is None:  # most hooks need no more of the store than this: spare them loading the rest
+            if self._create_root and not _is_there(self._root):
+                return None  # nothing was ever written here
+            glimpsed = _glimpse(self, self._root, Locator(STAMP_KEY)) if _CAN_GLIMPSE else None
+            if glimpsed is not None:
+                text, self._root_identity = glimpsed
+                return text
         return super().stamp_text()
 
     def read(self, locator: Locator) -> str:
@@ -130,7 +140,11 @@ class FileStore(Medium, StorageBackend, HostFiles):
             from agentm_kernel.files.reading import StoreReader
 
             self._lazy_reader = StoreReader(
-                self, self._root, may_be_missing=self._create_root, size_limit=self._size_limit
+                self,
+                self._root,
+                may_be_missing=self._create_root,
+                size_limit=self._size_limit,
+                root_identity=self._root_identity,
             )
         return self._lazy_reader
 
@@ -146,6 +160,33 @@ class FileStore(Medium, StorageBackend, HostFiles):
                 lock_timeout=self._lock_timeout,
             )
         return self._lazy_writer
+
+
+def _glimpse(medium: Medium, root: str, locator: Locator) -> tuple[str, tuple[int, int]] | None:
+    """A short note and the identity of the root above it; `None` if anything at all is out of the ordinary.
+
+    Walks as `reading` does, from the open root and along no link; but what is wrong, and whether it is, `reading`
+    has to find out. So it does where another case of a name leads somewhere too.
+    """
+    *folders, name = locator.parts
+    opened: list[int] = []
+    try:
+        opened.append(os.open(root, _DIRECTORY))
+        status = os.fstat(opened[-1])
+        for folder in folders:
+            opened.append(os.open(folder, _DIRECTORY | os.O_NOFOLLOW, dir_fd=opened[-1]))
+        for part, directory in zip(locator.parts, opened, strict=True):
+            if os.access(part.swapcase(), os.F_OK, dir_fd=directory):
+                return None
+        medium.before_reading(locator, os.stat(name, dir_fd=opened[-1], follow_symlinks=False))
+        opened.append(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=opened[-1]))
+        data = os.read(opened[-1], _GLIMPSE)
+        return (data.decode(), (status.st_dev, status.st_ino)) if 0 < len(data) < _GLIMPSE else None
+    except (OSError, UnicodeDecodeError):
+        return None
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
 
 
 def _is_there(path: str) -> bool:

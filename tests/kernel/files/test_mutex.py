@@ -195,7 +195,7 @@ def test_a_paused_holder_is_not_displaced(store: Path, hold: Hold) -> None:
     holder.resume()
     assert not is_free(store)
     holder.release()
-    assert is_free(store)
+    assert eventually(lambda: is_free(store))  # the thread of the waiter that gave up has it for an instant
 
 
 def test_a_waiter_that_gave_up_leaves_neither_a_lock_nor_a_descriptor(store: Path, hold: Hold) -> None:

@@ -1,0 +1,176 @@
+"""The glimpse of a store's stamp that hooks get: the answer is that of reading it, whatever lies there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentm_kernel.errors import AgentmError, StorageIOError, StoreIdentityError
+from agentm_kernel.files.store import FileStore
+from agentm_kernel.seam.backend import STAMP_KEY, StorageBackend
+from agentm_kernel.seam.locator import Locator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+STAMP = '{"id": "a", "layout": 1}\n'
+
+
+def plain(stamp: Path) -> None:
+    stamp.write_text(STAMP)
+
+
+def absent(stamp: Path) -> None:
+    pass
+
+
+def no_folder(stamp: Path) -> None:
+    stamp.parent.rmdir()
+
+
+def no_root(stamp: Path) -> None:
+    stamp.parent.rmdir()
+    stamp.parent.parent.rmdir()
+
+
+def empty(stamp: Path) -> None:
+    stamp.write_text("")
+
+
+def long(stamp: Path) -> None:
+    stamp.write_text(STAMP + " " * 100_000)
+
+
+def not_text(stamp: Path) -> None:
+    stamp.write_bytes(b"\xff")
+
+
+def a_directory(stamp: Path) -> None:
+    stamp.mkdir()
+
+
+def a_fifo(stamp: Path) -> None:
+    os.mkfifo(stamp)
+
+
+def a_link(stamp: Path) -> None:
+    plain(stamp.with_name("target"))
+    stamp.symlink_to("target")
+
+
+def below_a_link(stamp: Path) -> None:
+    plain(stamp)
+    stamp.parent.rename(stamp.parent.with_name("elsewhere"))
+    stamp.parent.symlink_to("elsewhere")
+
+
+def below_a_file(stamp: Path) -> None:
+    no_folder(stamp)
+    stamp.parent.write_text(STAMP)
+
+
+STATES = (
+    plain,
+    absent,
+    no_folder,
+    no_root,
+    empty,
+    long,
+    not_text,
+    a_directory,
+    a_fifo,
+    a_link,
+    below_a_link,
+    below_a_file,
+)
+
+
+@pytest.fixture
+def stamp(tmp_path: Path) -> Path:
+    path = tmp_path / "store" / STAMP_KEY
+    path.parent.mkdir(parents=True)
+    return path
+
+
+def root_of(stamp: Path) -> Path:
+    return stamp.parent.parent
+
+
+def outcome(look: Callable[[], str | None]) -> object:
+    try:
+        return look()
+    except AgentmError as error:
+        return type(error), str(error)
+
+
+@pytest.mark.parametrize("create_root", [False, True])
+@pytest.mark.parametrize("state", STATES)
+def test_a_glimpse_says_what_reading_says(stamp: Path, state: Callable[[Path], None], create_root: bool) -> None:
+    state(stamp)
+    store = FileStore(root_of(stamp), create_root=create_root)
+    glimpsed = outcome(store.stamp_text)
+    read = outcome(lambda: StorageBackend.stamp_text(FileStore(root_of(stamp), create_root=create_root)))
+    assert glimpsed == read
+    assert (glimpsed == STAMP) == (state is plain)
+
+
+def test_a_stamp_of_another_case_is_none(stamp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain(stamp)
+    looked = []
+    monkeypatch.setattr(os, "access", lambda name, *_, **__: looked.append(name) or True)
+    store = FileStore(root_of(stamp))
+    monkeypatch.setattr(StorageBackend, "stamp_text", lambda _: "looked closer")
+    assert store.stamp_text() == "looked closer"
+    assert looked == ["_META"]
+
+
+def test_a_glimpse_loads_nothing_that_reads(stamp: Path) -> None:
+    plain(stamp)
+    code = (
+        "import sys\n"
+        "from agentm_kernel.files.store import FileStore\n"
+        "assert FileStore(sys.argv[1]).stamp_text()\n"
+        "print(*(name for name in sys.modules if name.startswith('agentm_kernel.files.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, root_of(stamp)], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["agentm_kernel.files.medium", "agentm_kernel.files.store"]
+
+
+def test_the_root_that_was_glimpsed_is_the_only_one(stamp: Path) -> None:
+    plain(stamp)
+    store = FileStore(root_of(stamp), create_root=True)
+    assert store.stamp_text() == STAMP
+    root_of(stamp).rename(root_of(stamp).with_name("unmounted"))
+    with pytest.raises(StorageIOError, match="is missing"):
+        store.read(Locator("a.md"))
+    root_of(stamp).mkdir()
+    with pytest.raises(StoreIdentityError, match="not the one this process opened"):
+        store.list(Locator())
+    with pytest.raises(StoreIdentityError, match="not the one this process opened"):
+        store.write(Locator("a.md"), "x")
+    assert not list(root_of(stamp).iterdir())
+
+
+def test_a_stamp_that_is_not_on_this_device_is_not_waited_for(stamp: Path) -> None:
+    class Elsewhere(FileStore):
+        def before_reading(self, locator: Locator, status: os.stat_result) -> None:
+            raise StorageIOError(f"'{locator}' is not on this device")
+
+    plain(stamp)
+    with pytest.raises(StorageIOError, match="not on this device"):
+        Elsewhere(root_of(stamp)).stamp_text()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+@pytest.mark.parametrize("state", STATES)
+def test_no_glimpse_leaks_a_descriptor(stamp: Path, state: Callable[[Path], None]) -> None:
+    state(stamp)
+    outcome(FileStore(root_of(stamp)).stamp_text)
+    before = len(os.listdir("/proc/self/fd"))
+    outcome(FileStore(root_of(stamp)).stamp_text)
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import NotFoundError, StorageSelectionError
+from agentm_kernel.files.glimpse import glimpse
 from agentm_kernel.files.medium import Medium
 from agentm_kernel.seam.backend import STAMP_KEY, HostFiles, StorageBackend
 from agentm_kernel.seam.locator import Locator
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
     from agentm_kernel.files.writing import StoreWriter
     from agentm_kernel.seam.backend import Absent
     from agentm_kernel.seam.values import Info
-
-_DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
-_CAN_GLIMPSE = os.open in os.supports_dir_fd and hasattr(os, "O_DIRECTORY")
-_GLIMPSE = 4096
 
 _CAPABILITIES = Capabilities(concurrent_writers=True, host_files=True, delete=True)
 
@@ -89,8 +86,7 @@ class FileStore(Medium, StorageBackend, HostFiles):
         if self._lazy_reader is None:  # most hooks need no more of the store than this: spare them loading the rest
             if self._create_root and not _is_there(self._root):
                 return None  # nothing was ever written here
-            glimpsed = _glimpse(self, self._root, Locator(STAMP_KEY)) if _CAN_GLIMPSE else None
-            if glimpsed is not None:
+            if (glimpsed := glimpse(self, self._root, Locator(STAMP_KEY))) is not None:
                 text, self._root_identity = glimpsed
                 return text
         return super().stamp_text()
@@ -160,33 +156,6 @@ class FileStore(Medium, StorageBackend, HostFiles):
                 lock_timeout=self._lock_timeout,
             )
         return self._lazy_writer
-
-
-def _glimpse(medium: Medium, root: str, locator: Locator) -> tuple[str, tuple[int, int]] | None:
-    """A short note and the identity of the root above it; `None` if anything at all is out of the ordinary.
-
-    Walks as `reading` does, from the open root and along no link; but what is wrong, and whether it is, `reading`
-    has to find out. So it does where another case of a name leads somewhere too.
-    """
-    *folders, name = locator.parts
-    opened: list[int] = []
-    try:
-        opened.append(os.open(root, _DIRECTORY))
-        status = os.fstat(opened[-1])
-        for folder in folders:
-            opened.append(os.open(folder, _DIRECTORY | os.O_NOFOLLOW, dir_fd=opened[-1]))
-        for part, directory in zip(locator.parts, opened, strict=True):
-            if os.access(part.swapcase(), os.F_OK, dir_fd=directory):
-                return None
-        medium.before_reading(locator, os.stat(name, dir_fd=opened[-1], follow_symlinks=False))
-        opened.append(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=opened[-1]))
-        data = os.read(opened[-1], _GLIMPSE)
-        return (data.decode(), (status.st_dev, status.st_ino)) if 0 < len(data) < _GLIMPSE else None
-    except (OSError, UnicodeDecodeError):
-        return None
-    finally:
-        for descriptor in opened:
-            os.close(descriptor)
 
 
 def _is_there(path: str) -> bool:

@@ -19,8 +19,8 @@ _HOST_PATH = "host_path"
 HOST_PATH_CALLERS = (f"{KERNEL}.state.routing", f"{KERNEL}.conformance")
 """Routing gives hooks their paths; the conformance kit checks that it will be able to."""
 
-STORE_OPENERS = tuple(f"{KERNEL}.files.{name}" for name in ("tree", "path_tree", "mutex", "native_lock"))
-"""The confined walk, and the lock on the root directory."""
+STORE_OPENERS = tuple(f"{KERNEL}.files.{name}" for name in ("tree", "path_tree", "glimpse", "mutex", "native_lock"))
+"""The confined walk, its short form for hooks, and the lock on the root directory."""
 
 _FILE_CALLS = frozenset({"open", "io.open", "codecs.open"}) | frozenset(
     f"os.{name}"

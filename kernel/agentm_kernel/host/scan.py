@@ -44,6 +44,9 @@ API_GROUP = "agentm.api"
 _PREFIX = "agentm."
 _METADATA_SUFFIXES = (".dist-info", ".egg-info")
 _CHUNK = 8192
+_STANDARD_LIBRARY = os.path.dirname(getattr(os, "__file__", ""))
+_NEVER_SITES = frozenset((_STANDARD_LIBRARY, os.path.join(_STANDARD_LIBRARY, "lib-dynload")))
+"""Python's own folders: no installer puts a distribution there, and looking through their names takes a while."""
 
 
 class PluginRecord(Frozen):
@@ -206,7 +209,7 @@ def _distributions(path: Iterable[str], unreadable: list[str]) -> Iterator[_Meta
     searched = set()
     taken = set()
     for root in path:
-        if not isinstance(root, str) or root in searched:
+        if not isinstance(root, str) or root in searched or root in _NEVER_SITES:
             continue
         searched.add(root)
         site = _open(root, unreadable)

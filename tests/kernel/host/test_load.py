@@ -12,8 +12,6 @@ from agentm_kernel.host.load import load, load_backend
 from agentm_kernel.host.scan import scan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.kernel.conftest import Site
 
     from agentm_kernel.host.scan import PluginRecord
@@ -25,14 +23,7 @@ class Store(FileStore):
 """
 
 
-@pytest.fixture(autouse=True)
-def importable(site: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The site's modules can be imported for the length of one test."""
-    monkeypatch.syspath_prepend(site.path)
-    before = set(sys.modules)
-    yield
-    for name in set(sys.modules) - before:
-        del sys.modules[name]
+pytestmark = pytest.mark.usefixtures("importable")
 
 
 def installed(site: Site, source: str, **how: str) -> PluginRecord:

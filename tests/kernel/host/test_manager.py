@@ -14,19 +14,10 @@ from agentm_kernel.host.manager import PluginHost, current_context, installed_pl
 from agentm_kernel.host.scan import HOOKS, scan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.kernel.conftest import Site
 
 
-@pytest.fixture(autouse=True)
-def importable(site: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The site's modules can be imported for the length of one test."""
-    monkeypatch.syspath_prepend(site.path)
-    before = set(sys.modules)
-    yield
-    for name in set(sys.modules) - before:
-        del sys.modules[name]
+pytestmark = pytest.mark.usefixtures("importable")
 
 
 IMPORTS = "from agentm_kernel import Alert, DoctorRow, Section, hookimpl\n"

@@ -198,6 +198,15 @@ def test_the_empty_entry_of_the_search_path_is_the_current_directory(
 # ------------------------------------------------------------------------------------------------ once each
 
 
+def test_python_s_own_folders_are_not_looked_through(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.install_plugin("mem", "Store = None")
+    own = os.path.dirname(os.__file__)
+    looked_through, listdir = [], os.listdir
+    monkeypatch.setattr(os, "listdir", lambda folder: looked_through.append(folder) or listdir(folder))
+    assert len(scan(path=[own, os.path.join(own, "lib-dynload"), str(site.path)])) == 1
+    assert looked_through == [str(site.path)]
+
+
 def test_the_first_of_two_folders_on_the_path_wins(site: Site, second_site: Site) -> None:
     site.install("agentm-mem", "2.0", entry_points="[agentm.backends]\nnew = m:A\n")
     second_site.install("Agentm_Mem", "1.0", entry_points="[agentm.backends]\nold = m:A\n")

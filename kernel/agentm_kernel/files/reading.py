@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from agentm_kernel.files.tree import Directory
 
 
+_KIND = 0o170000  # what `stat.S_IFMT` leaves of a mode, for loops over thousands
+_FILE, _DIRECTORY = stat.S_IFREG, stat.S_IFDIR
+
+
 class StoreReader:
     """The tree below `root`. Pins the root's identity at first sight: what replaces it later is another store."""
 
@@ -145,10 +149,26 @@ class StoreReader:
     def listed(self, directory: Directory, locator: Locator) -> dict[str, str]:
         """The names that keys below `locator` have, sorted, each with the name that the directory has for it."""
         entries = directory.entries()
-        names = sorted(entries.files + entries.directories)
+        return self._named(entries.files, entries.directories, directory, locator)
+
+    def looked_at(self, directory: Directory, locator: Locator) -> dict[str, os.stat_result]:
+        """The statuses of what keys below `locator` reach, by the names that the keys have, in any order."""
+        found = directory.statuses()
+        kinds = {status[0] & _KIND for status in found.values()}
+        if self._shows_all_names and kinds <= {_FILE, _DIRECTORY} and locator.takes_plainly([*found]):
+            return found
+        files = [name for name, status in found.items() if stat.S_ISREG(status[0])]
+        directories = [name for name, status in found.items() if stat.S_ISDIR(status[0])]
+        named = self._named(files, directories, directory, locator)
+        return {name: found[stored] for name, stored in named.items()}
+
+    def _named(
+        self, files: list[str], directories: list[str], directory: Directory, locator: Locator
+    ) -> dict[str, str]:
+        names = sorted(files + directories)
         shown = dict(zip(names, names, strict=True))
         if not self._shows_all_names:
-            shown = dict(sorted(self._shown(names, frozenset(entries.files))))
+            shown = dict(sorted(self._shown(names, frozenset(files))))
         if locator.takes_plainly([*shown]):
             return shown
         return dict(sorted(self._spelled(shown, directory, locator)))
@@ -230,6 +250,15 @@ def info_of(locator: Locator, status: os.stat_result) -> Info:
 def version_of(status: os.stat_result) -> str:
     """The change token of a file or directory. Fields by number, and no f-string: a walk makes thousands of these."""
     return "%x-%x-%x" % (status[1], status.st_ctime_ns, status[6])  # noqa: UP031
+
+
+def versions_of_files(statuses: dict[str, os.stat_result]) -> dict[str, str]:
+    """`version_of` each of the files among them; thousands of calls are worth a second line like the one above."""
+    return {
+        name: "%x-%x-%x" % (status[1], status.st_ctime_ns, status[6])  # noqa: UP031
+        for name, status in statuses.items()
+        if status[0] & _KIND == _FILE
+    }
 
 
 def kind_of(status: os.stat_result) -> str:

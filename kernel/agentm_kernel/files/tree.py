@@ -21,7 +21,7 @@ from agentm_kernel.seam.locator import TEMP_PREFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from types import TracebackType
     from typing import Self
 
@@ -132,10 +132,10 @@ class Directory:
 
     # -- the same everywhere --------------------------------------------------------------------------------
 
-    def statuses(self, listed: Mapping[str, str]) -> dict[str, os.stat_result]:
-        """`status` of each of the names that are the values, by its key; what has vanished is left out."""
-        found = {key: self.status(name) for key, name in listed.items()}
-        return {key: status for key, status in found.items() if status is not None}
+    def statuses(self) -> dict[str, os.stat_result]:
+        """`status` of everything that is in here, in the order of the disk; what vanishes meanwhile is left out."""
+        found = {name: self.status(name) for name in self.names()}
+        return {name: status for name, status in found.items() if status is not None}
 
     def has(self, name: str) -> bool:
         return self.status(name) is not None
@@ -221,15 +221,12 @@ class FdDirectory(Directory):
         except FileNotFoundError:
             return None
 
-    def statuses(self, listed: Mapping[str, str]) -> dict[str, os.stat_result]:
-        look, descriptor = os.stat, self._fd  # a call for each of thousands of names: nothing more than that
-        found = {}
-        for key, name in listed.items():
-            try:
-                found[key] = look(name, dir_fd=descriptor, follow_symlinks=False)
-            except FileNotFoundError:
-                continue
-        return found
+    def statuses(self) -> dict[str, os.stat_result]:
+        try:
+            with os.scandir(self._fd) as found:  # thousands of names: nothing more than one call for each
+                return {entry.name: entry.stat(follow_symlinks=False) for entry in found}
+        except FileNotFoundError:
+            return super().statuses()
 
     def looks_free(self, name: str) -> bool:
         return not os.access(name, os.F_OK, dir_fd=self._fd)  # no exception to build and drop, unlike stat

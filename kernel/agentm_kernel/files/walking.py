@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import stat
 
 from agentm_kernel.errors import NotFoundError
 from agentm_kernel.files.failures import Failures
-from agentm_kernel.files.reading import info_of, version_of
+from agentm_kernel.files.reading import info_of, versions_of_files
 from agentm_kernel.seam.folders import Folder, FolderWalk
 
 TYPE_CHECKING = False
@@ -55,7 +54,7 @@ class TreeWalk(FolderWalk):
         if directory is None:
             return []
         with directory:
-            statuses = self._statuses(directory, locator)
+            statuses = dict(sorted(self._statuses(directory, locator).items()))
         return [*map(info_of, locator.known_children(statuses), statuses.values())]
 
     # -- by folders: each is entered from the one above it ------------------------------------------------------
@@ -93,9 +92,8 @@ class TreeWalk(FolderWalk):
         is_held = False
         try:
             statuses = self._statuses(directory, info.locator)
-            is_dir = stat.S_ISDIR
-            versions = {name: version_of(status) for name, status in statuses.items() if not is_dir(status[0])}
-            below = [note(name) for name in reversed(statuses) if name not in versions]
+            versions = versions_of_files(statuses)
+            below = [note(name) for name in sorted(statuses.keys() - versions.keys(), reverse=True)]
             if below:
                 is_held = len(trail) < _HELD_OPEN
                 trail.append((directory if is_held else None, below))
@@ -117,9 +115,8 @@ class TreeWalk(FolderWalk):
                 return None
 
     def _statuses(self, directory: Directory, locator: Locator) -> dict[str, os.stat_result]:
-        """What the directory at `locator` holds, sorted by name; what vanishes meanwhile is left out."""
         with Failures("walk", locator, reading=True):
-            return directory.statuses(self._reader.listed(directory, locator))
+            return self._reader.looked_at(directory, locator)
 
 
 def foreign_entries(reader: StoreReader, locator: Locator) -> Iterator[str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Folder:
-    """One directory, and the version of each note that lies directly in it, by name and sorted."""
+    """One directory, and the version of each note that lies directly in it, by name, in any order."""
 
     __slots__ = ("info", "note", "versions")
 

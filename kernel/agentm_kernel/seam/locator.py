@@ -24,7 +24,7 @@ _FORBIDDEN = frozenset('\\<>:"|?*') | frozenset(map(chr, range(32))) | {"\x7f"}
 
 # Directories (and files) whose content other programs run or obey.
 _CONTROL_NAMES = frozenset(
-    (
+    [
         ".bzr",
         ".claude",
         ".codex",
@@ -34,8 +34,6 @@ _CONTROL_NAMES = frozenset(
         ".dropbox",
         ".dropbox.cache",
         ".envrc",
-    )
-    + (
         ".gemini",
         ".hg",
         ".hgrc",
@@ -46,8 +44,12 @@ _CONTROL_NAMES = frozenset(
         ".stfolder",
         ".stignore",
         ".stversions",
-    )
-    + (".svn", ".sync", ".vscode", ".zed", "_darcs")
+        ".svn",
+        ".sync",
+        ".vscode",
+        ".zed",
+        "_darcs",
+    ]
 )
 _CONTROL_PREFIXES = (".git", TEMP_PREFIX)  # .git itself, .gitattributes, .gitmodules, .github …
 _SHORT_NAMES = frozenset(name.lstrip("._")[:6] for name in _CONTROL_NAMES | {".git", ".github", ".gitmodules"})

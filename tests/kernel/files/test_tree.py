@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,7 @@ from agentm_kernel.files.path_tree import PathDirectory
 from agentm_kernel.files.tree import FdDirectory, TooLarge, open_root
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from agentm_kernel.files.tree import Directory
@@ -63,11 +65,30 @@ def test_status_is_that_of_the_name_itself(directory: Directory, folder: Path) -
         assert os.path.samestat(status, (folder / name).lstat())
 
 
-def test_statuses_are_those_of_the_names_without_what_has_gone(directory: Directory) -> None:
-    found = directory.statuses({"one": "sub", "gone": "absent", "two": "link", "three": "a.md"})
-    assert found == {
-        name: directory.status(stored) for name, stored in (("one", "sub"), ("two", "link"), ("three", "a.md"))
-    }
+def test_statuses_are_those_of_everything_in_it(directory: Directory) -> None:
+    assert directory.statuses() == {name: directory.status(name) for name in ("a.md", "link", "link.md", "sub")}
+
+
+def test_statuses_leave_out_what_vanishes_meanwhile(
+    directory: Directory, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scandir, listdir = os.scandir, os.listdir
+
+    @contextmanager
+    def vanishing_entries(place: int) -> Iterator[list[os.DirEntry[str]]]:
+        with scandir(place) as found:
+            entries = list(found)
+        (folder / "a.md").unlink()
+        yield entries
+
+    def vanishing_names(place: str) -> list[str]:
+        names = listdir(place)
+        (folder / "a.md").unlink(missing_ok=True)
+        return names
+
+    monkeypatch.setattr(os, "scandir", vanishing_entries)
+    monkeypatch.setattr(os, "listdir", vanishing_names)
+    assert sorted(directory.statuses()) == ["link", "link.md", "sub"]
 
 
 def test_entering_goes_into_directories_only(directory: Directory) -> None:

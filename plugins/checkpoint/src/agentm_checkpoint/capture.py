@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agentm_checkpoint.seen import Notes, Seen
+    from agentm_checkpoint.seen import Note, Seen
     from agentm_checkpoint.tree import Blocks, Leaf, Root
     from agentm_kernel import Folder
     from agentm_kernel.seam.backend import StorageBackend
@@ -56,8 +56,7 @@ class Contents:
         leaves = {}
         for key, folder in self.folders.items():
             above = f"{key}/" if key else ""
-            for name, leaf in zip(folder.names, folder.leaves(), strict=True):
-                leaves[above + name] = leaf
+            leaves.update({above + name: leaf for name, leaf in folder.leaves().items()})
         return leaves
 
 
@@ -139,8 +138,8 @@ class _Survey:
         self._image = image
         self._before = before
         self._after: Seen = {}
-        self._found: dict[str, Notes] = {}
-        """The notes of folders in which something is not as it was."""
+        self._found: dict[str, dict[str, Note | None]] = {}
+        """The notes of folders in which something is not as it was, in the order of the walk; `None` until read."""
         self._changed: set[str] = set()
         """These folders, and all above them."""
         self._blocks: Blocks = {}
@@ -170,19 +169,16 @@ class _Survey:
         known = self._before.get(key)
         seen = self._after[key] = SeenFolder()
         if known is not None and known.has_notes(folder.versions) and self._holds(known):
-            seen.names, seen.versions, seen.sizes, seen.cids = known.names, known.versions, known.sizes, known.cids
+            seen.take_over(known)
             return []
         self._mark(key)
-        notes = self._found[key] = {}
+        notes = self._found[key] = dict.fromkeys(folder.versions)
         before = {} if known is None else known.notes()
-        unread = []
         for name, version in folder.versions.items():
             note = before.get(name)
             if note is not None and version and note[0] == version and note[1][1] in self._image:
                 notes[name] = note
-            else:
-                unread.append(folder.note(name))
-        return unread
+        return [folder.note(name) for name, note in notes.items() if note is None]
 
     def _holds(self, known: SeenFolder) -> bool:
         """Whether the image has all of a folder: it does if it has the folder, or if there is nothing to have."""
@@ -210,8 +206,12 @@ class _Survey:
     def _join(self) -> Root:
         """The tree over everything. What has not changed is not put together again."""
         for key, notes in self._found.items():
-            self._after[key].keep(notes)
-        changed = {key: folder.entries() for key, folder in self._after.items() if key in self._changed}
+            self._after[key].keep({name: note for name, note in notes.items() if note is not None})
+        changed = {
+            key: {name: [*leaf] for name, leaf in folder.leaves().items()}
+            for key, folder in self._after.items()
+            if key in self._changed
+        }
         known = {
             key: folder.entry
             for key, folder in self._before.items()

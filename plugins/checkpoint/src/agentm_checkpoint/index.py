@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from array import array
+from struct import unpack
 
 import libipld
 
@@ -142,7 +143,7 @@ class Index:
         end = start + blocks * CID_BYTES
         places = array("Q", content[end:])
         index = cls()
-        cids = (content[place : place + CID_BYTES] for place in range(start, end, CID_BYTES))
+        cids = unpack(f"{CID_BYTES}s" * blocks, content[start:end])  # of all ways to cut thousands, the quickest
         index._numbers = dict(zip(cids, range(blocks), strict=True))
         index._starts, index._ends = places[:blocks], places[blocks:]
         index._snapshots, index._decoded = fields["snapshots"], None

@@ -1,9 +1,9 @@
 """What the last look at a store found, so that the next one reads only what has changed.
 
 It is kept by folder and in columns: where the names and versions of a folder's notes are those of the last time, as
-two comparisons tell, everything else about the folder stands as it is. A version is believed only if it was old when
-it was looked at: within the tick of a file system's clock, two versions can look alike. The file can be lost at any
-time; then everything is looked at again.
+two comparisons of text tell, everything else about the folder stands as it is. A version is believed only if it was
+old when it was looked at: within the tick of a file system's clock, two versions can look alike. The file can be lost
+at any time; then everything is looked at again.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from __future__ import annotations
 import os
 import time
 from itertools import chain
+from struct import pack, unpack
 
 import libipld
 
 from agentm_checkpoint.caches import load_cache, save_cache
-from agentm_checkpoint.cids import encode_node
+from agentm_checkpoint.cids import CID_BYTES, encode_node
 from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
@@ -23,21 +24,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from agentm_checkpoint.cids import Cid
     from agentm_checkpoint.tree import Entry, Leaf
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.values import Info
 
-    Notes = dict[str, tuple[str | None, Leaf]]
-    """Of one folder, by name: the version, and what stands for the note in the tree."""
+    Note = tuple[str | None, Leaf]
+    """The version of a note, and what stands for it in the tree."""
 
-FORMAT = "agentm-seen/2"
+    Notes = dict[str, Note]
+    """Of one folder, by name."""
+
+FORMAT = "agentm-seen/3"
 SETTLED_AFTER = 2.0
 """Seconds; the coarsest clock of a file system in use."""
 
+_UNKNOWN = "\0"
+_SIZES = "<%dQ"
+
 
 class SeenFolder:
-    """One folder as it was found."""
+    """One folder as it was found. What is known of its notes is packed, for most folders are only compared."""
 
     __slots__ = ("cids", "entry", "names", "sizes", "strangers", "version", "versions")
 
@@ -46,33 +52,45 @@ class SeenFolder:
         """For which version of the folder the strangers are known; `None` if for none."""
         self.strangers: list[str] = []
         """What lies in it and is no note."""
-        self.names: list[str] = []
-        self.versions: list[str | None] = []
-        """Of each note; `None` if it has to be read again in any case."""
-        self.sizes: list[int] = []
-        self.cids: list[Cid] = []
+        self.names = ""
+        """Of the notes, in the order of the walk, one in a line."""
+        self.versions = ""
+        """Of each note, likewise; `_UNKNOWN` for one that has to be read again in any case."""
+        self.sizes = b""
+        self.cids = b""
         self.entry: Entry | None = None
         """What the tree says of the folder, with everything below it; `None` if there are no notes."""
 
     def keep(self, notes: Notes) -> None:
-        self.names = sorted(notes)
-        self.versions = [notes[name][0] for name in self.names]
-        self.sizes = [notes[name][1][0] for name in self.names]
-        self.cids = [notes[name][1][1] for name in self.names]
+        self.names = "\n".join(notes)
+        self.versions = "\n".join(_line(version) for version, _ in notes.values())
+        self.sizes = pack(_SIZES % len(notes), *(size for _, (size, _) in notes.values()))
+        self.cids = b"".join(cid for _, (_, cid) in notes.values())
+
+    def take_over(self, known: SeenFolder) -> None:
+        """Keep the notes of a folder in which they are as they were."""
+        self.names, self.versions, self.sizes, self.cids = known.names, known.versions, known.sizes, known.cids
 
     def has_notes(self, versions: dict[str, str]) -> bool:
-        """Whether exactly these notes were found, in these versions."""
-        return self.versions == [*versions.values()] and self.names == [*versions]
+        """Whether exactly these notes were found, in these versions and in this order, which a store keeps to while
+        nothing changes.
+        """
+        return (
+            self.versions == "\n".join(versions.values())
+            and self.names == "\n".join(versions)
+            and _UNKNOWN not in self.versions
+        )
 
     def notes(self) -> Notes:
-        return dict(zip(self.names, zip(self.versions, self.leaves(), strict=True), strict=True))
+        versions = (None if line == _UNKNOWN else line for line in self.versions.split("\n"))
+        return {name: (version, leaf) for (name, leaf), version in zip(self.leaves().items(), versions, strict=False)}
 
-    def leaves(self) -> Iterable[Leaf]:
-        return zip(self.sizes, self.cids, strict=True)
-
-    def entries(self) -> dict[str, Entry]:
-        """What the tree says of its notes."""
-        return {name: [*leaf] for name, leaf in zip(self.names, self.leaves(), strict=True)}
+    def leaves(self) -> dict[str, Leaf]:
+        """What stands for its notes in the tree, by name."""
+        names = self.names.split("\n") if self.names else []
+        sizes = unpack(_SIZES % len(names), self.sizes)
+        cids = unpack(f"{CID_BYTES}s" * len(names), self.cids)
+        return dict(zip(names, zip(sizes, cids, strict=True), strict=True))
 
     def strangers_of(self, info: Info) -> list[str] | None:
         """What lay in the folder and was no note, if the folder is still the same."""
@@ -84,11 +102,10 @@ class SeenFolder:
 
     def says_more_than(self, before: SeenFolder) -> bool:
         """Whether it spares the next look anything. That a note has to be read again is known without it."""
-        if self.names is before.names and self.versions is before.versions:
-            is_known = True
-        else:
-            versions = zip(self.versions, before.versions, strict=False)
-            is_known = self.names == before.names and all(new is None or new == old for new, old in versions)
+        is_known = self.names == before.names and (
+            self.versions is before.versions
+            or all(map(_says_nothing_new, self.versions.split("\n"), before.versions.split("\n")))
+        )
         return not is_known or (self.version, self.strangers) != (before.version, before.strangers)
 
     def fields(self) -> list[Any]:
@@ -118,6 +135,14 @@ def _folder(values: list[Any]) -> SeenFolder:
     for name, value in zip(SeenFolder.__slots__, values, strict=True):
         setattr(folder, name, value)
     return folder
+
+
+def _says_nothing_new(version: str, before: str) -> bool:
+    return version in (_UNKNOWN, before)
+
+
+def _line(version: str | None) -> str:
+    return _UNKNOWN if version is None or "\n" in version else version
 
 
 def settled_version(info: Info, looked_at: float) -> str | None:

@@ -7,12 +7,19 @@ there at all means that nothing is configured.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
 from agentm_kernel.config.paths import config_places
 from agentm_kernel.errors import ConfigError
-from agentm_kernel.files.evidence import saw_file, saw_nothing, settled_signature, signature_of
+from agentm_kernel.files.evidence import (
+    read_small_file,
+    saw_file,
+    saw_nothing,
+    settled_signature,
+    signature_of,
+)
 from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
@@ -27,7 +34,6 @@ SIZE_LIMIT = 1_000_000
 
 _OLDER_TABLES = {"vault": "obsidian-vault"}
 _OLDER_KEYS = {"vault": ("vault_path",)}
-_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Config(Frozen):
@@ -211,29 +217,13 @@ def _read(path: str, is_legacy: bool) -> _Remembered:
 
 
 def read_file(path: str) -> tuple[bytes, os.stat_result]:
-    """The bytes of a regular file (a link to one will do) without ever waiting for anybody."""
+    """The bytes of the configuration, and the status of its file."""
     try:
-        descriptor = os.open(path, _OPEN_FLAGS)
-        try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise _not_a_file(path)
-            chunks = []
-            size = 0
-            while size <= SIZE_LIMIT and (chunk := os.read(descriptor, SIZE_LIMIT + 1 - size)):
-                chunks.append(chunk)
-                size += len(chunk)
-        finally:
-            os.close(descriptor)
-    except FileNotFoundError:
-        raise _not_a_file(path) from None  # a link that leads nowhere
+        return read_small_file(path, SIZE_LIMIT)
     except OSError as error:
+        if error.errno in (errno.ENOENT, errno.EINVAL):  # it was seen: then it is a link that leads nowhere
+            raise _not_a_file(path) from None
         raise _unreadable(path, error) from error
-    if size > SIZE_LIMIT:
-        raise ConfigError(
-            f"the configuration {path} is larger than {SIZE_LIMIT:,} bytes", hint="move it away and set what you need"
-        )
-    return b"".join(chunks), status
 
 
 def parse_document(data: bytes, path: str) -> dict[str, object]:
@@ -274,7 +264,10 @@ def _not_a_file(path: str) -> ConfigError:
 
 
 def _unreadable(path: str, error: OSError) -> ConfigError:
+    is_too_large = error.errno == errno.EFBIG
     return ConfigError(
         f"the configuration {path} cannot be read: {error.strerror}",
-        hint="check the permissions of the file and of the folders above it",
+        hint="move it away and set what you need"
+        if is_too_large
+        else "check the permissions of the file and of the folders above it",
     )

@@ -1,4 +1,4 @@
-"""Saying what was looked at, so that an answer can be given again for as long as nothing of that has changed.
+"""Looking at small files, and saying what was seen: an answer can be given again while nothing of that has changed.
 
 Whoever looks at a file on the way to an answer says so here, in one line, together with what was seen. While somebody
 gathers evidence for an answer (`gathering`), this is kept; otherwise it costs next to nothing. Errors are never
@@ -7,12 +7,14 @@ evidence: what fails is looked at again by whoever asks.
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 import time
 from _thread import _local
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable
     from typing import TypeVar
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 Signature = tuple[int, int, int, int, int]
 _SETTLED_AFTER_NS = 2_000_000_000  # the coarsest clock of a file system in use
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 
 
 class _Current(_local):
@@ -31,6 +34,28 @@ class _Current(_local):
 
 current = _Current()
 """Of each thread: what one thread looks at is no evidence for another's answer."""
+
+
+def read_small_file(path: str, limit: int) -> tuple[bytes, os.stat_result]:
+    """The bytes of a file, a link to one will do, and its status. Hooks do this, so nobody is ever waited for.
+
+    What is no regular file, or has more than `limit` bytes, is an `OSError` too: `EINVAL`, `EFBIG`.
+    """
+    descriptor = os.open(path, _FLAGS)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        chunks = []
+        room = limit + 1
+        while room > 0 and (chunk := os.read(descriptor, min(room, status.st_size + 1))):
+            chunks.append(chunk)
+            room -= len(chunk)
+    finally:
+        os.close(descriptor)
+    if room <= 0:
+        raise OSError(errno.EFBIG, f"it has more than {limit:,} bytes")
+    return b"".join(chunks), status
 
 
 def observe(look: Callable[[Place], Answer], place: Place) -> Answer:

@@ -22,6 +22,9 @@ HOST_PATH_CALLERS = (f"{KERNEL}.state.routing", f"{KERNEL}.conformance")
 STORE_OPENERS = tuple(f"{KERNEL}.files.{name}" for name in ("tree", "path_tree", "glimpse", "mutex", "native_lock"))
 """The confined walk, its short form for hooks, and the lock on the root directory."""
 
+OUTSIDE_OF_STORES = f"{KERNEL}.files.evidence"
+"""Looks at files of the device and of checkouts."""
+
 _FILE_CALLS = frozenset({"open", "io.open", "codecs.open"}) | frozenset(
     f"os.{name}"
     for name in ("open", "link", "remove", "rename", "renames", "replace", "rmdir", "symlink", "truncate", "unlink")
@@ -77,7 +80,7 @@ def check_file_access(sources: Sources) -> Iterator[Finding]:
 
 
 def _is_on_the_floor(names: Names, module: Module) -> bool:
-    if _is_below(module.name, STORE_OPENERS):
+    if _is_below(module.name, (*STORE_OPENERS, OUTSIDE_OF_STORES)):
         return False
     if _is_below(module.name, (f"{KERNEL}.files",)):
         return True

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import ConcurrentModificationError, StoreIdentityError
-from agentm_kernel.files.evidence import saw_file, saw_nothing, settled_signature
+from agentm_kernel.files.evidence import read_small_file, saw_file, saw_nothing, settled_signature
 from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
 from agentm_kernel.seam.layer import BackendLayer
 from agentm_kernel.seam.locator import Locator
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 LAYOUT_VERSION = 1
 _RECORD = "stores.json"
+_RECORD_LIMIT = 10_000_000
 
 
 def check_identity(backend: StorageBackend, protocol: str, context: OpenContext) -> str | None:
@@ -229,24 +230,22 @@ def _key(protocol: str, place: str) -> str:
 def _read(state_dir: str) -> dict[str, str]:
     path = os.path.join(state_dir, _RECORD)
     try:
-        with open(path, encoding="utf-8") as file:
-            trusted = settled_signature(os.fstat(file.fileno()))
-            text = file.read()
+        data, status = read_small_file(path, _RECORD_LIMIT)
     except FileNotFoundError:
         saw_nothing(path)
         return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise _bad_record(path, str(error)) from error
-    fields = _parsed(text, path)
-    saw_file(path, trusted, fields, lambda _: _read(state_dir))
+    except OSError as error:
+        raise _bad_record(path, str(error.strerror)) from error
+    fields = _parsed(data, path)
+    saw_file(path, settled_signature(status), fields, lambda _: _read(state_dir))
     return fields
 
 
-def _parsed(text: str, path: str) -> dict[str, str]:
-    from agentm_kernel.config.json_text import parse
+def _parsed(data: bytes, path: str) -> dict[str, str]:
+    from agentm_kernel.config.json_text import parse_bytes
 
     try:
-        fields = parse(text)
+        fields = parse_bytes(data)
     except ValueError as error:
         raise _bad_record(path, str(error)) from error
     if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):

@@ -27,7 +27,7 @@ MALFORMED = {
     "not a number": (b'{"a": NaN}', "NaN"),
     "duplicate key": (b'{"storage.backend": "a", "storage.backend": "b"}', "given twice"),
     "duplicate nested key": (b'{"storage": {"backend": "a", "backend": "b"}}', "given twice"),
-    "too large": (b'{"a": "' + b"x" * SIZE_LIMIT + b'"}', "larger than"),
+    "too large": (b'{"a": "' + b"x" * SIZE_LIMIT + b'"}', "more than 1,000,000 bytes"),
 }
 
 

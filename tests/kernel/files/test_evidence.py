@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,6 +13,7 @@ from agentm_kernel.errors import ConfigError
 from agentm_kernel.files import evidence, gathering
 from agentm_kernel.files.evidence import (
     observe,
+    read_small_file,
     saw_file,
     saw_more,
     saw_nothing,
@@ -18,6 +21,9 @@ from agentm_kernel.files.evidence import (
     settled_signature,
 )
 from agentm_kernel.files.gathering import Gathering
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def read(path: str) -> bytes:
@@ -234,3 +240,43 @@ def test_threads_do_not_see_each_others_looks(file, tmp_path):
     file.unlink()
 
     assert found.holds()
+
+
+# ------------------------------------------------------------------------------------------------ small files
+
+
+@pytest.mark.parametrize("size", [0, 1, 99, 100])
+def test_a_small_file_is_read_with_its_status(tmp_path: Path, size: int) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"x" * size)
+    (tmp_path / "link").symlink_to(file)
+    for path in (file, tmp_path / "link"):
+        data, status = read_small_file(str(path), 100)
+        assert data == b"x" * size
+        assert os.path.samestat(status, file.stat())
+
+
+def test_a_file_that_is_larger_than_it_says_is_read_to_its_end() -> None:
+    if not os.path.exists("/proc/self/status"):
+        pytest.skip("needs /proc")
+    assert b"VmPeak" in read_small_file("/proc/self/status", 1_000_000)[0]
+
+
+@pytest.mark.parametrize(
+    ("make", "code"),
+    [
+        (os.mkfifo, errno.EINVAL),
+        (os.mkdir, errno.EINVAL),
+        (lambda path: path.write_bytes(b"x" * 101), errno.EFBIG),
+        (lambda path: path.symlink_to(path), errno.ELOOP),
+        (lambda path: None, errno.ENOENT),
+    ],
+    ids=["fifo", "folder", "large", "loop", "absent"],
+)
+def test_what_is_no_small_file_is_an_error_at_once(tmp_path: Path, make: Callable[[Path], None], code: int) -> None:
+    make(tmp_path / "it")
+    before = len(os.listdir("/dev/fd"))
+    with pytest.raises(OSError) as caught:
+        read_small_file(str(tmp_path / "it"), 100)
+    assert caught.value.errno == code
+    assert len(os.listdir("/dev/fd")) == before

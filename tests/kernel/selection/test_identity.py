@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -108,6 +109,18 @@ def test_a_record_that_cannot_be_understood_is_not_absent(device, shared):
     (device.home / ".local/state/agentm/stores.json").write_text("garbage")
     with pytest.raises(StoreIdentityError, match="stores.json"):
         select_backend(environ=device.environ, read_only=True)
+
+
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, os.mkdir, lambda path: os.symlink(path, path)], ids=["fifo", "folder", "loop"]
+)
+def test_a_record_of_stores_that_is_no_file_is_refused_without_waiting(device, shared, make):
+    used(device, shared)
+    record = device.home / ".local/state/agentm/stores.json"
+    record.unlink()
+    make(record)
+    with pytest.raises(StoreIdentityError, match="stores.json cannot be read"):
+        select_backend(environ=device.environ)
 
 
 def test_two_who_stamp_at_once_agree(tmp_path):

@@ -15,7 +15,6 @@ from two_vaults import TwoVaults
 
 from agentm_bucket.copying import EditedFolder
 from agentm_bucket.mirror import Mirror
-from agentm_kernel.files import atomic
 from agentm_obsidian_vault import VaultBackend
 from tests.faults.edit_script import Script
 from tests.faults.harness import Outcome, scratch
@@ -78,8 +77,8 @@ def _control(outcome: Outcome, name: str, broken: Broken, run: Callable[[], Verd
     outcome.control(name, found)
 
 
-_RENAMING_VAULT: Broken = (VaultBackend, "publisher", lambda *_: atomic.publish_over)
+_RENAMING_VAULT: Broken = (VaultBackend, "has_other_writers", False)
 _BROKEN_COPIES: dict[str, Broken] = {
-    "a copy that just renames": (EditedFolder, "publisher", lambda *_: None),
+    "a copy that just renames": (EditedFolder, "has_other_writers", False),
     "a copy that keeps no loser": (Mirror, "_keep_aside", lambda self, locator: locator),
 }

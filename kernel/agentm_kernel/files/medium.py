@@ -11,9 +11,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Collection
 
-    from agentm_kernel.files.atomic import Publish
     from agentm_kernel.files.tree import Directory
-    from agentm_kernel.seam.backend import Absent
     from agentm_kernel.seam.locator import Locator
 
     Beside = Callable[[str], bool]
@@ -50,23 +48,16 @@ class Medium:
     def when_unreadable(self, locator: Locator, error: OSError) -> None:
         """Raise something that says more than `error`, which reading the note has met."""
 
-    def publisher(
-        self,
-        directory: Directory,
-        locator: Locator,
-        data: bytes,
-        status: os.stat_result | None,
-        if_match: str | Absent | None,
-    ) -> Publish | None:
-        """How the finished temp file with `data` takes the note's name; `status` is what has the name now.
+    has_other_writers = False
+    """Whether others change the files who know nothing of our mutex: then nothing is dropped unseen."""
 
-        `None` for the way of a plain disk: by a rename, or by a link where the name must be free.
-        """
-        return None
+    def is_at_hand(self, status: os.stat_result) -> bool:
+        """Whether a file can be read without waiting for anything."""
+        return True
 
-    def sweep(self, directory: Directory, locator: Locator) -> None:
-        """Clear away what killed writers left in the directory at `locator`; called under the mutex."""
-        directory.sweep()
+    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
+        """Where a version of a note goes that a write has displaced and nobody has seen; `digest` tells it apart."""
+        raise NotImplementedError
 
 
 def shows_all_names(medium: Medium) -> bool:

@@ -16,8 +16,12 @@ from agentm_kernel.seam.content import content_hash, encode_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
+
+    from agentm_kernel.files.atomic import Publish
     from agentm_kernel.files.mutex import StoreMutex
     from agentm_kernel.files.reading import StoreReader
+    from agentm_kernel.files.taking_over import Keeper
     from agentm_kernel.files.tree import Directory
     from agentm_kernel.seam.backend import Absent
     from agentm_kernel.seam.locator import Locator
@@ -62,9 +66,7 @@ class StoreWriter:
             status = self._reader.existing(parent, locator)
             if stat.S_ISDIR(status.st_mode):
                 raise LocatorConflictError(f"'{locator}' is a directory; only files are deleted")
-            if if_match is not None:
-                self._compare(parent, locator, if_match)
-            parent.unlink(locator.name)
+            self._remove(parent, locator, if_match)
             parent.sync()
 
     # -- one file -------------------------------------------------------------------------------------------
@@ -85,16 +87,51 @@ class StoreWriter:
             raise changed(locator, "it exists already")
         elif isinstance(if_match, str):
             self._compare(parent, locator, if_match)
-        publish = self._reader.medium.publisher(parent, locator, data, status, if_match)
-        if publish is None:
-            publish = publish_new if if_match is ABSENT else publish_over
         try:
-            replace_file(parent, name, data, status, publish=publish)
+            replace_file(parent, name, data, status, publish=self._publisher(parent, locator, data, status, if_match))
         except FileExistsError:
             raise changed(locator, "it exists already") from None
         except OSError:
             self.sweep_again(parent)  # a failing disk may have kept the temp file
             raise
+
+    def _publisher(
+        self,
+        parent: Directory,
+        locator: Locator,
+        data: bytes,
+        status: os.stat_result | None,
+        if_match: str | Absent | None,
+    ) -> Publish:
+        """How the finished temp file with `data` takes the note's name; `status` is what has the name now."""
+        medium = self._reader.medium
+        if not medium.has_other_writers:
+            return publish_new if if_match is ABSENT else publish_over
+        from agentm_kernel.files.taking_over import Replacement, hash_of_note
+
+        if status is None:
+            seen = None
+        elif isinstance(if_match, str):
+            seen = if_match  # compared a moment ago
+        else:
+            seen = hash_of_note(medium, parent, locator, status)
+        return Replacement(self._keeper, locator, data, seen, is_conditional=if_match is not None)
+
+    def _remove(self, parent: Directory, locator: Locator, if_match: str | None) -> None:
+        if if_match is not None:
+            self._compare(parent, locator, if_match)
+            if self._reader.medium.has_other_writers:
+                from agentm_kernel.files.taking_over import remove
+
+                remove(self._keeper, parent, locator, if_match)
+                return
+        parent.unlink(locator.name)
+
+    @property
+    def _keeper(self) -> Keeper:
+        from agentm_kernel.files.taking_over import Keeper
+
+        return Keeper(self._reader.medium, self, self._reader.size_limit)
 
     def _compare(self, parent: Directory, locator: Locator, expected: str) -> None:
         if content_hash(self._reader.read_bytes(parent, locator)) != expected:
@@ -187,13 +224,22 @@ class StoreWriter:
     def _swept_once(self, directory: Directory, locator: Locator) -> Directory:
         """`directory`, without what killed writers left in it: looked for once per process, under the mutex."""
         if directory.identity not in self._swept:
+            self._swept.add(directory.identity)  # before the sweep, which may have something to keep in here
             try:
-                self._reader.medium.sweep(directory, locator)
+                self._sweep(directory, locator)
             except BaseException:
+                self.sweep_again(directory)
                 directory.close()
                 raise
-            self._swept.add(directory.identity)
         return directory
+
+    def _sweep(self, directory: Directory, locator: Locator) -> None:
+        if not self._reader.medium.has_other_writers:
+            directory.sweep()
+            return
+        from agentm_kernel.files.taking_over import recover
+
+        recover(self._keeper, directory, locator)
 
 
 def _lineage(locator: Locator) -> list[Locator]:

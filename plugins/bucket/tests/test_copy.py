@@ -6,12 +6,15 @@ import json
 import os
 import random
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from fault_proxy import FaultProxy
 
-from agentm_kernel import Locator, mark_store
+from agentm_bucket.copying import EditedFolder
+from agentm_kernel import Locator, content_hash, mark_store
 from agentm_kernel.errors import StorageIOError, StoreIdentityError
+from agentm_kernel.files.taking_over import Replacement
 from agentm_kernel.seam.backend import STAMP_KEY
 
 PLAN = Locator("projects/widgets/_harness/PLAN.md")
@@ -243,3 +246,18 @@ def test_of_many_edits_on_two_devices_none_is_lost(laptops):
     assert laptops[0].files() == laptops[1].files()
     everything = "".join(laptops[0].path(Locator(name)).read_text() for name in laptops[0].files())
     assert [line for line in last.values() if line not in everything] == []
+
+
+def test_what_a_killed_process_had_displaced_in_the_copy_is_kept_beside_the_file(tmp_path):
+    copy = EditedFolder(tmp_path)
+    copy.write(PLAN, "seen")
+    file = tmp_path.joinpath(*PLAN.parts)
+    with mock.patch.object(Replacement, "_settle", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        copy.write(PLAN, "fetched", if_match=content_hash("seen"))
+    (swap,) = file.parent.glob(".agentm-*")
+    swap.write_text("an edit of that moment")
+    EditedFolder(tmp_path).write(PLAN.parent.child("progress.md"), "x")
+    assert file.read_text() == "fetched"
+    (kept,) = file.parent.glob("PLAN [[]conflict *].md")
+    assert kept.read_text() == "an edit of that moment"
+    assert not list(file.parent.glob(".agentm-*"))

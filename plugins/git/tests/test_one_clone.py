@@ -12,6 +12,7 @@ from clones import AUTHORS, OCCASION, open_clone
 from git_servers import BRANCH, bare_environment, fill, fsck, git
 
 from agentm_kernel import Locator, update
+from agentm_kernel.files import atomic
 
 SHARED = "shared.md"
 
@@ -21,6 +22,7 @@ sys.path[:] = {path!r}
 from clones import AUTHORS, OCCASION
 from agentm_git.backend import GitStore
 from agentm_kernel import Locator, update
+from agentm_kernel.files import atomic
 name, folder, url, times = sys.argv[1:]
 store = GitStore(folder, remote=url, deadline=300.0)
 for number in range(int(times)):
@@ -99,6 +101,28 @@ def test_an_editor_that_saves_while_changes_are_brought_in_keeps_what_it_saved(t
     assert saved[-1] in shown(origin_by_path), "the last save is what the user sees in the editor"
     assert {f"theirs-{number}" for number in range(8)} <= ever
     assert origin_by_path.complaints() == ""
+
+
+def test_an_editor_that_saves_in_the_middle_of_a_write_keeps_what_it_saved(tmp_path, origin_by_path, monkeypatch):
+    store = open_clone(origin_by_path, str(tmp_path / "clone"))
+    note, path = Locator("note.md"), tmp_path / "clone" / "note.md"
+    store.write(note, "seen\n")
+    write_temp = atomic._write_temp
+
+    def editor_saves(*arguments):
+        write_temp(*arguments)
+        monkeypatch.setattr(atomic, "_write_temp", write_temp)
+        path.write_text("saved just now\n")
+
+    monkeypatch.setattr(atomic, "_write_temp", editor_saves)
+    update(store, note, lambda text: f"{text}ours\n")
+    assert store.read(note) == "saved just now\nours\n"
+
+    monkeypatch.setattr(atomic, "_write_temp", editor_saves)
+    store.write(note, "ours alone\n")
+    assert store.read(note) == "ours alone\n"
+    (kept,) = (tmp_path / "clone" / "_meta" / "conflicts").rglob("kept-*.md")
+    assert kept.read_text() == "saved just now\n"
 
 
 def test_the_operator_commits_with_git_while_agentm_syncs(tmp_path, origin_by_path):

@@ -18,14 +18,20 @@ from agentm_kernel import (
     ConcurrentModificationError,
     Locator,
     LocatorConflictError,
+    StorageIOError,
     StorageSelectionError,
     content_hash,
 )
+from agentm_kernel.files import atomic
 from agentm_kernel.selection.identity import stamp
 from agentm_obsidian_vault import VaultBackend
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from conftest import Device
+
+    from agentm_kernel.files.tree import Directory
 
 NOTE = Locator("diary/today.md")
 TEXT = "dear diary\n"
@@ -184,6 +190,54 @@ def test_conditions_hold_there_too_and_a_write_that_failed_says_so(vault: VaultB
     assert [("was not written" in line) for line in audit(notes)] == [False, True]
     vault.write_personal(own, TEXT, authorization=Authorization(own, TEXT), if_match=content_hash("mine alone"))
     assert (notes / "own.md").read_text() == TEXT
+
+
+@pytest.fixture
+def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+    """Let something happen when everything is compared and the temp file is finished."""
+
+    def arrange(happens: Callable[[], object]) -> None:
+        real = atomic._write_temp
+
+        def write_temp(directory: Directory, temp: str, data: bytes, status: os.stat_result | None) -> None:
+            real(directory, temp, data, status)
+            if data == TEXT.encode():  # and not the line that is left in the store
+                happens()
+
+        monkeypatch.setattr(atomic, "_write_temp", write_temp)
+
+    return arrange
+
+
+def test_what_the_operator_saves_in_the_middle_of_a_write_is_kept_beside_it(
+    vault: VaultBackend, notes: Path, meanwhile
+) -> None:
+    own = Locator("own.md")
+    meanwhile(lambda: (notes / "own.md").write_text("saved just now"))
+    vault.write_personal(own, TEXT, authorization=Authorization(own, TEXT))
+    assert (notes / "own.md").read_text() == TEXT
+    (kept,) = notes.glob("own (unseen *).md")
+    assert kept.read_text() == "saved just now"
+
+
+def test_what_the_operator_saves_in_the_middle_of_a_write_on_condition_refuses_it(
+    vault: VaultBackend, notes: Path, meanwhile
+) -> None:
+    own = Locator("own.md")
+    meanwhile(lambda: (notes / "own.md").write_text("saved just now"))
+    with pytest.raises(ConcurrentModificationError):
+        vault.write_personal(own, TEXT, authorization=Authorization(own, TEXT), if_match=content_hash("mine alone"))
+    assert (notes / "own.md").read_text() == "saved just now"
+    assert sorted(path.name for path in notes.iterdir()) == ["agentm", "own.md"]
+
+
+def test_an_online_only_note_of_the_operator_is_not_waited_for(vault: VaultBackend, notes: Path) -> None:
+    own = Locator("own.md")
+    (notes / "own.md").write_text("")
+    os.truncate(notes / "own.md", 1000)
+    with pytest.raises(StorageIOError, match="not on this device"):
+        vault.write_personal(own, TEXT, authorization=Authorization(own, TEXT))
+    assert (notes / "own.md").stat().st_size == 1000
 
 
 @pytest.mark.parametrize("key", ["agentm/a.md", "agentm/_meta/store.json", "agentm/projects/x/PLAN.md"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.locator import Locator
 
 if TYPE_CHECKING:
@@ -22,11 +21,11 @@ class Kept(NamedTuple):
     file: Locator
 
 
-def place_for(file: Locator, text: str) -> Locator:
-    """Where this version of `file` is kept. The name has the hash of the text: no other version is called that."""
+def place_for(file: Locator, digest: str) -> Locator:
+    """Where the version of `file` with this content hash is kept: no other version is called that."""
     stem, suffix = _split(file)
     short = stem.encode()[:_LONGEST_STEM].decode(errors="ignore").rstrip()
-    return file.parent.child(f"{short} [conflict {content_hash(text)[:8]}]{suffix}")
+    return file.parent.child(f"{short} [conflict {digest[:8]}]{suffix}")
 
 
 def kept_versions(copy: StorageBackend) -> list[Kept]:

@@ -221,7 +221,7 @@ class Mirror:
     def _keep_aside(self, locator: Locator) -> Locator:
         """Keep this host's version under a name of its own: it is sent like any other file."""
         text = self._copy.read(locator)
-        place = place_for(locator, text)
+        place = place_for(locator, content_hash(text))
         try:
             self._copy.write(place, text, if_match=ABSENT)
         except ConcurrentModificationError:

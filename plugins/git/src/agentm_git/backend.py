@@ -39,6 +39,7 @@ class GitStore(FileStore, WorkingCopy):
     """
 
     scratch_options = {"root": "{scratch}"}  # noqa: RUF012 - as the seam declares it
+    has_other_writers = True
 
     def __init__(
         self,
@@ -77,6 +78,12 @@ class GitStore(FileStore, WorkingCopy):
 
     def is_hidden(self, name: str) -> bool:
         return name == _GIT
+
+    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
+        from agentm_git.folder import kept_place
+        from agentm_kernel.seam.locator import Locator
+
+        return Locator(kept_place(locator.key, digest))
 
     # -- a clone that may not be there yet ----------------------------------------------------------------
 

@@ -19,19 +19,18 @@ from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import MAX_CONTENT_BYTES
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable
 
-    from agentm_kernel.files.atomic import Publish
     from agentm_kernel.files.mutex import StoreMutex
-    from agentm_kernel.files.tree import Directory
-    from agentm_kernel.seam.backend import Absent
 
 REGULAR = ("100644", "100755")
+_PATIENCE = 10
 
 
 class Folder(FileStore):
     """The same files as the store has, by the paths that git knows them by, and as bytes."""
+
+    has_other_writers = True
 
     def __init__(
         self,
@@ -84,7 +83,18 @@ class Folder(FileStore):
             return None
 
     def replace(self, path: str, data: bytes, seen: bytes | None) -> None:
-        """Store `data` on the condition that `seen` is still there."""
+        """Store `data` in the place of `seen`; an edit that comes between the two is put aside."""
+        for _ in range(_PATIENCE):
+            try:
+                self._replace(path, data, seen)
+                return
+            except ConcurrentModificationError:
+                seen = self.content(path)
+                if seen is not None:
+                    self.put_aside(path, seen)
+        self._replace(path, data, seen)
+
+    def _replace(self, path: str, data: bytes, seen: bytes | None) -> None:
         condition = ABSENT if seen is None else content_hash(seen)
         try:
             self._writer.write(Locator(path), data, condition)
@@ -94,7 +104,11 @@ class Folder(FileStore):
             self._writer.write(Locator(path), data, condition)
 
     def remove(self, path: str, seen: bytes) -> None:
-        self._writer.delete(Locator(path), content_hash(seen))
+        """Delete a note; if it is not as it was seen any more, it stays."""
+        try:
+            self._writer.delete(Locator(path), content_hash(seen))
+        except ConcurrentModificationError:
+            pass
 
     def put_aside(self, path: str, data: bytes) -> str:
         """Keep a version of a note out of the way; its name has the content's hash, so once is enough."""
@@ -105,28 +119,8 @@ class Folder(FileStore):
             pass
         return place
 
-    def publisher(
-        self,
-        directory: Directory,
-        locator: Locator,
-        data: bytes,
-        status: os.stat_result | None,
-        if_match: str | Absent | None,
-    ) -> Publish | None:
-        """An editor knows nothing of our mutex: what it saved between our look and our write is kept, too."""
-        if status is None or not isinstance(if_match, str):
-            return None
-
-        def exchange(directory: Directory, temp: str, name: str) -> None:
-            if not directory.exchange(temp, name):
-                directory.replace(temp, name)
-                return
-            displaced, _ = directory.read_file(temp, self._size_limit)
-            if content_hash(displaced) != if_match:
-                self.put_aside(locator.key, displaced)
-            directory.unlink(temp)
-
-        return exchange
+    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
+        return Locator(kept_place(locator.key, digest))
 
     def _clear_empty_folder(self, path: str) -> bool:
         """Git knows no empty folders: one that stands where a note has to go is removed."""

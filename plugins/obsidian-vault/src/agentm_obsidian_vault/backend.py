@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from typing import Any, Self
 
-    from agentm_kernel.files.atomic import Publish
     from agentm_kernel.files.medium import Beside
     from agentm_kernel.files.tree import Directory
     from agentm_kernel.seam.backend import Absent
@@ -49,6 +48,7 @@ class VaultBackend(FileStore, PersonalSpace):
     """
 
     scratch_options = {"vault_path": "{scratch}"}  # noqa: RUF012 - as the seam declares it
+    has_other_writers = True
 
     def __init__(
         self,
@@ -188,6 +188,7 @@ class VaultBackend(FileStore, PersonalSpace):
         A file that takes long takes long once; one that always does is refused.
         """
         from agentm_kernel.files.failures import Failures
+        from agentm_kernel.files.taking_over import hash_of_note
 
         for _ in range(2):
             start = time.monotonic()
@@ -195,81 +196,20 @@ class VaultBackend(FileStore, PersonalSpace):
                 with Failures("read", locator, reading=True), self._reader.open_parent(locator) as parent:
                     status = parent.status(locator.name)
                     if status is not None and stat.S_ISREG(status.st_mode):
-                        self._digest_of_note(parent, locator, status)
+                        hash_of_note(self, parent, locator, status)
             except NotFoundError:
                 return
             if time.monotonic() - start < AT_HAND:
                 return
         raise elsewhere(locator)
 
-    def _digest_of_note(self, directory: Directory, locator: Locator, status: os.stat_result) -> str:
-        from agentm_obsidian_vault.replacing import hash_of_file
+    def is_at_hand(self, status: os.stat_result) -> bool:
+        return not self._is_elsewhere(status)
 
-        self.before_reading(locator, status)
-        try:
-            return hash_of_file(directory, locator.name)
-        except OSError as error:
-            self.when_unreadable(locator, error)
-            raise
-
-    def publisher(
-        self,
-        directory: Directory,
-        locator: Locator,
-        data: bytes,
-        status: os.stat_result | None,
-        if_match: str | Absent | None,
-    ) -> Publish:
-        from agentm_obsidian_vault.replacing import Replacement
-
-        if status is None:
-            seen = None
-        elif isinstance(if_match, str):
-            seen = if_match  # compared a moment ago
-        else:
-            seen = self._digest_of_note(directory, locator, status)
-        return Replacement(self, locator, data, seen, is_conditional=if_match is not None)
-
-    def sweep(self, directory: Directory, locator: Locator) -> None:
-        from agentm_obsidian_vault.replacing import recover
-
-        recover(self, directory, locator)
-
-    # -- keeping what a sync client brought; called under the mutex -----------------------------------------------
-
-    def digest(self, directory: Directory, name: str) -> str | None:
-        """The content hash of a file of an open directory; `None` if its content is not at hand."""
-        from agentm_obsidian_vault.replacing import hash_of_file
-
-        try:
-            status = directory.status(name)
-            return None if status is None or self._is_elsewhere(status) else hash_of_file(directory, name)
-        except OSError:
-            return None
-
-    def keep(self, directory: Directory, name: str, note: Locator) -> None:
-        """Move a file of an open directory to where unseen versions of `note` wait for the operator."""
+    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
         from agentm_obsidian_vault.kept import UNSEEN, place_for
 
-        place = place_for(note, self.digest(directory, name) or os.urandom(6).hex(), UNSEEN)
-        with self._writer.make_directories(place.parent) as folder:
-            directory.move(name, folder, place.name)
-            folder.sync()
-
-    def sweep_later(self, directory: Directory) -> None:
-        """Something could not be removed: the next write to `directory` tries again."""
-        self._writer.sweep_again(directory)
-
-    def keep_copy(self, directory: Directory, name: str, note: Locator) -> None:
-        """Copy a file of an open directory to the same place."""
-        from agentm_kernel.files.atomic import replace_file
-        from agentm_kernel.seam.content import content_hash
-        from agentm_obsidian_vault.kept import UNSEEN, place_for
-
-        data, _ = directory.read_file(name, self._size_limit)
-        place = place_for(note, content_hash(data), UNSEEN)
-        with self._writer.make_directories(place.parent) as folder:
-            replace_file(folder, place.name, data, None)
+        return place_for(locator, digest, UNSEEN)
 
     # -- the operator's own space ---------------------------------------------------------------------------------
 
@@ -299,7 +239,12 @@ class VaultBackend(FileStore, PersonalSpace):
             from agentm_obsidian_vault.personal import PersonalFiles
 
             self.check_usable(read_only=False)
-            self._lazy_personal = PersonalFiles(self._personal_root, self.describe(), size_limit=self._size_limit)
+            self._lazy_personal = PersonalFiles(
+                self._personal_root,
+                self.describe(),
+                size_limit=self._size_limit,
+                is_elsewhere=self._is_elsewhere,
+            )
         return self._lazy_personal
 
 

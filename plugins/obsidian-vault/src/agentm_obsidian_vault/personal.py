@@ -12,10 +12,12 @@ from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.update import update
+from agentm_obsidian_vault.kept import place_beside
 from agentm_obsidian_vault.names import is_tool_file
+from agentm_obsidian_vault.presence import elsewhere
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from agentm_kernel.seam.backend import Absent, StorageBackend
 
@@ -23,14 +25,32 @@ AUDIT = Locator("_meta/personal-writes.md")
 
 
 class PersonalFiles(FileStore):
-    """The write floor on the personal root. No key leads into the agent's store, whatever it is called on the way."""
+    """The write floor on the personal root. No key leads into the agent's store, whatever it is called on the way.
 
-    def __init__(self, root: str, store: str, *, size_limit: int) -> None:
+    It is the operator who edits here: what they save in the moment of a write is kept beside the note.
+    """
+
+    has_other_writers = True
+
+    def __init__(
+        self, root: str, store: str, *, size_limit: int, is_elsewhere: Callable[[os.stat_result], bool]
+    ) -> None:
         super().__init__(root, size_limit=size_limit)
         self._store = store
+        self._is_elsewhere = is_elsewhere
 
     def is_hidden(self, name: str) -> bool:
         return is_tool_file(name)
+
+    def before_reading(self, locator: Locator, status: os.stat_result) -> None:
+        if self._is_elsewhere(status):
+            raise elsewhere(locator)
+
+    def is_at_hand(self, status: os.stat_result) -> bool:
+        return not self._is_elsewhere(status)
+
+    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
+        return place_beside(locator, digest)
 
     def shown_path(self, locator: Locator) -> str:
         """What the operator is asked with."""

@@ -6,6 +6,7 @@ import stat
 
 from agentm_kernel.errors import InvalidLocatorError, LocatorConflictError, NotFoundError
 from agentm_kernel.files.atomic import publish_new, publish_over, replace_file
+from agentm_kernel.files.evidence import signature_of
 from agentm_kernel.files.failures import Failures, changed
 from agentm_kernel.files.mutex import store_mutex
 from agentm_kernel.files.reading import enter_exactly, identity_of, kind_of
@@ -106,6 +107,8 @@ class StoreWriter:
         """How the finished temp file with `data` takes the note's name; `status` is what has the name now."""
         medium = self._reader.medium
         if not medium.has_other_writers:
+            if isinstance(if_match, str) and status is not None:
+                return _PublishUnlessChanged(locator, status)
             return publish_new if if_match is ABSENT else publish_over
         from agentm_kernel.files.taking_over import Replacement, hash_of_note
 
@@ -240,6 +243,20 @@ class StoreWriter:
         from agentm_kernel.files.taking_over import recover
 
         recover(self._keeper, directory, locator)
+
+
+class _PublishUnlessChanged:
+    """Looks once more before the rename: writing the temp file took long enough for an editor to save."""
+
+    def __init__(self, locator: Locator, seen: os.stat_result) -> None:
+        self._locator = locator
+        self._seen = signature_of(seen)
+
+    def __call__(self, directory: Directory, temp: str, name: str) -> None:
+        status = directory.status(name)
+        if status is None or signature_of(status) != self._seen:
+            raise changed(self._locator, "another program has just changed it")
+        directory.replace(temp, name)
 
 
 def _lineage(locator: Locator) -> list[Locator]:

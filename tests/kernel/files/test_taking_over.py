@@ -510,10 +510,26 @@ def test_of_a_client_that_replaces_the_file_as_fast_as_it_can_no_version_is_lost
     assert leftovers(root) == []
 
 
-def test_the_plain_store_would_lose_such_a_version(root: Path, meanwhile) -> None:
+# ------------------------------------------------------------------------------------------------ a plain folder
+
+
+@pytest.mark.parametrize("arrive", ARRIVALS.values(), ids=ARRIVALS)
+def test_a_plain_store_looks_once_more_before_it_renames(
+    root: Path, meanwhile, arrive: Callable[[Path, str], None]
+) -> None:
+    store = FileStore(root)
+    store.write(NOTE, "seen")
+    meanwhile(lambda: arrive(root / "notes" / "a.md", "unseen"))
+    with pytest.raises(ConcurrentModificationError, match="another program"):
+        store.write(NOTE, "ours", if_match=content_hash("seen"))
+    assert store.read(NOTE) == "unseen"
+    assert leftovers(root) == []
+
+
+def test_a_plain_store_would_lose_a_version_that_arrives_after_that(root: Path, monkeypatch) -> None:
     """The control: what the exchange is for."""
     store = FileStore(root)
     store.write(NOTE, "seen")
-    meanwhile(lambda: as_client(root / "notes" / "a.md", "unseen"))
+    happens_before_rename(monkeypatch, lambda: as_client(root / "notes" / "a.md", "unseen"))
     store.write(NOTE, "ours", if_match=content_hash("seen"))
     assert not any(path.read_text() == "unseen" for path in root.rglob("*") if path.is_file())

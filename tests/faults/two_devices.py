@@ -13,9 +13,9 @@ from unittest import mock
 from two_laptops import run_script
 from two_vaults import TwoVaults
 
-from agentm_bucket.copying import EditedFolder
 from agentm_bucket.mirror import Mirror
-from agentm_obsidian_vault import VaultBackend
+from agentm_kernel.files.atomic import publish_over
+from agentm_kernel.files.writing import StoreWriter
 from tests.faults.edit_script import Script
 from tests.faults.harness import Outcome, scratch
 from tests.faults.object_stores import each_server
@@ -35,7 +35,7 @@ def campaign(intensity: Intensity) -> Outcome:
     outcome = Outcome("edits of shared notes on two devices")
     edits = intensity.pick(short=100, full=1000)
     _check(outcome, "vaults", _on_vaults(intensity, edits))
-    _control(outcome, "a vault that just renames", _RENAMING_VAULT, lambda: _on_vaults(intensity, 300))
+    _control(outcome, "a vault that just renames", _RENAMING, lambda: _on_vaults(intensity, 300))
     for server in each_server(intensity, outcome):
         _check(outcome, server.server.name, _on_bucket(intensity, server.server, edits))
         if len(outcome.controls) == 1:
@@ -77,8 +77,8 @@ def _control(outcome: Outcome, name: str, broken: Broken, run: Callable[[], Verd
     outcome.control(name, found)
 
 
-_RENAMING_VAULT: Broken = (VaultBackend, "has_other_writers", False)
+_RENAMING: Broken = (StoreWriter, "_publisher", lambda *_: publish_over)
 _BROKEN_COPIES: dict[str, Broken] = {
-    "a copy that just renames": (EditedFolder, "has_other_writers", False),
+    "a copy that just renames": _RENAMING,
     "a copy that keeps no loser": (Mirror, "_keep_aside", lambda self, locator: locator),
 }

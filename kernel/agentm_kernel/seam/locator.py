@@ -227,6 +227,13 @@ class Locator:
         below = parts[0] if len(parts) == 1 and _is_plain(parts[0]) else normalize_key("/".join(parts))
         return _trusted(_bounded(f"{self.key}/{below}" if self.key and below else self.key or below))
 
+    def beside(self, mark: str) -> Locator:
+        """Another version beside this one: `plan.md` → `plan (mark).md`; a stem that would be too long is cut."""
+        suffix = self.suffix if len(self.suffix) <= 20 else ""
+        room = MAX_SEGMENT_BYTES - len(f" ({mark}){suffix}".encode())
+        stem = self.name.removesuffix(suffix).encode()[:room].decode(errors="ignore").rstrip()
+        return self.parent.child(f"{stem} ({mark}){suffix}")
+
     def takes_plainly(self, names: Sequence[str]) -> bool:
         """Whether `child` of each of these names is certain to be just that: asked of a whole listing at once."""
         longest = max(map(len, names), default=0)

@@ -114,8 +114,17 @@ def _directory(resolution: Resolution) -> tuple[StorageBackend, Locator]:
     return _checkout(resolution), Locator()
 
 
+class _HarnessFolder(FileStore):
+    """`.harness/` in a checkout: agents edit its files with their own tools, which know nothing of our mutex."""
+
+    has_other_writers = True
+
+    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
+        return locator.beside(f"unseen {digest[:8]}")
+
+
 def _checkout(resolution: Resolution) -> FileStore:
-    return FileStore(os.path.join(resolution.root, HARNESS_DIR), create_root=True)
+    return _HarnessFolder(os.path.join(resolution.root, HARNESS_DIR), create_root=True)
 
 
 def _is_file(store: StorageBackend, locator: Locator) -> bool:

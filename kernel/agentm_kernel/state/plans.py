@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 PLAN, PROGRESS = "PLAN.md", "progress.md"
 
-# A checkout in a synced folder may hold these; a store that knows its sync tool leaves out every kind by itself.
-_CONFLICT_MARKS = (".sync-conflict-", "conflicted copy", "[conflict", "(sfconflict")
+# What sync tools and our own stores call versions that lost. A vault leaves out every kind by itself.
+_CONFLICT_MARKS = (".sync-conflict-", "conflicted copy", "[conflict ", "(conflict ", "(sfconflict", "(unseen ")
 
 
 class UnsafePlanNameError(ConfigError, ValueError):

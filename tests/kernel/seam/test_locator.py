@@ -167,6 +167,22 @@ def test_the_suffix_is_the_last_extension(name: str, suffix: str) -> None:
     assert Locator(name).suffix == suffix
 
 
+@pytest.mark.parametrize(
+    ("key", "beside"),
+    [
+        ("plan.md", "plan (mark).md"),
+        ("a/b.c/plan.md", "a/b.c/plan (mark).md"),
+        ("Makefile", "Makefile (mark)"),
+        (".env.md", ".env (mark).md"),
+        ("x" * 197 + ".md", "x" * 190 + " (mark).md"),
+        ("é" * 98 + ".md", "é" * 95 + " (mark).md"),
+        ("x." + "y" * 30, "x." + "y" * 30 + " (mark)"),
+    ],
+)
+def test_a_version_beside_a_note_keeps_its_suffix_and_fits(key: str, beside: str) -> None:
+    assert Locator(key).beside("mark") == Locator(beside)
+
+
 def test_child_joins_and_each_part_may_hold_slashes() -> None:
     assert Locator("a").child("b", "c/d") == Locator("a/b/c/d")
     assert Locator().child() == Locator()

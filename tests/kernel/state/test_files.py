@@ -12,12 +12,14 @@ from agentm_kernel import (
     StorageError,
     StorageIOError,
     content_hash,
+    list_plan_files,
     list_state_files,
     read_state_file,
     resolve_project,
     update_state_file,
     write_state_file,
 )
+from agentm_kernel.files import atomic
 
 
 @pytest.fixture(params=["checkout", "store"])
@@ -93,6 +95,31 @@ def test_an_update_starts_from_what_is_there(resolution):
     path = update_state_file(resolution, "progress.md", lambda text: f"{text}2")
 
     assert path.read_text() == "None12"
+
+
+def test_what_an_agent_saves_in_the_middle_of_a_write_is_not_lost(device, monkeypatch):
+    """Agents edit the files of a checkout with their own tools."""
+    root = device.project()
+    monkeypatch.chdir(root)
+    resolution = resolve_project()
+    path = write_state_file(resolution, "PLAN.md", "one\n")
+    write_temp = atomic._write_temp
+
+    def agent_saves(*arguments):
+        write_temp(*arguments)
+        monkeypatch.setattr(atomic, "_write_temp", write_temp)
+        path.write_text("one\nby the agent\n")
+
+    monkeypatch.setattr(atomic, "_write_temp", agent_saves)
+    update_state_file(resolution, "PLAN.md", lambda text: f"{text}two\n")
+    assert read_state_file(resolution, "PLAN.md") == "one\nby the agent\ntwo\n"
+
+    monkeypatch.setattr(atomic, "_write_temp", agent_saves)
+    write_state_file(resolution, "PLAN.md", "all new\n")
+    assert read_state_file(resolution, "PLAN.md") == "all new\n"
+    (unseen,) = path.parent.glob("PLAN (unseen *).md")
+    assert unseen.read_text() == "one\nby the agent\n"
+    assert list_plan_files(resolution) == ["PLAN.md"]
 
 
 def test_state_files_are_listed_without_markers_and_folders(resolution, device):

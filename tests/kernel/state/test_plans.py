@@ -98,6 +98,9 @@ def test_plans_are_listed_plain_first_without_archives_and_conflict_copies(resol
     others = [
         "PLAN.archive.20260101-a.md",
         "PLAN-a (conflicted copy 2026-01-01).md",
+        "PLAN-a (conflict 1a2b3c4d).md",
+        "PLAN-a [conflict 1a2b3c4d].md",
+        "PLAN-a (unseen 1a2b3c4d).md",
         "PLAN-a.sync-conflict-20260101-120000-ABCDEFG.md",
         "PLAN-a [Conflict 1].md",
         "PLAN-.md",

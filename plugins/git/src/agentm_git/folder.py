@@ -167,11 +167,7 @@ def kept_place(path: str, digest: str) -> str:
 
 def beside(path: str, digest: str) -> str:
     """`plan.md` → `plan (conflict 1a2b3c4d).md`"""
-    locator = Locator(path)
-    stem = locator.name.removesuffix(_suffix(locator))
-    while len(stem.encode()) > 150:
-        stem = stem[:-1]
-    return locator.parent.child(f"{stem.rstrip()} (conflict {digest[:8]}){_suffix(locator)}").key
+    return Locator(path).beside(f"conflict {digest[:8]}").key
 
 
 def _suffix(locator: Locator) -> str:

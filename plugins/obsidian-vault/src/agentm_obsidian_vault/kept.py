@@ -13,7 +13,6 @@ FOLDER = Locator("_meta/conflicts")
 UNSEEN = "unseen"
 KEPT = "kept"
 
-_STEM = 150  # bytes: with the rest, the name stays below what a segment may have
 _ROOM = 100  # for the folder, the reason, the time, the hash and an extension
 
 
@@ -24,13 +23,6 @@ def place_for(note: Locator, digest: str, why: str) -> Locator:
     when = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     suffix = note.suffix if len(note.suffix) <= 20 else ""
     return _folder_of(note).child(f"{why}-{when}-{digest[:12]}{suffix}")
-
-
-def place_beside(note: Locator, digest: str) -> Locator:
-    """`idea.md` → `idea (unseen 1a2b3c4d).md`, where there is no folder for such versions."""
-    suffix = note.suffix if len(note.suffix) <= 20 else ""
-    stem = note.name.removesuffix(suffix).encode()[:_STEM].decode(errors="ignore").rstrip()
-    return note.parent.child(f"{stem} ({UNSEEN} {digest[:8]}){suffix}")
 
 
 def note_of(kept: Locator) -> Locator | None:

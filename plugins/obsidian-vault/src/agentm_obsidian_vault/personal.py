@@ -12,7 +12,7 @@ from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.update import update
-from agentm_obsidian_vault.kept import place_beside
+from agentm_obsidian_vault.kept import UNSEEN
 from agentm_obsidian_vault.names import is_tool_file
 from agentm_obsidian_vault.presence import elsewhere
 
@@ -50,7 +50,7 @@ class PersonalFiles(FileStore):
         return not self._is_elsewhere(status)
 
     def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
-        return place_beside(locator, digest)
+        return locator.beside(f"{UNSEEN} {digest[:8]}")
 
     def shown_path(self, locator: Locator) -> str:
         """What the operator is asked with."""

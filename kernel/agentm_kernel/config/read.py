@@ -17,7 +17,6 @@ from agentm_kernel.files.evidence import (
     read_small_file,
     saw_file,
     saw_nothing,
-    settled_signature,
     signature_of,
 )
 from agentm_kernel.seam.values import Frozen
@@ -203,21 +202,21 @@ def _look(path: str) -> os.stat_result | None:
 
 def _read(path: str, is_legacy: bool) -> _Remembered:
     global _remembered
-    data, status = read_file(path)
+    data, trusted = read_file(path)
     last = _remembered
     if last is not None and last.path == path and last.data == data:
         config = last.config
     else:
         config = Config(path, True, is_legacy, settings_in(parse_document(data, path), path))
-    last = _remembered = _Remembered(path, settled_signature(status), data, config)
+    last = _remembered = _Remembered(path, trusted, data, config)
     return last
 
 
 # ------------------------------------------------------------------------------------------------ bytes to settings
 
 
-def read_file(path: str) -> tuple[bytes, os.stat_result]:
-    """The bytes of the configuration, and the status of its file."""
+def read_file(path: str) -> tuple[bytes, Signature | None]:
+    """The bytes of the configuration, and the signature of its file if that can be relied on."""
     try:
         return read_small_file(path, SIZE_LIMIT)
     except OSError as error:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Signature = tuple[int, int, int, int, int]
 _SETTLED_AFTER_NS = 2_000_000_000  # the coarsest clock of a file system in use
+_CHUNK = 4096
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -36,8 +37,8 @@ current = _Current()
 """Of each thread: what one thread looks at is no evidence for another's answer."""
 
 
-def read_small_file(path: str, limit: int) -> tuple[bytes, os.stat_result]:
-    """The bytes of a file, a link to one will do, and its status. Hooks do this, so nobody is ever waited for.
+def read_small_file(path: str, limit: int) -> tuple[bytes, Signature | None]:
+    """The bytes of a file, a link to one will do, and its `settled_signature`. Hooks do this: nobody is waited for.
 
     What is no regular file, or has more than `limit` bytes, is an `OSError` too: `EINVAL`, `EFBIG`.
     """
@@ -46,16 +47,17 @@ def read_small_file(path: str, limit: int) -> tuple[bytes, os.stat_result]:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file")
+        trusted = settled_signature(status)
         chunks = []
         room = limit + 1
-        while room > 0 and (chunk := os.read(descriptor, min(room, status.st_size + 1))):
+        while room > 0 and (chunk := os.read(descriptor, min(room, max(status.st_size + 1, _CHUNK)))):
             chunks.append(chunk)
             room -= len(chunk)
     finally:
         os.close(descriptor)
     if room <= 0:
         raise OSError(errno.EFBIG, f"it has more than {limit:,} bytes")
-    return b"".join(chunks), status
+    return b"".join(chunks), trusted
 
 
 def observe(look: Callable[[Place], Answer], place: Place) -> Answer:

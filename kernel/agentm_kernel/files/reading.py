@@ -153,7 +153,12 @@ class StoreReader:
 
     def looked_at(self, directory: Directory, locator: Locator) -> dict[str, os.stat_result]:
         """The statuses of what keys below `locator` reach, by the names that the keys have, in any order."""
-        found = directory.statuses()
+        try:
+            found = directory.statuses()
+        except OSError:  # something has vanished meanwhile, or fails that may not even be shown
+            listed = self.listed(directory, locator)
+            found = directory.statuses_of(listed.values())
+            return {name: found[stored] for name, stored in listed.items() if stored in found}
         kinds = {status[0] & _KIND for status in found.values()}
         if self._shows_all_names and kinds <= {_FILE, _DIRECTORY} and locator.takes_plainly([*found]):
             return found

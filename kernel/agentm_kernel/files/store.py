@@ -83,11 +83,13 @@ class FileStore(Medium, StorageBackend, HostFiles):
     # -- reading --------------------------------------------------------------------------------------------
 
     def stamp_text(self) -> str | None:
-        if self._lazy_reader is None:  # most hooks need no more of the store than this: spare them loading the rest
-            if self._create_root and not _is_there(self._root):
+        if self._lazy_reader is None and type(self).read is FileStore.read:
+            # Most hooks need no more of the store than this: they are spared loading the rest.
+            if self._create_root and self._root_identity is None and not _is_there(self._root):
                 return None  # nothing was ever written here
-            if (glimpsed := glimpse(self, self._root, Locator(STAMP_KEY))) is not None:
-                text, self._root_identity = glimpsed
+            text, identity = glimpse(self, self._root, Locator(STAMP_KEY), self._size_limit)
+            if text is not None and self._root_identity in (None, identity):
+                self._root_identity = identity
                 return text
         return super().stamp_text()
 

@@ -21,7 +21,7 @@ from agentm_kernel.seam.locator import TEMP_PREFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from types import TracebackType
     from typing import Self
 
@@ -133,8 +133,12 @@ class Directory:
     # -- the same everywhere --------------------------------------------------------------------------------
 
     def statuses(self) -> dict[str, os.stat_result]:
-        """`status` of everything that is in here, in the order of the disk; what vanishes meanwhile is left out."""
-        found = {name: self.status(name) for name in self.names()}
+        """`lstat` of everything that is in here, in the order of the disk. `OSError` if one of these fails."""
+        return self.statuses_of(self.names())
+
+    def statuses_of(self, names: Iterable[str]) -> dict[str, os.stat_result]:
+        """`status` of each of the names, without those that are gone."""
+        found = {name: self.status(name) for name in names}
         return {name: status for name, status in found.items() if status is not None}
 
     def has(self, name: str) -> bool:
@@ -222,11 +226,8 @@ class FdDirectory(Directory):
             return None
 
     def statuses(self) -> dict[str, os.stat_result]:
-        try:
-            with os.scandir(self._fd) as found:  # thousands of names: nothing more than one call for each
-                return {entry.name: entry.stat(follow_symlinks=False) for entry in found}
-        except FileNotFoundError:
-            return super().statuses()
+        with os.scandir(self._fd) as found:  # thousands of names: nothing more than one call for each
+            return {entry.name: entry.stat(follow_symlinks=False) for entry in found}
 
     def looks_free(self, name: str) -> bool:
         return not os.access(name, os.F_OK, dir_fd=self._fd)  # no exception to build and drop, unlike stat

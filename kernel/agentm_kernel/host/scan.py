@@ -44,8 +44,8 @@ API_GROUP = "agentm.api"
 _PREFIX = "agentm."
 _METADATA_SUFFIXES = (".dist-info", ".egg-info")
 _CHUNK = 8192
-_STANDARD_LIBRARY = os.path.dirname(getattr(os, "__file__", ""))
-_NEVER_SITES = frozenset((_STANDARD_LIBRARY, os.path.join(_STANDARD_LIBRARY, "lib-dynload")))
+_STANDARD_LIBRARY = os.path.dirname(getattr(os, "__file__", "")) or None
+_NEVER_SITES = frozenset((_STANDARD_LIBRARY, f"{_STANDARD_LIBRARY}{os.sep}lib-dynload"))
 """Python's own folders: no installer puts a distribution there, and looking through their names takes a while."""
 
 

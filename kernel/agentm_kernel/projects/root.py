@@ -6,7 +6,7 @@ import os
 import stat
 
 from agentm_kernel.errors import ConfigError
-from agentm_kernel.files.evidence import observe, read_small_file, saw_file, saw_nothing, settled_signature
+from agentm_kernel.files.evidence import observe, read_small_file, saw_file, saw_nothing
 
 HARNESS_DIR = ".harness"
 GIT_ENTRY = ".git"
@@ -97,7 +97,7 @@ def read_checkout_file(path: str) -> bytes | None:
     A FIFO or a device is not waited for, and a link that leads nowhere is broken, not absent.
     """
     try:
-        data, status = read_small_file(path, _LIMIT)
+        data, trusted = read_small_file(path, _LIMIT)
     except (FileNotFoundError, NotADirectoryError):
         if os.path.islink(path):
             raise _unreadable(path, "it is a link that leads nowhere") from None
@@ -107,7 +107,7 @@ def read_checkout_file(path: str) -> bytes | None:
         raise _unreadable(path, str(error.strerror)) from error
     except ValueError:
         raise _unreadable(path, "its name holds a NUL") from None
-    saw_file(path, settled_signature(status), data, read_checkout_file)
+    saw_file(path, trusted, data, read_checkout_file)
     return data
 
 

@@ -61,4 +61,4 @@ def _grouped(backend: StorageBackend, locator: Locator, walk: Iterator[Info]) ->
             notes[info.locator.parent][info.locator.name] = info
     for folder in folders:
         infos = notes[folder.locator]
-        yield Folder(folder, {name: info.version for name, info in infos.items()}, infos.__getitem__)
+        yield Folder(folder, {name: info.version or "" for name, info in infos.items()}, infos.__getitem__)

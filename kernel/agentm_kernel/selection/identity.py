@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import ConcurrentModificationError, StoreIdentityError
-from agentm_kernel.files.evidence import read_small_file, saw_file, saw_nothing, settled_signature
+from agentm_kernel.files.evidence import read_small_file, saw_file, saw_nothing
 from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
 from agentm_kernel.seam.layer import BackendLayer
 from agentm_kernel.seam.locator import Locator
@@ -230,14 +230,14 @@ def _key(protocol: str, place: str) -> str:
 def _read(state_dir: str) -> dict[str, str]:
     path = os.path.join(state_dir, _RECORD)
     try:
-        data, status = read_small_file(path, _RECORD_LIMIT)
+        data, trusted = read_small_file(path, _RECORD_LIMIT)
     except FileNotFoundError:
         saw_nothing(path)
         return {}
     except OSError as error:
         raise _bad_record(path, str(error.strerror)) from error
     fields = _parsed(data, path)
-    saw_file(path, settled_signature(status), fields, lambda _: _read(state_dir))
+    saw_file(path, trusted, fields, lambda _: _read(state_dir))
     return fields
 
 

@@ -190,7 +190,7 @@ def _without_version(backend, locator):
     return Info(locator, is_dir, 0 if is_dir else len(backend.read(locator).encode()), 0.0, "")
 
 
-@pytest.mark.parametrize("damage", [b"", b"nonsense", b"\x80"])
+@pytest.mark.parametrize("damage", [b"", b"nonsense", b"\x80", bytes(4), bytes(5000)])
 def test_what_was_seen_can_be_lost_without_harm(store, open_image, image_file, damage):
     store.write(Locator("a.md"), "one")
     settle(store.describe())

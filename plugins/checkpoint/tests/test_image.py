@@ -333,7 +333,9 @@ def test_with_its_index_an_image_is_opened_without_being_read(history, image_fil
     assert image.latest().root.cid in image
 
 
-@pytest.mark.parametrize("damage", [b"", b"nonsense", lambda data: data[:-1], lambda data: data[:-1] + b"x"])
+@pytest.mark.parametrize(
+    "damage", [b"", b"nonsense", bytes(4), bytes(5000), lambda data: data[:-1], lambda data: data[:-1] + b"x"]
+)
 def test_an_index_that_is_lost_or_torn_is_missed_by_nobody(history, image_file, open_image, damage):
     index = index_of(image_file)
     index.write_bytes(damage(index.read_bytes()) if callable(damage) else damage)

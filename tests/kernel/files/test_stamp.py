@@ -15,7 +15,7 @@ from agentm_kernel.seam.backend import STAMP_KEY, StorageBackend
 from agentm_kernel.seam.locator import Locator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 STAMP = '{"id": "a", "layout": 1}\n'
@@ -74,6 +74,15 @@ def below_a_file(stamp: Path) -> None:
     stamp.parent.write_text(STAMP)
 
 
+def a_fifo_with_something_in_it(stamp: Path) -> None:
+    os.mkfifo(stamp)
+    descriptor = os.open(stamp, os.O_RDWR | os.O_NONBLOCK)
+    os.write(descriptor, STAMP.encode())
+    _held_open.append(descriptor)
+
+
+_held_open: list[int] = []
+
 STATES = (
     plain,
     absent,
@@ -84,6 +93,7 @@ STATES = (
     not_text,
     a_directory,
     a_fifo,
+    a_fifo_with_something_in_it,
     a_link,
     below_a_link,
     below_a_file,
@@ -91,10 +101,12 @@ STATES = (
 
 
 @pytest.fixture
-def stamp(tmp_path: Path) -> Path:
+def stamp(tmp_path: Path) -> Iterator[Path]:
     path = tmp_path / "store" / STAMP_KEY
     path.parent.mkdir(parents=True)
-    return path
+    yield path
+    while _held_open:
+        os.close(_held_open.pop())
 
 
 def root_of(stamp: Path) -> Path:
@@ -154,6 +166,49 @@ def test_the_root_that_was_glimpsed_is_the_only_one(stamp: Path) -> None:
     with pytest.raises(StoreIdentityError, match="not the one this process opened"):
         store.write(Locator("a.md"), "x")
     assert not list(root_of(stamp).iterdir())
+
+
+def test_a_second_look_does_not_take_another_root_for_the_first_one(stamp: Path) -> None:
+    plain(stamp)
+    store = FileStore(root_of(stamp), create_root=True)
+    assert store.stamp_text() == STAMP
+    root_of(stamp).rename(root_of(stamp).with_name("unmounted"))
+    with pytest.raises(StorageIOError, match="is missing"):
+        store.stamp_text()
+    backup = FileStore(root_of(stamp), create_root=True)
+    backup.write(Locator(STAMP_KEY), STAMP)
+    with pytest.raises(StoreIdentityError, match="not the one this process opened"):
+        store.stamp_text()
+    with pytest.raises(StoreIdentityError, match="not the one this process opened"):
+        store.write(Locator("a.md"), "x")
+
+
+class Hiding(FileStore):
+    def is_hidden(self, name: str) -> bool:
+        return name == "_meta"
+
+
+class Copying(FileStore):
+    def is_copy(self, name: str, beside: Callable[[str], bool]) -> bool:
+        return name == "store.json"
+
+
+class Reading(FileStore):
+    def read(self, locator: Locator) -> str:
+        return f"its own {locator.name}"
+
+
+@pytest.mark.parametrize("kind", [Hiding, Copying, Reading])
+def test_a_store_with_its_own_idea_of_names_or_reading_is_asked_for_it(stamp: Path, kind: type[FileStore]) -> None:
+    plain(stamp)
+    assert kind(root_of(stamp)).stamp_text() == StorageBackend.stamp_text(kind(root_of(stamp))) != STAMP
+
+
+def test_a_stamp_beyond_the_limit_for_notes_is_refused(stamp: Path) -> None:
+    plain(stamp)
+    for limit in (len(STAMP) - 1, len(STAMP)):
+        read = outcome(lambda limit=limit: StorageBackend.stamp_text(FileStore(root_of(stamp), size_limit=limit)))
+        assert outcome(FileStore(root_of(stamp), size_limit=limit).stamp_text) == read
 
 
 def test_a_stamp_that_is_not_on_this_device_is_not_waited_for(stamp: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,9 +27,12 @@ from agentm_kernel import (
     store_mutex,
 )
 from agentm_kernel.files import reading
+from agentm_kernel.files.tree import FdDirectory
 from agentm_kernel.seam.folders import walk_folders
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from agentm_kernel.files.medium import Beside
 from pathlib import Path
 
@@ -322,6 +326,46 @@ def test_a_walk_by_folders_leaves_out_what_vanishes_and_follows_no_link_that_com
     (root / "c").symlink_to(tmp_path / "outside")
     with pytest.raises(StorageIOError):
         next(walk)
+
+
+def test_a_walk_leaves_out_a_note_that_vanishes_between_its_name_and_its_status(
+    store: FileStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for key in ("a.md", "b.md"):
+        store.write(Locator(key), "x")
+    scandir = os.scandir
+
+    @contextmanager
+    def vanishing(place: int) -> Iterator[list[os.DirEntry[str]]]:
+        with scandir(place) as found:
+            entries = list(found)
+        (root / "a.md").unlink(missing_ok=True)
+        yield entries
+
+    monkeypatch.setattr(os, "scandir", vanishing)
+    assert [info.locator.key for info in store.walk(Locator())] == ["b.md"]
+
+
+def test_a_walk_does_not_mind_an_entry_that_fails_and_is_not_shown(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Odd(root)
+    store.write(Locator("a.md"), "x")
+    (root / "tool.md").write_text("x")
+    status = FdDirectory.status
+
+    def failing(self: FdDirectory, name: str) -> os.stat_result | None:
+        if name == "tool.md":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return status(self, name)
+
+    def failing_all(self: FdDirectory) -> dict[str, os.stat_result]:
+        return self.statuses_of(self.names())
+
+    monkeypatch.setattr(FdDirectory, "status", failing)
+    monkeypatch.setattr(FdDirectory, "statuses", failing_all)
+    assert [info.locator.key for info in store.walk(Locator())] == ["a.md"]
+    assert [*next(walk_folders(store, Locator())).versions] == ["a.md"]
 
 
 def test_a_directory_that_vanishes_during_a_walk_is_left_out(store: FileStore, root: Path) -> None:

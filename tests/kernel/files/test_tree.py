@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +14,6 @@ from agentm_kernel.files.path_tree import PathDirectory
 from agentm_kernel.files.tree import FdDirectory, TooLarge, open_root
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from agentm_kernel.files.tree import Directory
@@ -69,26 +67,8 @@ def test_statuses_are_those_of_everything_in_it(directory: Directory) -> None:
     assert directory.statuses() == {name: directory.status(name) for name in ("a.md", "link", "link.md", "sub")}
 
 
-def test_statuses_leave_out_what_vanishes_meanwhile(
-    directory: Directory, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scandir, listdir = os.scandir, os.listdir
-
-    @contextmanager
-    def vanishing_entries(place: int) -> Iterator[list[os.DirEntry[str]]]:
-        with scandir(place) as found:
-            entries = list(found)
-        (folder / "a.md").unlink()
-        yield entries
-
-    def vanishing_names(place: str) -> list[str]:
-        names = listdir(place)
-        (folder / "a.md").unlink(missing_ok=True)
-        return names
-
-    monkeypatch.setattr(os, "scandir", vanishing_entries)
-    monkeypatch.setattr(os, "listdir", vanishing_names)
-    assert sorted(directory.statuses()) == ["link", "link.md", "sub"]
+def test_statuses_of_names_leave_out_what_has_gone(directory: Directory) -> None:
+    assert directory.statuses_of(["a.md", "absent"]) == {"a.md": directory.status("a.md")}
 
 
 def test_entering_goes_into_directories_only(directory: Directory) -> None:

@@ -11,6 +11,7 @@ from zlib import crc32
 from agentm_checkpoint.places import make_folder
 
 _CHECKSUM_BYTES = 4
+_SEED = 0x61676D  # so that no checksum is that of an empty file, or of one full of zeros
 
 
 def load_cache(path: str) -> bytes | None:
@@ -43,4 +44,4 @@ def save_cache(path: str, content: bytes) -> None:
 
 def _checksum(content: bytes) -> bytes:
     """Of a megabyte in a fifth of a millisecond: these files are checked at every checkpoint."""
-    return crc32(content).to_bytes(_CHECKSUM_BYTES, "little")
+    return crc32(content, _SEED).to_bytes(_CHECKSUM_BYTES, "little")

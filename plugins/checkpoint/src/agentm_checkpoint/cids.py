@@ -7,6 +7,7 @@ faster than the pure libraries. The hashing is `hashlib`'s.
 from __future__ import annotations
 
 import hashlib
+from struct import Struct
 
 import libipld
 
@@ -35,6 +36,11 @@ def raw_cid(data: bytes | memoryview) -> Cid:
 def node_cid(block: bytes | memoryview) -> Cid:
     """The identifier of an encoded node."""
     return DAG_CBOR_PREFIX + hashlib.sha256(block).digest()
+
+
+def split_cids(joined: bytes) -> tuple[Cid, ...]:
+    """The identifiers that were joined. Of all ways to cut up thousands, the quickest."""
+    return Struct(f"{CID_BYTES}s" * (len(joined) // CID_BYTES)).unpack(joined)
 
 
 def is_cid(value: object) -> bool:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 import sys
 from array import array
-from struct import unpack
 
 import libipld
 
 from agentm_checkpoint.caches import load_cache, save_cache
 from agentm_checkpoint.car import frames
-from agentm_checkpoint.cids import CID_BYTES, DAG_CBOR, encode_node, matches
+from agentm_checkpoint.cids import CID_BYTES, DAG_CBOR, encode_node, matches, split_cids
 from agentm_checkpoint.snapshot import FORMAT as SNAPSHOT_FORMAT, Snapshot, decode_snapshot, is_snapshot
 from agentm_kernel.errors import IntegrityError
 
@@ -143,8 +142,7 @@ class Index:
         end = start + blocks * CID_BYTES
         places = array("Q", content[end:])
         index = cls()
-        cids = unpack(f"{CID_BYTES}s" * blocks, content[start:end])  # of all ways to cut thousands, the quickest
-        index._numbers = dict(zip(cids, range(blocks), strict=True))
+        index._numbers = dict(zip(split_cids(content[start:end]), range(blocks), strict=True))
         index._starts, index._ends = places[:blocks], places[blocks:]
         index._snapshots, index._decoded = fields["snapshots"], None
         index.end = status.st_size

@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 import time
 from itertools import chain
-from struct import pack, unpack
+from struct import Struct
 
 import libipld
 
 from agentm_checkpoint.caches import load_cache, save_cache
-from agentm_checkpoint.cids import CID_BYTES, encode_node
+from agentm_checkpoint.cids import encode_node, split_cids
 from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
@@ -64,7 +64,7 @@ class SeenFolder:
     def keep(self, notes: Notes) -> None:
         self.names = "\n".join(notes)
         self.versions = "\n".join(_line(version) for version, _ in notes.values())
-        self.sizes = pack(_SIZES % len(notes), *(size for _, (size, _) in notes.values()))
+        self.sizes = Struct(_SIZES % len(notes)).pack(*(size for _, (size, _) in notes.values()))
         self.cids = b"".join(cid for _, (_, cid) in notes.values())
 
     def take_over(self, known: SeenFolder) -> None:
@@ -88,8 +88,8 @@ class SeenFolder:
     def leaves(self) -> dict[str, Leaf]:
         """What stands for its notes in the tree, by name."""
         names = self.names.split("\n") if self.names else []
-        sizes = unpack(_SIZES % len(names), self.sizes)
-        cids = unpack(f"{CID_BYTES}s" * len(names), self.cids)
+        sizes = Struct(_SIZES % len(names)).unpack(self.sizes)
+        cids = split_cids(self.cids)
         return dict(zip(names, zip(sizes, cids, strict=True), strict=True))
 
     def strangers_of(self, info: Info) -> list[str] | None:

@@ -57,7 +57,8 @@ class Worker:
             raise Stuck(f"process {self.pid} ended before it was told to") from None
 
     def signal(self, number: signal.Signals) -> None:
-        os.kill(self.pid, number)
+        if self._process.is_alive():  # one that has ended by itself is reaped here, and its number may be another's
+            os.kill(self.pid, number)
 
     def end(self) -> None:
         self._process.kill()

@@ -74,17 +74,21 @@ class Keeper:
         self._size_limit = size_limit
 
     def digest(self, directory: Directory, name: str) -> str | None:
-        """The content hash of a file; `None` if its content is not at hand: then it is not what was expected."""
+        """The content hash of a file; `None` if its content is not at hand: then it is not what anybody has seen."""
+        status = directory.status(name)
+        is_at_hand = status is not None and self._medium.is_at_hand(status)
+        return hash_of_file(directory, name) if is_at_hand else None
+
+    def digest_if_readable(self, directory: Directory, name: str) -> str | None:
+        """The same, for whom it makes no difference why there is none."""
         try:
-            status = directory.status(name)
-            is_at_hand = status is not None and self._medium.is_at_hand(status)
-            return hash_of_file(directory, name) if is_at_hand else None
+            return self.digest(directory, name)
         except OSError:
             return None
 
     def keep(self, directory: Directory, name: str, note: Locator) -> None:
         """Move a file of an open directory to where unseen versions of `note` are kept."""
-        place = self._medium.place_for_unseen(note, self.digest(directory, name) or os.urandom(6).hex())
+        place = self._medium.place_for_unseen(note, self.digest_if_readable(directory, name) or os.urandom(6).hex())
         with self._writer.make_directories(place.parent) as folder:
             directory.move(name, folder, place.name)
             folder.sync()
@@ -202,15 +206,22 @@ def remove(keeper: Keeper, directory: Directory, note: Locator, seen: str) -> No
         directory.replace(note.name, swap)
     except FileNotFoundError:
         raise changed(note, "it is not there any more") from None
-    if keeper.digest(directory, swap) == seen:
-        _drop(keeper, directory, swap)
-        return
-    keeper.sweep_later(directory)  # unless all goes well
+    try:
+        if keeper.digest(directory, swap) != seen:
+            raise changed(note, _CHANGED_MEANWHILE)
+    except BaseException:
+        _give_back(keeper, directory, swap, note)
+        raise
+    _drop(keeper, directory, swap)
+
+
+def _give_back(keeper: Keeper, directory: Directory, swap: str, note: Locator) -> None:
     try:
         publish_new(directory, swap, note.name)
     except FileExistsError:  # yet another one has come
         keeper.keep(directory, swap, note)
-    raise changed(note, _CHANGED_MEANWHILE)
+    except OSError:
+        keeper.sweep_later(directory)
 
 
 def _drop(keeper: Keeper, directory: Directory, swap: str) -> None:
@@ -228,7 +239,7 @@ def recover(keeper: Keeper, directory: Directory, folder: Locator) -> None:
         if not (name.startswith(TEMP_PREFIX) and name.endswith(_SWAP_SUFFIX)):
             continue
         known, _, note = name[len(TEMP_PREFIX) + _RANDOM : -len(_SWAP_SUFFIX)].partition(".")
-        digest = keeper.digest(directory, name)
+        digest = keeper.digest_if_readable(directory, name)
         if digest is not None and digest[:_DIGEST] in (known[:_DIGEST], known[_DIGEST:]):
             directory.unlink(name)
         else:

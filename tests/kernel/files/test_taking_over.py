@@ -22,7 +22,7 @@ from agentm_kernel import (
     content_hash,
     update,
 )
-from agentm_kernel.files import atomic
+from agentm_kernel.files import atomic, taking_over
 from agentm_kernel.files.taking_over import Keeper
 from agentm_kernel.files.tree import FdDirectory
 
@@ -286,6 +286,20 @@ def test_what_can_neither_be_kept_nor_put_back_waits_for_the_next_writer(
     assert leftovers(root) == []
 
 
+@pytest.mark.parametrize("change", ["write", "delete"])
+def test_a_displaced_version_that_cannot_be_read_is_put_back_and_the_disk_is_blamed(
+    store: Shared, root: Path, change: str
+) -> None:
+    store.write(NOTE, "seen")
+    seen = content_hash("seen")
+    failing = mock.patch.object(taking_over, "hash_of_file", side_effect=OSError(errno.EIO, os.strerror(errno.EIO)))
+    with failing, pytest.raises(StorageIOError, match="Input/output"):
+        store.write(NOTE, "ours", if_match=seen) if change == "write" else store.delete(NOTE, if_match=seen)
+    assert store.read(NOTE) == "seen"
+    Shared(root).write(Locator("notes/b.md"), "x")
+    assert kept(root) == leftovers(root) == []
+
+
 # ------------------------------------------------------------------------------------------------ a killed writer
 
 _KILLED = """
@@ -450,7 +464,7 @@ def test_what_a_killed_deletion_had_moved_is_settled_by_the_next_writer(
     store.write(NOTE, "seen")
     (root / "notes" / "a.md").write_text("seen")
     killed = mock.patch.object(Keeper, "digest", side_effect=KeyboardInterrupt)
-    with killed, pytest.raises(KeyboardInterrupt):
+    with killed, mock.patch.object(taking_over, "_give_back"), pytest.raises(KeyboardInterrupt):
         store.delete(NOTE, if_match=content_hash("seen"))
     (left,) = (path for path in root.rglob(".agentm-*.swap"))
     left.write_text(holds)

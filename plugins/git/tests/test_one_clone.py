@@ -10,9 +10,9 @@ import time
 
 from clones import AUTHORS, OCCASION, open_clone
 from git_servers import BRANCH, bare_environment, fill, fsck, git
+from tests.faults.wrong_moment import in_the_middle_of_a_write
 
 from agentm_kernel import Locator, update
-from agentm_kernel.files import atomic
 
 SHARED = "shared.md"
 
@@ -22,7 +22,6 @@ sys.path[:] = {path!r}
 from clones import AUTHORS, OCCASION
 from agentm_git.backend import GitStore
 from agentm_kernel import Locator, update
-from agentm_kernel.files import atomic
 name, folder, url, times = sys.argv[1:]
 store = GitStore(folder, remote=url, deadline=300.0)
 for number in range(int(times)):
@@ -107,18 +106,15 @@ def test_an_editor_that_saves_in_the_middle_of_a_write_keeps_what_it_saved(tmp_p
     store = open_clone(origin_by_path, str(tmp_path / "clone"))
     note, path = Locator("note.md"), tmp_path / "clone" / "note.md"
     store.write(note, "seen\n")
-    write_temp = atomic._write_temp
 
-    def editor_saves(*arguments):
-        write_temp(*arguments)
-        monkeypatch.setattr(atomic, "_write_temp", write_temp)
+    def editor_saves():
         path.write_text("saved just now\n")
 
-    monkeypatch.setattr(atomic, "_write_temp", editor_saves)
+    in_the_middle_of_a_write(monkeypatch, editor_saves)
     update(store, note, lambda text: f"{text}ours\n")
     assert store.read(note) == "saved just now\nours\n"
 
-    monkeypatch.setattr(atomic, "_write_temp", editor_saves)
+    in_the_middle_of_a_write(monkeypatch, editor_saves)
     store.write(note, "ours alone\n")
     assert store.read(note) == "ours alone\n"
     (kept,) = (tmp_path / "clone" / "_meta" / "conflicts").rglob("kept-*.md")

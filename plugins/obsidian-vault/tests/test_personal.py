@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
+from tests.faults.wrong_moment import in_the_middle_of_a_write
 
 from agentm_kernel import (
     ABSENT,
@@ -22,7 +24,6 @@ from agentm_kernel import (
     StorageSelectionError,
     content_hash,
 )
-from agentm_kernel.files import atomic
 from agentm_kernel.selection.identity import stamp
 from agentm_obsidian_vault import VaultBackend
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from conftest import Device
-
-    from agentm_kernel.files.tree import Directory
 
 NOTE = Locator("diary/today.md")
 TEXT = "dear diary\n"
@@ -194,19 +193,8 @@ def test_conditions_hold_there_too_and_a_write_that_failed_says_so(vault: VaultB
 
 @pytest.fixture
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
-    """Let something happen when everything is compared and the temp file is finished."""
-
-    def arrange(happens: Callable[[], object]) -> None:
-        real = atomic._write_temp
-
-        def write_temp(directory: Directory, temp: str, data: bytes, status: os.stat_result | None) -> None:
-            real(directory, temp, data, status)
-            if data == TEXT.encode():  # and not the line that is left in the store
-                happens()
-
-        monkeypatch.setattr(atomic, "_write_temp", write_temp)
-
-    return arrange
+    """In the middle of the write itself, not of the line about it."""
+    return partial(in_the_middle_of_a_write, monkeypatch, of=TEXT)
 
 
 def test_what_the_operator_saves_in_the_middle_of_a_write_is_kept_beside_it(

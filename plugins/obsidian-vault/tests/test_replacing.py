@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.faults.wrong_moment import as_client, in_the_middle_of_a_write
 
 from agentm_kernel import (
     ConcurrentModificationError,
     Locator,
     content_hash,
 )
-from agentm_kernel.files import atomic
 from agentm_obsidian_vault import VaultBackend
 from agentm_obsidian_vault.survey import find_conflicts
 
@@ -32,32 +33,9 @@ def leftovers(root: Path) -> list[str]:
     return [path.name for path in root.rglob(".agentm-*")]
 
 
-def as_client(path: Path, text: str | None) -> None:
-    """What a sync client does: a finished download is renamed over the file, or the file is deleted."""
-    if text is None:
-        path.unlink(missing_ok=True)
-    else:
-        temp = path.with_name(".download.partial")
-        temp.write_text(text)
-        temp.rename(path)
-
-
 @pytest.fixture
-def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
-    """Let something happen at the worst moment: when everything is compared and the temp file is finished."""
-
-    def arrange(happens: Callable[[], None]) -> None:
-        real = atomic._write_temp
-        pending = [happens]
-
-        def write_temp(*args: object) -> None:
-            real(*args)  # type: ignore[arg-type]
-            if pending:
-                pending.pop()()
-
-        monkeypatch.setattr(atomic, "_write_temp", write_temp)
-
-    return arrange
+def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+    return partial(in_the_middle_of_a_write, monkeypatch)
 
 
 def test_a_version_that_arrives_in_the_middle_is_listed_as_a_conflict(

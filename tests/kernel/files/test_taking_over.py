@@ -7,10 +7,12 @@ import os
 import subprocess
 import sys
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
+from tests.faults.wrong_moment import as_client, in_the_middle_of_a_write
 
 from agentm_kernel import (
     ABSENT,
@@ -22,7 +24,7 @@ from agentm_kernel import (
     content_hash,
     update,
 )
-from agentm_kernel.files import atomic, taking_over
+from agentm_kernel.files import taking_over
 from agentm_kernel.files.taking_over import Keeper
 from agentm_kernel.files.tree import FdDirectory
 
@@ -56,32 +58,9 @@ def leftovers(root: Path) -> list[str]:
     return [path.name for path in root.rglob(".agentm-*")]
 
 
-def as_client(path: Path, text: str | None) -> None:
-    """What a sync client does: a finished download is renamed over the file, or the file is deleted."""
-    if text is None:
-        path.unlink(missing_ok=True)
-    else:
-        temp = path.with_name(".download.partial")
-        temp.write_text(text)
-        temp.rename(path)
-
-
 @pytest.fixture
-def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
-    """Let something happen at the worst moment: when everything is compared and the temp file is finished."""
-
-    def arrange(happens: Callable[[], None]) -> None:
-        real = atomic._write_temp
-        pending = [happens]
-
-        def write_temp(*args: object) -> None:
-            real(*args)  # type: ignore[arg-type]
-            if pending:
-                pending.pop()()
-
-        monkeypatch.setattr(atomic, "_write_temp", write_temp)
-
-    return arrange
+def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+    return partial(in_the_middle_of_a_write, monkeypatch)
 
 
 @pytest.fixture

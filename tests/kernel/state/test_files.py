@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from tests.faults.wrong_moment import in_the_middle_of_a_write
 
 from agentm_kernel import (
     ABSENT,
@@ -19,7 +20,6 @@ from agentm_kernel import (
     update_state_file,
     write_state_file,
 )
-from agentm_kernel.files import atomic
 
 
 @pytest.fixture(params=["checkout", "store"])
@@ -103,18 +103,15 @@ def test_what_an_agent_saves_in_the_middle_of_a_write_is_not_lost(device, monkey
     monkeypatch.chdir(root)
     resolution = resolve_project()
     path = write_state_file(resolution, "PLAN.md", "one\n")
-    write_temp = atomic._write_temp
 
-    def agent_saves(*arguments):
-        write_temp(*arguments)
-        monkeypatch.setattr(atomic, "_write_temp", write_temp)
+    def agent_saves():
         path.write_text("one\nby the agent\n")
 
-    monkeypatch.setattr(atomic, "_write_temp", agent_saves)
+    in_the_middle_of_a_write(monkeypatch, agent_saves)
     update_state_file(resolution, "PLAN.md", lambda text: f"{text}two\n")
     assert read_state_file(resolution, "PLAN.md") == "one\nby the agent\ntwo\n"
 
-    monkeypatch.setattr(atomic, "_write_temp", agent_saves)
+    in_the_middle_of_a_write(monkeypatch, agent_saves)
     write_state_file(resolution, "PLAN.md", "all new\n")
     assert read_state_file(resolution, "PLAN.md") == "all new\n"
     (unseen,) = path.parent.glob("PLAN (unseen *).md")

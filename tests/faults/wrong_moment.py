@@ -1,4 +1,4 @@
-"""The worst moment for somebody to save: everything is compared, the temp file is finished, nothing is renamed yet."""
+"""The worst moment to save for somebody else: everything is compared, the temp file finished, nothing renamed yet."""
 
 from __future__ import annotations
 

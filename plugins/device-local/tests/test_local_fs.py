@@ -8,6 +8,7 @@ import sys
 import threading
 
 import pytest
+from tests.faults.wrong_moment import in_the_middle_of_a_write
 
 from agentm_device_local.local_fs import LocalFolder
 from agentm_device_local.providers import open_dev_local, open_local_fs
@@ -72,6 +73,16 @@ def test_an_edit_that_agentm_has_not_seen_is_not_overwritten(desk):
     with pytest.raises(StorageConflictError) as caught:
         desk.process().write(NOTE, "by the agent again\n")
     assert caught.value.code == "storage_conflict"
+    assert desk.text() == "by a person\n"
+
+
+def test_a_save_in_the_middle_of_a_write_is_an_edit_that_agentm_has_not_seen(desk, monkeypatch):
+    store = desk.process()
+    store.write(NOTE, "one\n")
+    in_the_middle_of_a_write(monkeypatch, lambda: desk.person_writes("by a person\n"))
+    with pytest.raises(StorageConflictError):
+        store.write(NOTE, "two\n")
+    assert desk.names() == {"plan.md"}
     assert desk.text() == "by a person\n"
 
 

@@ -61,6 +61,11 @@ class LocalFolder(FileStore, WatchedStore):
     def capabilities(self) -> Capabilities:
         return Capabilities(concurrent_writers=True, sync=self._is_replicated, host_files=True, delete=True)
 
+    has_other_writers = True
+
+    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
+        return _kept_place(locator, digest, "unseen")
+
     # -- verbs ----------------------------------------------------------------------------------------------
 
     def read(self, locator: Locator) -> str:
@@ -147,14 +152,12 @@ class LocalFolder(FileStore, WatchedStore):
     def _keep_other(self, locator: Locator, text: str) -> None:
         """Keep the version that loses: beside the note where conflicts are split, else out of the way."""
         if self._policy == "split-conflicts":
-            self._put_aside(_beside(locator, content_hash(text)), text)
+            self._put_aside(locator.beside(f"conflict {content_hash(text)[:8]}"), text)
         else:
             self._keep(locator, text, "kept")
 
     def _keep(self, locator: Locator, text: str, why: str) -> Locator:
-        folder = _KEPT.child(*locator.parts) if len(locator.key) < 400 else _KEPT.child(content_hash(locator.key))
-        suffix = locator.suffix if len(locator.suffix) <= 20 else ""
-        return self._put_aside(folder.child(f"{why}-{content_hash(text)[:12]}{suffix}"), text)
+        return self._put_aside(_kept_place(locator, content_hash(text), why), text)
 
     def _put_aside(self, place: Locator, text: str) -> Locator:
         """Its name has the content's hash, so what is there already is the same."""
@@ -227,10 +230,8 @@ class LocalFolder(FileStore, WatchedStore):
                 yield changes
 
 
-def _beside(locator: Locator, digest: str) -> Locator:
-    """`plan.md` → `plan (conflict 1a2b3c4d).md`"""
+def _kept_place(locator: Locator, digest: str, why: str) -> Locator:
+    """Out of the way: `_meta/conflicts/<the note's key>/<why>-<hash>.md`."""
+    folder = _KEPT.child(*locator.parts) if len(locator.key) < 400 else _KEPT.child(content_hash(locator.key))
     suffix = locator.suffix if len(locator.suffix) <= 20 else ""
-    stem = locator.name.removesuffix(suffix)
-    while len(stem.encode()) > 150:
-        stem = stem[:-1]
-    return locator.parent.child(f"{stem.rstrip()} (conflict {digest[:8]}){suffix}")
+    return folder.child(f"{why}-{digest[:12]}{suffix}")

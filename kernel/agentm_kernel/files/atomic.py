@@ -47,14 +47,26 @@ def publish_new(directory: Directory, temp: str, name: str) -> None:
     try:
         directory.link(temp, name)
     except FileExistsError:
-        raise
+        if not _is_same_file(directory, temp, name):
+            raise
     except OSError:
-        # No hard links here (FAT, some network mounts): look once more, then rename.
-        if directory.status(name) is not None:
-            raise FileExistsError(name) from None
-        directory.replace(temp, name)
-        return
-    directory.unlink(temp)
+        if not _is_same_file(directory, temp, name):
+            if not directory.rename_to_free(temp, name):
+                _rename_after_another_look(directory, temp, name)
+            return
+    directory.unlink(temp)  # linked, or so it turned out: a medium may lose its reply
+
+
+def _is_same_file(directory: Directory, first: str, second: str) -> bool:
+    one, other = directory.status(first), directory.status(second)
+    return one is not None and other is not None and (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+
+
+def _rename_after_another_look(directory: Directory, temp: str, name: str) -> None:
+    """Where there are no hard links and no such renames either: FAT, some network mounts."""
+    if directory.status(name) is not None:
+        raise FileExistsError(name)
+    directory.replace(temp, name)
 
 
 def replace_file(

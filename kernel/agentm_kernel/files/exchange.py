@@ -1,8 +1,8 @@
-"""Two names of one directory swapped in one step, where the system can.
+"""Renames that drop nothing: two names of one directory swapped in one step, or a name taken only if it is free.
 
 A rename drops whatever had the name, seen or not. An exchange hands it back: a file that somebody else put there
 between our look and our write is then still in our hands. Python does not offer the call, so it is made through
-ctypes; only writers to folders with a second writer import this.
+ctypes; only writers to folders with a second writer, or without hard links, import this.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_RENAME_EXCHANGE = 2  # linux/fs.h
-_RENAME_SWAP = 2  # macOS sys/stdio.h
+    _Rename = Callable[[int, bytes, bytes, int], int]
+
+_EXCHANGE = 2  # RENAME_EXCHANGE in linux/fs.h, RENAME_SWAP in macOS' sys/stdio.h
+_TO_FREE = 4 if sys.platform == "darwin" else 1  # RENAME_EXCL, RENAME_NOREPLACE
 _SYSCALL_NUMBERS = {"x86_64": 316, "aarch64": 276, "riscv64": 276, "ppc64le": 357, "s390x": 347}
 
 # What a kernel or a file system says that does not know the call.
@@ -26,9 +28,18 @@ _CANNOT = frozenset((errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP
 
 def exchange(directory: int, first: str, second: str) -> bool:
     """Swap the two names in the open directory; `False`, and nothing done, where that cannot be."""
-    if _swap is None:
+    return _renamed(directory, first, second, _EXCHANGE)
+
+
+def rename_to_free(directory: int, source: str, target: str) -> bool:
+    """Rename unless the target is taken (`FileExistsError`); `False`, and nothing done, where that cannot be."""
+    return _renamed(directory, source, target, _TO_FREE)
+
+
+def _renamed(directory: int, first: str, second: str, flag: int) -> bool:
+    if _rename is None:
         return False
-    if _swap(directory, os.fsencode(first), os.fsencode(second)) == 0:
+    if _rename(directory, os.fsencode(first), os.fsencode(second), flag) == 0:
         return True
     code = ctypes.get_errno()
     if code in _CANNOT:
@@ -36,24 +47,24 @@ def exchange(directory: int, first: str, second: str) -> bool:
     raise OSError(code, os.strerror(code), first, None, second)
 
 
-def _system_call() -> Callable[[int, bytes, bytes], int] | None:
+def _system_call() -> _Rename | None:
     if os.name != "posix":
         return None
     library = ctypes.CDLL(None, use_errno=True)
     if sys.platform == "darwin":
-        return _bound(getattr(library, "renameatx_np", None), _RENAME_SWAP)
+        return _bound(getattr(library, "renameatx_np", None))
     if sys.platform != "linux":
         return None
-    return _bound(getattr(library, "renameat2", None), _RENAME_EXCHANGE) or _by_number(library)
+    return _bound(getattr(library, "renameat2", None)) or _by_number(library)
 
 
-def _bound(function: Callable[..., int] | None, flag: int) -> Callable[[int, bytes, bytes], int] | None:
+def _bound(function: Callable[..., int] | None) -> _Rename | None:
     if function is None:
         return None
-    return lambda directory, first, second: function(directory, first, directory, second, ctypes.c_uint(flag))
+    return lambda directory, first, second, flag: function(directory, first, directory, second, ctypes.c_uint(flag))
 
 
-def _by_number(library: ctypes.CDLL) -> Callable[[int, bytes, bytes], int] | None:
+def _by_number(library: ctypes.CDLL) -> _Rename | None:
     """For a C library without the function (musl): the same call by its number."""
     number = _SYSCALL_NUMBERS.get(os.uname().machine)
     if number is None:
@@ -61,18 +72,12 @@ def _by_number(library: ctypes.CDLL) -> Callable[[int, bytes, bytes], int] | Non
     call = library.syscall
     call.restype = ctypes.c_long
 
-    def swap(directory: int, first: bytes, second: bytes) -> int:
-        result: int = call(
-            ctypes.c_long(number),
-            ctypes.c_long(directory),
-            first,
-            ctypes.c_long(directory),
-            second,
-            ctypes.c_long(_RENAME_EXCHANGE),
-        )
+    def rename(directory: int, first: bytes, second: bytes, flag: int) -> int:
+        place = ctypes.c_long(directory)
+        result: int = call(ctypes.c_long(number), place, first, place, second, ctypes.c_long(flag))
         return result
 
-    return swap
+    return rename
 
 
-_swap = _system_call()
+_rename = _system_call()

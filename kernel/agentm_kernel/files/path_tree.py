@@ -78,6 +78,9 @@ class PathDirectory(Directory):
     def exchange(self, first: str, second: str) -> bool:
         return False
 
+    def rename_to_free(self, source: str, target: str) -> bool:
+        return False
+
     def link(self, source: str, target: str) -> None:
         os.link(self._at(source), self._at(target))
 

@@ -18,24 +18,25 @@ from __future__ import annotations
 import os
 import stat
 
-from agentm_kernel.errors import LocatorConflictError
+from agentm_kernel.errors import AgentmError, InvalidLocatorError, LocatorConflictError
 from agentm_kernel.files.atomic import discard, publish_new, replace_file
 from agentm_kernel.files.failures import changed
 from agentm_kernel.seam.content import content_hash
-from agentm_kernel.seam.locator import TEMP_PREFIX
+from agentm_kernel.seam.locator import TEMP_PREFIX, Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.files.medium import Medium
     from agentm_kernel.files.tree import Directory
     from agentm_kernel.files.writing import StoreWriter
-    from agentm_kernel.seam.locator import Locator
 
+    _Identity = tuple[int, int]
 
 _SWAP_SUFFIX = ".swap"
 _RANDOM, _DIGEST = 8, 16  # hex digits; with a name of 200 bytes the whole stays below 255
 _NOTHING = "-" * _DIGEST
 _PATIENCE = 10
+_ANY_SIZE = 1 << 62
 _CHANGED_MEANWHILE = "another program has just changed it"
 
 
@@ -68,10 +69,9 @@ def hash_of_note(medium: Medium, directory: Directory, note: Locator, status: os
 class Keeper:
     """Where versions go that nobody has seen. For the holder of the store's mutex."""
 
-    def __init__(self, medium: Medium, writer: StoreWriter, size_limit: int) -> None:
+    def __init__(self, medium: Medium, writer: StoreWriter) -> None:
         self._medium = medium
         self._writer = writer
-        self._size_limit = size_limit
 
     def digest(self, directory: Directory, name: str) -> str | None:
         """The content hash of a file; `None` if its content is not at hand: then it is not what anybody has seen."""
@@ -88,21 +88,39 @@ class Keeper:
 
     def keep(self, directory: Directory, name: str, note: Locator) -> None:
         """Move a file of an open directory to where unseen versions of `note` are kept."""
-        place = self._medium.place_for_unseen(note, self.digest_if_readable(directory, name) or os.urandom(6).hex())
-        with self._writer.make_directories(place.parent) as folder:
-            directory.move(name, folder, place.name)
+        folder, free = self._free_place(note, self.digest_if_readable(directory, name))
+        with folder:
+            directory.move(name, folder, free)
             folder.sync()
 
     def keep_copy(self, directory: Directory, name: str, note: Locator) -> None:
         """The same, leaving the file where it is."""
-        data, _ = directory.read_file(name, self._size_limit)
-        place = self._medium.place_for_unseen(note, content_hash(data))
-        with self._writer.make_directories(place.parent) as folder:
-            replace_file(folder, place.name, data, None)
+        data, _ = directory.read_file(name, _ANY_SIZE)
+        folder, free = self._free_place(note, content_hash(data))
+        with folder:
+            replace_file(folder, free, data, None, publish=publish_new)
+
+    def _free_place(self, note: Locator, digest: str | None) -> tuple[Directory, str]:
+        """A directory and a name in it that is not taken: the operator may be at work on what was kept before."""
+        for place_for in (self._medium.place_for_unseen, self._medium.place_for_unseen, _last_resort):
+            try:
+                place = place_for(note, digest or os.urandom(6).hex())
+                folder = self._writer.make_directories(place.parent)
+            except (InvalidLocatorError, LocatorConflictError):
+                continue  # too long, or the spelling of another one
+            if not folder.has(place.name):
+                return folder, place.name
+            folder.close()
+            digest = None
+        raise LocatorConflictError(f"there is no free name for another version of '{note}'")
 
     def sweep_later(self, directory: Directory) -> None:
         """Something was left in the directory that `recover` has to look at."""
         self._writer.sweep_again(directory)
+
+
+def _last_resort(note: Locator, digest: str) -> Locator:
+    return Locator("_meta/conflicts").child(f"long-{content_hash(note.key)}", f"unseen-{digest[:12]}")
 
 
 def _swap_name(name: str, ours: str | None, seen: str | None) -> str:
@@ -135,8 +153,8 @@ class Replacement:
         directory.replace(temp, swap)
         try:
             is_exchanged = self._exchange_or_publish(directory, swap, name)
-        except BaseException:
-            discard(directory, swap)
+        except BaseException:  # perhaps a signal, when the names were exchanged already
+            self._drop_ours(directory, swap)
             raise
         if is_exchanged:
             self._settle(directory, swap, name)
@@ -172,7 +190,8 @@ class Replacement:
             status = directory.status(swap)
             if status is not None and not stat.S_ISREG(status.st_mode):
                 raise LocatorConflictError(f"'{self._note}' has just become something else than a file")
-            if status is not None and self._keeper.digest(directory, swap) != self._seen:
+            digest = self._keeper.digest(directory, swap)
+            if status is not None and (digest is None or digest != self._seen):
                 if self._is_conditional:
                     raise changed(self._note, _CHANGED_MEANWHILE)
                 self._keeper.keep(directory, swap, self._note)
@@ -182,21 +201,38 @@ class Replacement:
             raise
         _drop(self._keeper, directory, swap)
 
+    def _drop_ours(self, directory: Directory, swap: str) -> None:
+        """Remove our version; what else has the swap name stays there for `recover`."""
+        if self._keeper.digest_if_readable(directory, swap) == self._ours:
+            discard(directory, swap)
+        else:
+            self._keeper.sweep_later(directory)
+
     def _undo(self, directory: Directory, swap: str, name: str) -> None:
         """Give the displaced version its name back. What cannot be, stays under the swap name for `recover`."""
         try:
+            displaced = _identity(directory, swap)
             try:
-                is_back = directory.exchange(swap, name)
+                directory.exchange(swap, name)
             except FileNotFoundError:  # ours was deleted in the moment it was there
                 publish_new(directory, swap, name)
                 return
-            if is_back and hash_of_file(directory, swap) != self._ours:  # in the place of ours, a newer one had come
-                directory.exchange(swap, name)
-                self._keeper.keep(directory, swap, self._note)
-            elif is_back:
+            if hash_of_file(directory, swap) == self._ours:
                 directory.unlink(swap)
-        except OSError:
+            else:  # a newer one had come in the place of ours
+                self._give_newest_the_name(directory, swap, name, displaced)
+        except (OSError, AgentmError):
             self._keeper.sweep_later(directory)
+
+    def _give_newest_the_name(self, directory: Directory, swap: str, name: str, put: _Identity | None) -> None:
+        """The swap name has the newest version, unless a newer one takes the place of the one we `put` there last."""
+        for _ in range(_PATIENCE):
+            newest = _identity(directory, swap)
+            directory.exchange(swap, name)
+            if _identity(directory, swap) == put:
+                break
+            put = newest
+        self._keeper.keep(directory, swap, self._note)
 
 
 def remove(keeper: Keeper, directory: Directory, note: Locator, seen: str) -> None:
@@ -219,8 +255,17 @@ def _give_back(keeper: Keeper, directory: Directory, swap: str, note: Locator) -
     try:
         publish_new(directory, swap, note.name)
     except FileExistsError:  # yet another one has come
-        keeper.keep(directory, swap, note)
+        _keep_or_leave(keeper, directory, swap, note)
     except OSError:
+        keeper.sweep_later(directory)
+
+
+def _keep_or_leave(keeper: Keeper, directory: Directory, swap: str, note: Locator) -> None:
+    """Keep a version; one that cannot be kept now is safe under its swap name, and is looked at again."""
+    try:
+        keeper.keep(directory, swap, note)
+        directory.sync()
+    except (OSError, AgentmError):
         keeper.sweep_later(directory)
 
 
@@ -235,14 +280,26 @@ def _drop(keeper: Keeper, directory: Directory, swap: str) -> None:
 
 def recover(keeper: Keeper, directory: Directory, folder: Locator) -> None:
     """Finish what killed writers left in the directory at `folder`."""
-    for name in directory.names():
-        if not (name.startswith(TEMP_PREFIX) and name.endswith(_SWAP_SUFFIX)):
-            continue
-        known, _, note = name[len(TEMP_PREFIX) + _RANDOM : -len(_SWAP_SUFFIX)].partition(".")
-        digest = keeper.digest_if_readable(directory, name)
-        if digest is not None and digest[:_DIGEST] in (known[:_DIGEST], known[_DIGEST:]):
-            directory.unlink(name)
-        else:
-            keeper.keep(directory, name, folder.child(note))
-            directory.sync()
+    for swap in directory.names():
+        if swap.startswith(TEMP_PREFIX) and swap.endswith(_SWAP_SUFFIX):
+            _recover(keeper, directory, folder, swap)
     directory.sweep()
+
+
+def _recover(keeper: Keeper, directory: Directory, folder: Locator, swap: str) -> None:
+    known, _, name = swap[len(TEMP_PREFIX) + _RANDOM : -len(_SWAP_SUFFIX)].partition(".")
+    try:
+        note = folder.child(name)
+    except InvalidLocatorError:
+        return  # no writer of ours gave it that name
+    digest = keeper.digest_if_readable(directory, swap)
+    is_known = digest is not None and digest[:_DIGEST] in (known[:_DIGEST], known[_DIGEST:])
+    if is_known or _identity(directory, swap) in (None, _identity(directory, name)):
+        _drop(keeper, directory, swap)  # also what has gone, and what got its name back by a link
+    elif name:
+        _keep_or_leave(keeper, directory, swap, note)
+
+
+def _identity(directory: Directory, name: str) -> _Identity | None:
+    status = directory.status(name)
+    return None if status is None else (status.st_dev, status.st_ino)

@@ -113,6 +113,10 @@ class Directory:
         """Swap two names in one step; `False`, and nothing done, where the system cannot."""
         raise NotImplementedError
 
+    def rename_to_free(self, source: str, target: str) -> bool:
+        """Rename unless the target is taken: `FileExistsError`. `False`, and nothing done, where that cannot be."""
+        raise NotImplementedError
+
     def link(self, source: str, target: str) -> None:
         raise NotImplementedError
 
@@ -252,6 +256,11 @@ class FdDirectory(Directory):
         from agentm_kernel.files.exchange import exchange
 
         return exchange(self._fd, first, second)
+
+    def rename_to_free(self, source: str, target: str) -> bool:
+        from agentm_kernel.files.exchange import rename_to_free
+
+        return rename_to_free(self._fd, source, target)
 
     def link(self, source: str, target: str) -> None:
         os.link(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd, follow_symlinks=False)

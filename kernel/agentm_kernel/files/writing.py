@@ -62,7 +62,7 @@ class StoreWriter:
         with (
             Failures("delete", locator),
             self._exclusively() as mutex,
-            self._reader.open_parent(locator, self._root(mutex)) as parent,
+            self._swept_once(self._reader.open_parent(locator, self._root(mutex)), locator.parent) as parent,
         ):
             status = self._reader.existing(parent, locator)
             if stat.S_ISDIR(status.st_mode):
@@ -117,7 +117,10 @@ class StoreWriter:
         elif isinstance(if_match, str):
             seen = if_match  # compared a moment ago
         else:
-            seen = hash_of_note(medium, parent, locator, status)
+            try:
+                seen = hash_of_note(medium, parent, locator, status)
+            except FileNotFoundError:
+                seen = None  # it has just gone
         return Replacement(self._keeper, locator, data, seen, is_conditional=if_match is not None)
 
     def _remove(self, parent: Directory, locator: Locator, if_match: str | None) -> None:
@@ -134,10 +137,14 @@ class StoreWriter:
     def _keeper(self) -> Keeper:
         from agentm_kernel.files.taking_over import Keeper
 
-        return Keeper(self._reader.medium, self, self._reader.size_limit)
+        return Keeper(self._reader.medium, self)
 
     def _compare(self, parent: Directory, locator: Locator, expected: str) -> None:
-        if content_hash(self._reader.read_bytes(parent, locator)) != expected:
+        try:
+            data = self._reader.read_bytes(parent, locator)
+        except (NotFoundError, FileNotFoundError):
+            raise changed(locator, "it is not there any more") from None
+        if content_hash(data) != expected:
             raise changed(locator, "its content is not what was expected")
 
     def _check_not_hidden(self, locator: Locator, *, is_copy: bool = False) -> None:

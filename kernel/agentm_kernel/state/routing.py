@@ -152,7 +152,7 @@ def is_local(project_root: str) -> bool:
 
 def is_marker(name: str) -> bool:
     """Whether a name in `.harness/` belongs to a marker rather than to a state file."""
-    return name == ACTIVE_MARKER or name.startswith(".")
+    return name.partition(" (")[0] == ACTIVE_MARKER or name.startswith(".")
 
 
 def _marked_mode(project_root: str) -> str | None:

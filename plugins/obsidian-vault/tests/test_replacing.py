@@ -66,6 +66,15 @@ def test_an_online_only_version_that_arrives_in_the_middle_is_kept_without_readi
     assert kept(root) == ["\0" * 1000]
 
 
+def test_an_online_only_version_that_arrives_in_the_middle_of_a_create_is_kept(
+    vault: VaultBackend, root: Path, meanwhile
+) -> None:
+    vault.mkdir(NOTE.parent)
+    meanwhile(lambda: become_placeholder(root / "notes" / "a.md"))
+    vault.write(NOTE, "ours")
+    assert kept(root) == ["\0" * 1000]
+
+
 def test_an_online_only_version_that_arrives_in_the_middle_refuses_a_write_that_expected_another(
     vault: VaultBackend, root: Path, meanwhile
 ) -> None:

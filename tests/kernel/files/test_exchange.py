@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel.files import exchange as module
-from agentm_kernel.files.exchange import exchange
+from agentm_kernel.files.exchange import exchange, rename_to_free
 from agentm_kernel.files.path_tree import PathDirectory
 from agentm_kernel.files.tree import open_root
 
@@ -68,26 +68,37 @@ def test_names_are_what_the_file_system_has_not_what_is_printable(folder: int, t
 def test_a_system_that_does_not_know_the_call_is_no_error(
     folder: int, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
-    def refuse(directory: int, first: bytes, second: bytes) -> int:
+    def refuse(*_: object) -> int:
         ctypes.set_errno(code)
         return -1
 
-    monkeypatch.setattr(module, "_swap", refuse)
+    monkeypatch.setattr(module, "_rename", refuse)
     assert not exchange(folder, "a", "b")
+    assert not rename_to_free(folder, "a", "c")
+
+
+def test_a_name_is_taken_only_if_it_is_free(folder: int, tmp_path: Path) -> None:
+    with pytest.raises(FileExistsError):
+        rename_to_free(folder, "a", "b")
+    assert (tmp_path / "b").read_text() == "was b"
+    if not rename_to_free(folder, "a", "c"):
+        pytest.skip("this file system cannot")
+    assert (tmp_path / "c").read_text() == "was a"
+    assert not (tmp_path / "a").exists()
 
 
 def test_any_other_failure_is_one(folder: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(directory: int, first: bytes, second: bytes) -> int:
+    def fail(*_: object) -> int:
         ctypes.set_errno(errno.EIO)
         return -1
 
-    monkeypatch.setattr(module, "_swap", fail)
+    monkeypatch.setattr(module, "_rename", fail)
     with pytest.raises(OSError, match="Input/output"):
         exchange(folder, "a", "b")
 
 
 def test_a_platform_without_the_call_cannot(folder: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_swap", None)
+    monkeypatch.setattr(module, "_rename", None)
     assert not exchange(folder, "a", "b")
 
 
@@ -98,7 +109,7 @@ def test_without_the_library_s_function_the_call_is_made_by_number(
     by_number = module._by_number(ctypes.CDLL(None, use_errno=True))
     if by_number is None:
         pytest.skip("the number of the call is not known for this machine")
-    monkeypatch.setattr(module, "_swap", by_number)
+    monkeypatch.setattr(module, "_rename", by_number)
     assert exchange(folder, "a", "b")
     assert (tmp_path / "a").read_text() == "was b"
     with pytest.raises(FileNotFoundError):

@@ -279,6 +279,154 @@ def test_a_displaced_version_that_cannot_be_read_is_put_back_and_the_disk_is_bla
     assert kept(root) == leftovers(root) == []
 
 
+@pytest.mark.parametrize("condition", [None, content_hash("seen")], ids=["plain", "conditional"])
+def test_an_interrupt_when_the_names_are_exchanged_already_drops_nothing(
+    store: Shared, root: Path, meanwhile, condition: str | None
+) -> None:
+    real = FdDirectory.exchange
+
+    def interrupted(self: FdDirectory, first: str, second: str) -> bool:
+        real(self, first, second)
+        raise KeyboardInterrupt
+
+    store.write(NOTE, "seen")
+    meanwhile(lambda: as_client(root / "notes" / "a.md", "unseen"))
+    with mock.patch.object(FdDirectory, "exchange", interrupted), pytest.raises(KeyboardInterrupt):
+        store.write(NOTE, "ours", if_match=condition)
+    Shared(root).write(Locator("notes/b.md"), "x")
+    assert kept(root) == ["unseen"]
+    assert leftovers(root) == []
+
+
+def test_what_was_kept_before_and_is_worked_on_is_not_replaced(store: Shared, root: Path, meanwhile) -> None:
+    for _ in range(2):
+        store.write(NOTE, "seen")
+        meanwhile(lambda: as_client(root / "notes" / "a.md", "unseen"))
+        store.write(NOTE, "ours")
+        for path in (root / "_meta").rglob("unseen-*"):
+            path.write_text(f"{path.read_text()}, worked on")
+    assert kept(root) == ["unseen, worked on", "unseen, worked on, worked on"]
+
+
+class Beside(Shared):
+    """Keeps other versions beside the note."""
+
+    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
+        return locator.beside(f"unseen {digest[:8]}")
+
+
+@pytest.mark.parametrize("kind", [Shared, Beside])
+def test_a_version_of_the_longest_key_is_kept(root: Path, meanwhile, kind: type[Shared]) -> None:
+    note = Locator("/".join(["d" * 199] * 5))
+    store = kind(root)
+    store.write(note, "seen")
+    meanwhile(lambda: as_client(root.joinpath(*note.parts), "unseen"))
+    store.write(note, "ours")
+    assert "unseen" in [path.read_text() for path in root.rglob("*") if path.is_file()]
+    assert leftovers(root) == []
+
+
+def test_a_version_is_kept_even_where_its_place_is_spelled_otherwise(store: Shared, root: Path, meanwhile) -> None:
+    (root / "_meta" / "conflicts" / "Notes").mkdir(parents=True)
+    store.write(NOTE, "seen")
+    meanwhile(lambda: as_client(root / "notes" / "a.md", "unseen"))
+    store.write(NOTE, "ours")
+    assert kept(root) == ["unseen"]
+
+
+def test_what_cannot_be_kept_does_not_keep_anybody_from_writing(store: Shared, root: Path) -> None:
+    store.write(NOTE, "x")
+    left = root / "notes" / f".agentm-00000000{'0' * 16}{'1' * 16}.a.md.swap"
+    odd = root / "notes" / ".agentm-odd.swap"
+    left.write_text("unseen")
+    odd.write_text("of somebody else")
+    with mock.patch.object(FdDirectory, "move", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
+        Shared(root).write(NOTE, "y")
+    assert left.read_text() == "unseen"
+    Shared(root).write(NOTE, "z")
+    assert kept(root) == ["unseen"]
+    assert odd.read_text() == "of somebody else"
+
+
+def test_what_got_its_name_back_by_a_link_is_not_kept_a_second_time(store: Shared, root: Path) -> None:
+    store.write(NOTE, "unseen")
+    os.link(root / "notes" / "a.md", root / "notes" / f".agentm-00000000{'0' * 16}{'1' * 16}.a.md.swap")
+    Shared(root).write(Locator("notes/b.md"), "x")
+    assert kept(root) == leftovers(root) == []
+
+
+def test_of_three_versions_that_arrive_in_the_middle_the_last_one_has_the_name(
+    store: Shared, root: Path, meanwhile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = root / "notes" / "a.md"
+    exchange = FdDirectory.exchange
+    arrivals = iter(["first", "second", "third"])
+
+    def arrive_before(self: FdDirectory, first: str, second: str) -> bool:
+        if (text := next(arrivals, None)) is not None:
+            as_client(path, text)
+        return exchange(self, first, second)
+
+    store.write(NOTE, "seen")
+    monkeypatch.setattr(FdDirectory, "exchange", arrive_before)
+    with pytest.raises(ConcurrentModificationError):
+        store.write(NOTE, "ours", if_match=content_hash("seen"))
+    assert path.read_text() == "third"
+    assert {*kept(root)} <= {"first", "second"}
+    assert leftovers(root) == []
+
+
+def test_a_file_that_vanishes_when_it_is_compared_is_not_there_any_more(store: Shared, root: Path) -> None:
+    store.write(NOTE, "seen")
+    vanished = mock.patch.object(FdDirectory, "open_file", side_effect=FileNotFoundError(errno.ENOENT, "gone"))
+    for change in (
+        lambda: store.write(NOTE, "ours", if_match=content_hash("seen")),
+        lambda: store.delete(NOTE, if_match=content_hash("seen")),
+    ):
+        with vanished, pytest.raises(ConcurrentModificationError, match="not there any more"):
+            change()
+
+
+def test_a_file_that_vanishes_when_a_plain_write_looks_at_it_is_written(store: Shared, root: Path) -> None:
+    store.write(NOTE, "seen")
+
+    def vanish(*_: object) -> None:
+        (root / "notes" / "a.md").unlink()
+        raise FileNotFoundError(errno.ENOENT, "gone")
+
+    with mock.patch.object(taking_over, "hash_of_file", vanish):
+        store.write(NOTE, "ours")
+    assert store.read(NOTE) == "ours"
+
+
+def test_without_links_a_version_that_arrives_in_the_middle_of_a_create_stays(
+    store: Shared, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_links(self: FdDirectory, *_: object) -> None:
+        as_client(root / "notes" / "a.md", "unseen")
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    store.mkdir(NOTE.parent)
+    monkeypatch.setattr(FdDirectory, "link", no_links)
+    with pytest.raises(ConcurrentModificationError):
+        store.write(NOTE, "ours", if_match=ABSENT)
+    assert store.read(NOTE) == "unseen"
+    assert leftovers(root) == []
+
+
+def test_a_link_that_took_effect_and_said_otherwise_counts(store: Shared, root: Path) -> None:
+    real = FdDirectory.link
+
+    def lost_reply(self: FdDirectory, source: str, target: str) -> None:
+        real(self, source, target)
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with mock.patch.object(FdDirectory, "link", lost_reply):
+        store.write(NOTE, "ours", if_match=ABSENT)
+    assert store.read(NOTE) == "ours"
+    assert leftovers(root) == []
+
+
 # ------------------------------------------------------------------------------------------------ a killed writer
 
 _KILLED = """
@@ -434,6 +582,25 @@ def test_a_note_that_vanishes_in_the_middle_of_its_deletion_is_not_there_any_mor
     with pytest.raises(ConcurrentModificationError):
         store.delete(NOTE, if_match=content_hash("seen"))
     assert leftovers(root) == []
+
+
+def test_a_deletion_by_a_new_process_that_is_refused_twice_over_says_so(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = root / "notes" / "a.md"
+    digest = Keeper.digest
+
+    def another_arrives(self: Keeper, *args: Any) -> str | None:
+        monkeypatch.setattr(Keeper, "digest", digest)
+        as_client(path, "later")
+        return digest(self, *args)
+
+    Beside(root).write(NOTE, "seen")
+    happens_before_rename(monkeypatch, lambda: as_client(path, "unseen"))
+    monkeypatch.setattr(Keeper, "digest", another_arrives)
+    with pytest.raises(ConcurrentModificationError):
+        Beside(root).delete(NOTE, if_match=content_hash("seen"))
+    assert sorted(file.read_text() for file in path.parent.iterdir()) == ["later", "unseen"]
 
 
 @pytest.mark.parametrize(("holds", "versions"), [("seen", []), ("unseen", ["unseen"])])

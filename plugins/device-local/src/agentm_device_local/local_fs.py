@@ -7,6 +7,8 @@ policy's `sync.conflict.policy` to say.
 
 from __future__ import annotations
 
+import os
+
 from agentm_device_local.sightings import Sighting, Sightings
 from agentm_kernel.errors import (
     ConcurrentModificationError,
@@ -160,12 +162,13 @@ class LocalFolder(FileStore, WatchedStore):
         return self._put_aside(_kept_place(locator, content_hash(text), why), text)
 
     def _put_aside(self, place: Locator, text: str) -> Locator:
-        """Its name has the content's hash, so what is there already is the same."""
+        """Its name has the content's hash, so what is there already is the same, unless somebody has edited it."""
         self._seen.will_write(place.key, content_hash(text))
         try:
             super().write(place, text, if_match=ABSENT)
         except ConcurrentModificationError:
-            pass
+            if self._current(place) != text:
+                return self._put_aside(place.beside(os.urandom(4).hex()), text)
         return place
 
     def _conflict(self, locator: Locator, hint: str | None = None) -> StorageConflictError:
@@ -232,6 +235,7 @@ class LocalFolder(FileStore, WatchedStore):
 
 def _kept_place(locator: Locator, digest: str, why: str) -> Locator:
     """Out of the way: `_meta/conflicts/<the note's key>/<why>-<hash>.md`."""
-    folder = _KEPT.child(*locator.parts) if len(locator.key) < 400 else _KEPT.child(content_hash(locator.key))
+    is_long = len(locator.key.encode()) > 400
+    folder = _KEPT.child(content_hash(locator.key)) if is_long else _KEPT.child(*locator.parts)
     suffix = locator.suffix if len(locator.suffix) <= 20 else ""
     return folder.child(f"{why}-{digest[:12]}{suffix}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import TYPE_CHECKING
 
 from agentm_kernel.errors import (
@@ -107,7 +108,7 @@ class Folder(FileStore):
         """Delete a note; if it is not as it was seen any more, it stays."""
         try:
             self._writer.delete(Locator(path), content_hash(seen))
-        except ConcurrentModificationError:
+        except (ConcurrentModificationError, NotFoundError):
             pass
 
     def put_aside(self, path: str, data: bytes) -> str:
@@ -116,7 +117,9 @@ class Folder(FileStore):
         try:
             self._writer.write(Locator(place), data, ABSENT)
         except ConcurrentModificationError:
-            pass
+            if self.content(place) != data:  # the operator is at work on what was kept there
+                place = kept_place(path, os.urandom(6).hex())
+                self._writer.write(Locator(place), data, ABSENT)
         return place
 
     def place_for_unseen(self, locator: Locator, digest: str) -> Locator:

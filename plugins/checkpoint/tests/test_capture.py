@@ -9,9 +9,10 @@ import time
 import pytest
 
 from agentm_checkpoint.capture import survey, take
+from agentm_checkpoint.cids import raw_cid
 from agentm_checkpoint.image import Image
 from agentm_checkpoint.reading import read_note, read_tree
-from agentm_checkpoint.seen import SETTLED_AFTER
+from agentm_checkpoint.seen import SETTLED_AFTER, SeenFolder
 from agentm_checkpoint.verifying import verified_leaves
 from agentm_kernel import FileStore, Locator
 from agentm_kernel.conformance.memory import MemoryBackend
@@ -188,6 +189,16 @@ def _without_version(backend, locator):
 
     is_dir = locator in backend._directories
     return Info(locator, is_dir, 0 if is_dir else len(backend.read(locator).encode()), 0.0, "")
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_no_column_of_what_was_seen_can_be_taken_for_a_link(count):
+    """libipld writes bytes that begin like an identifier as a link; old ones do not ask how long they are."""
+    folder = SeenFolder()
+    folder.keep({f"{number}.md": ("v", (0x2012, raw_cid(b"text"))) for number in range(count)})
+    for column in (folder.sizes, folder.cids):
+        assert column[:1] == b"\0"
+    assert folder.leaves() == {f"{number}.md": (0x2012, raw_cid(b"text")) for number in range(count)}
 
 
 @pytest.mark.parametrize("damage", [b"", b"nonsense", b"\x80", bytes(4), bytes(5000)])

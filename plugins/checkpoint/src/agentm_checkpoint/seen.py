@@ -34,12 +34,15 @@ if TYPE_CHECKING:
     Notes = dict[str, Note]
     """Of one folder, by name."""
 
-FORMAT = "agentm-seen/3"
+FORMAT = "agentm-seen/4"
 SETTLED_AFTER = 2.0
 """Seconds; the coarsest clock of a file system in use."""
 
 _UNKNOWN = "\0"
-_SIZES = "<%dQ"
+
+# Packed columns begin with a zero byte: what begins like an identifier, libipld may take for a link.
+_SIZES = "<x%dQ"
+_CIDS = b"\0"
 
 
 class SeenFolder:
@@ -56,8 +59,8 @@ class SeenFolder:
         """Of the notes, in the order of the walk, one in a line."""
         self.versions = ""
         """Of each note, likewise; `_UNKNOWN` for one that has to be read again in any case."""
-        self.sizes = b""
-        self.cids = b""
+        self.sizes = Struct(_SIZES % 0).pack()
+        self.cids = _CIDS
         self.entry: Entry | None = None
         """What the tree says of the folder, with everything below it; `None` if there are no notes."""
 
@@ -65,7 +68,7 @@ class SeenFolder:
         self.names = "\n".join(notes)
         self.versions = "\n".join(_line(version) for version, _ in notes.values())
         self.sizes = Struct(_SIZES % len(notes)).pack(*(size for _, (size, _) in notes.values()))
-        self.cids = b"".join(cid for _, (_, cid) in notes.values())
+        self.cids = _CIDS + b"".join(cid for _, (_, cid) in notes.values())
 
     def take_over(self, known: SeenFolder) -> None:
         """Keep the notes of a folder in which they are as they were."""
@@ -89,7 +92,7 @@ class SeenFolder:
         """What stands for its notes in the tree, by name."""
         names = self.names.split("\n") if self.names else []
         sizes = Struct(_SIZES % len(names)).unpack(self.sizes)
-        cids = split_cids(self.cids)
+        cids = split_cids(self.cids.removeprefix(_CIDS))
         return dict(zip(names, zip(sizes, cids, strict=True), strict=True))
 
     def strangers_of(self, info: Info) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""Processes that hold a store's lock, for tests that need a real one on the other side."""
+"""Others on the other side: processes that hold a store's lock, and what happens in the middle of a write."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.faults.wrong_moment import in_the_middle_of_a_write
 
 from agentm_kernel import FileStore
 
@@ -88,3 +90,9 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(root: Path) -> FileStore:
     return FileStore(root)
+
+
+@pytest.fixture
+def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+    """Let something happen once, at the worst moment of the next write."""
+    return partial(in_the_middle_of_a_write, monkeypatch)

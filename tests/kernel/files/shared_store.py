@@ -1,0 +1,60 @@
+"""Stores in a folder that a sync client writes to as well, and what is found in it afterwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.faults.wrong_moment import as_client
+
+from agentm_kernel import FileStore, Locator
+from agentm_kernel.files.tree import FdDirectory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pytest
+
+NOTE = Locator("notes/a.md")
+
+ARRIVALS = {
+    "by a rename": as_client,
+    "in place": lambda path, text: path.write_text(text),
+}
+
+
+class Shared(FileStore):
+    """Keeps other versions where a vault does."""
+
+    has_other_writers = True
+
+    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
+        return Locator(f"_meta/conflicts/{locator}/unseen-{digest[:12]}")
+
+
+class Beside(Shared):
+    """Keeps other versions beside the note."""
+
+    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
+        return locator.beside(f"unseen {digest[:8]}")
+
+
+def kept(root: Path) -> list[str]:
+    """The versions that were displaced unseen."""
+    return sorted(path.read_text() for path in (root / "_meta" / "conflicts").rglob("unseen-*"))
+
+
+def leftovers(root: Path) -> list[str]:
+    return [path.name for path in root.rglob(".agentm-*")]
+
+
+def happens_before_rename(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
+    """At the worst moment of a deletion: everything is compared, and nothing has been moved."""
+    real = FdDirectory.replace
+
+    def replace(self: FdDirectory, source: str, target: str) -> None:
+        monkeypatch.setattr(FdDirectory, "replace", real)
+        happens()
+        real(self, source, target)
+
+    monkeypatch.setattr(FdDirectory, "replace", replace)

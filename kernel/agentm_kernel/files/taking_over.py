@@ -37,6 +37,9 @@ _RANDOM, _DIGEST = 8, 16  # hex digits; with a name of 200 bytes the whole stays
 _NOTHING = "-" * _DIGEST
 _PATIENCE = 10
 _ANY_SIZE = 1 << 62
+_LONG_KEY = 400  # bytes
+
+CONFLICTS = Locator("_meta/conflicts")
 _CHANGED_MEANWHILE = "another program has just changed it"
 
 
@@ -119,8 +122,16 @@ class Keeper:
         self._writer.sweep_again(directory)
 
 
-def _last_resort(note: Locator, digest: str) -> Locator:
-    return Locator("_meta/conflicts").child(f"long-{content_hash(note.key)}", f"unseen-{digest[:12]}")
+def conflict_place(note: Locator, digest: str, why: str) -> Locator:
+    """Out of the way: `_meta/conflicts/<the note's key>/<why>-<hash>.md`."""
+    if len(note.key.encode()) > _LONG_KEY:
+        return _last_resort(note, digest, why)
+    return CONFLICTS.child(note.key, f"{why}-{digest[:12]}{note.short_suffix}")
+
+
+def _last_resort(note: Locator, digest: str, why: str = "unseen") -> Locator:
+    """For a key that leaves no room for more, or that is spelled like another one."""
+    return CONFLICTS.child(f"long-{content_hash(note.key)}", f"{why}-{digest[:12]}{note.short_suffix}")
 
 
 def _swap_name(name: str, ours: str | None, seen: str | None) -> str:

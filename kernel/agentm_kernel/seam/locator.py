@@ -220,6 +220,11 @@ class Locator:
         stem, dot, extension = self.name.rpartition(".")
         return dot + extension if stem and extension else ""
 
+    @property
+    def short_suffix(self) -> str:
+        """The suffix, if it is short enough to tell what the file is."""
+        return self.suffix if len(self.suffix) <= 20 else ""
+
     def child(self, *parts: str) -> Locator:
         """The locator below this one; each part may itself hold slashes."""
         if not all(isinstance(part, str) for part in parts):
@@ -229,7 +234,7 @@ class Locator:
 
     def beside(self, mark: str) -> Locator:
         """Another version beside this one: `plan.md` → `plan (mark).md`; a stem that would be too long is cut."""
-        suffix = self.suffix if len(self.suffix) <= 20 else ""
+        suffix = self.short_suffix
         room = MAX_SEGMENT_BYTES - len(f" ({mark}){suffix}".encode())
         stem = self.name.removesuffix(suffix).encode()[:room].decode(errors="ignore").rstrip()
         return self.parent.child(f"{stem} ({mark}){suffix}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tests.faults.wrong_moment import as_client
 
 from agentm_kernel import FileStore, Locator
+from agentm_kernel.files.taking_over import Keeper
 from agentm_kernel.files.tree import FdDirectory
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
+
+    from agentm_kernel.files.tree import Directory
 
 NOTE = Locator("notes/a.md")
 
@@ -58,3 +61,15 @@ def happens_before_rename(monkeypatch: pytest.MonkeyPatch, happens: Callable[[],
         real(self, source, target)
 
     monkeypatch.setattr(FdDirectory, "replace", replace)
+
+
+def when_looked_at(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
+    """In the next moment after that: the version that had the name is displaced, and about to be looked at."""
+    digest = Keeper.digest
+
+    def after(self: Keeper, directory: Directory, name: str) -> str | None:
+        monkeypatch.setattr(Keeper, "digest", digest)
+        happens()
+        return digest(self, directory, name)
+
+    monkeypatch.setattr(Keeper, "digest", after)

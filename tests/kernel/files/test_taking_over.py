@@ -5,11 +5,19 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.faults.wrong_moment import as_client
-from tests.kernel.files.shared_store import ARRIVALS, NOTE, Shared, happens_before_rename, kept, leftovers
+from tests.kernel.files.shared_store import (
+    ARRIVALS,
+    NOTE,
+    Shared,
+    happens_before_rename,
+    kept,
+    leftovers,
+    when_looked_at,
+)
 
 from agentm_kernel import (
     ABSENT,
@@ -19,7 +27,6 @@ from agentm_kernel import (
     content_hash,
     update,
 )
-from agentm_kernel.files.taking_over import Keeper
 from agentm_kernel.files.tree import FdDirectory
 
 if TYPE_CHECKING:
@@ -76,16 +83,9 @@ def test_of_two_versions_that_arrive_in_the_middle_the_later_one_has_the_name(
     store: Shared, root: Path, meanwhile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = root / "notes" / "a.md"
-    digest = Keeper.digest
-
-    def another_arrives(self: Keeper, *args: Any) -> str | None:
-        monkeypatch.setattr(Keeper, "digest", digest)
-        as_client(path, "later")  # in the place of ours, which is there for a moment
-        return digest(self, *args)
-
     store.write(NOTE, "seen")
     meanwhile(lambda: as_client(path, "unseen"))
-    monkeypatch.setattr(Keeper, "digest", another_arrives)
+    when_looked_at(monkeypatch, lambda: as_client(path, "later"))
     with pytest.raises(ConcurrentModificationError):
         store.write(NOTE, "ours", if_match=content_hash("seen"))
     assert store.read(NOTE) == "later"
@@ -97,16 +97,9 @@ def test_a_version_that_arrives_and_is_deleted_with_ours_gets_its_name_back(
     store: Shared, root: Path, meanwhile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = root / "notes" / "a.md"
-    digest = Keeper.digest
-
-    def ours_is_deleted(self: Keeper, *args: Any) -> str | None:
-        monkeypatch.setattr(Keeper, "digest", digest)
-        path.unlink()
-        return digest(self, *args)
-
     store.write(NOTE, "seen")
     meanwhile(lambda: as_client(path, "unseen"))
-    monkeypatch.setattr(Keeper, "digest", ours_is_deleted)
+    when_looked_at(monkeypatch, path.unlink)
     with pytest.raises(ConcurrentModificationError):
         store.write(NOTE, "ours", if_match=content_hash("seen"))
     assert store.read(NOTE) == "unseen"

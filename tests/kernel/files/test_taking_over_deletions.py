@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from unittest import mock
 
 import pytest
 from tests.faults.wrong_moment import as_client
-from tests.kernel.files.shared_store import ARRIVALS, NOTE, Beside, Shared, happens_before_rename, kept, leftovers
+from tests.kernel.files.shared_store import (
+    ARRIVALS,
+    NOTE,
+    Beside,
+    Shared,
+    happens_before_rename,
+    kept,
+    leftovers,
+    when_looked_at,
+)
 
 from agentm_kernel import (
     ConcurrentModificationError,
@@ -50,16 +59,9 @@ def test_of_two_versions_that_arrive_in_the_middle_of_a_deletion_none_is_lost(
     store: Shared, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = root / "notes" / "a.md"
-    digest = Keeper.digest
-
-    def another_arrives(self: Keeper, *args: Any) -> str | None:
-        monkeypatch.setattr(Keeper, "digest", digest)
-        as_client(path, "later")
-        return digest(self, *args)
-
     store.write(NOTE, "seen")
     happens_before_rename(monkeypatch, lambda: as_client(path, "unseen"))
-    monkeypatch.setattr(Keeper, "digest", another_arrives)
+    when_looked_at(monkeypatch, lambda: as_client(path, "later"))
     with pytest.raises(ConcurrentModificationError):
         store.delete(NOTE, if_match=content_hash("seen"))
     assert store.read(NOTE) == "later"
@@ -81,16 +83,9 @@ def test_a_deletion_by_a_new_process_that_is_refused_twice_over_says_so(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = root / "notes" / "a.md"
-    digest = Keeper.digest
-
-    def another_arrives(self: Keeper, *args: Any) -> str | None:
-        monkeypatch.setattr(Keeper, "digest", digest)
-        as_client(path, "later")
-        return digest(self, *args)
-
     Beside(root).write(NOTE, "seen")
     happens_before_rename(monkeypatch, lambda: as_client(path, "unseen"))
-    monkeypatch.setattr(Keeper, "digest", another_arrives)
+    when_looked_at(monkeypatch, lambda: as_client(path, "later"))
     with pytest.raises(ConcurrentModificationError):
         Beside(root).delete(NOTE, if_match=content_hash("seen"))
     assert sorted(file.read_text() for file in path.parent.iterdir()) == ["later", "unseen"]

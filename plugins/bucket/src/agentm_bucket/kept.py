@@ -40,5 +40,5 @@ def kept_versions(copy: StorageBackend) -> list[Kept]:
 
 
 def _split(locator: Locator) -> tuple[str, str]:
-    suffix = locator.suffix if len(locator.suffix) <= 20 else ""
+    suffix = locator.short_suffix
     return locator.name.removesuffix(suffix), suffix

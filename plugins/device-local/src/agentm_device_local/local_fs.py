@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 CONFLICT_POLICIES = ("abort", "manual", "last-writer-wins", "split-conflicts")
 """What a folder can do about a conflict. Merging and rebasing need history, which a folder does not have."""
 
-_KEPT = Locator("_meta/conflicts")
 _ATTEMPTS = 10
 _WAIT_MS = 200
 """How long the watcher lets changes settle: editors write a file in several steps."""
@@ -64,9 +63,6 @@ class LocalFolder(FileStore, WatchedStore):
         return Capabilities(concurrent_writers=True, sync=self._is_replicated, host_files=True, delete=True)
 
     has_other_writers = True
-
-    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
-        return _kept_place(locator, digest, "unseen")
 
     # -- verbs ----------------------------------------------------------------------------------------------
 
@@ -159,7 +155,9 @@ class LocalFolder(FileStore, WatchedStore):
             self._keep(locator, text, "kept")
 
     def _keep(self, locator: Locator, text: str, why: str) -> Locator:
-        return self._put_aside(_kept_place(locator, content_hash(text), why), text)
+        from agentm_kernel.files.taking_over import conflict_place
+
+        return self._put_aside(conflict_place(locator, content_hash(text), why), text)
 
     def _put_aside(self, place: Locator, text: str) -> Locator:
         """Its name has the content's hash, so what is there already is the same, unless somebody has edited it."""
@@ -231,11 +229,3 @@ class LocalFolder(FileStore, WatchedStore):
             changes = self.scan()
             if changes:
                 yield changes
-
-
-def _kept_place(locator: Locator, digest: str, why: str) -> Locator:
-    """Out of the way: `_meta/conflicts/<the note's key>/<why>-<hash>.md`."""
-    is_long = len(locator.key.encode()) > 400
-    folder = _KEPT.child(content_hash(locator.key)) if is_long else _KEPT.child(*locator.parts)
-    suffix = locator.suffix if len(locator.suffix) <= 20 else ""
-    return folder.child(f"{why}-{digest[:12]}{suffix}")

@@ -14,6 +14,7 @@ from agentm_kernel.errors import (
 )
 from agentm_kernel.files.mutex import store_mutex
 from agentm_kernel.files.store import FileStore
+from agentm_kernel.files.taking_over import CONFLICTS, conflict_place
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.locator import Locator
@@ -158,20 +159,14 @@ def blob_id(data: bytes) -> str:
 
 # ------------------------------------------------------------------------------------------------ versions that lost
 
-KEPT = "_meta/conflicts"
+KEPT = CONFLICTS.key
 
 
 def kept_place(path: str, digest: str) -> str:
-    """Out of the way: `_meta/conflicts/<the note's path>/kept-<hash>.md`."""
-    locator = Locator(path)
-    folder = locator.key if len(locator.key.encode()) < 400 else content_hash(locator.key)
-    return Locator(KEPT).child(folder, f"kept-{digest[:12]}{_suffix(locator)}").key
+    """Where a version that lost is kept: `_meta/conflicts/<the note's path>/kept-<hash>.md`."""
+    return conflict_place(Locator(path), digest, "kept").key
 
 
 def beside(path: str, digest: str) -> str:
     """`plan.md` → `plan (conflict 1a2b3c4d).md`"""
     return Locator(path).beside(f"conflict {digest[:8]}").key
-
-
-def _suffix(locator: Locator) -> str:
-    return locator.suffix if len(locator.suffix) <= 20 else ""

@@ -21,8 +21,7 @@ def place_for(note: Locator, digest: str, why: str) -> Locator:
     import time
 
     when = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    suffix = note.suffix if len(note.suffix) <= 20 else ""
-    return _folder_of(note).child(f"{why}-{when}-{digest[:12]}{suffix}")
+    return _folder_of(note).child(f"{why}-{when}-{digest[:12]}{note.short_suffix}")
 
 
 def note_of(kept: Locator) -> Locator | None:

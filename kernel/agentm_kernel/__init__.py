@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         conclude_set_up as conclude_set_up,
         selected_store as selected_store,
     )
-    from agentm_kernel.config.paths import (
+    from agentm_kernel.device.directories import (
         cache_directory as cache_directory,
     )
     from agentm_kernel.errors import (
@@ -58,19 +58,19 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.files.store import (
         FileStore as FileStore,
     )
-    from agentm_kernel.host.hookspecs import (
-        hookimpl as hookimpl,
-    )
-    from agentm_kernel.host.manager import (
-        PluginHost as PluginHost,
+    from agentm_kernel.plugins.hooks import (
+        HookCaller as HookCaller,
         current_context as current_context,
         installed_plugins as installed_plugins,
     )
-    from agentm_kernel.host.named import (
+    from agentm_kernel.plugins.hookspecs import (
+        hookimpl as hookimpl,
+    )
+    from agentm_kernel.plugins.named import (
         find_plugin as find_plugin,
         load_plugin as load_plugin,
     )
-    from agentm_kernel.host.values import (
+    from agentm_kernel.plugins.values import (
         Alert as Alert,
         DoctorRow as DoctorRow,
         HookContext as HookContext,
@@ -94,8 +94,8 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         ABSENT as ABSENT,
         API_VERSION as API_VERSION,
         Absent as Absent,
-        HostCopy as HostCopy,
-        HostFiles as HostFiles,
+        DeviceCopy as DeviceCopy,
+        DeviceFiles as DeviceFiles,
         StorageBackend as StorageBackend,
     )
     from agentm_kernel.seam.content import (
@@ -125,10 +125,10 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.seam.provider import (
         Author as Author,
         Change as Change,
-        Occasion as Occasion,
         ProviderContext as ProviderContext,
         SyncOutcome as SyncOutcome,
         SyncRules as SyncRules,
+        SyncTrigger as SyncTrigger,
         WatchedStore as WatchedStore,
         WorkingCopy as WorkingCopy,
     )
@@ -149,14 +149,14 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         Info as Info,
         OpenContext as OpenContext,
     )
+    from agentm_kernel.selection.adopting import (
+        adopt_store as adopt_store,
+        check_store as check_store,
+        select_store as select_store,
+    )
     from agentm_kernel.selection.identity import (
         read_stamp as read_stamp,
         stamp as stamp,
-    )
-    from agentm_kernel.selection.joining import (
-        identify_store as identify_store,
-        mark_store as mark_store,
-        use_store as use_store,
     )
     from agentm_kernel.selection.open import (
         StoragePreview as StoragePreview,
@@ -211,8 +211,8 @@ _HOMES = {
         "ABSENT",
         "API_VERSION",
         "Absent",
-        "HostCopy",
-        "HostFiles",
+        "DeviceCopy",
+        "DeviceFiles",
         "StorageBackend",
     ),
     "seam.content": (
@@ -220,21 +220,28 @@ _HOMES = {
         "decode_content",
         "encode_content",
     ),
-    "seam.folders": ("Folder", "FolderWalk", "walk_folders"),
+    "seam.folders": (
+        "Folder",
+        "FolderWalk",
+        "walk_folders",
+    ),
     "seam.layer": ("BackendLayer",),
     "seam.locator": (
         "Locator",
         "normalize_key",
     ),
     "seam.options": ("check_options",),
-    "seam.personal": ("Authorization", "PersonalSpace"),
+    "seam.personal": (
+        "Authorization",
+        "PersonalSpace",
+    ),
     "seam.provider": (
         "Author",
         "Change",
-        "Occasion",
         "ProviderContext",
         "SyncOutcome",
         "SyncRules",
+        "SyncTrigger",
         "WatchedStore",
         "WorkingCopy",
     ),
@@ -253,26 +260,36 @@ _HOMES = {
         "Info",
         "OpenContext",
     ),
-    "config.paths": ("cache_directory",),
+    "device.directories": ("cache_directory",),
     "files.atomic": ("atomic_write",),
     "files.mutex": ("store_mutex",),
     "files.store": ("FileStore",),
-    "host.hookspecs": ("hookimpl",),
-    "host.manager": (
-        "PluginHost",
+    "plugins.hookspecs": ("hookimpl",),
+    "plugins.hooks": (
+        "HookCaller",
         "current_context",
         "installed_plugins",
     ),
-    "host.named": ("find_plugin", "load_plugin"),
-    "host.values": (
+    "plugins.named": (
+        "find_plugin",
+        "load_plugin",
+    ),
+    "plugins.values": (
         "Alert",
         "DoctorRow",
         "HookContext",
         "PluginFailure",
         "Section",
     ),
-    "selection.identity": ("read_stamp", "stamp"),
-    "selection.joining": ("identify_store", "mark_store", "use_store"),
+    "selection.identity": (
+        "read_stamp",
+        "stamp",
+    ),
+    "selection.adopting": (
+        "adopt_store",
+        "check_store",
+        "select_store",
+    ),
     "selection.open": (
         "StoragePreview",
         "choose_protocol",
@@ -309,7 +326,10 @@ _HOMES = {
         "json_option",
         "styled",
     ),
-    "cli.set_up": ("conclude_set_up", "selected_store"),
+    "cli.set_up": (
+        "conclude_set_up",
+        "selected_store",
+    ),
     "process_seam": (
         "is_available",
         "offer_save_here",

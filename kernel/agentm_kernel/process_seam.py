@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Protocol
 
-    from agentm_kernel.host.scan import PluginRecord
+    from agentm_kernel.device.installed import PluginRecord
     from agentm_kernel.state.resolution import Resolution
 
     class RecallProvider(Protocol):
@@ -64,7 +64,7 @@ def state_path_text(context: Mapping[str, Any] | None, which: str) -> str:
     from agentm_kernel.state.plans import resolve_active_plan
     from agentm_kernel.state.routing import state_file_path
 
-    resolution = route_project(context, read_only=True).on_this_host()
+    resolution = route_project(context, read_only=True).on_this_device()
     plan, progress = resolve_active_plan(resolution, (context or {}).get("plan"))
     return state_file_path(resolution, plan if which == "plan" else progress)
 
@@ -80,7 +80,7 @@ def is_available() -> bool:
 
 
 def _recall(context: Mapping[str, Any], query: str | None, limit: int | None) -> str:
-    from agentm_kernel.host.scan import RECALL, scan
+    from agentm_kernel.device.installed import RECALL, scan
 
     provider = _recall_provider(scan(RECALL))
     if provider is None:
@@ -91,7 +91,7 @@ def _recall(context: Mapping[str, Any], query: str | None, limit: int | None) ->
 
 def recall_at_start(resolution: Resolution, records: Iterable[PluginRecord], limit: int) -> str:
     """What a session should remember when it starts; `records` are all installed plugins, scanned once for all."""
-    from agentm_kernel.host.scan import RECALL
+    from agentm_kernel.device.installed import RECALL
 
     provider = _recall_provider([record for record in records if record.group == RECALL])
     if provider is None:
@@ -101,7 +101,7 @@ def recall_at_start(resolution: Resolution, records: Iterable[PluginRecord], lim
 
 
 def _asked(provider: RecallProvider, resolution: Resolution, phase: str, query: str | None, limit: int | None) -> str:
-    from agentm_kernel.host.load import StdoutToStderr
+    from agentm_kernel.plugins.load import StdoutToStderr
 
     with StdoutToStderr():
         answer: object = provider(resolution, phase=phase, query=query, limit=limit)
@@ -113,8 +113,8 @@ def _asked(provider: RecallProvider, resolution: Resolution, phase: str, query: 
 def _recall_provider(records: list[PluginRecord]) -> RecallProvider | None:
     """The one installed recall provider, `None` without one."""
     if records:
-        from agentm_kernel.config.read import load as load_config
-        from agentm_kernel.host.policy import refusal
+        from agentm_kernel.device.config import load as load_config
+        from agentm_kernel.plugins.policy import refusal
 
         config = load_config()
         records = [r for r in records if refusal(r, config.disabled_plugins, config.allowed_plugins) is None]
@@ -126,7 +126,7 @@ def _recall_provider(records: list[PluginRecord]) -> RecallProvider | None:
             f"more than one recall provider is installed: {owners}",
             hint="disable one: `agentm config set plugin_policy.disabled NAME`",
         )
-    from agentm_kernel.host.load import load
+    from agentm_kernel.plugins.load import load
 
     return load(records[0])  # type: ignore[return-value]
 

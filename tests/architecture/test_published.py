@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from agentm_kernel.host.published import PUBLISHED
+from agentm_kernel.plugins.published import PUBLISHED
 
 PLUGINS = Path(__file__).parents[2] / "plugins"
 

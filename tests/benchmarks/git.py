@@ -7,7 +7,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from agentm_kernel import Locator
-from agentm_kernel.seam.provider import Author, Occasion
+from agentm_kernel.seam.provider import Author, SyncTrigger
 from tests.benchmarks.measure import interleave
 from tests.benchmarks.tables import Table
 from tests.benchmarks.writes import NOTE
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.benchmarks.tables import Row
 
 _AUTHORS = (Author("Ana", "ana@example.com"),)
-_OCCASION = Occasion("manual")
+_OCCASION = SyncTrigger("manual")
 _WRITES = 100
 
 

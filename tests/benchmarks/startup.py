@@ -19,7 +19,7 @@ OTHERS = ("doctor", "state list", "plugins list", "--help")
 
 SCAN = """
 import time
-from agentm_kernel.host.scan import scan
+from agentm_kernel.device.installed import scan
 def timed(work):
     start = time.perf_counter(); work(); return time.perf_counter() - start
 print(min(timed(scan) for _ in range(20)))

@@ -62,7 +62,7 @@ def _is_complete(data: bytes) -> bool:
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
-    from agentm_kernel.config.json_text import parse_bytes
+    from agentm_kernel.device.json_text import parse_bytes
 
     try:
         event = parse_bytes(data)

@@ -9,9 +9,9 @@ import click
 from agentm_kernel import __version__
 from agentm_kernel.cli.declared import COMMANDS, DeclaredCommand, Parameter
 from agentm_kernel.cli.names import GROUPS, kernel_commands
+from agentm_kernel.device.installed import COMMANDS as COMMAND_GROUP, PluginRecord, scan
 from agentm_kernel.errors import AgentmError, PluginError, one_line
-from agentm_kernel.host.published import PUBLISHED, how_to_install
-from agentm_kernel.host.scan import COMMANDS as COMMAND_GROUP, PluginRecord, scan
+from agentm_kernel.plugins.published import PUBLISHED, how_to_install
 
 
 class LazyGroup(click.Group):
@@ -186,7 +186,7 @@ def _about(record: PluginRecord) -> str:
 
 
 def _load_plugin_command(name: str) -> click.Command:
-    from agentm_kernel.host.named import load_plugin
+    from agentm_kernel.plugins.named import load_plugin
 
     command = load_plugin(COMMAND_GROUP, name)
     if not isinstance(command, click.Command):

@@ -6,12 +6,12 @@ import os
 
 import click
 
+from agentm_kernel.cli.config_values import as_text, masked
 from agentm_kernel.cli.output import echo_json, echo_table, json_option
-from agentm_kernel.config.json_text import MalformedJson, parse
-from agentm_kernel.config.read import find, load
-from agentm_kernel.config.settings import is_list, is_text
-from agentm_kernel.config.show import as_text, masked
-from agentm_kernel.config.write import set_value, unset_value
+from agentm_kernel.device.config import find, load
+from agentm_kernel.device.config_writer import set_value, unset_value
+from agentm_kernel.device.json_text import MalformedJson, parse
+from agentm_kernel.device.settings import is_list, is_text
 from agentm_kernel.errors import ConfigError
 
 _OURS = ("storage", "state_mode", "plugins", "plugin_policy", "wrappers", "vault_path")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from agentm_kernel.cli.config_values import as_text
 from agentm_kernel.cli.hook_verbs import json_text, write_text
-from agentm_kernel.config.read import load
-from agentm_kernel.config.show import as_text
+from agentm_kernel.device.config import load
 
 
 def config_get(key: str, json: bool) -> int:

@@ -115,7 +115,7 @@ COMMANDS = (
         Parameter(
             "--requires",
             "Also fail unless the store has these capabilities, separated by commas: "
-            "concurrent_writers, conflict_files, encryption, sync, host_files, delete",
+            "concurrent_writers, conflict_files, encryption, sync, device_files, delete",
             metavar="NAMES",
         ),
         _JSON,

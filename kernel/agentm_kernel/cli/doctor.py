@@ -8,10 +8,10 @@ import sys
 from agentm_kernel.cli.hook_verbs import json_text, write_text
 from agentm_kernel.cli.main import UsageError
 from agentm_kernel.cli.plugin_inventory import take_inventory
-from agentm_kernel.config.read import load
+from agentm_kernel.device.config import load
+from agentm_kernel.device.installed import conflict
 from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError
-from agentm_kernel.host.scan import conflict
-from agentm_kernel.host.values import DoctorRow, HookContext
+from agentm_kernel.plugins.values import DoctorRow, HookContext
 from agentm_kernel.seam.values import Capabilities
 from agentm_kernel.selection.open import Refusal, having, inspect, preview_of
 
@@ -87,7 +87,7 @@ def _plugin_rows() -> Iterator[DoctorRow]:
 
 
 def _hook_rows(found: Decision | Refusal) -> Iterator[DoctorRow]:
-    from agentm_kernel.host.manager import current_context, installed_plugins
+    from agentm_kernel.plugins.hooks import current_context, installed_plugins
 
     here = current_context()
     store = None if isinstance(found, Refusal) else found.backend

@@ -69,8 +69,8 @@ def session_start(host: str | None) -> None:
 def event(name: str, cwd: str | None) -> int:
     """Tell every plugin what happened; their lines go to standard error, because hosts read standard output."""
     from agentm_kernel.cli.agent_hosts import read_event, working_directory
-    from agentm_kernel.host.manager import current_context, installed_plugins
-    from agentm_kernel.host.values import HookContext
+    from agentm_kernel.plugins.hooks import current_context, installed_plugins
+    from agentm_kernel.plugins.values import HookContext
     from agentm_kernel.projects.root import find_project_root
 
     payload = read_event()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel.cli.output import confirm, echo_json, json_option
-from agentm_kernel.config.write import set_value, unset_value
+from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.migration import copy_notes, plan_migration, settle
 from agentm_kernel.selection.identity import stamp

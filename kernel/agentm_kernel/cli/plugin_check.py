@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel.cli.output import echo_json, json_option, status_style
-from agentm_kernel.host.named import find_plugin
-from agentm_kernel.host.scan import BACKENDS
-from agentm_kernel.host.scratch import PLACEHOLDER, ScratchStore
+from agentm_kernel.device.installed import BACKENDS
+from agentm_kernel.plugins.named import find_plugin
+from agentm_kernel.plugins.scratch import PLACEHOLDER, ScratchStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

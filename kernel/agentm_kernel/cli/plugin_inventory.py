@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentm_kernel.cli.names import kernel_commands
-from agentm_kernel.config.read import load
+from agentm_kernel.device.config import load
+from agentm_kernel.device.installed import BACKENDS, COMMANDS, KINDS, WRAPPERS, conflicts, kind_of, scan
 from agentm_kernel.errors import ConfigError, PluginError
-from agentm_kernel.host.load import check_declared_api
-from agentm_kernel.host.policy import refusal
-from agentm_kernel.host.scan import BACKENDS, COMMANDS, KINDS, WRAPPERS, conflicts, kind_of, scan
+from agentm_kernel.plugins.load import check_declared_api
+from agentm_kernel.plugins.policy import refusal
 from agentm_kernel.selection.open import choose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from agentm_kernel.config.read import Config
-    from agentm_kernel.host.scan import PluginRecord
+    from agentm_kernel.device.config import Config
+    from agentm_kernel.device.installed import PluginRecord
 
 
 class Entry(NamedTuple):

@@ -11,8 +11,8 @@ from string import Template
 import click
 
 from agentm_kernel import __version__
+from agentm_kernel.device.installed import BACKENDS, scan
 from agentm_kernel.errors import PluginError
-from agentm_kernel.host.scan import BACKENDS, scan
 from agentm_kernel.seam.backend import API_VERSION
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")

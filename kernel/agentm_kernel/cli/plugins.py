@@ -9,13 +9,13 @@ import click
 
 from agentm_kernel.cli.output import echo_json, echo_table, json_option
 from agentm_kernel.cli.plugin_inventory import take_inventory
+from agentm_kernel.device.installed import HOOKS, PLUGINS, canonical_name, conflict, kind_of
 from agentm_kernel.errors import PluginError
-from agentm_kernel.host.scan import HOOKS, PLUGINS, canonical_name, conflict, kind_of
 
 if TYPE_CHECKING:
     from agentm_kernel.cli.plugin_inventory import Entry, Inventory
-    from agentm_kernel.host.probe import ProbeResult
-    from agentm_kernel.host.scan import PluginRecord
+    from agentm_kernel.device.installed import PluginRecord
+    from agentm_kernel.plugins.probe import ProbeResult
 
 
 _APART = ("check", "new")
@@ -68,7 +68,7 @@ def list_command(verify: bool, as_json: bool) -> int:
 
 def _probed(inventory: Inventory) -> dict[PluginRecord, ProbeResult]:
     """What loading showed. What the policy keeps out is not loaded for a look, either."""
-    from agentm_kernel.host.probe import probe
+    from agentm_kernel.plugins.probe import probe
 
     records = [entry.record for entry in inventory.entries if entry.state != "disabled"]
     return {result.record: result for result in probe(records)}

@@ -14,7 +14,7 @@ from agentm_kernel.errors import AgentmError, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel.host.scan import PluginRecord
+    from agentm_kernel.device.installed import PluginRecord
     from agentm_kernel.state.resolution import Resolution
 
 DEADLINE_SECONDS = 2.0
@@ -105,14 +105,14 @@ def _unavailable(message: str, hint: str | None = None) -> str:
 def _find_context(reply: _Reply) -> None:
     from agentm_kernel.cli.agent_hosts import read_event, working_directory
     from agentm_kernel.cli.state_block import state_block
-    from agentm_kernel.host.scan import scan
+    from agentm_kernel.device.installed import scan
     from agentm_kernel.state.routing import route_project
 
     reply.doing = "reading the host's event"
     cwd = working_directory(read_event())
     reply.doing = "finding the project's state"
     routed = route_project({"cwd": cwd}, read_only=True)
-    resolution = routed.on_this_host()
+    resolution = routed.on_this_device()
     reply.add(state_block(resolution))
     records = scan()
     reply.doing = "recalling notes"
@@ -124,7 +124,7 @@ def _find_context(reply: _Reply) -> None:
 
 def _recalled(resolution: Resolution, records: list[PluginRecord], room: int) -> str:
     """What memory holds for this project, in the room that the state block leaves."""
-    from agentm_kernel.host.scan import RECALL
+    from agentm_kernel.device.installed import RECALL
 
     if not any(record.group == RECALL for record in records):
         return ""
@@ -139,12 +139,12 @@ def _recalled(resolution: Resolution, records: list[PluginRecord], room: int) ->
 
 def _sections(resolution: Resolution, records: list[PluginRecord]) -> list[str]:
     """What plugins add, and a line for each that failed. Where nobody listens, nothing is imported."""
-    from agentm_kernel.host.scan import listens_to
+    from agentm_kernel.device.installed import listens_to
 
     if not any(listens_to(record, "agentm_session_start") for record in records):
         return []
-    from agentm_kernel.host.manager import current_context, installed_plugins
-    from agentm_kernel.host.values import HookContext
+    from agentm_kernel.plugins.hooks import current_context, installed_plugins
+    from agentm_kernel.plugins.values import HookContext
 
     here = current_context()
     host = installed_plugins(

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
 
-from agentm_kernel.config.read import load
+from agentm_kernel.device.config import load
 from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.seam.backend import STAMP_KEY
 from agentm_kernel.seam.layer import unwrap
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.selection.joining import use_store
+from agentm_kernel.selection.adopting import select_store
 from agentm_kernel.selection.open import Refusal, inspect, select_backend
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def conclude_set_up(
     is_present = present is not None and (present.protocol, present.place) == (protocol, place)
     others = present if present and present.has_notes and not is_present else None
     if use_it:
-        use_store(protocol, options)
+        select_store(protocol, options)
         click.echo("this device uses it now")
         _say_what_stays(others, protocol)
     elif is_present and load().options(protocol).items() >= options.items():
@@ -101,7 +101,7 @@ def _present_store() -> _Present | None:
 
 def _has_notes(store: StorageBackend) -> bool:
     """Whether something would be missed. A store elsewhere is not asked: it takes time, and has notes mostly."""
-    if not store.capabilities.host_files:
+    if not store.capabilities.device_files:
         return True
     try:
         return any(entry.name != _META for entry in store.list(Locator()))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from agentm_kernel.conformance.expect import NotApplicable, Violation
 from agentm_kernel.conformance.processes import Process
-from agentm_kernel.seam.backend import HostFiles
+from agentm_kernel.seam.backend import DeviceFiles
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import Capabilities
 
@@ -62,15 +62,15 @@ class Bench:
 
     # -- the store's files ----------------------------------------------------------------------------------
 
-    def host_path(self, *names: str) -> str:
+    def device_path(self, *names: str) -> str:
         """The path of names below the store's root on this host, whether or not a key could spell them."""
-        if not isinstance(self.store, HostFiles):
-            raise Violation("the backend declares host_files and does not implement HostFiles")
-        return os.path.join(self.store.host_path(Locator()), *names)
+        if not isinstance(self.store, DeviceFiles):
+            raise Violation("the backend declares device_files and does not implement DeviceFiles")
+        return os.path.join(self.store.device_path(Locator()), *names)
 
     def plant(self, name: str | bytes, data: bytes = b"planted\n") -> str:
         """Put a file into the store's tree behind the backend's back, as a sync tool or an editor would."""
-        path = self.host_path(os.fsdecode(name))
+        path = self.device_path(os.fsdecode(name))
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as file:
             file.write(data)
@@ -78,7 +78,7 @@ class Bench:
 
     def link(self, target: str, name: str) -> str:
         """Put a symbolic link into the store's tree."""
-        path = self.host_path(name)
+        path = self.device_path(name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         try:
             os.symlink(target, path)

@@ -36,4 +36,4 @@ class SyncedStub(FileStore):
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(concurrent_writers=True, sync=True, host_files=True, delete=True)
+        return Capabilities(concurrent_writers=True, sync=True, device_files=True, delete=True)

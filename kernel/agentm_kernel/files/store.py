@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import NotFoundError, StorageSelectionError
-from agentm_kernel.files.glimpse import glimpse
 from agentm_kernel.files.medium import Medium
-from agentm_kernel.seam.backend import STAMP_KEY, HostFiles, StorageBackend
+from agentm_kernel.files.stamp import read_stamp_fast
+from agentm_kernel.seam.backend import STAMP_KEY, DeviceFiles, StorageBackend
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.backend import Absent
     from agentm_kernel.seam.values import Info
 
-_CAPABILITIES = Capabilities(concurrent_writers=True, host_files=True, delete=True)
+_CAPABILITIES = Capabilities(concurrent_writers=True, device_files=True, delete=True)
 
 
-class FileStore(Medium, StorageBackend, HostFiles):
+class FileStore(Medium, StorageBackend, DeviceFiles):
     """A store that is a tree of files below `root`.
 
     `create_root`: whether the first write may make a root that is missing. Where it may not, a missing root is an
@@ -61,7 +61,7 @@ class FileStore(Medium, StorageBackend, HostFiles):
     def describe(self) -> str:
         return self._root
 
-    def host_path(self, locator: Locator) -> str:
+    def device_path(self, locator: Locator) -> str:
         return os.path.join(self._root, *locator.parts)
 
     def check_usable(self, *, read_only: bool) -> None:
@@ -87,7 +87,7 @@ class FileStore(Medium, StorageBackend, HostFiles):
             # Most hooks need no more of the store than this: they are spared loading the rest.
             if self._create_root and self._root_identity is None and not _is_there(self._root):
                 return None  # nothing was ever written here
-            text, identity = glimpse(self, self._root, Locator(STAMP_KEY), self._size_limit)
+            text, identity = read_stamp_fast(self, self._root, Locator(STAMP_KEY), self._size_limit)
             if text is not None and self._root_identity in (None, identity):
                 self._root_identity = identity
                 return text

@@ -1,5 +1,5 @@
 """Directories of a store, held open: the only place that opens, lists or changes anything inside a store
-(but for the one note that `glimpse` reads for hooks).
+(but for the one note that `read_stamp_fast` reads for hooks).
 
 A path is walked one name at a time from the open root, never following a link, so nothing that happens to the tree
 meanwhile can lead a read or a write outside it. `open_root` picks the implementation:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentm_kernel.files.atomic import Publish
     from agentm_kernel.files.mutex import StoreMutex
     from agentm_kernel.files.reading import StoreReader
-    from agentm_kernel.files.taking_over import Keeper
+    from agentm_kernel.files.swap import ConflictKeeper
     from agentm_kernel.files.tree import Directory
     from agentm_kernel.seam.backend import Absent
     from agentm_kernel.seam.locator import Locator
@@ -110,7 +110,7 @@ class StoreWriter:
             if isinstance(if_match, str) and status is not None:
                 return _PublishUnlessChanged(locator, status)
             return publish_new if if_match is ABSENT else publish_over
-        from agentm_kernel.files.taking_over import Replacement, hash_of_note
+        from agentm_kernel.files.swap import SwapPublisher, hash_of_note
 
         if status is None:
             seen = None
@@ -121,23 +121,23 @@ class StoreWriter:
                 seen = hash_of_note(medium, parent, locator, status)
             except FileNotFoundError:
                 seen = None  # it has just gone
-        return Replacement(self._keeper, locator, data, seen, is_conditional=if_match is not None)
+        return SwapPublisher(self._keeper, locator, data, seen, is_conditional=if_match is not None)
 
     def _remove(self, parent: Directory, locator: Locator, if_match: str | None) -> None:
         if if_match is not None:
             self._compare(parent, locator, if_match)
             if self._reader.medium.has_other_writers:
-                from agentm_kernel.files.taking_over import remove
+                from agentm_kernel.files.swap import remove
 
                 remove(self._keeper, parent, locator, if_match)
                 return
         parent.unlink(locator.name)
 
     @property
-    def _keeper(self) -> Keeper:
-        from agentm_kernel.files.taking_over import Keeper
+    def _keeper(self) -> ConflictKeeper:
+        from agentm_kernel.files.swap import ConflictKeeper
 
-        return Keeper(self._reader.medium, self)
+        return ConflictKeeper(self._reader.medium, self)
 
     def _compare(self, parent: Directory, locator: Locator, expected: str) -> None:
         try:
@@ -247,7 +247,7 @@ class StoreWriter:
         if not self._reader.medium.has_other_writers:
             directory.sweep()
             return
-        from agentm_kernel.files.taking_over import recover
+        from agentm_kernel.files.swap import recover
 
         recover(self._keeper, directory, locator)
 

@@ -13,7 +13,7 @@ from agentm_kernel.gates.findings import Finding
 from agentm_kernel.gates.layers import check_layer_order
 from agentm_kernel.gates.leaks import check_path_leaks
 from agentm_kernel.gates.minimal import check_dependencies, check_kernel_imports, check_no_maintenance
-from agentm_kernel.gates.reach import check_file_access, check_host_path_callers
+from agentm_kernel.gates.reach import check_device_path_callers, check_file_access
 from agentm_kernel.gates.sources import collect
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ GATES = (
     check_path_leaks,
     check_import_direction,
     check_layer_order,
-    check_host_path_callers,
+    check_device_path_callers,
     check_file_access,
     check_kernel_imports,
     check_no_maintenance,

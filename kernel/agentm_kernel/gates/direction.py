@@ -21,7 +21,7 @@ PUBLIC_MODULES = (
     f"{KERNEL}.errors",
     f"{KERNEL}.files",
     f"{KERNEL}.gates",
-    f"{KERNEL}.host.hookspecs",
+    f"{KERNEL}.plugins.hookspecs",
     f"{KERNEL}.process_seam",
     f"{KERNEL}.seam",
 )
@@ -29,7 +29,7 @@ PUBLIC_MODULES = (
 
 _PLUGIN_PREFIX = "agentm_"
 
-_LOADERS = (f"{KERNEL}.conformance", f"{KERNEL}.host")
+_LOADERS = (f"{KERNEL}.conformance", f"{KERNEL}.plugins")
 """The rooms that import what others wrote: installed plugins, an author's backend. Only they compute its name."""
 
 

@@ -15,11 +15,19 @@ if TYPE_CHECKING:
     from agentm_kernel.gates.sources import Module, Sources
 
 SEAM_CLASSES = frozenset(
-    {"BackendLayer", "DerivedMaintenance", "FileStore", "HostCopy", "HostFiles", "PersonalSpace", "StorageBackend"}
+    {
+        "BackendLayer",
+        "DerivedMaintenance",
+        "FileStore",
+        "DeviceCopy",
+        "DeviceFiles",
+        "PersonalSpace",
+        "StorageBackend",
+    }
 )
 """The kernel's classes whose public methods are the seam. Known by name, so that a plugin can be judged alone."""
 
-_VERBS = frozenset({"resolve", "read", "write", "list", "exists", "info", "mkdir", "delete", "walk", "host_path"})
+_VERBS = frozenset({"resolve", "read", "write", "list", "exists", "info", "mkdir", "delete", "walk", "device_path"})
 _PATH_PACKAGES = frozenset({"pathlib", "pathlib_abc", "upath"})
 _PATH_TYPES = frozenset({"os.PathLike", "os.DirEntry"})
 

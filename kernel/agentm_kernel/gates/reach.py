@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from agentm_kernel.gates.findings import Finding
     from agentm_kernel.gates.sources import Module, Sources
 
-_HOST_PATH = "host_path"
+_HOST_PATH = "device_path"
 
 HOST_PATH_CALLERS = (f"{KERNEL}.state.routing", f"{KERNEL}.conformance")
 """Routing gives hooks their paths; the conformance kit checks that it will be able to."""
 
-STORE_OPENERS = tuple(f"{KERNEL}.files.{name}" for name in ("tree", "path_tree", "glimpse", "mutex", "native_lock"))
+STORE_OPENERS = tuple(
+    f"{KERNEL}.files.{name}" for name in ("tree", "path_tree", "read_stamp_fast", "mutex", "native_lock")
+)
 """The confined walk, its short form for hooks, and the lock on the root directory."""
 
 OUTSIDE_OF_STORES = f"{KERNEL}.files.evidence"
@@ -35,26 +37,26 @@ _PATH_METHODS = frozenset(
 )
 
 
-def check_host_path_callers(sources: Sources) -> Iterator[Finding]:
+def check_device_path_callers(sources: Sources) -> Iterator[Finding]:
     """`host-path-caller`: but a backend may ask itself, and a method of that name may pass the question on."""
     for module in sources.modules.values():
         if not _is_below(module.name, HOST_PATH_CALLERS):
-            for line in _host_path_uses(module.tree):
+            for line in _device_path_uses(module.tree):
                 yield module.finding(
                     line, "host-path-caller", f"only `{HOST_PATH_CALLERS[0]}` may ask for the real path of a note"
                 )
 
 
-def _host_path_uses(node: ast.AST) -> Iterator[int]:
+def _device_path_uses(node: ast.AST) -> Iterator[int]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef) and child.name == _HOST_PATH:
             continue
-        if _is_host_path(child):
+        if _is_device_path(child):
             yield child.lineno
-        yield from _host_path_uses(child)
+        yield from _device_path_uses(child)
 
 
-def _is_host_path(node: ast.AST) -> TypeGuard[ast.Attribute | ast.Call]:
+def _is_device_path(node: ast.AST) -> TypeGuard[ast.Attribute | ast.Call]:
     """The attribute of anything but `self`, or a call that is given its name: `getattr` and its kin get at it so."""
     if isinstance(node, ast.Attribute):
         return node.attr == _HOST_PATH and not (isinstance(node.value, ast.Name) and node.value.id == "self")

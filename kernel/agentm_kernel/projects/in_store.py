@@ -5,7 +5,7 @@ A note that is there but cannot be understood is never written over.
 
 from __future__ import annotations
 
-from agentm_kernel.config.json_text import MalformedJson, parse
+from agentm_kernel.device.json_text import MalformedJson, parse
 from agentm_kernel.errors import InvalidContentError
 from agentm_kernel.seam.locator import Locator
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.config.json_text import MalformedJson, parse_bytes
+from agentm_kernel.device.json_text import MalformedJson, parse_bytes
 from agentm_kernel.errors import ConfigError, InvalidLocatorError
 from agentm_kernel.files.evidence import observe
 from agentm_kernel.projects.checkout import Checkout

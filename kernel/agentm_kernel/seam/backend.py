@@ -172,15 +172,15 @@ class StorageBackend(ABC):
         return TierLayout()
 
 
-class HostFiles(ABC):
+class DeviceFiles(ABC):
     """A store whose tree is files on this host, for hooks that need a real path. Only state routing may ask."""
 
     @abstractmethod
-    def host_path(self, locator: Locator) -> str:
+    def device_path(self, locator: Locator) -> str:
         """The absolute path of `locator` on this host, whether or not anything is there yet."""
 
 
-class HostCopy(HostFiles):
+class DeviceCopy(DeviceFiles):
     """A store elsewhere that keeps a copy of its `_harness/` trees on this host. Hooks read the copy."""
 
     @abstractmethod

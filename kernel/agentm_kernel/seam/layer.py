@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentm_kernel.errors import StorageError
-from agentm_kernel.seam.backend import HostFiles, PersonalSpace, StorageBackend
+from agentm_kernel.seam.backend import DeviceFiles, PersonalSpace, StorageBackend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.values import Capabilities, Info
 
 
-class BackendLayer(StorageBackend, HostFiles, PersonalSpace):
+class BackendLayer(StorageBackend, DeviceFiles, PersonalSpace):
     """Every verb of `inner`; a subclass overrides the ones that its rule concerns."""
 
     def __init__(self, inner: StorageBackend) -> None:
@@ -67,10 +67,10 @@ class BackendLayer(StorageBackend, HostFiles, PersonalSpace):
     def tier_layout(self) -> TierLayout:
         return self.inner.tier_layout
 
-    def host_path(self, locator: Locator) -> str:
-        if not isinstance(self.inner, HostFiles):
+    def device_path(self, locator: Locator) -> str:
+        if not isinstance(self.inner, DeviceFiles):
             raise StorageError(f"{self.describe()} has no files on this host")
-        return self.inner.host_path(locator)
+        return self.inner.device_path(locator)
 
     def personal_path(self, locator: Locator) -> str:
         return self._personal_space().personal_path(locator)

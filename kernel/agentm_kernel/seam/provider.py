@@ -83,7 +83,7 @@ class Author(Frozen):
         return f"{self.name} <{self.email}>"
 
 
-class Occasion(Frozen):
+class SyncTrigger(Frozen):
     """Why a store is pulled, committed or pushed now: the event, and where in the agent's life it happened."""
 
     __slots__ = ("event", "conversation", "turn", "operator")
@@ -128,15 +128,15 @@ class WorkingCopy(ABC):
         """Whether there is anything to commit. Such a tree is never pulled over."""
 
     @abstractmethod
-    def pull(self, occasion: Occasion) -> SyncOutcome:
+    def pull(self, trigger: SyncTrigger) -> SyncOutcome:
         """Bring in what the origin has; called only while `has_changes()` is false."""
 
     @abstractmethod
-    def commit(self, message: str, authors: Sequence[Author], occasion: Occasion) -> SyncOutcome:
+    def commit(self, message: str, authors: Sequence[Author], trigger: SyncTrigger) -> SyncOutcome:
         """Record what was written as one step."""
 
     @abstractmethod
-    def push(self, occasion: Occasion) -> SyncOutcome:
+    def push(self, trigger: SyncTrigger) -> SyncOutcome:
         """Send to the origin what was committed."""
 
 

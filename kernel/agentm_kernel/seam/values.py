@@ -79,7 +79,7 @@ _keep_locator, _keep_is_dir, _keep_size, _keep_mtime, _keep_version = (
 class Capabilities(Frozen):
     """What a backend promises. Everything is `False` until it is declared."""
 
-    __slots__ = ("concurrent_writers", "conflict_files", "encryption", "sync", "host_files", "delete")
+    __slots__ = ("concurrent_writers", "conflict_files", "encryption", "sync", "device_files", "delete")
     concurrent_writers: bool
     """Several processes may write at once."""
     conflict_files: bool
@@ -88,8 +88,8 @@ class Capabilities(Frozen):
     """Content is encrypted at rest by the backend."""
     sync: bool
     """The store is shared between devices, so it is the home of harness state."""
-    host_files: bool
-    """The tree is files on this host: the backend implements `HostFiles`."""
+    device_files: bool
+    """The tree is files on this host: the backend implements `DeviceFiles`."""
     delete: bool
     """`delete` works."""
 
@@ -99,7 +99,7 @@ class Capabilities(Frozen):
         conflict_files: bool = False,
         encryption: bool = False,
         sync: bool = False,
-        host_files: bool = False,
+        device_files: bool = False,
         delete: bool = False,
     ) -> None:
         self._set(
@@ -107,7 +107,7 @@ class Capabilities(Frozen):
             conflict_files=conflict_files,
             encryption=encryption,
             sync=sync,
-            host_files=host_files,
+            device_files=device_files,
             delete=delete,
         )
 

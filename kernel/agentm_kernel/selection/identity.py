@@ -133,7 +133,7 @@ def read_stamp(backend: StorageBackend) -> str | None:
     text = backend.stamp_text()
     if text is None:
         return None
-    from agentm_kernel.config.json_text import parse
+    from agentm_kernel.device.json_text import parse
 
     try:
         fields = parse(text)
@@ -242,7 +242,7 @@ def _read(state_dir: str) -> dict[str, str]:
 
 
 def _parsed(data: bytes, path: str) -> dict[str, str]:
-    from agentm_kernel.config.json_text import parse_bytes
+    from agentm_kernel.device.json_text import parse_bytes
 
     try:
         fields = parse_bytes(data)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from agentm_kernel.config.paths import home_directory, state_directory
-from agentm_kernel.config.read import load
+from agentm_kernel.device.config import load
+from agentm_kernel.device.directories import home_directory, state_directory
 from agentm_kernel.errors import (
     AgentmError,
     BackendNotInstalledError,
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from agentm_kernel.config.read import Config
-    from agentm_kernel.host.scan import PluginRecord
+    from agentm_kernel.device.config import Config
+    from agentm_kernel.device.installed import PluginRecord
 
 VAULT_VARIABLE = "MEMORY_VAULT_PATH"
 DEFAULT_PROTOCOL = "device-local"
@@ -225,8 +225,8 @@ def _registered_class(protocol: str) -> type[StorageBackend] | None:
 
 
 def _installed_class(choice: Choice, config: Config) -> type[StorageBackend]:
-    from agentm_kernel.host.load import load_backend
-    from agentm_kernel.host.scan import BACKENDS, find
+    from agentm_kernel.device.installed import BACKENDS, find
+    from agentm_kernel.plugins.load import load_backend
 
     record = find(BACKENDS, choice.protocol, disabled=config.disabled_plugins, allowed=config.allowed_plugins)
     if record is None:
@@ -243,7 +243,7 @@ def _with_wrappers(
     """The layers that the configuration asks for, first one innermost. One that cannot be had is a refusal."""
     for name in names:
         saw_more()  # what a wrapper goes by, only the wrapper knows
-        from agentm_kernel.host.load import load as load_plugin
+        from agentm_kernel.plugins.load import load as load_plugin
 
         record = _find_wrapper(name, config)
         if record is None:
@@ -261,8 +261,8 @@ def _with_wrappers(
 
 
 def _missing_wrapper(name: str) -> StorageSelectionError:
-    from agentm_kernel.host.published import how_to_install
-    from agentm_kernel.host.scan import WRAPPERS
+    from agentm_kernel.device.installed import WRAPPERS
+    from agentm_kernel.plugins.published import how_to_install
 
     install = how_to_install(WRAPPERS, name) or "install the plugin"
     return StorageSelectionError(
@@ -279,14 +279,14 @@ def _bad_wrapper(name: str, why: str) -> StorageSelectionError:
 
 
 def _find_wrapper(name: str, config: Config) -> PluginRecord | None:
-    from agentm_kernel.host.scan import WRAPPERS, find
+    from agentm_kernel.device.installed import WRAPPERS, find
 
     return find(WRAPPERS, name, disabled=config.disabled_plugins, allowed=config.allowed_plugins)
 
 
 def _not_installed(choice: Choice) -> BackendNotInstalledError:
-    from agentm_kernel.host.published import PUBLISHED, how_to_install
-    from agentm_kernel.host.scan import BACKENDS, COMMANDS, scan
+    from agentm_kernel.device.installed import BACKENDS, COMMANDS, scan
+    from agentm_kernel.plugins.published import PUBLISHED, how_to_install
     from agentm_kernel.seam.registry import registry
 
     installed = sorted({record.name for record in scan(BACKENDS)} | set(registry.protocols()))

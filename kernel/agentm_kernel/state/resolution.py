@@ -96,7 +96,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
             raise StorageError("this project keeps its state in its own folder, not in a store")
         return self.project_locator.child("_harness")
 
-    def on_this_host(self) -> Resolution:
+    def on_this_device(self) -> Resolution:
         """The same project in the store as this host has it, for hooks: they do not wait for a network."""
         return self if self.near is self.backend else self._in(self.near)
 

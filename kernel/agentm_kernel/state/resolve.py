@@ -10,7 +10,7 @@ import os
 import stat
 from pathlib import Path
 
-from agentm_kernel.config.read import load
+from agentm_kernel.device.config import load
 from agentm_kernel.errors import ConfigError
 from agentm_kernel.files.evidence import observe, saw_file, saw_more, saw_nothing, saw_process, settled_signature
 from agentm_kernel.files.gathering import Gathering
@@ -114,7 +114,7 @@ def _see_identity(resolution: Resolution) -> None:
     backend = resolution.backend
     if backend is None:
         return
-    if backend.capabilities.host_files:
+    if backend.capabilities.device_files:
         _see(path_in_store(resolution, Locator(STAMP_KEY)))
     else:
         observe(_stamp_of, backend)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.config.read import load
+from agentm_kernel.device.config import load
 from agentm_kernel.errors import ConfigError, InvalidLocatorError, StorageError
 from agentm_kernel.files.evidence import saw_process
 from agentm_kernel.projects.root import HARNESS_DIR, find_project_root, read_checkout_file
-from agentm_kernel.seam.backend import HostCopy, HostFiles
+from agentm_kernel.seam.backend import DeviceCopy, DeviceFiles
 from agentm_kernel.seam.layer import unwrap
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.state.resolution import Resolution
@@ -64,7 +64,7 @@ def _in_store(root: str, standing: Evidence | None = None, *, read_only: bool) -
     from agentm_kernel.selection.open import select_backend
 
     backend = select_backend(read_only=read_only)
-    return Resolution(root, backend, near=_on_this_host(backend), standing=standing)
+    return Resolution(root, backend, near=_on_this_device(backend), standing=standing)
 
 
 def current(resolution: Resolution, *, read_only: bool = True) -> Resolution:
@@ -119,23 +119,23 @@ def path_in_store(resolution: Resolution, locator: Locator) -> str:
             f"{place} has no files on this host, so a project's state cannot lie there",
             hint="choose another store, or keep state in the checkout: `agentm config set state_mode local`",
         )
-    assert isinstance(backend, HostFiles)
-    return backend.host_path(locator)
+    assert isinstance(backend, DeviceFiles)
+    return backend.device_path(locator)
 
 
 def has_host_paths(backend: StorageBackend) -> bool:
     """Whether the store, or the part of it that hooks need, is files on this host."""
     store = unwrap(backend)
-    return isinstance(store, HostFiles) and (store.capabilities.host_files or isinstance(store, HostCopy))
+    return isinstance(store, DeviceFiles) and (store.capabilities.device_files or isinstance(store, DeviceCopy))
 
 
-def _on_this_host(backend: StorageBackend) -> StorageBackend:
-    if not isinstance(unwrap(backend), HostCopy):
+def _on_this_device(backend: StorageBackend) -> StorageBackend:
+    if not isinstance(unwrap(backend), DeviceCopy):
         return backend
     from agentm_kernel.state.local_copy import LocalCopy
 
-    assert isinstance(backend, HostFiles)
-    return LocalCopy(backend, backend.host_path(Locator()))
+    assert isinstance(backend, DeviceFiles)
+    return LocalCopy(backend, backend.device_path(Locator()))
 
 
 # ------------------------------------------------------------------------------------------------ markers
@@ -160,7 +160,7 @@ def _marked_mode(project_root: str) -> str | None:
     word = read_marker(path)
     if not word:
         return None
-    from agentm_kernel.config.settings import STATE_MODES
+    from agentm_kernel.device.settings import STATE_MODES
 
     mode = STATE_MODES.get(word.lower())
     if mode is None:

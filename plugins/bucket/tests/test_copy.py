@@ -12,9 +12,9 @@ import pytest
 from fault_proxy import FaultProxy
 
 from agentm_bucket.copying import EditedFolder
-from agentm_kernel import Locator, content_hash, mark_store
+from agentm_kernel import Locator, adopt_store, content_hash
 from agentm_kernel.errors import StorageIOError, StoreIdentityError
-from agentm_kernel.files.taking_over import Replacement
+from agentm_kernel.files.swap import SwapPublisher
 from agentm_kernel.seam.backend import STAMP_KEY
 
 PLAN = Locator("projects/widgets/_harness/PLAN.md")
@@ -28,7 +28,7 @@ class Device:
         self.store = server.open(prefix, device=f"{prefix}/{name}", **options)
 
     def path(self, locator=PLAN):
-        return Path(self.store.host_path(locator))
+        return Path(self.store.device_path(locator))
 
     def edit(self, text, locator=PLAN):
         self.path(locator).parent.mkdir(parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ class Device:
         return self.path(locator).read_text() if self.path(locator).exists() else None
 
     def files(self):
-        root = self.store.host_path(Locator())
+        root = self.store.device_path(Locator())
         return {
             os.path.relpath(os.path.join(folder, name), root) for folder, _, names in os.walk(root) for name in names
         }
@@ -199,7 +199,7 @@ def test_a_partition_leaves_the_copy_as_it_is_and_hooks_answer_from_it(moto, pre
 
 def marked(device, tmp_path):
     environ = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
-    return mark_store(device.store, "bucket", environ=environ)
+    return adopt_store(device.store, "bucket", environ=environ)
 
 
 def test_a_second_device_joins_the_store_that_the_first_one_made(laptops, tmp_path):
@@ -252,7 +252,7 @@ def test_what_a_killed_process_had_displaced_in_the_copy_is_kept_beside_the_file
     copy = EditedFolder(tmp_path)
     copy.write(PLAN, "seen")
     file = tmp_path.joinpath(*PLAN.parts)
-    with mock.patch.object(Replacement, "_settle", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+    with mock.patch.object(SwapPublisher, "_settle", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
         copy.write(PLAN, "fetched", if_match=content_hash("seen"))
     (swap,) = file.parent.glob(".agentm-*")
     swap.write_text("an edit of that moment")

@@ -102,7 +102,7 @@ def test_a_hook_does_not_even_load_the_client_library(tmp_path):
         "from agentm_kernel import Locator, OpenContext\n"
         f"context = OpenContext({{}}, {str(tmp_path)!r}, {str(tmp_path)!r}, True)\n"
         "store = BucketBackend.create({'bucket': 'b'}, context)\n"
-        "store.check_usable(read_only=True), store.stamp_text(), store.copy_age(), store.host_path(Locator('a'))\n"
+        "store.check_usable(read_only=True), store.stamp_text(), store.copy_age(), store.device_path(Locator('a'))\n"
         "heavy = [name for name in ('obstore', 'http', 'socket', 'json', 're', 'typing') if name in sys.modules]\n"
         "print(heavy)\n"
     )
@@ -114,7 +114,7 @@ def test_a_hook_does_not_even_load_the_client_library(tmp_path):
 
 def test_two_places_have_two_copies(tmp_path):
     paths = {
-        opened(tmp_path, **options).host_path(NOTE)
+        opened(tmp_path, **options).device_path(NOTE)
         for options in (
             {},
             {"prefix": "p"},

@@ -14,7 +14,7 @@ from agentm_bucket.backend import PROTOCOL, BucketBackend
 from agentm_bucket.client import Client
 from agentm_bucket.events import agentm_event
 from agentm_bucket.mirror import is_mirrored
-from agentm_kernel import HookContext, OpenContext, current_context, mark_store, select_backend, use_store
+from agentm_kernel import HookContext, OpenContext, adopt_store, current_context, select_backend, select_store
 from agentm_kernel.seam.layer import unwrap
 
 if TYPE_CHECKING:
@@ -40,19 +40,19 @@ class TwoLaptops:
             home = folder / side
             home.mkdir(parents=True)
             environ = {"HOME": str(home), "AGENTM_INSTALL_PREFIX": str(home), **server.environ}
-            use_store(PROTOCOL, {**options, "endpoint": server.endpoint, **server.options}, environ=environ)
+            select_store(PROTOCOL, {**options, "endpoint": server.endpoint, **server.options}, environ=environ)
             context = current_context(environ)
             around = context.surroundings
             writable = OpenContext(around.environ, around.home, around.state_dir)
             store = BucketBackend.create(context.config.options(PROTOCOL), writable)
-            mark_store(store, PROTOCOL, environ=environ)
+            adopt_store(store, PROTOCOL, environ=environ)
             self._contexts.append(context)
         self.stores: list[StorageBackend] = [
             select_backend(environ=context.surroundings.environ) for context in self._contexts
         ]
 
     def file(self, side: int, note: Locator) -> str | None:
-        return self.bucket(side).host_path(note) if is_mirrored(note) else None
+        return self.bucket(side).device_path(note) if is_mirrored(note) else None
 
     def step(self) -> None:
         if self._chance.random() < 0.1:

@@ -159,12 +159,12 @@ def test_a_note_that_somebody_creates_meanwhile_is_left_alone(past, backend, ope
 
 
 def test_a_store_that_cannot_delete_says_so_before_anything_is_written(open_image, notes_in):
-    class Keeper(MemoryBackend):
+    class ConflictKeeper(MemoryBackend):
         @property
         def capabilities(self):
             return Capabilities()
 
-    backend = Keeper()
+    backend = ConflictKeeper()
     backend.write(Locator("_meta/store.json"), '{"id": "x", "layout": 1}')
     past = Time(backend, open_image)
     backend.write(Locator("a.md"), "a")

@@ -12,12 +12,12 @@ from racing import edited
 
 from agentm_git.backend import GitStore
 from agentm_git.setup import set_up
-from agentm_kernel import Locator, update, use_store
+from agentm_kernel import Locator, select_store, update
 from agentm_kernel.errors import StorageConflictError
 from agentm_kernel.seam.backend import STAMP_KEY
-from agentm_kernel.seam.provider import Author, Occasion
+from agentm_kernel.seam.provider import Author, SyncTrigger
 
-OCCASION = Occasion("manual")
+OCCASION = SyncTrigger("manual")
 AUTHORS = (Author("Ana", "ana@example.com"),)
 PATIENT = 600.0
 """A deadline for machines that have more to do than these tests."""
@@ -73,7 +73,7 @@ class RacingClone:
         self._store = open_clone(origin, folder, policy, environ=dict(os.environ))
         self._policy = policy
         self._settlings = 0
-        use_store("git", {"root": folder, "remote": origin.url, "conflict": policy, "deadline": PATIENT})
+        select_store("git", {"root": folder, "remote": origin.url, "conflict": policy, "deadline": PATIENT})
 
     def edit(self, key: str, line: str) -> None:
         self._last = (key, line)

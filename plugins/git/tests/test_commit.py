@@ -71,8 +71,8 @@ def test_edits_and_deletions_by_other_programs_are_committed(store):
     for key in ("a.md", "b.md"):
         store.write(Locator(key), "one\n")
     store.commit("first", AUTHORS, OCCASION)
-    os.unlink(store.host_path(Locator("a.md")))
-    with open(store.host_path(Locator("b.md")), "w") as file:
+    os.unlink(store.device_path(Locator("a.md")))
+    with open(store.device_path(Locator("b.md")), "w") as file:
         file.write("edited\n")
     assert store.commit("second", AUTHORS, OCCASION).note == "2 notes"
     assert files(store) == ["b.md"]
@@ -127,7 +127,7 @@ def test_files_that_no_key_can_name_are_left_to_the_operator(store):
 def test_a_commit_after_every_write_has_that_note_alone(tmp_path):
     store = opened(tmp_path, commit="write")
     store.write(NOTE, "one\n")
-    with open(store.host_path(Locator("other.md")), "w") as file:
+    with open(store.device_path(Locator("other.md")), "w") as file:
         file.write("by hand\n")
     store.write(NOTE, "two\n")
     store.write(NOTE, "two\n")

@@ -144,10 +144,10 @@ def test_a_new_note_of_the_origin_does_not_replace_a_file_that_git_does_not_know
 
 def test_modes_of_notes_that_were_private_stay_private(team):
     store, origin = team
-    os.chmod(store.host_path(NOTE), 0o600)
+    os.chmod(store.device_path(NOTE), 0o600)
     fill(origin, {NOTE.key: b"two\n"})
     store.pull(OCCASION)
-    assert stat.S_IMODE(os.stat(store.host_path(NOTE)).st_mode) == 0o600
+    assert stat.S_IMODE(os.stat(store.device_path(NOTE)).st_mode) == 0o600
 
 
 def test_files_that_are_no_notes_stay_in_the_repository_and_survive_commits(team):

@@ -14,10 +14,10 @@ from git_servers import fill, git
 
 from agentm_kernel import Locator
 from agentm_kernel.errors import StorageError, StorageIOError, StorageSelectionError
-from agentm_kernel.seam.provider import Occasion
+from agentm_kernel.seam.provider import SyncTrigger
 
 NOTE = Locator("note.md")
-TALK = Occasion("conversation-end", "c-1", "t-1")
+TALK = SyncTrigger("conversation-end", "c-1", "t-1")
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_a_branch_that_was_merged_at_the_origin_leaves_nothing_to_push(opened, o
     origin_by_path.git("update-ref", "refs/heads/main", "agentm/conversation-c-1")
     origin_by_path.git("update-ref", "-d", "refs/heads/agentm/conversation-c-1")
     store.pull(OCCASION)
-    assert not store.push(Occasion("conversation-end", "c-2")).changed
+    assert not store.push(SyncTrigger("conversation-end", "c-2")).changed
     assert branches(origin_by_path) == ["main"]
 
 

@@ -9,7 +9,7 @@ from agentm_git.branches import branch_for
 from agentm_git.settings import Settings, parse_options
 from agentm_kernel import OpenContext
 from agentm_kernel.errors import StorageSelectionError
-from agentm_kernel.seam.provider import Occasion
+from agentm_kernel.seam.provider import SyncTrigger
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -88,18 +88,18 @@ def test_the_root_has_to_be_a_full_path(tmp_path):
 
 
 def test_branches_follow_the_policy():
-    talk = Occasion("turn-end", "c1", "t7")
+    talk = SyncTrigger("turn-end", "c1", "t7")
     assert branch_for(Settings(), talk, COMMIT) == "main"
     assert branch_for(Settings(branch_policy="per-conversation"), talk, COMMIT) == "agentm/conversation-c1"
     assert branch_for(Settings(branch_policy="per-turn"), talk, COMMIT) == "agentm/turn-c1-t7"
-    unnamed = branch_for(Settings(branch_policy="per-conversation"), Occasion("manual"), COMMIT)
+    unnamed = branch_for(Settings(branch_policy="per-conversation"), SyncTrigger("manual"), COMMIT)
     assert unnamed == "agentm/conversation-0123456789ab"
 
 
 def test_names_of_hosts_cannot_make_odd_branches_and_stay_apart():
     settings = Settings(branch_policy="per-conversation")
     odd = ["../../main", "a b", "a/b", "--force", "x.lock", "ä", "a" * 300, "a~1"]
-    branches = [branch_for(settings, Occasion("manual", name), COMMIT) for name in odd]
+    branches = [branch_for(settings, SyncTrigger("manual", name), COMMIT) for name in odd]
     assert len(set(branches)) == len(odd)
     for branch in branches:
         assert Settings(branch=branch).branch.startswith("agentm/conversation-")

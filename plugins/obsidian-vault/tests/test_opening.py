@@ -30,7 +30,7 @@ def opened(options: dict[str, Any], home: Path, **environ: str) -> VaultBackend:
 
 def test_it_promises_what_a_synced_folder_can_keep(vault: VaultBackend) -> None:
     assert vault.capabilities == Capabilities(
-        concurrent_writers=True, conflict_files=True, sync=True, host_files=True, delete=True
+        concurrent_writers=True, conflict_files=True, sync=True, device_files=True, delete=True
     )
 
 

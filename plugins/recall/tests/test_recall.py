@@ -9,7 +9,7 @@ import pytest
 from conftest import PROJECT, STAMP
 from hypothesis import given, settings, strategies as st
 
-from agentm_kernel import BackendLayer, HostCopy, Locator, StorageIOError
+from agentm_kernel import BackendLayer, DeviceCopy, Locator, StorageIOError
 from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_recall import Draft, RecallIndex, forget_note, phase_recall, save_note
 from agentm_recall.digest import tokens
@@ -371,7 +371,7 @@ def test_a_folder_that_cannot_be_listed_is_named_too(full):
     assert "projects/widgets: the disk is on fire" in last_line(text)
 
 
-class Elsewhere(MemoryBackend, HostCopy):
+class Elsewhere(MemoryBackend, DeviceCopy):
     """A store behind a network. `is_online` is over once the index is made: a hook does not go there."""
 
     is_online = True
@@ -391,7 +391,7 @@ class Elsewhere(MemoryBackend, HostCopy):
     def stamp_text(self):
         return STAMP
 
-    def host_path(self, locator):
+    def device_path(self, locator):
         raise AssertionError
 
     def pull(self):

@@ -128,8 +128,8 @@ class Mirror(FileStore, WorkingCopy):
     def has_changes(self) -> bool:
         return self._mirrored() != self.tree("committed")
 
-    def pull(self, occasion) -> SyncOutcome:
-        self.log.append(("pull", occasion.event))
+    def pull(self, trigger) -> SyncOutcome:
+        self.log.append(("pull", trigger.event))
         self._fail("pull")
         origin = self.tree("origin")
         if origin == self.tree("committed"):
@@ -138,16 +138,16 @@ class Mirror(FileStore, WorkingCopy):
         self._replace("copy", {**self.tree("copy"), **origin})
         return SyncOutcome(True, ref="origin")
 
-    def commit(self, message, authors, occasion) -> SyncOutcome:
-        self.log.append(("commit", message, [str(author) for author in authors], occasion.event))
+    def commit(self, message, authors, trigger) -> SyncOutcome:
+        self.log.append(("commit", message, [str(author) for author in authors], trigger.event))
         self._fail("commit")
         if not self.has_changes():
             return SyncOutcome(False)
         self._replace("committed", self._mirrored())
         return SyncOutcome(True, ref="c1")
 
-    def push(self, occasion) -> SyncOutcome:
-        self.log.append(("push", occasion.event, occasion.conversation))
+    def push(self, trigger) -> SyncOutcome:
+        self.log.append(("push", trigger.event, trigger.conversation))
         self._fail("push")
         if "somebody-else.md" in self.tree("origin") and self.context.rules.conflict_policy == "abort":
             raise StorageConflictError("the origin has moved on")
@@ -171,7 +171,18 @@ class Recorder(FileStore):
         self.calls: list[str] = []
 
     def __getattribute__(self, name: str):
-        if name in ("read", "write", "list", "exists", "info", "mkdir", "delete", "walk", "stamp_text", "host_path"):
+        if name in (
+            "read",
+            "write",
+            "list",
+            "exists",
+            "info",
+            "mkdir",
+            "delete",
+            "walk",
+            "stamp_text",
+            "device_path",
+        ):
             object.__getattribute__(self, "calls").append(name)
         return object.__getattribute__(self, name)
 

@@ -242,7 +242,7 @@ def test_nobody_else_reads_it_either(desk, recorders, note):
         store.info,
         store.walk,
         store.foreign_entries,
-        store.host_path,
+        store.device_path,
     ):
         with pytest.raises(StorageDeniedError):
             verb(note)

@@ -26,16 +26,16 @@ class Copy(FileStore, WorkingCopy):
     def has_changes(self):
         return not os.path.exists(self.log) or "commit" not in open(self.log).read()
 
-    def pull(self, occasion):
-        return self._say("pull", occasion.event)
+    def pull(self, trigger):
+        return self._say("pull", trigger.event)
 
-    def commit(self, message, authors, occasion):
+    def commit(self, message, authors, trigger):
         if os.environ.get("BREAK"):
             raise RuntimeError("the disk of the origin is full")
-        return self._say("commit", occasion.event, message, *map(str, authors))
+        return self._say("commit", trigger.event, message, *map(str, authors))
 
-    def push(self, occasion):
-        return self._say("push", occasion.event)
+    def push(self, trigger):
+        return self._say("push", trigger.event)
 
 def open_copy(config, credentials, context):
     return Copy(config["place"])

@@ -37,7 +37,7 @@ from agentm_kernel import Capabilities, FileStore
 class Store(FileStore):
     @property
     def capabilities(self):
-        return Capabilities(concurrent_writers=True, sync=True, host_files=True, delete=True)
+        return Capabilities(concurrent_writers=True, sync=True, device_files=True, delete=True)
 """
 
 
@@ -168,7 +168,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _compile(library: Path) -> None:
     """Have it compiled before a hook with a deadline needs it: on a busy machine that takes seconds."""
     environ = {"PYTHONPATH": str(library), "PYTHONPYCACHEPREFIX": str(library / "bytecode")}
-    modules = "agentm_kernel.cli.session_start, agentm_kernel.cli.app, agentm_kernel.host.manager, pluggy, json"
+    modules = "agentm_kernel.cli.session_start, agentm_kernel.cli.app, agentm_kernel.plugins.hooks, pluggy, json"
     command = [sys.executable, "-P", "-S", "-c", f"import {modules}, agentm_kernel.conformance.stubs"]
     subprocess.run(command, env=environ, check=True, timeout=120)
 

@@ -89,7 +89,7 @@ def test_the_guard_sees_what_is_imported(machine):
 def test_nothing_of_a_writer_is_imported_by_a_reader(prepared, command):
     _, ours = modules_of(prepared, command, COMMANDS[command])
 
-    writers = {"files.writing", "files.atomic", "files.mutex", "config.write", "seam.update"}
+    writers = {"files.writing", "files.atomic", "files.mutex", "device.config_writer", "seam.update"}
     assert ours & {f"agentm_kernel.{name}" for name in writers} == set()
 
 
@@ -139,7 +139,7 @@ def test_in_mode_local_no_plugin_is_imported_at_all(synced):
     others, ours = modules_of(synced, "state-path plan")
 
     assert "plugin_stub" not in others
-    assert not any(name.startswith(("agentm_kernel.selection", "agentm_kernel.host")) for name in ours)
+    assert not any(name.startswith(("agentm_kernel.selection", "agentm_kernel.plugins")) for name in ours)
 
 
 def test_the_help_of_doctor_names_the_capabilities_that_there_are(machine):

@@ -253,7 +253,7 @@ def test_verify_names_each_culprit_and_its_reason(rogues: Site) -> None:
     assert found["good"] == {
         "state": "ok",
         "reason": None,
-        "capabilities": ["concurrent_writers", "host_files", "delete"],
+        "capabilities": ["concurrent_writers", "device_files", "delete"],
     }
     for name, reason in {
         "abstract": "is abstract: plugin_abstract:Store lacks capabilities",
@@ -279,7 +279,7 @@ def test_verify_shows_reasons_beside_the_table(site: Site) -> None:
     assert (
         "broken: the backend 'raises' of agentm-raises 1.0 cannot be loaded: RuntimeError: no luck\n" in result.stderr
     )
-    assert "ok: concurrent_writers, host_files, delete" in result.stdout
+    assert "ok: concurrent_writers, device_files, delete" in result.stdout
 
 
 def test_verify_does_not_load_what_the_policy_keeps_out(site: Site) -> None:

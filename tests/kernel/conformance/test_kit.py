@@ -92,18 +92,18 @@ def test_a_store_that_cannot_be_opened_is_a_failure_with_the_reason() -> None:
 
 
 def test_a_check_that_does_not_apply_says_why() -> None:
-    with pytest.raises(NotApplicable, match="does not declare host_files"):
-        kit.check_host_path(IN_MEMORY)
+    with pytest.raises(NotApplicable, match="does not declare device_files"):
+        kit.check_device_path(IN_MEMORY)
 
 
 def test_a_report_has_one_result_for_each_check_in_order() -> None:
     seen = []
-    report = run(Unreliable, only=("read_of_nothing", "resolve", "host_path"), on_result=seen.append)
+    report = run(Unreliable, only=("read_of_nothing", "resolve", "device_path"), on_result=seen.append)
     assert list(report.results) == seen
     assert [(result.check.name, result.outcome) for result in seen] == [
         ("resolve", "passed"),
         ("read_of_nothing", "failed"),
-        ("host_path", "skipped"),
+        ("device_path", "skipped"),
     ]
     assert not report.ok
     assert str(report).splitlines()[0].startswith("failed  reading/read_of_nothing: `read` of nothing")

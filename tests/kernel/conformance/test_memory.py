@@ -21,7 +21,7 @@ def test_only_what_needs_another_process_or_files_is_skipped() -> None:
     assert skipped == {
         "the store ends with its process",
         "the backend declares delete",
-        "the backend does not declare host_files",
+        "the backend does not declare device_files",
         "the backend does not declare concurrent_writers",
     }
 

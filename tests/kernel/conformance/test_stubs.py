@@ -5,10 +5,10 @@ from __future__ import annotations
 from agentm_kernel.conformance.pytest_suite import conformance_tests
 from agentm_kernel.conformance.stubs import SyncedStub
 
-test_conformance = conformance_tests(SyncedStub, only=("declaring", "writing", "host_files", "disk", "routing"))
+test_conformance = conformance_tests(SyncedStub, only=("declaring", "writing", "device_files", "disk", "routing"))
 
 
 def test_it_is_synced_and_its_files_are_here(tmp_path) -> None:
     stub = SyncedStub(tmp_path)
     assert stub.capabilities.sync
-    assert stub.host_path(stub.resolve("a", "b.md")) == str(tmp_path / "a" / "b.md")
+    assert stub.device_path(stub.resolve("a", "b.md")) == str(tmp_path / "a" / "b.md")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tests.faults.wrong_moment import as_client
 
 from agentm_kernel import FileStore, Locator
-from agentm_kernel.files.taking_over import Keeper
+from agentm_kernel.files.swap import ConflictKeeper
 from agentm_kernel.files.tree import FdDirectory
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ def happens_before_rename(monkeypatch: pytest.MonkeyPatch, happens: Callable[[],
 
 def when_looked_at(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
     """In the next moment after that: the version that had the name is displaced, and about to be looked at."""
-    digest = Keeper.digest
+    digest = ConflictKeeper.digest
 
-    def after(self: Keeper, directory: Directory, name: str) -> str | None:
-        monkeypatch.setattr(Keeper, "digest", digest)
+    def after(self: ConflictKeeper, directory: Directory, name: str) -> str | None:
+        monkeypatch.setattr(ConflictKeeper, "digest", digest)
         happens()
         return digest(self, directory, name)
 
-    monkeypatch.setattr(Keeper, "digest", after)
+    monkeypatch.setattr(ConflictKeeper, "digest", after)

@@ -1,4 +1,4 @@
-"""The glimpse of a store's stamp that hooks get: the answer is that of reading it, whatever lies there."""
+"""The fast look at a store's stamp that hooks get: the answer is that of reading it, whatever lies there."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def outcome(look: Callable[[], str | None]) -> object:
 
 @pytest.mark.parametrize("create_root", [False, True])
 @pytest.mark.parametrize("state", STATES)
-def test_a_glimpse_says_what_reading_says(stamp: Path, state: Callable[[Path], None], create_root: bool) -> None:
+def test_a_fast_look_says_what_reading_says(stamp: Path, state: Callable[[Path], None], create_root: bool) -> None:
     state(stamp)
     store = FileStore(root_of(stamp), create_root=create_root)
     glimpsed = outcome(store.stamp_text)
@@ -141,7 +141,7 @@ def test_a_stamp_of_another_case_is_none(stamp: Path, monkeypatch: pytest.Monkey
     assert looked == ["_META"]
 
 
-def test_a_glimpse_loads_nothing_that_reads(stamp: Path) -> None:
+def test_a_fast_look_loads_nothing_that_reads(stamp: Path) -> None:
     plain(stamp)
     code = (
         "import sys\n"
@@ -150,7 +150,7 @@ def test_a_glimpse_loads_nothing_that_reads(stamp: Path) -> None:
         "print(*(name for name in sys.modules if name.startswith('agentm_kernel.files.')))"
     )
     done = subprocess.run([sys.executable, "-c", code, root_of(stamp)], check=True, capture_output=True, text=True)
-    assert set(done.stdout.split()) == {f"agentm_kernel.files.{name}" for name in ("glimpse", "medium", "store")}
+    assert set(done.stdout.split()) == {f"agentm_kernel.files.{name}" for name in ("stamp", "medium", "store")}
 
 
 def test_the_root_that_was_glimpsed_is_the_only_one(stamp: Path) -> None:
@@ -223,7 +223,7 @@ def test_a_stamp_that_is_not_on_this_device_is_not_waited_for(stamp: Path) -> No
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
 @pytest.mark.parametrize("state", STATES)
-def test_no_glimpse_leaks_a_descriptor(stamp: Path, state: Callable[[Path], None]) -> None:
+def test_no_fast_look_leaks_a_descriptor(stamp: Path, state: Callable[[Path], None]) -> None:
     state(stamp)
     outcome(FileStore(root_of(stamp)).stamp_text)
     before = len(os.listdir("/proc/self/fd"))

@@ -452,8 +452,8 @@ def test_a_relative_root_means_the_directory_of_the_moment_of_opening(
     store.write(Locator("a.md"), "x")
     assert (root / "a.md").exists()
     assert store.describe() == str(root)
-    assert store.host_path(Locator("b/c.md")) == str(root / "b" / "c.md")
-    assert store.host_path(Locator()).rstrip(os.sep) == str(root)
+    assert store.device_path(Locator("b/c.md")) == str(root / "b" / "c.md")
+    assert store.device_path(Locator()).rstrip(os.sep) == str(root)
 
 
 # ------------------------------------------------------------------------------------------------ the rest
@@ -546,9 +546,9 @@ def test_no_verb_leaks_a_descriptor(store: FileStore) -> None:
     assert len(os.listdir("/proc/self/fd")) <= before
 
 
-def test_the_capabilities_are_those_of_files_on_this_host(store: FileStore) -> None:
+def test_the_capabilities_are_those_of_files_on_this_device(store: FileStore) -> None:
     capabilities = store.capabilities
-    assert (capabilities.concurrent_writers, capabilities.host_files, capabilities.delete) == (True, True, True)
+    assert (capabilities.concurrent_writers, capabilities.device_files, capabilities.delete) == (True, True, True)
     assert (capabilities.sync, capabilities.conflict_files, capabilities.encryption) == (False, False, False)
 
 

@@ -34,7 +34,9 @@ def test_the_kernel_imports_no_plugin_however_it_is_spelled(rules, statement):
 
 
 def test_the_loading_room_may_not_name_a_plugin_either(rules):
-    assert rules({"kernel/agentm_kernel/host/load.py": "__import__('agentm_vault')\n"}) == ["kernel-imports-plugin"]
+    assert rules({"kernel/agentm_kernel/plugins/load.py": "__import__('agentm_vault')\n"}) == [
+        "kernel-imports-plugin"
+    ]
 
 
 def test_a_plugin_of_any_name_counts_when_it_is_under_check(rules):
@@ -48,7 +50,7 @@ def test_only_rooms_that_load_what_others_wrote_compute_what_it_imports(rules, c
     text = f"def load(name):\n    return {call}\n"
 
     assert rules({KERNEL_FILE: text}) == ["computed-import"]
-    assert rules({KERNEL_FILE: "", "kernel/agentm_kernel/host/load.py": text}) == []
+    assert rules({KERNEL_FILE: "", "kernel/agentm_kernel/plugins/load.py": text}) == []
     assert rules({KERNEL_FILE: "", "kernel/agentm_kernel/conformance/worker.py": text}) == []
 
 
@@ -63,13 +65,13 @@ def test_a_method_that_happens_to_be_called_import_module_is_no_import(rules):
 @pytest.mark.parametrize(
     "statement",
     [
-        "from agentm_kernel.config.write import set_value",
+        "from agentm_kernel.device.config_writer import set_value",
         "import agentm_kernel.cli.main",
         "from agentm_kernel import cli",
-        "from agentm_kernel.host import scan",
+        "from agentm_kernel.device import installed as scan",
         "from agentm_kernel.seam.locator import _trusted",
         "from agentm_kernel import _HOMES",
-        "__import__('agentm_kernel.config.write')",
+        "__import__('agentm_kernel.device.config_writer')",
         "def late():\n    from agentm_kernel.state import routing",
     ],
 )
@@ -89,7 +91,7 @@ def test_a_plugin_imports_nothing_private_of_the_kernel(rules, statement):
         "from agentm_kernel.files import store",
         "from agentm_kernel.files.atomic import replace_file",
         "from agentm_kernel.conformance.kit import check",
-        "from agentm_kernel.host.hookspecs import hookimpl",
+        "from agentm_kernel.plugins.hookspecs import hookimpl",
         "import agentm_kernel.process_seam",
     ],
 )

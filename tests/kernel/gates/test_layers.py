@@ -18,10 +18,13 @@ def kernel(module: str, text: str) -> dict[str, str]:
         ("seam/locator", "from ..files import tree"),
         ("seam/locator", "from agentm_kernel import files"),
         ("seam/locator", "def late():\n    from agentm_kernel.state import routing"),
-        ("seam/locator", "TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from agentm_kernel.host.scan import Record"),
-        ("files/store", "__import__('agentm_kernel.config.read')"),
+        (
+            "seam/locator",
+            "TYPE_CHECKING = False\nif TYPE_CHECKING:\n    from agentm_kernel.device.installed import Record",
+        ),
+        ("files/store", "__import__('agentm_kernel.device.config')"),
         ("state/routing", "__import__(f'agentm_kernel.cli.{name}')"),
-        ("config/read", "from agentm_kernel.host import scan"),
+        ("device/config", "from agentm_kernel.plugins import load"),
         ("state/routing", "import agentm_kernel.process_seam"),
         ("conformance/kit", "from agentm_kernel.gates import check"),
         ("gates/extra", "import agentm_kernel.conformance"),
@@ -39,9 +42,9 @@ def test_no_room_imports_a_later_one(rules, module, statement):
         ("seam/update", "from agentm_kernel.seam.locator import Locator"),
         ("seam/update", "from . import locator"),
         ("seam/update", "from ..errors import AgentmError"),
-        ("host/scan", "import agentm_kernel.config.read"),
+        ("plugins/load", "import agentm_kernel.device.config"),
         ("conformance/kit", "__import__(f'{__name__}.{name}')"),
-        ("host/scan", "from agentm_kernel import __version__, seam"),
+        ("plugins/load", "from agentm_kernel import __version__, seam"),
         ("cli/main", "from agentm_kernel.conformance import kit"),
         ("cli/main", "from agentm_kernel import select_backend"),
         ("cli/main", "__import__(f'agentm_kernel.{target}')"),
@@ -76,5 +79,5 @@ def test_the_order_is_the_documented_one():
     floor_up = [room for rooms in LAYERS for room in rooms]
 
     assert floor_up[:9] == [
-        "errors", "seam", "files", "config", "host", "selection", "projects", "state", "process_seam",
+        "errors", "seam", "files", "device", "plugins", "selection", "projects", "state", "process_seam",
     ]  # fmt: skip

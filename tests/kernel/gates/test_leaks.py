@@ -72,14 +72,14 @@ def test_a_path_behind_an_alias_of_another_module_is_found(rules):
         "@classmethod\n    def create(cls) -> Path: ...",
         "if True:\n        def read(self) -> Path: ...",
         "root: Path",
-        "def host_path(self) -> Path: ...",
+        "def device_path(self) -> Path: ...",
     ],
 )
 def test_every_public_member_is_looked_at(rules, verb):
     assert rules(backend(verb, before="from pathlib import Path")) == ["path-leak"]
 
 
-@pytest.mark.parametrize("base", ["StorageBackend", "FileStore", "BackendLayer", "HostFiles", "HostCopy"])
+@pytest.mark.parametrize("base", ["StorageBackend", "FileStore", "BackendLayer", "DeviceFiles", "DeviceCopy"])
 def test_each_class_of_the_seam_passes_the_rule_on(rules, base):
     assert rules(backend("def read(self) -> Path: ...", before="from pathlib import Path", base=base)) == [
         "path-leak"
@@ -131,7 +131,7 @@ def test_a_verb_without_an_annotation_is_a_finding(rules, verb):
     "member",
     [
         "def read(self) -> str: ...",
-        "def host_path(self, locator) -> str: ...",
+        "def device_path(self, locator) -> str: ...",
         "def __init__(self, root: Path): ...",
         "def write(self, source: Path) -> 'Locator': ...",
         "def _open(self) -> Path: ...",

@@ -8,11 +8,11 @@ PLUGIN_FILE = "src/agentm_example/backend.py"
 @pytest.mark.parametrize(
     "expression",
     [
-        "backend.host_path(locator)",
-        "list(map(backend.host_path, locators))",
-        "getattr(backend, 'host_path')(locator)",
-        "operator.methodcaller('host_path', locator)",
-        "backend.inner.host_path(locator)",
+        "backend.device_path(locator)",
+        "list(map(backend.device_path, locators))",
+        "getattr(backend, 'device_path')(locator)",
+        "operator.methodcaller('device_path', locator)",
+        "backend.inner.device_path(locator)",
     ],
 )
 @pytest.mark.parametrize(
@@ -24,20 +24,24 @@ def test_nobody_but_routing_asks_for_a_real_path(rules, file, expression):
     assert rules({file: text}) == ["host-path-caller"]
 
 
-@pytest.mark.parametrize("module", ["state/routing", "conformance/host_files"])
+@pytest.mark.parametrize("module", ["state/routing", "conformance/device_files"])
 def test_routing_and_the_kit_that_tests_it_may(rules, module):
-    assert rules({f"kernel/agentm_kernel/{module}.py": "def f(b, locator):\n    return b.host_path(locator)\n"}) == []
+    assert (
+        rules({f"kernel/agentm_kernel/{module}.py": "def f(b, locator):\n    return b.device_path(locator)\n"}) == []
+    )
 
 
 def test_a_backend_may_ask_itself(rules):
     assert (
-        rules({PLUGIN_FILE: "class Store:\n    def _f(self, locator):\n        return self.host_path(locator)\n"})
+        rules({PLUGIN_FILE: "class Store:\n    def _f(self, locator):\n        return self.device_path(locator)\n"})
         == []
     )
 
 
 def test_a_layer_may_pass_the_question_on(rules):
-    text = "class Layer:\n    def host_path(self, locator) -> str:\n        return self.inner.host_path(locator)\n"
+    text = (
+        "class Layer:\n    def device_path(self, locator) -> str:\n        return self.inner.device_path(locator)\n"
+    )
 
     assert rules({PLUGIN_FILE: text}) == []
 

@@ -12,8 +12,8 @@ from agentm_kernel import (
     BackendLayer,
     Capabilities,
     ConcurrentModificationError,
+    DeviceFiles,
     FileStore,
-    HostFiles,
     Locator,
     NotFoundError,
     StorageBackend,
@@ -84,20 +84,20 @@ def test_what_a_store_says_about_itself_passes_through(layer: BackendLayer, stor
             return TierLayout(source=Locator("notes"))
 
     assert layer.describe() == store.describe()
-    assert layer.host_path(Locator("a.md")) == store.host_path(Locator("a.md"))
+    assert layer.device_path(Locator("a.md")) == store.device_path(Locator("a.md"))
     other = BackendLayer(Elsewhere(store.describe()))
     assert other.capabilities == Capabilities(sync=True)
     assert other.tier_layout.source == Locator("notes")
 
 
-def test_a_layer_over_a_store_without_files_has_no_host_path() -> None:
+def test_a_layer_over_a_store_without_files_has_no_device_path() -> None:
     class Remote(StorageBackend):
         capabilities = Capabilities()
         read = write = list = exists = info = mkdir = None  # type: ignore[assignment]
 
-    assert not issubclass(Remote, HostFiles)
+    assert not issubclass(Remote, DeviceFiles)
     with pytest.raises(StorageError, match="Remote has no files"):
-        BackendLayer(Remote()).host_path(Locator("a"))
+        BackendLayer(Remote()).device_path(Locator("a"))
 
 
 def test_unwrap_finds_the_backend_that_the_plugin_made(layer: BackendLayer, store: FileStore) -> None:

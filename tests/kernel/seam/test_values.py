@@ -11,7 +11,7 @@ from agentm_kernel import ABSENT, Capabilities, Info, Locator, OpenContext
 from agentm_kernel.seam.backend import Absent
 
 INFO = Info(Locator("a.md"), False, 3, 1.5, "v1")
-FLAGS = ("concurrent_writers", "conflict_files", "encryption", "sync", "host_files", "delete")
+FLAGS = ("concurrent_writers", "conflict_files", "encryption", "sync", "device_files", "delete")
 
 
 @pytest.mark.parametrize("value", [INFO, Capabilities(sync=True), OpenContext({"A": "b"}, "/home", "/state", True)])

@@ -10,13 +10,13 @@ from agentm_kernel import (
     FileStore,
     StorageSelectionError,
     StoreIdentityError,
-    identify_store,
-    mark_store,
+    adopt_store,
+    check_store,
     read_stamp,
-    use_store,
+    select_store,
 )
-from agentm_kernel.config.read import load
-from agentm_kernel.config.write import set_value
+from agentm_kernel.device.config import load
+from agentm_kernel.device.config_writer import set_value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,32 +38,32 @@ def store(tmp_path: Path) -> FileStore:
 def test_an_unmarked_store_has_no_identity_and_asking_gives_it_none(
     store: FileStore, environ: dict[str, str]
 ) -> None:
-    assert identify_store(store, "files", environ=environ) is None
+    assert check_store(store, "files", environ=environ) is None
     assert read_stamp(store) is None
 
 
 def test_a_store_is_marked_once_and_known_then(store: FileStore, environ: dict[str, str]) -> None:
-    store_id = mark_store(store, "files", environ=environ)
+    store_id = adopt_store(store, "files", environ=environ)
     assert store_id == read_stamp(store)
-    assert mark_store(store, "files", environ=environ) == store_id
-    assert identify_store(store, "files", environ=environ) == store_id
+    assert adopt_store(store, "files", environ=environ) == store_id
+    assert check_store(store, "files", environ=environ) == store_id
 
 
 def test_a_store_that_this_device_knows_differently_is_neither_identified_nor_marked(
     store: FileStore, tmp_path: Path, environ: dict[str, str]
 ) -> None:
-    mark_store(store, "files", environ=environ)
+    adopt_store(store, "files", environ=environ)
     (tmp_path / "store").rename(tmp_path / "unplugged")
     (tmp_path / "store").mkdir()
     empty = FileStore(tmp_path / "store")
-    for ask in (identify_store, mark_store):
+    for ask in (check_store, adopt_store):
         with pytest.raises(StoreIdentityError):
             ask(empty, "files", environ=environ)
     assert read_stamp(empty) is None
 
 
 def test_using_a_store_sets_its_options_and_selects_it(environ: dict[str, str]) -> None:
-    use_store("files", {"root": "/somewhere", "depth": 3}, environ=environ)
+    select_store("files", {"root": "/somewhere", "depth": 3}, environ=environ)
     config = load(environ)
     assert config.storage_backend == "files"
     assert config.options("files") == {"root": "/somewhere", "depth": 3}
@@ -73,7 +73,7 @@ def test_a_store_that_a_policy_names_is_left_on_purpose_only(environ: dict[str, 
     set_value("storage.policy", "/team/STORAGE.md", environ=environ)
 
     with pytest.raises(StorageSelectionError, match="names the store of this device already") as caught:
-        use_store("files", {"root": "/somewhere"}, environ=environ)
+        select_store("files", {"root": "/somewhere"}, environ=environ)
 
     assert "agentm config unset storage.policy" in caught.value.hint
     assert load(environ).options("files") == {}

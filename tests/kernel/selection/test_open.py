@@ -15,7 +15,7 @@ from agentm_kernel import (
     select_backend,
     storage_preview,
 )
-from agentm_kernel.host.scan import PluginRecord
+from agentm_kernel.device.installed import PluginRecord
 from agentm_kernel.seam.layer import unwrap
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.selection.open import Refusal, inspect
@@ -56,15 +56,15 @@ def test_a_backend_that_is_not_installed_is_named_with_the_command(device):
 
 
 def test_known_backends_come_with_their_pip_line(device, monkeypatch):
-    monkeypatch.setattr("agentm_kernel.host.scan.scan", lambda *_, **__: [])
+    monkeypatch.setattr("agentm_kernel.device.installed.scan", lambda *_, **__: [])
     device.configure(**{"storage.backend": "bucket"})
     assert "pip install agentm-bucket" in refusal(device.environ).hint
 
 
 def test_whoever_installed_another_store_than_the_default_is_led_to_its_set_up(device, monkeypatch):
     git = PluginRecord("agentm.backends", "git", "m:Store", "agentm-git", "1.0", "/site")
-    monkeypatch.setattr("agentm_kernel.host.scan.scan", lambda *_, **__: [git])
-    monkeypatch.setattr("agentm_kernel.host.scan.find", lambda *_, **__: None)
+    monkeypatch.setattr("agentm_kernel.device.installed.scan", lambda *_, **__: [git])
+    monkeypatch.setattr("agentm_kernel.device.installed.find", lambda *_, **__: None)
     hint = refusal(device.environ).hint
     assert hint == "run `pip install agentm-device-local`, or set up what is installed with `agentm git init`"
 

@@ -128,7 +128,7 @@ def refusal(environ):
 
 @pytest.mark.usefixtures("policy")
 def test_without_the_plugin_a_policy_is_a_refusal_that_names_the_distribution(device, monkeypatch):
-    monkeypatch.setattr("agentm_kernel.host.scan.scan", lambda *_, **__: [])
+    monkeypatch.setattr("agentm_kernel.device.installed.scan", lambda *_, **__: [])
     error = refusal(device.environ)
     assert isinstance(error, BackendNotInstalledError)
     assert "pip install agentm-storage-policy" in error.hint

@@ -188,7 +188,7 @@ def test_a_project_that_was_moved_in_the_store_is_written_where_it_lies_now(sync
     assert not (synced.store / "personal-projects").exists()
 
 
-def test_a_store_without_files_on_this_host_is_read_but_not_written(device, monkeypatch):
+def test_a_store_without_files_on_this_device_is_read_but_not_written(device, monkeypatch):
     monkeypatch.chdir(device.project())
     device.found_store("remote")
     device.uses("remote")

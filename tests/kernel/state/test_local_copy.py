@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel import (
-    HostCopy,
+    DeviceCopy,
     Locator,
     StorageReadOnlyError,
     harness_state_dir,
@@ -32,7 +32,7 @@ class NetworkTouched(AssertionError):
     """A hook would have waited here."""
 
 
-class Bucket(MemoryBackend, HostCopy):
+class Bucket(MemoryBackend, DeviceCopy):
     """Its verbs go to the network. The copy is a folder."""
 
     network_is_there = True
@@ -43,7 +43,7 @@ class Bucket(MemoryBackend, HostCopy):
         bucket.copy = options["copy"]
         return bucket
 
-    def host_path(self, locator: Locator) -> str:
+    def device_path(self, locator: Locator) -> str:
         return "/".join((self.copy, *locator.parts))
 
     def stamp_text(self) -> str | None:
@@ -106,7 +106,7 @@ def test_hooks_read_the_copy(copy, device):
     harness.mkdir()
     (harness / "active-plan").write_text("foo")
 
-    resolution = route_project(read_only=True).on_this_host()
+    resolution = route_project(read_only=True).on_this_device()
 
     assert list_state_files(resolution) == ["PLAN-foo.md"]
     assert resolve_active_plan(resolution) == ("PLAN-foo.md", "progress-foo.md")
@@ -114,7 +114,7 @@ def test_hooks_read_the_copy(copy, device):
 
 
 def test_a_copy_is_not_written(copy):
-    store = route_project(read_only=True).on_this_host().backend
+    store = route_project(read_only=True).on_this_device().backend
 
     for change in (
         lambda: store.write(Locator("a.md"), "x"),
@@ -136,8 +136,8 @@ def test_whoever_asks_for_the_text_gets_it_from_the_store_itself(copy, monkeypat
     assert read_state_file(resolution, "PLAN.md") == "the plan"
 
 
-def test_a_store_on_this_host_has_no_copy(synced, monkeypatch):
+def test_a_store_on_this_device_has_no_copy(synced, monkeypatch):
     monkeypatch.chdir(synced.project())
     resolution = route_project(read_only=True)
 
-    assert resolution.on_this_host() is resolution
+    assert resolution.on_this_device() is resolution

@@ -201,8 +201,8 @@ BLIND_SPOTS = {
     "projects.root.saw_nothing": [("folder", ".harness", True), ("marker", "local", "replaced")],
     "projects.root.saw_file": [("git_config", TEXTS["git_config"][1], "replaced")],
     "projects.root.observe": [("directory", "src"), ("folder", "src/.harness", True)],
-    "config.read.saw_nothing": [("config", None, "replaced"), ("config", config(), "replaced")],
-    "config.read.saw_file": [("config", config(state_mode="local"), "replaced")],
+    "device.config.saw_nothing": [("config", None, "replaced"), ("config", config(), "replaced")],
+    "device.config.saw_file": [("config", config(state_mode="local"), "replaced")],
     "selection.identity.saw_file": [("known_stores", '{"stub STORE": "another"}', "replaced")],
     "selection.open.observe": [("move_store", True)],
     "state.resolve._see": [("stamp", TEXTS["stamp"][1], "replaced")],
@@ -268,7 +268,7 @@ def test_an_answer_found_through_a_wrapper_is_found_anew(synced, monkeypatch, se
     monkeypatch.setattr(evidence, "_SETTLED_AFTER_NS", -(10**18))
     monkeypatch.chdir(synced.project())
     monkeypatch.setattr(selection, "_find_wrapper", lambda name, config: name)
-    monkeypatch.setattr("agentm_kernel.host.load.load", lambda record: lambda backend, options, context: backend)
+    monkeypatch.setattr("agentm_kernel.plugins.load.load", lambda record: lambda backend, options, context: backend)
     synced.uses("stub", wrappers=["guard"])
     resolve_project()
     opened = len(selections)

@@ -22,7 +22,7 @@ _MODULES = (
     "content",
     "deleting",
     "errors",
-    "host_files",
+    "device_files",
     "foreign_entries",
     "disk",
     "importing",

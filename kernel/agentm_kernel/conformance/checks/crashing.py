@@ -98,13 +98,13 @@ def check_killed_writer_leaves_no_entry(bench: Bench) -> None:
         same("the set of keys", set(contents(store)), {"dir", _NEIGHBOUR.key, _NOTE.key})
 
 
-@check("crashing", needs=("host_files",), persistent=True, rows=(49,))
+@check("crashing", needs=("device_files",), persistent=True, rows=(49,))
 def check_leftovers_are_swept(bench: Bench) -> None:
     """What a killed writer leaves on disk is removed by writers that come later."""
     for _ in range(_KILLS):
         _killed_inside_write(bench, 1)
     bench.run(_write_once)
-    same("the directory on disk", sorted(os.listdir(bench.host_path("dir"))), ["neighbour.md", "note.md"])
+    same("the directory on disk", sorted(os.listdir(bench.device_path("dir"))), ["neighbour.md", "note.md"])
 
 
 def _write_once(child: Child) -> None:

@@ -23,23 +23,23 @@ _DIRECTORY = Locator("dir")
 _SMALL = 64 * 1024
 
 
-@check("disk", needs=("host_files",), rows=(50,))
+@check("disk", needs=("device_files",), rows=(50,))
 def check_root_vanishes(bench: Bench) -> None:
     """When the store's folder goes away, every verb raises a typed error, and nobody makes a new one in its place."""
     store = bench.store
     store.write(_NOTE, "one\n")
-    with _moved_away(bench.host_path()) as root:
+    with _moved_away(bench.device_path()) as root:
         _refuses_everything(store)
         same("whether there is a folder again", os.path.exists(root), False)
     same(f"read({shown(_NOTE)}) once it is back", store.read(_NOTE), "one\n")
 
 
-@check("disk", needs=("host_files",), rows=(50,))
+@check("disk", needs=("device_files",), rows=(50,))
 def check_root_replaced(bench: Bench) -> None:
     """When another folder takes the store's place, as an unmounted one does, every verb raises a typed error."""
     store = bench.store
     store.write(_NOTE, "one\n")
-    with _moved_away(bench.host_path()) as root:
+    with _moved_away(bench.device_path()) as root:
         os.mkdir(root)
         _refuses_everything(store)
         same("the folder in its place", os.listdir(root), [])
@@ -69,13 +69,13 @@ def _refuses_everything(store: StorageBackend) -> None:
 # ------------------------------------------------------------------------------------------------ limits of a process
 
 
-@check("disk", needs=("host_files",), rows=(44,))
+@check("disk", needs=("device_files",), rows=(44,))
 def check_no_space(bench: Bench) -> None:
     """A write for which there is no room raises `StorageIOError`, keeps the old note whole, and leaves no litter."""
     bench.store.write(_NOTE, "one\n")
     bench.run(_write_without_room)
     same(f"read({shown(_NOTE)})", bench.store.read(_NOTE), "one\n")
-    same("the directory on disk", sorted(os.listdir(bench.host_path("dir"))), ["note.md"])
+    same("the directory on disk", sorted(os.listdir(bench.device_path("dir"))), ["note.md"])
 
 
 def _write_without_room(child: Child) -> None:
@@ -84,7 +84,7 @@ def _write_without_room(child: Child) -> None:
         refused(StorageIOError, child.store.write, Locator("dir/new.md"), "x" * (4 * _SMALL))
 
 
-@check("disk", needs=("host_files",), rows=(46,))
+@check("disk", needs=("device_files",), rows=(46,))
 def check_no_descriptors(bench: Bench) -> None:
     """When no file can be opened, a verb still gives the right answer or raises a typed error, never absence."""
     bench.store.write(_NOTE, "one\n")
@@ -122,14 +122,14 @@ def _limited(name: str, limit: Callable[[], int]) -> Iterator[None]:
         resource.setrlimit(kind, before)
 
 
-@check("disk", needs=("host_files",), rows=(46,))
+@check("disk", needs=("device_files",), rows=(46,))
 def check_permission_denied(bench: Bench) -> None:
     """Where permission is denied, a verb still gives the right answer or raises a typed error, never absence."""
     if os.name == "nt":
         raise NotApplicable("permissions work differently on this platform")
     bench.store.write(_NOTE, "one\n")
-    bench.run(_read_without_permission, bench.host_path("dir"))
-    same("the directory on disk", sorted(os.listdir(bench.host_path("dir"))), ["note.md", "other.md"])
+    bench.run(_read_without_permission, bench.device_path("dir"))
+    same("the directory on disk", sorted(os.listdir(bench.device_path("dir"))), ["note.md", "other.md"])
 
 
 def _read_without_permission(child: Child, directory: str) -> None:

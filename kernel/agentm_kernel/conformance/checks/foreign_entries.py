@@ -32,7 +32,7 @@ _FOREIGN: tuple[str | bytes, ...] = (
 )
 
 
-@check("foreign_entries", needs=("host_files",), rows=(14,))
+@check("foreign_entries", needs=("device_files",), rows=(14,))
 def check_foreign_names(bench: Bench) -> None:
     """Files whose names no key can express are left out of `list` and `walk`, which give all the rest."""
     store = bench.store
@@ -52,7 +52,7 @@ def _planted(bench: Bench, name: str | bytes) -> bool:
     return True
 
 
-@check("foreign_entries", needs=("host_files",), rows=(6,))
+@check("foreign_entries", needs=("device_files",), rows=(6,))
 def check_decomposed_name(bench: Bench) -> None:
     """A file with a decomposed name is listed by its composed key, and works, or is left out: never half there."""
     bench.plant("cafe\u0301.md", b"one\n")
@@ -61,7 +61,7 @@ def check_decomposed_name(bench: Bench) -> None:
         same(f"read({shown(child)})", bench.store.read(child), "one\n")
 
 
-@check("foreign_entries", needs=("host_files",), rows=(15,))
+@check("foreign_entries", needs=("device_files",), rows=(15,))
 def check_link_to_directory(bench: Bench) -> None:
     """No verb follows a link to a directory outside of the store."""
     secret = _secret(bench)
@@ -74,7 +74,7 @@ def check_link_to_directory(bench: Bench) -> None:
     _outside_is_untouched(bench, secret)
 
 
-@check("foreign_entries", needs=("host_files",), rows=(15,))
+@check("foreign_entries", needs=("device_files",), rows=(15,))
 def check_link_to_file(bench: Bench) -> None:
     """No verb follows a link to a file outside of the store, and none replaces the link."""
     secret = _secret(bench)
@@ -85,7 +85,7 @@ def check_link_to_file(bench: Bench) -> None:
     _outside_is_untouched(bench, secret)
 
 
-@check("foreign_entries", needs=("host_files",), rows=(16,))
+@check("foreign_entries", needs=("device_files",), rows=(16,))
 def check_broken_links(bench: Bench) -> None:
     """Dangling links and loops are not entries, and verbs on them raise typed errors."""
     bench.link("nowhere.md", "dangling.md")
@@ -93,7 +93,7 @@ def check_broken_links(bench: Bench) -> None:
     same("list('')", bench.store.list(Locator()), [])
     for key in ("dangling.md", "loop", "loop/note.md"):
         _reaches_nothing(bench, Locator(key), Locator(key))
-    same("nowhere.md", os.path.lexists(bench.host_path("nowhere.md")), False)
+    same("nowhere.md", os.path.lexists(bench.device_path("nowhere.md")), False)
 
 
 def _secret(bench: Bench) -> str:
@@ -139,29 +139,29 @@ def _walked(store: StorageBackend) -> Callable[[Locator], object]:
 # ------------------------------------------------------------------------------------------------ what blocks
 
 
-@check("foreign_entries", needs=("host_files",), rows=(18,))
+@check("foreign_entries", needs=("device_files",), rows=(18,))
 def check_fifo(bench: Bench) -> None:
     """A FIFO in the tree is refused at once: whoever opened it would wait for ever."""
     if not hasattr(os, "mkfifo"):
         raise NotApplicable("this platform has no FIFOs")
-    os.makedirs(bench.host_path(), exist_ok=True)
-    os.mkfifo(bench.host_path("entry"))
+    os.makedirs(bench.device_path(), exist_ok=True)
+    os.mkfifo(bench.device_path("entry"))
     bench.run(_refuse_entry, limit=PROMPTLY)
 
 
-@check("foreign_entries", needs=("host_files",), rows=(18,))
+@check("foreign_entries", needs=("device_files",), rows=(18,))
 def check_socket(bench: Bench) -> None:
     """A socket in the tree is refused at once."""
-    os.makedirs(bench.host_path(), exist_ok=True)
+    os.makedirs(bench.device_path(), exist_ok=True)
     try:
         with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(bench.host_path("entry"))
+            listener.bind(bench.device_path("entry"))
     except (AttributeError, OSError) as error:
         raise NotApplicable(f"a socket cannot be made here: {error}") from None
     bench.run(_refuse_entry, limit=PROMPTLY)
 
 
-@check("foreign_entries", needs=("host_files",), rows=(18, 23))
+@check("foreign_entries", needs=("device_files",), rows=(18, 23))
 def check_endless_device(bench: Bench) -> None:
     """A link to a device that never ends is refused at once."""
     if not os.path.exists("/dev/zero"):

@@ -199,7 +199,7 @@ def check_paused_writer(bench: Bench) -> None:
 _HOMES = ("HOME", "USERPROFILE", "TMPDIR", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
 
 
-@check("racing", needs=("concurrent_writers", "host_files"), rows=(43,))
+@check("racing", needs=("concurrent_writers", "device_files"), rows=(43,))
 def check_many_paths_one_store(bench: Bench) -> None:
     """Processes that reach one store by different paths, with different homes, still exclude each other."""
     alias = os.path.join(bench.outside, "alias")

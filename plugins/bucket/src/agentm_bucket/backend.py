@@ -9,7 +9,7 @@ import os
 from agentm_bucket.place import parse_options
 from agentm_kernel.errors import ConcurrentModificationError, NotFoundError, StorageReadOnlyError
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.backend import STAMP_KEY, HostCopy, StorageBackend
+from agentm_kernel.seam.backend import STAMP_KEY, DeviceCopy, StorageBackend
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PROTOCOL = "bucket"
 
 
-class BucketBackend(StorageBackend, HostCopy):
+class BucketBackend(StorageBackend, DeviceCopy):
     """Options: `kind` (s3, azure, gcs), `bucket`, `prefix`, `endpoint`, `region`, `account`; `deadline` and `attempt`
     in seconds; `size_limit` in bytes; `allow_http`; and the names of the environment variables with credentials.
     `scratch` is any text, and names a place of its own below the prefix.
@@ -126,7 +126,7 @@ class BucketBackend(StorageBackend, HostCopy):
 
     # -- the copy on this host ------------------------------------------------------------------------------
 
-    def host_path(self, locator: Locator) -> str:
+    def device_path(self, locator: Locator) -> str:
         return os.path.join(self._copy_root, *locator.parts)
 
     def stamp_text(self) -> str | None:

@@ -8,13 +8,13 @@ import click
 
 from agentm_bucket.backend import PROTOCOL, BucketBackend
 from agentm_kernel import (
+    adopt_store,
     conclude_set_up,
     confirm,
     current_context,
     echo_json,
     echo_table,
     json_option,
-    mark_store,
     selected_store,
 )
 from agentm_kernel.errors import NotFoundError, StorageSelectionError
@@ -55,7 +55,7 @@ def init(bucket: str, adopt: bool, use_it: bool, **given: str) -> None:
             f"{store.describe()} has objects already and is no store of agentm",
             hint="choose another --prefix, or pass --adopt if they are the agent's notes",
         )
-    store_id = mark_store(store, PROTOCOL)
+    store_id = adopt_store(store, PROTOCOL)
     store.pull()
     stale = dict.fromkeys(_configuration().keys() & set(_OPTIONS), "")
     conclude_set_up(

@@ -30,7 +30,7 @@ def agentm_session_start(context: HookContext) -> list[Section] | None:
     from agentm_kernel import Section
 
     guard = find_guard(context.backend)
-    if guard is None or not guard.capabilities.host_files or guard.inner.stamp_text() is None:
+    if guard is None or not guard.capabilities.device_files or guard.inner.stamp_text() is None:
         return None
     survey = survey_guarded(guard, seconds=SECONDS)
     if survey.problems:

@@ -60,7 +60,7 @@ class LocalFolder(FileStore, WatchedStore):
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(concurrent_writers=True, sync=self._is_replicated, host_files=True, delete=True)
+        return Capabilities(concurrent_writers=True, sync=self._is_replicated, device_files=True, delete=True)
 
     has_other_writers = True
 
@@ -155,7 +155,7 @@ class LocalFolder(FileStore, WatchedStore):
             self._keep(locator, text, "kept")
 
     def _keep(self, locator: Locator, text: str, why: str) -> Locator:
-        from agentm_kernel.files.taking_over import conflict_place
+        from agentm_kernel.files.swap import conflict_place
 
         return self._put_aside(conflict_place(locator, content_hash(text), why), text)
 

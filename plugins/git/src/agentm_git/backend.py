@@ -7,7 +7,7 @@ import os
 from agentm_git.settings import PROTOCOL, Settings, parse_options
 from agentm_kernel.errors import LocatorConflictError, StorageIOError, StorageSelectionError
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.provider import Occasion, WorkingCopy
+from agentm_kernel.seam.provider import SyncTrigger, WorkingCopy
 from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
 
 TYPE_CHECKING = False  # importing `typing` would cost hooks more than this module does
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.provider import Author, SyncOutcome
     from agentm_kernel.seam.values import OpenContext
 
-_CAPABILITIES = Capabilities(concurrent_writers=True, sync=True, host_files=True, delete=True)
+_CAPABILITIES = Capabilities(concurrent_writers=True, sync=True, device_files=True, delete=True)
 _GIT = ".git"
 PULLED = (_GIT, "agentm", "pulled")
 """A file below the root that tells by its time when the origin was last reached."""
@@ -126,7 +126,7 @@ class GitStore(FileStore, WorkingCopy):
 
     def _before_change(self, locator: Locator) -> None:
         if not self.is_here:
-            self.pull(Occasion("write"))
+            self.pull(SyncTrigger("write"))
         if self.settings.sparse:
             from agentm_git.folder import is_in
 
@@ -160,21 +160,23 @@ class GitStore(FileStore, WorkingCopy):
     def has_changes(self) -> bool:
         return self.is_here and bool(self.clone.changes())
 
-    def commit(self, message: str, authors: Sequence[Author], occasion: Occasion) -> SyncOutcome:
+    def commit(self, message: str, authors: Sequence[Author], trigger: SyncTrigger) -> SyncOutcome:
         return self.clone.commit(message, authors)
 
-    def pull(self, occasion: Occasion) -> SyncOutcome:
+    def pull(self, trigger: SyncTrigger) -> SyncOutcome:
         return self.clone.pull()
 
-    def push(self, occasion: Occasion) -> SyncOutcome:
-        return self.clone.push(occasion)
+    def push(self, trigger: SyncTrigger) -> SyncOutcome:
+        return self.clone.push(trigger)
 
-    def sync(self, occasion: Occasion, message: str = "", conflict: str | None = None) -> builtins.list[SyncOutcome]:
+    def sync(
+        self, trigger: SyncTrigger, message: str = "", conflict: str | None = None
+    ) -> builtins.list[SyncOutcome]:
         """Commit, pull and push, as far as there is an origin; `conflict` is a policy for this once."""
-        done = [self.clone.commit(message or f"agentm: {occasion.event}", ())]
+        done = [self.clone.commit(message or f"agentm: {trigger.event}", ())]
         if self.settings.remote:
             done.append(self.clone.pull(conflict))
-            done.append(self.clone.push(occasion, conflict))
+            done.append(self.clone.push(trigger, conflict))
         return done
 
 

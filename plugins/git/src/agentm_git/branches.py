@@ -1,4 +1,4 @@
-"""The branch that a push goes to, by policy and occasion."""
+"""The branch that a push goes to, by policy and trigger."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from agentm_kernel.seam.content import content_hash
 
 if TYPE_CHECKING:
     from agentm_git.settings import Settings
-    from agentm_kernel.seam.provider import Occasion
+    from agentm_kernel.seam.provider import SyncTrigger
 
 PREFIX = "agentm"
 _ROOM = 60
 
 
-def branch_for(settings: Settings, occasion: Occasion, commit: str) -> str:
-    """The origin's branch for what was done on this occasion. Without a name for it, the commit gives one."""
+def branch_for(settings: Settings, trigger: SyncTrigger, commit: str) -> str:
+    """The origin's branch for what was done on this trigger. Without a name for it, the commit gives one."""
     if settings.branch_policy == "main":
         return settings.branch
-    parts = [occasion.conversation]
+    parts = [trigger.conversation]
     if settings.branch_policy == "per-turn":
-        parts.append(occasion.turn)
+        parts.append(trigger.turn)
     named = [_safe(part) for part in parts if part]
     kind = "turn" if settings.branch_policy == "per-turn" else "conversation"
-    if len(named) < len(parts) and (kind == "conversation" or not occasion.turn):
+    if len(named) < len(parts) and (kind == "conversation" or not trigger.turn):
         return f"{PREFIX}/{kind}-{commit[:12]}"
     return f"{PREFIX}/{kind}-{'-'.join(named)}"
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from agentm_git.changes import Change
     from agentm_git.folder import Folder
     from agentm_git.settings import Settings
-    from agentm_kernel.seam.provider import Author, Occasion
+    from agentm_kernel.seam.provider import Author, SyncTrigger
 
 NOTHING_KEPT: tuple[tuple[str, str], ...] = ()
 _TRIES = 30
@@ -248,7 +248,7 @@ class Clone:
 
     # -- push ---------------------------------------------------------------------------------------------
 
-    def push(self, occasion: Occasion, policy: str | None = None) -> SyncOutcome:
+    def push(self, trigger: SyncTrigger, policy: str | None = None) -> SyncOutcome:
         """Send what was committed. Where the origin has moved on, bring that in and try again."""
         deadline = Deadline(self.settings.deadline)
         notes: list[str] = []
@@ -258,7 +258,7 @@ class Clone:
                 head = self.public.head()
                 if head is None:
                     return SyncOutcome(False, note="nothing was committed yet")
-                branch = branch_for(self.settings, occasion, head)
+                branch = branch_for(self.settings, trigger, head)
                 if self._has_nothing_new(head, branch):
                     return SyncOutcome(False, ref=head)
                 self._check_excluded(head)
@@ -266,7 +266,7 @@ class Clone:
                 if why is None:
                     with self._local():
                         self._publish_tracking(branch, head)
-                    return self._pushed(head, branch, occasion, notes)
+                    return self._pushed(head, branch, trigger, notes)
                 pause = random.uniform(0, min(0.05 * attempt, _LONGEST_PAUSE))
                 if deadline.left < pause + _WORTH_A_TRY:
                     break
@@ -317,10 +317,10 @@ class Clone:
                 hint=f"take it out of the commits, for example with `git -C {self.folder.root} rebase -i`",
             )
 
-    def _pushed(self, head: str, branch: str, occasion: Occasion, notes: list[str]) -> SyncOutcome:
+    def _pushed(self, head: str, branch: str, trigger: SyncTrigger, notes: list[str]) -> SyncOutcome:
         from agentm_git.requests import request
 
-        url, said = request(self, branch, occasion)
+        url, said = request(self, branch, trigger)
         return SyncOutcome(True, ref=head, url=url, note="; ".join([*notes, *([said] if said else [])]) or None)
 
 

@@ -13,7 +13,7 @@ from agentm_kernel import conclude_set_up, current_context, echo_json, echo_tabl
 from agentm_kernel.errors import NotFoundError, StorageSelectionError
 from agentm_kernel.seam.layer import BackendLayer
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.provider import Occasion
+from agentm_kernel.seam.provider import SyncTrigger
 
 if TYPE_CHECKING:
     from agentm_git.history import Version
@@ -74,7 +74,7 @@ def sync(conflict: str | None, message: str) -> None:
     if not may_write:
         _say("pulled", git.clone.pull(conflict))
         return
-    done = git.sync(Occasion("manual"), message or "agentm: sync", conflict)
+    done = git.sync(SyncTrigger("manual"), message or "agentm: sync", conflict)
     for verb, outcome in zip(("committed", "pulled", "pushed"), done, strict=False):
         _say(verb, outcome)
     if not any(outcome.changed or outcome.note for outcome in done):

@@ -9,7 +9,7 @@ from agentm_git.settings import PROTOCOL
 from agentm_kernel import hookimpl, select_backend
 from agentm_kernel.errors import StorageConflictError, StorageIOError
 from agentm_kernel.seam.layer import unwrap
-from agentm_kernel.seam.provider import Occasion
+from agentm_kernel.seam.provider import SyncTrigger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,12 +32,12 @@ def agentm_event(name: str, payload: Mapping[str, object], context: HookContext)
     store = _selected(context)
     if store is None:
         return None
-    occasion = _occasion(name, payload)
+    trigger = _trigger(name, payload)
     done: list[SyncOutcome] = []
     try:
-        done.append(store.commit(f"agentm: notes at {name}", (), occasion))
+        done.append(store.commit(f"agentm: notes at {name}", (), trigger))
         if store.settings.remote:
-            done += _with_origin(store, occasion)
+            done += _with_origin(store, trigger)
     except StorageConflictError:
         raise
     except StorageIOError as error:
@@ -45,13 +45,13 @@ def agentm_event(name: str, payload: Mapping[str, object], context: HookContext)
     return _line(done)
 
 
-def _with_origin(store: GitStore, occasion: Occasion) -> Iterable[SyncOutcome]:
-    if occasion.event in _PUSHING:
-        yield store.push(occasion)
+def _with_origin(store: GitStore, trigger: SyncTrigger) -> Iterable[SyncOutcome]:
+    if trigger.event in _PUSHING:
+        yield store.push(trigger)
         return
     pulled = store.clone.pulled_at()
     if pulled is None or not 0 <= time.time() - pulled < store.settings.pull_ttl:
-        yield store.pull(occasion)
+        yield store.pull(trigger)
 
 
 def _selected(context: HookContext) -> GitStore | None:
@@ -63,12 +63,12 @@ def _selected(context: HookContext) -> GitStore | None:
     return store if isinstance(store, GitStore) else None
 
 
-def _occasion(name: str, payload: Mapping[str, object]) -> Occasion:
+def _trigger(name: str, payload: Mapping[str, object]) -> SyncTrigger:
     def text(*names: str) -> str | None:
         return next((value for key in names if isinstance(value := payload.get(key), str) and value), None)
 
     conversation = text("conversationId", "conversation_id", "session_id")
-    return Occasion(name, conversation, text("turnId", "turn_id"), text("operator", "operatorId"))
+    return SyncTrigger(name, conversation, text("turnId", "turn_id"), text("operator", "operatorId"))
 
 
 def _line(done: list[SyncOutcome]) -> str | None:

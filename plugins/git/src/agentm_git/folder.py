@@ -14,7 +14,7 @@ from agentm_kernel.errors import (
 )
 from agentm_kernel.files.mutex import store_mutex
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.files.taking_over import CONFLICTS, conflict_place
+from agentm_kernel.files.swap import CONFLICTS, conflict_place
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.locator import Locator

@@ -15,22 +15,22 @@ from agentm_kernel.seam.content import content_hash
 if TYPE_CHECKING:
     from agentm_git.clone import Clone
     from agentm_git.settings import Settings
-    from agentm_kernel.seam.provider import Occasion
+    from agentm_kernel.seam.provider import SyncTrigger
 
 _LIMIT = 60.0
 
 
-def request(clone: Clone, branch: str, occasion: Occasion) -> tuple[str | None, str | None]:
+def request(clone: Clone, branch: str, trigger: SyncTrigger) -> tuple[str | None, str | None]:
     """The address of the pull request for `branch` and a line for the operator. What fails here undoes no push."""
     settings = clone.settings
     if settings.pr_policy == "none" or branch == settings.branch:
         return None, None
     if settings.pr_policy == "auto" and settings.pr_command:
-        return _by_command(clone, branch, occasion)
+        return _by_command(clone, branch, trigger)
     return _link(settings, branch), f"to open a pull request: {_command_for_people(settings, branch)}"
 
 
-def _by_command(clone: Clone, branch: str, occasion: Occasion) -> tuple[str | None, str | None]:
+def _by_command(clone: Clone, branch: str, trigger: SyncTrigger) -> tuple[str | None, str | None]:
     settings = clone.settings
     record = os.path.join(clone.private.path, f"request-{content_hash(branch)[:16]}")
     if os.path.exists(record):
@@ -41,8 +41,8 @@ def _by_command(clone: Clone, branch: str, occasion: Occasion) -> tuple[str | No
         "AGENTM_GIT_BASE": settings.branch,
         "AGENTM_GIT_REMOTE": settings.remote,
         "AGENTM_GIT_INSTALLATION_ID": settings.installation_id,
-        "AGENTM_GIT_CONVERSATION": occasion.conversation or "",
-        "AGENTM_GIT_TURN": occasion.turn or "",
+        "AGENTM_GIT_CONVERSATION": trigger.conversation or "",
+        "AGENTM_GIT_TURN": trigger.turn or "",
     }
     by_hand = f"open it by hand: {_command_for_people(settings, branch)}"
     try:

@@ -14,7 +14,7 @@ from agentm_git.settings import PROTOCOL, Settings
 from agentm_kernel.errors import AgentmError, StorageIOError, StorageSelectionError, StoreIdentityError
 from agentm_kernel.seam.backend import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.provider import Occasion
+from agentm_kernel.seam.provider import SyncTrigger
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,7 +98,7 @@ def set_up(
 
     `adopt` accepts a folder or an origin that has files already. `options` are those of `plugins.git`.
     """
-    from agentm_kernel import current_context, identify_store, mark_store, stamp
+    from agentm_kernel import adopt_store, check_store, current_context, stamp
     from agentm_kernel.seam.values import OpenContext
 
     around = current_context(environ).surroundings
@@ -113,7 +113,7 @@ def set_up(
     make_clone(place, store.settings, around.environ)
     if url:
         _fill(store, place, is_new=not is_clone)
-    was_there = identify_store(store, PROTOCOL, environ=environ) is not None
+    was_there = check_store(store, PROTOCOL, environ=environ) is not None
     if not was_there and not adopt and store.list(Locator()):
         raise StorageSelectionError(
             f"{url or place} has files already and is no store of agentm",
@@ -121,20 +121,20 @@ def set_up(
         )
     stamp(store)
     try:
-        store.sync(Occasion("manual"), _MESSAGE)
+        store.sync(SyncTrigger("manual"), _MESSAGE)
     except StoreIdentityError:
         if was_there:
             raise
         _take_identity_of_origin(store)  # another device was faster
         was_there = True
     outer = "" if is_clone else _outer_repository(place, around.environ)
-    return SetUp(place, mark_store(store, PROTOCOL, environ=environ), was_there, url, outer)
+    return SetUp(place, adopt_store(store, PROTOCOL, environ=environ), was_there, url, outer)
 
 
 def _fill(store: GitStore, place: str, *, is_new: bool) -> None:
     """Bring in what the origin has. A new clone of an origin that cannot be had is not left lying about."""
     try:
-        store.pull(Occasion("manual"))
+        store.pull(SyncTrigger("manual"))
     except AgentmError:
         if is_new and store.clone.public.head() is None:
             shutil.rmtree(os.path.join(place, ".git"), ignore_errors=True)
@@ -157,7 +157,7 @@ def _take_identity_of_origin(store: GitStore) -> None:
 
     text = stamp_of(store.clone.git, store.clone.private.ref(tracking(store.settings.branch)) or "")
     store.write(Locator(STAMP_KEY), (text or b"").decode())
-    store.sync(Occasion("manual"), _MESSAGE)
+    store.sync(SyncTrigger("manual"), _MESSAGE)
 
 
 def _outer_repository(place: str, environ: Mapping[str, str]) -> str:

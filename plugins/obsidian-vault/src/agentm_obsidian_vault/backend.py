@@ -33,7 +33,7 @@ PATH_VARIABLE = "MEMORY_VAULT_PATH"
 AT_HAND = 0.5
 """Seconds within which a file that is on this device can be read, however busy the disk."""
 
-_CAPABILITIES = Capabilities(concurrent_writers=True, conflict_files=True, sync=True, host_files=True, delete=True)
+_CAPABILITIES = Capabilities(concurrent_writers=True, conflict_files=True, sync=True, device_files=True, delete=True)
 _SET_PERSONAL_ROOT = f"run `agentm config set plugins.{PROTOCOL}.personal_root PATH`: a folder above or beside it"
 _OPTIONS = ("vault_path", "personal_root", "devices", "size_limit")
 _OLDER_OPTIONS = ("memory_root", "spaces")
@@ -188,7 +188,7 @@ class VaultBackend(FileStore, PersonalSpace):
         A file that takes long takes long once; one that always does is refused.
         """
         from agentm_kernel.files.failures import Failures
-        from agentm_kernel.files.taking_over import hash_of_note
+        from agentm_kernel.files.swap import hash_of_note
 
         for _ in range(2):
             start = time.monotonic()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from agentm_kernel import DoctorRow, hookimpl, identify_store
+from agentm_kernel import DoctorRow, check_store, hookimpl
 from agentm_kernel.errors import AgentmError, StoreIdentityError
 from agentm_kernel.seam.layer import unwrap
 from agentm_kernel.seam.locator import TEMP_PREFIX
@@ -63,7 +63,7 @@ def _path_row(vault: VaultBackend) -> DoctorRow:
 
 def _identity_row(vault: VaultBackend, context: HookContext) -> DoctorRow:
     try:
-        store_id = identify_store(vault, PROTOCOL, environ=context.surroundings.environ)
+        store_id = check_store(vault, PROTOCOL, environ=context.surroundings.environ)
     except StoreIdentityError as error:
         return DoctorRow("fail", "vault id", error.message, error.hint)
     if store_id is None:

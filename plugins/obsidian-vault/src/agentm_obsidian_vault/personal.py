@@ -54,13 +54,13 @@ class PersonalFiles(FileStore):
 
     def shown_path(self, locator: Locator) -> str:
         """What the operator is asked with."""
-        return self.host_path(locator)
+        return self.device_path(locator)
 
     def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
         place = locator
         while place.key:
             place = place.parent
-            if _is_same_folder(self.host_path(place), self._store):
+            if _is_same_folder(self.device_path(place), self._store):
                 raise LocatorConflictError(
                     f"'{locator}' leads into the agent's store, which is not part of the personal space",
                     hint="choose a place outside the folder of the store",

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentm_kernel import current_context, identify_store, mark_store, use_store
+from agentm_kernel import adopt_store, check_store, current_context, select_store
 from agentm_kernel.errors import StorageIOError, StorageSelectionError
 from agentm_kernel.seam.backend import STAMP_KEY
 from agentm_obsidian_vault.backend import PATH_VARIABLE, PROTOCOL, VaultBackend
@@ -33,12 +33,12 @@ def set_up(path: str, *, adopt: bool, environ: Mapping[str, str] | None = None) 
     place = os.path.abspath(current_context(environ).surroundings.expand(path))
     _check_surroundings(place)
     vault = VaultBackend(place)
-    was_there = os.path.isdir(place) and identify_store(vault, PROTOCOL, environ=environ) is not None
+    was_there = os.path.isdir(place) and check_store(vault, PROTOCOL, environ=environ) is not None
     if not os.path.isdir(place):
         _make_folder(place)
     elif not was_there and not adopt:
         _check_empty(place)
-    return SetUp(place, mark_store(vault, PROTOCOL, environ=environ), was_there)
+    return SetUp(place, adopt_store(vault, PROTOCOL, environ=environ), was_there)
 
 
 def options_for(place: str, *, environ: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -53,7 +53,7 @@ def options_for(place: str, *, environ: Mapping[str, str] | None = None) -> dict
 def use(place: str, *, environ: Mapping[str, str] | None = None) -> None:
     """Select the vault at `place` on this device."""
     check_variable(place, environ=environ)
-    use_store(PROTOCOL, options_for(place, environ=environ), environ=environ)
+    select_store(PROTOCOL, options_for(place, environ=environ), environ=environ)
 
 
 def check_variable(place: str, *, environ: Mapping[str, str] | None = None) -> None:

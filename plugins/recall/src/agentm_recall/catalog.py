@@ -10,7 +10,7 @@ import os
 import time
 
 from agentm_kernel.errors import AgentmError, NotFoundError
-from agentm_kernel.seam.backend import HostCopy
+from agentm_kernel.seam.backend import DeviceCopy
 from agentm_kernel.seam.layer import unwrap
 from agentm_kernel.seam.locator import Locator
 from agentm_recall.layout import project_of
@@ -121,7 +121,7 @@ def gather(
 
 def is_elsewhere(backend: StorageBackend) -> bool:
     """Whether the notes are behind a network, where no hook may go."""
-    return isinstance(unwrap(backend), HostCopy)
+    return isinstance(unwrap(backend), DeviceCopy)
 
 
 def _outlines(

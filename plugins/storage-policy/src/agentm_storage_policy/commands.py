@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel import OpenContext, current_context, echo_json, json_option, mark_store, select_backend
+from agentm_kernel import OpenContext, adopt_store, current_context, echo_json, json_option, select_backend
 from agentm_kernel.errors import ConfigError, StorageSelectionError
 from agentm_kernel.seam.layer import unwrap
 from agentm_kernel.seam.locator import Locator
@@ -148,7 +148,7 @@ def init(place: str | None, adopt: bool) -> None:
         raise StorageSelectionError(
             f"{where} has notes already", hint=f"if it is the right place, run `agentm policy init {where} --adopt`"
         )
-    click.echo(f"the store {mark_store(store, 'policy')} is at {where}")
+    click.echo(f"the store {adopt_store(store, 'policy')} is at {where}")
 
 
 def _host() -> Host:

@@ -115,9 +115,9 @@ class PolicyGate(BackendLayer):
         self._require_write(locator)
         self.inner.delete(locator, if_match=if_match)
 
-    def host_path(self, locator: Locator) -> str:
+    def device_path(self, locator: Locator) -> str:
         self.rules.require_read(locator)
-        return super().host_path(locator)
+        return super().device_path(locator)
 
     def write_personal(
         self,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from _thread import RLock
 
 from agentm_kernel.errors import AgentmError, StorageConflictError
-from agentm_kernel.seam.provider import Occasion
+from agentm_kernel.seam.provider import SyncTrigger
 from agentm_storage_policy import audit, lifecycle
 from agentm_storage_policy.errors import (
     StorageCommitFailedError,
@@ -138,7 +138,7 @@ class SyncDriver:
         def commit() -> SyncOutcome:
             self._rules.require(COMMIT)
             message = render(self._plan.message_template, event)
-            return self._copy.commit(message, self._authors(), _occasion(event))
+            return self._copy.commit(message, self._authors(), _trigger(event))
 
         outcome = self._attempt("commit", StorageCommitFailedError, commit)
         if outcome is None:
@@ -156,7 +156,7 @@ class SyncDriver:
             self._report.lines.append("not pulled: there are changes that are not committed yet")
             return
         self._emit(lifecycle.PULL_STARTED, event, None)
-        outcome = self._attempt("pull", StoragePullFailedError, lambda: self._copy.pull(_occasion(event)))
+        outcome = self._attempt("pull", StoragePullFailedError, lambda: self._copy.pull(_trigger(event)))
         if outcome is None:
             self._emit(lifecycle.PULL_FAILED, event, None)
             return
@@ -170,7 +170,7 @@ class SyncDriver:
 
         def push() -> SyncOutcome:
             self._rules.require(PUSH)
-            return self._copy.push(_occasion(event))
+            return self._copy.push(_trigger(event))
 
         outcome = self._attempt("push", StoragePushFailedError, push)
         if outcome is not None and outcome.changed:
@@ -217,29 +217,29 @@ def render(template: str, event: LifecycleEvent) -> str:
 
     What the host says comes from outside: it is kept to one line and to a reasonable length.
     """
-    occasion = _occasion(event)
+    trigger = _trigger(event)
     summary = event.payload.get("summary")
     values = {
-        "operator": occasion.operator or "agentm",
-        "summary": summary if isinstance(summary, str) and summary.strip() else f"notes at {occasion.event}",
-        "event": occasion.event,
-        "conversation": occasion.conversation or "",
-        "turn": occasion.turn or "",
+        "operator": trigger.operator or "agentm",
+        "summary": summary if isinstance(summary, str) and summary.strip() else f"notes at {trigger.event}",
+        "event": trigger.event,
+        "conversation": trigger.conversation or "",
+        "turn": trigger.turn or "",
     }
     message = template
     for name in _TOKENS:
         value = "".join(c if c.isprintable() else " " for c in values[name])[:200].replace("{{", "{ {")
         message = message.replace("{{" + name + "}}", value)
-    return message.strip() or f"agentm: {occasion.event}"
+    return message.strip() or f"agentm: {trigger.event}"
 
 
-def _occasion(event: LifecycleEvent) -> Occasion:
+def _trigger(event: LifecycleEvent) -> SyncTrigger:
     payload = event.payload
 
     def text(*names: str) -> str | None:
         return next((value for name in names if isinstance(value := payload.get(name), str) and value), None)
 
-    return Occasion(
+    return SyncTrigger(
         lifecycle.canonical(event.name),
         text("conversationId", "conversation_id", "session_id"),
         text("turnId", "turn_id"),

@@ -29,13 +29,13 @@ class _Slow(Files):
 @broken("killed_writer_leaves_no_entry", saying="the set of keys gave", also=("leftovers_are_swept",))
 class ShowsItsTempFiles(_Slow):
     def trace(self, locator):
-        return self.host_path(locator) + ".tmp"
+        return self.device_path(locator) + ".tmp"
 
 
 @broken("leftovers_are_swept", saying="the directory on disk gave")
 class NeverSweeps(_Slow):
     def trace(self, locator):
-        return os.path.join(self.host_path(locator.parent), f".agentm-{os.getpid()}.part")
+        return os.path.join(self.device_path(locator.parent), f".agentm-{os.getpid()}.part")
 
 
 @broken("killed_writer_tears_nothing", saying="acknowledged, the note holds")

@@ -46,7 +46,7 @@ class LeavesLitter(Files):
             return super().write(locator, content, if_match=if_match)
         except StorageIOError as error:
             if error.errno == errno.EFBIG and locator == Locator("dir/note.md"):
-                with open(self.host_path(locator) + "~", "wb"):
+                with open(self.device_path(locator) + "~", "wb"):
                     pass
             raise
 

@@ -30,8 +30,8 @@ class ListsWhatItCannotRead(Files):
 @broken("link_to_directory", saying="read('link/secret.md') returned 'secret\\n'")
 class FollowsLinkedDirectories(Files):
     def read(self, locator):
-        if os.path.islink(self.host_path(locator.parent)) and os.path.isfile(self.host_path(locator)):
-            with open(self.host_path(locator), encoding="utf-8") as file:
+        if os.path.islink(self.device_path(locator.parent)) and os.path.isfile(self.device_path(locator)):
+            with open(self.device_path(locator), encoding="utf-8") as file:
                 return file.read()
         return super().read(locator)
 
@@ -39,8 +39,8 @@ class FollowsLinkedDirectories(Files):
 @broken("link_to_directory", saying="list('link') gave [Locator('link/secret.md')]")
 class ListsLinkedDirectories(Files):
     def list(self, locator):
-        if locator.key and os.path.islink(self.host_path(locator)):
-            return [locator.child(name) for name in os.listdir(self.host_path(locator))]
+        if locator.key and os.path.islink(self.device_path(locator)):
+            return [locator.child(name) for name in os.listdir(self.device_path(locator))]
         return super().list(locator)
 
 
@@ -51,15 +51,15 @@ class ListsLinkedDirectories(Files):
 )
 class ReplacesLinks(Files):
     def write(self, locator, content, *, if_match=None):
-        if os.path.islink(self.host_path(locator)):
-            os.unlink(self.host_path(locator))
+        if os.path.islink(self.device_path(locator)):
+            os.unlink(self.device_path(locator))
         return super().write(locator, content, if_match=if_match)
 
 
 @broken("link_to_file", saying="info('link.md') returned Info(")
 class LooksThroughLinks(Files):
     def info(self, locator):
-        path = self.host_path(locator)
+        path = self.device_path(locator)
         if os.path.islink(path) and os.path.isfile(path):
             return super().info(Locator())
         return super().info(locator)
@@ -68,7 +68,7 @@ class LooksThroughLinks(Files):
 @broken("broken_links", saying="list('') gave [Locator('dangling.md')]")
 class ListsDanglingLinks(Files):
     def list(self, locator):
-        dangling = "dangling.md" if os.path.islink(self.host_path(Locator("dangling.md"))) else None
+        dangling = "dangling.md" if os.path.islink(self.device_path(Locator("dangling.md"))) else None
         return [Locator(dangling)] if dangling and not locator.key else super().list(locator)
 
 
@@ -78,7 +78,7 @@ class _ReadsAnything(Files):
     is_kind = staticmethod(stat.S_ISFIFO)
 
     def read(self, locator):
-        path = self.host_path(locator)
+        path = self.device_path(locator)
         if not os.path.exists(path) or not self.is_kind(os.stat(path).st_mode):
             return super().read(locator)
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
@@ -111,6 +111,6 @@ class ReadsForEver(Files):
         try:
             return super().read(locator)
         except StorageIOError as error:
-            if error.errno == errno.ELOOP and os.path.exists(self.host_path(locator)) and locator.key == "entry":
+            if error.errno == errno.ELOOP and os.path.exists(self.device_path(locator)) and locator.key == "entry":
                 raise MemoryError from None
             raise

@@ -49,7 +49,7 @@ class LooksBeforeItCreates(Files):
 @broken("own_keys", saying="the untyped FileExistsError")
 class RacesForDirectories(Files):
     def write(self, locator, content, *, if_match=None):
-        directory = self.host_path(locator.parent)
+        directory = self.device_path(locator.parent)
         if locator.parts[:1] == ("shared",) and not os.path.isdir(os.path.dirname(directory)):
             time.sleep(0.1)
             os.mkdir(os.path.dirname(directory))
@@ -83,7 +83,7 @@ class WritesInPlace(Files):
             or not self.exists(locator)
         ):
             return super().write(locator, content, if_match=if_match)
-        with store_mutex(self.scratch), open(self.host_path(locator), "w", encoding="utf-8") as file:
+        with store_mutex(self.scratch), open(self.device_path(locator), "w", encoding="utf-8") as file:
             file.write(content[: len(content) // 2])
             file.flush()
             time.sleep(0.02)

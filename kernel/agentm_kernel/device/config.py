@@ -1,0 +1,272 @@
+"""The one reader of the configuration.
+
+Hooks call `load` on every run and long-lived processes for every answer, so a file that has not changed costs one
+look at it. Reading creates nothing, and whatever is wrong with the file is a `ConfigError`: only a file that is not
+there at all means that nothing is configured.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from agentm_kernel.device.directories import config_places
+from agentm_kernel.errors import ConfigError
+from agentm_kernel.files.evidence import (
+    read_small_file,
+    saw_file,
+    saw_nothing,
+    signature_of,
+)
+from agentm_kernel.seam.values import Frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from agentm_kernel.device.settings import Settings
+    from agentm_kernel.files.evidence import Signature
+
+SIZE_LIMIT = 1_000_000
+
+_OLDER_TABLES = {"vault": "obsidian-vault"}
+_OLDER_KEYS = {"vault": ("vault_path",)}
+
+
+class Config(Frozen):
+    """What the configuration says. Lists and objects are handed out as copies: it cannot be changed by a reader."""
+
+    __slots__ = ("path", "is_present", "is_legacy", "_settings")
+    path: str
+    """The file that was read; the one that a first `config set` would make if there is none."""
+    is_present: bool
+    is_legacy: bool
+    """The file of an older install is all there is."""
+    _settings: Settings
+
+    def __init__(self, path: str, is_present: bool, is_legacy: bool, settings: Settings) -> None:
+        self._set(path=path, is_present=is_present, is_legacy=is_legacy, _settings=settings)
+
+    @property
+    def storage_backend(self) -> str | None:
+        """The protocol of the store that was chosen."""
+        return self._text("storage.backend")
+
+    @property
+    def storage_policy(self) -> str | None:
+        """The path of the storage policy."""
+        return self._text("storage.policy")
+
+    @property
+    def state_mode(self) -> str | None:
+        """`local`, `backend`, or `None` where this device does not say."""
+        return self._text("state_mode")
+
+    @property
+    def wrappers(self) -> tuple[str, ...]:
+        """The layers around the store, innermost first."""
+        return self._names("wrappers") or ()
+
+    @property
+    def disabled_plugins(self) -> tuple[str, ...]:
+        return self._names("plugin_policy.disabled") or ()
+
+    @property
+    def allowed_plugins(self) -> tuple[str, ...] | None:
+        """The only plugins that may be loaded; `None` where every installed one may."""
+        return self._names("plugin_policy.allowed")
+
+    def options(self, protocol: str) -> dict[str, Any]:
+        """The table `plugins.<protocol>`; where an option is missing, what older installs called it."""
+        options = {key: self._settings[key] for key in _OLDER_KEYS.get(protocol, ()) if key in self._settings}
+        if protocol in _OLDER_TABLES:
+            options.update(self._table(f"plugins.{_OLDER_TABLES[protocol]}."))
+        options.update(self._table(f"plugins.{protocol}."))
+        return options
+
+    def get(self, key: str) -> Any:
+        """The value of a dotted key, an object where the key names a group; `None` if it is not set."""
+        if key in self._settings:
+            return _copied(self._settings[key])
+        outer, dot, _ = key.rpartition(".")
+        while dot:
+            if outer in self._settings:
+                return _copied(_inside(self._settings[outer], key[len(outer) + 1 :]))
+            outer, dot, _ = outer.rpartition(".")
+        return self._table(f"{key}.") or None
+
+    def items(self) -> list[tuple[str, Any]]:
+        """Every setting by its dotted key, in the order of the file."""
+        return [(key, _copied(value)) for key, value in self._settings.items()]
+
+    def _text(self, key: str) -> str | None:
+        value = self._settings.get(key)
+        return value if isinstance(value, str) else None
+
+    def _names(self, key: str) -> tuple[str, ...] | None:
+        value = self._settings.get(key)
+        return value if isinstance(value, tuple) else None
+
+    def _table(self, prefix: str) -> dict[str, Any]:
+        table: dict[str, Any] = {}
+        for key, value in self._settings.items():
+            if key.startswith(prefix):
+                *groups, name = key[len(prefix) :].split(".")
+                inner = table
+                for group in groups:
+                    inner = inner.setdefault(group, {})
+                inner[name] = _copied(value)
+        return table
+
+    def __repr__(self) -> str:
+        return f"Config({self.path!r}, is_present={self.is_present})"  # values may be secrets
+
+
+def _inside(value: object, key: str) -> object:
+    """What `key` names within a value: a name of its own first, then a name at a time."""
+    while isinstance(value, dict):
+        if key in value:
+            return value[key]
+        name, dot, key = key.partition(".")
+        if not dot:
+            return None
+        value = value.get(name)
+    return None
+
+
+def _copied(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _copied(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_copied(inner) for inner in value]
+    return value
+
+
+# ------------------------------------------------------------------------------------------------ finding and loading
+
+
+class _Remembered:
+    """The last file that was read, as it was then."""
+
+    __slots__ = ("config", "data", "path", "trusted")
+
+    def __init__(self, path: str, trusted: Signature | None, data: bytes, config: Config) -> None:
+        self.path = path
+        self.trusted = trusted
+        """Its signature; `None` if the file was so new that only its bytes can tell whether it changed since."""
+        self.data = data
+        self.config = config
+
+
+_remembered: _Remembered | None = None
+
+
+def load(environ: Mapping[str, str] | None = None) -> Config:
+    """The configuration as it is now; `ConfigError` if there is one that cannot be relied on."""
+    path, status, is_legacy = find(os.environ if environ is None else environ)
+    if status is None:
+        return Config(path, False, False, {})
+    last = _remembered
+    if last is None or last.path != path or last.trusted != signature_of(status):
+        last = _read(path, is_legacy)
+    saw_file(path, last.trusted, last.config, lambda _: load(environ))
+    return last.config
+
+
+def find(environ: Mapping[str, str]) -> tuple[str, os.stat_result | None, bool]:
+    """The file that `load` reads, its status (`None` if there is no file), and whether it is an older install's."""
+    path, older = config_places(environ)
+    status = _look(path)
+    if status is None and older is not None and (status := _look(older)) is not None:
+        return older, status, True
+    return path, status, False
+
+
+def _look(path: str) -> os.stat_result | None:
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        saw_nothing(path)
+        return None
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if stat.S_ISLNK(status.st_mode):
+        try:
+            return os.stat(path)
+        except OSError:
+            pass  # it is there and leads nowhere: reading it will say so
+    return status
+
+
+def _read(path: str, is_legacy: bool) -> _Remembered:
+    global _remembered
+    data, trusted = read_file(path)
+    last = _remembered
+    if last is not None and last.path == path and last.data == data:
+        config = last.config
+    else:
+        config = Config(path, True, is_legacy, settings_in(parse_document(data, path), path))
+    last = _remembered = _Remembered(path, trusted, data, config)
+    return last
+
+
+# ------------------------------------------------------------------------------------------------ bytes to settings
+
+
+def read_file(path: str) -> tuple[bytes, Signature | None]:
+    """The bytes of the configuration, and the signature of its file if that can be relied on."""
+    try:
+        return read_small_file(path, SIZE_LIMIT)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.EINVAL):  # it was seen: then it is a link that leads nowhere
+            raise _not_a_file(path) from None
+        raise _unreadable(path, error) from error
+
+
+def parse_document(data: bytes, path: str) -> dict[str, object]:
+    """The JSON object that the file holds, as it is written there."""
+    from agentm_kernel.device.json_text import MalformedJson, parse_bytes
+
+    try:
+        document = parse_bytes(data)
+    except MalformedJson as error:
+        raise _malformed(path, str(error)) from error
+    if not isinstance(document, dict):
+        raise _malformed(path, "it is not an object in braces")
+    return document
+
+
+def settings_in(document: dict[str, object], path: str) -> Settings:
+    """The settings of a document, checked."""
+    from agentm_kernel.device.settings import UnfitSetting, settings_of
+
+    try:
+        return settings_of(document)
+    except UnfitSetting as error:
+        raise ConfigError(f"the configuration {path} is refused: {error}", hint=f"run `{error.remedy}`") from error
+
+
+def _malformed(path: str, reason: str) -> ConfigError:
+    return ConfigError(
+        f"the configuration {path} is not valid: {reason}",
+        hint="correct the file, or move it away and run `agentm config set storage.backend NAME`",
+    )
+
+
+def _not_a_file(path: str) -> ConfigError:
+    return ConfigError(
+        f"the configuration {path} is there but is not a regular file",
+        hint="remove what is in its place, then run `agentm config set storage.backend NAME`",
+    )
+
+
+def _unreadable(path: str, error: OSError) -> ConfigError:
+    is_too_large = error.errno == errno.EFBIG
+    return ConfigError(
+        f"the configuration {path} cannot be read: {error.strerror}",
+        hint="move it away and set what you need"
+        if is_too_large
+        else "check the permissions of the file and of the folders above it",
+    )

@@ -1,0 +1,136 @@
+"""The one writer of the configuration: locked, atomic, private; the reader checks what is about to be written."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from agentm_kernel.device.config import SIZE_LIMIT, find, parse_document, read_file, settings_in
+from agentm_kernel.device.config_document import put, take_out
+from agentm_kernel.device.directories import config_path
+from agentm_kernel.device.settings import UnfitSetting, is_group, normalised
+from agentm_kernel.errors import AgentmError, ConfigError
+from agentm_kernel.files.atomic import replace_file
+from agentm_kernel.files.mutex import store_mutex
+from agentm_kernel.files.tree import open_root
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from agentm_kernel.device.config_document import Document
+    from agentm_kernel.files.tree import Directory
+
+_UNCHANGED = "nothing was changed"
+_PRIVATE = 0o600
+
+
+def set_value(key: str, value: object, *, environ: Mapping[str, str] | None = None) -> None:
+    """Give the setting `key` a value; `ConfigError` and no change if it or the whole could not be read back."""
+    wanted = _checked(key, value)
+    _edit(os.environ if environ is None else environ, lambda document: put(document, key, wanted), must_be_sound=True)
+
+
+def unset_value(key: str, *, environ: Mapping[str, str] | None = None) -> bool:
+    """Remove the setting or group `key`; `False` if it was not there.
+
+    Works on a configuration that is refused for its settings too: it is how those are put right one by one.
+    """
+    environ = os.environ if environ is None else environ
+    document, _ = _current(environ)
+    if not take_out(document, key):
+        return False
+    _edit(environ, lambda document: take_out(document, key), must_be_sound=False)
+    return True
+
+
+def _checked(key: str, value: object) -> object:
+    if not all(part.strip() for part in key.split(".")) or not key.isprintable():
+        raise ConfigError(f"{key!r} is not a dotted key", hint="write it like storage.backend")
+    if is_group(key):
+        if isinstance(value, dict):
+            return value  # checked with the whole
+        raise ConfigError(f"'{key}' holds further settings, not a value", hint=f"set one of them: {key}.NAME")
+    try:
+        return normalised(key, value)
+    except UnfitSetting as error:
+        raise ConfigError(str(error), hint=_UNCHANGED) from error
+
+
+# ------------------------------------------------------------------------------------------------ the file
+
+
+def _edit(environ: Mapping[str, str], change: Callable[[Document], object], *, must_be_sound: bool) -> None:
+    _current(environ)  # what cannot be read is refused before a folder is made
+    # A link is the operator's: the file it leads to is replaced, and its folder is the one to lock.
+    target = os.path.realpath(config_path(environ))
+    folder, name = os.path.split(target)
+    try:
+        _make_private(folder)
+        with store_mutex(folder), open_root(folder) as directory:
+            directory.sweep()
+            document, is_successor = _current(environ)
+            before = _serialised(document)
+            change(document)
+            data = _serialised(document)
+            _check(data, target, must_be_sound=must_be_sound)
+            _restrict(directory, name, target)
+            if is_successor or data != before:
+                _replace(directory, name, data)
+    except AgentmError:
+        raise
+    except OSError as error:
+        raise ConfigError(
+            f"the configuration {target} cannot be written: {error.strerror}", hint=_UNCHANGED
+        ) from error
+
+
+def _current(environ: Mapping[str, str]) -> tuple[Document, bool]:
+    """The document to change, and whether it is the first at its place: empty, or carried over from an older one."""
+    path, status, is_legacy = find(environ)
+    if status is None:
+        return {}, True
+    return parse_document(read_file(path)[0], path), is_legacy
+
+
+def _serialised(document: Document) -> bytes:
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    try:
+        return f"{text}\n".encode()
+    except UnicodeEncodeError:  # half a surrogate pair, on its way out or not: only an escape can carry it
+        return f"{json.dumps(document, indent=2)}\n".encode()
+
+
+def _check(data: bytes, target: str, *, must_be_sound: bool) -> None:
+    if len(data) > SIZE_LIMIT:
+        raise ConfigError(f"the configuration would be larger than {SIZE_LIMIT:,} bytes", hint=_UNCHANGED)
+    document = parse_document(data, target)
+    if must_be_sound:
+        settings_in(document, target)
+
+
+def _make_private(folder: str) -> None:
+    """Make the folder and what is missing above it, for this user alone, each durable before the next."""
+    if os.path.isdir(folder):
+        return
+    parent = os.path.dirname(folder)
+    _make_private(parent)
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        pass  # another writer was faster, or a file is in the way: opening it will tell
+    with open_root(parent) as directory:
+        directory.sync()
+
+
+def _restrict(directory: Directory, name: str, target: str) -> None:
+    """Credentials may come to stand in it: no one else reads it, even if somebody made it readable."""
+    status = directory.status(name)
+    if status is not None and stat.S_IMODE(status.st_mode) != _PRIVATE and os.name != "nt":
+        os.chmod(target, _PRIVATE)
+
+
+def _replace(directory: Directory, name: str, data: bytes) -> None:
+    directory.is_private = True  # a new file is made private whatever the folder is
+    replace_file(directory, name, data, directory.status(name))

@@ -1,0 +1,346 @@
+"""Which plugins are installed, read from their metadata. Nothing is imported.
+
+The answer is that of `importlib.metadata`, which hooks cannot afford: importing it costs four times what a bare
+interpreter does. So the same folders are read here, and a test holds the two answers against each other.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from agentm_kernel.errors import PluginError
+from agentm_kernel.seam.values import Frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from agentm_kernel.device.zipped import ZippedFolder
+
+BACKENDS = "agentm.backends"
+WRAPPERS = "agentm.wrappers"
+PROVIDERS = "agentm.providers"
+RECALL = "agentm.recall"
+COMMANDS = "agentm.commands"
+PLUGINS = "agentm.plugins"
+HOOKS = ("doctor_checks", "session_start", "event", "alert")
+"""The hooks of `hookspecs`, which pluggy would have to be imported to ask; a test holds the two equal."""
+
+KINDS = {
+    BACKENDS: "backend",
+    WRAPPERS: "wrapper",
+    PROVIDERS: "provider",
+    RECALL: "recall provider",
+    COMMANDS: "command",
+    PLUGINS: "hook plugin",
+    **dict.fromkeys((f"{PLUGINS}.{hook}" for hook in HOOKS), "hook plugin"),
+}
+"""The groups that the kernel knows, each with the word for one of its entries."""
+
+API_GROUP = "agentm.api"
+"""Not plugins: the names in this group are the API versions that the distribution was built for (see `load`)."""
+
+_PREFIX = "agentm."
+_METADATA_SUFFIXES = (".dist-info", ".egg-info")
+_CHUNK = 8192
+_STANDARD_LIBRARY = os.path.dirname(getattr(os, "__file__", "")) or None
+_NEVER_SITES = frozenset((_STANDARD_LIBRARY, f"{_STANDARD_LIBRARY}{os.sep}lib-dynload"))
+"""Python's own folders: no installer puts a distribution there, and looking through their names takes a while."""
+
+
+class PluginRecord(Frozen):
+    """One entry point of an installed distribution, as its metadata declares it."""
+
+    __slots__ = ("group", "name", "value", "distribution", "version", "location", "api")
+    group: str
+    name: str
+    value: str
+    """Where the object is: `module:attribute`."""
+    distribution: str
+    """The canonical name, as `pip install` and `plugin_policy` know it."""
+    version: str
+    location: str
+    """The folder of the distribution's metadata."""
+    api: tuple[str, ...]
+    """The kernel API versions that the distribution declares; empty if it declares none."""
+
+    def __init__(
+        self,
+        group: str,
+        name: str,
+        value: str,
+        distribution: str,
+        version: str,
+        location: str,
+        api: tuple[str, ...] = (),
+    ) -> None:
+        self._set(
+            group=group,
+            name=name,
+            value=value,
+            distribution=distribution,
+            version=version,
+            location=location,
+            api=api,
+        )
+
+    def __str__(self) -> str:
+        return f"{kind_of(self.group)} '{self.name}' of {self.distribution} {self.version}"
+
+
+def kind_of(group: str) -> str:
+    """The word for an entry of `group`."""
+    return KINDS.get(group, f"{group} entry")
+
+
+def canonical_name(name: str) -> str:
+    """A distribution's name in the one spelling that stands for all: `My.Store`, `my_store` → `my-store`."""
+    plain = name.lower().replace("_", "-").replace(".", "-")
+    while "--" in plain:
+        plain = plain.replace("--", "-")
+    return plain
+
+
+def is_hook_plugin(record: PluginRecord) -> bool:
+    """Whether it listens to hooks: to all of them, or to one by the group's name."""
+    return kind_of(record.group) == KINDS[PLUGINS]
+
+
+def listens_to(record: PluginRecord, hook: str) -> bool:
+    """Whether a hook plugin has to be loaded when `hook` is told.
+
+    Group `agentm.plugins` hears everything; group `agentm.plugins.doctor_checks` only that hook. A plugin that merely
+    adds rows to doctor must not slow down the start of every session.
+    """
+    return record.group in (PLUGINS, f"{PLUGINS}.{hook.removeprefix('agentm_')}")
+
+
+def scan(
+    group: str | None = None, path: Iterable[str] | None = None, *, unreadable: list[str] | None = None
+) -> list[PluginRecord]:
+    """Every plugin along `path` (`sys.path` if not given), of one group or of all, in a stable order.
+
+    A distribution that is there several times counts once: the first one, which is the one that would be imported.
+    What cannot be read is left out here and added to `unreadable`, a line each: one damaged distribution of somebody
+    else must not take every plugin away.
+    """
+    found: list[PluginRecord] = []
+    for folder in _distributions(sys.path if path is None else path, [] if unreadable is None else unreadable):
+        found += folder.records()
+    if group is not None:
+        found = [record for record in found if record.group == group]
+    found.sort(key=lambda record: (record.group, record.name, record.distribution, record.value))
+    return found
+
+
+def find(
+    group: str,
+    name: str,
+    path: Iterable[str] | None = None,
+    *,
+    disabled: Iterable[str] = (),
+    allowed: Iterable[str] | None = None,
+) -> PluginRecord | None:
+    """The one plugin called `name` in `group`; `None` only if none is installed.
+
+    Two that claim the name, one that the policy keeps out, and metadata that cannot be read while nothing was found
+    are a `PluginError`: each looks like "not installed" and is not.
+    """
+    unreadable: list[str] = []
+    claims = [record for record in scan(group, path, unreadable=unreadable) if record.name == name]
+    permitted = _permitted(claims, disabled, allowed)
+    if len(permitted) > 1:
+        raise conflict(permitted)
+    if permitted:
+        return permitted[0]
+    if unreadable:
+        raise PluginError(
+            f"cannot tell whether the {kind_of(group)} '{name}' is installed: {unreadable[0]}",
+            hint="make that file readable, or reinstall the distribution it belongs to",
+        )
+    return None
+
+
+def _permitted(
+    claims: list[PluginRecord], disabled: Iterable[str], allowed: Iterable[str] | None
+) -> list[PluginRecord]:
+    """Those that the policy lets in; `PluginError` if there are some and it lets none of them in."""
+    if not disabled and allowed is None:
+        return claims
+    from agentm_kernel.plugins.policy import refusal
+
+    refusals = [refusal(record, disabled, allowed) for record in claims]
+    permitted = [record for record, refused in zip(claims, refusals, strict=True) if refused is None]
+    if claims and not permitted:
+        raise PluginError(
+            f"the {claims[0]} is not loaded: {refusals[0]}", hint="`agentm config list` shows plugin_policy.*"
+        )
+    return permitted
+
+
+def conflict(claims: list[PluginRecord]) -> PluginError:
+    """The refusal to choose between distributions that claim one name."""
+    first = claims[0]
+    owners = " and ".join(f"{record.distribution} {record.version} ({record.location})" for record in claims)
+    return PluginError(
+        f"the {kind_of(first.group)} '{first.name}' is claimed by {owners}",
+        hint=f"uninstall one of them, or keep one out with `agentm config set plugin_policy.disabled "
+        f"{claims[-1].distribution}`",
+    )
+
+
+def conflicts(records: Iterable[PluginRecord]) -> list[list[PluginRecord]]:
+    """The claims on every name that is claimed more than once. Hook plugins are told, not asked for by name, so
+    theirs are labels and may repeat.
+    """
+    claims: dict[tuple[str, str], list[PluginRecord]] = {}
+    for record in records:
+        if not is_hook_plugin(record):
+            claims.setdefault((record.group, record.name), []).append(record)
+    return [claimed for claimed in claims.values() if len(claimed) > 1]
+
+
+# ------------------------------------------------------------------------------------------------ metadata folders
+
+
+def _distributions(path: Iterable[str], unreadable: list[str]) -> Iterator[_Metadata]:
+    """The metadata folders along `path`, each distribution once."""
+    searched = set()
+    taken = set()
+    for root in path:
+        if not isinstance(root, str) or root in searched or root in _NEVER_SITES:
+            continue
+        searched.add(root)
+        site = _open(root, unreadable)
+        if site is None:
+            continue
+        for name in sorted(_metadata_names(root, site.names)):
+            metadata = _Metadata(site, name)
+            if metadata.key not in taken:
+                taken.add(metadata.key)
+                yield metadata
+
+
+def _metadata_names(root: str, names: Iterable[str]) -> list[str]:
+    # Folders of modules have many hundred names, and most are out at the first glance.
+    candidates = [(name, name.lower()) for name in names if name[-5:].lower() == "-info"]
+    is_egg = root.lower().endswith(".egg")
+    return [
+        name
+        for name, lowered in candidates
+        # A name that begins with ~ is what pip moved aside in an upgrade and could not remove: not installed.
+        if (lowered.endswith(_METADATA_SUFFIXES) and name[0] != "~") or (is_egg and lowered == "egg-info")
+    ]
+
+
+def _open(root: str, unreadable: list[str]) -> _Folder | ZippedFolder | None:
+    try:
+        try:
+            return _Folder(root, os.listdir(root or "."), unreadable)
+        except NotADirectoryError:
+            from agentm_kernel.device.zipped import open_zip
+
+            return open_zip(root)
+    except (FileNotFoundError, NotADirectoryError):
+        return None  # an entry of sys.path need not exist
+    except OSError as error:
+        unreadable.append(f"{root}: {error.strerror}")
+        return None
+
+
+class _Folder:
+    """A directory on the search path."""
+
+    __slots__ = ("_prefix", "_unreadable", "names", "root")
+
+    def __init__(self, root: str, names: list[str], unreadable: list[str]) -> None:
+        self.root = root
+        self.names = names
+        self._prefix = os.path.join(root, "")
+        self._unreadable = unreadable
+
+    def read(self, folder: str, file: str) -> bytes:
+        """The bytes of a metadata file; nothing if it is not there."""
+        path = f"{self._prefix}{folder}{os.sep}{file}"  # joining costs more than opening
+        try:
+            descriptor = os.open(path, os.O_RDONLY)
+        except (FileNotFoundError, NotADirectoryError):
+            return b""
+        except OSError as error:
+            self._unreadable.append(f"{path}: {error.strerror}")
+            return b""
+        try:
+            return _read_all(descriptor)
+        except OSError as error:
+            self._unreadable.append(f"{path}: {error.strerror}")
+            return b""
+        finally:
+            os.close(descriptor)
+
+
+def _read_all(descriptor: int) -> bytes:
+    data = chunk = os.read(descriptor, _CHUNK)
+    while len(chunk) == _CHUNK:  # one that is shorter is the last
+        chunk = os.read(descriptor, _CHUNK)
+        data += chunk
+    return data
+
+
+class _Metadata:
+    """One metadata folder: which distribution it describes, and the plugins that this declares."""
+
+    __slots__ = ("_folder", "_site", "_version", "key")
+
+    def __init__(self, site: _Folder | ZippedFolder, folder: str) -> None:
+        self._site = site
+        self._folder = folder
+        stem, _, suffix = folder.rpartition(".")
+        # name-version.dist-info, name-version-py3.11.egg-info, name.egg-info; what else there is says it inside
+        name, _, rest = stem.partition("-") if f".{suffix}" in _METADATA_SUFFIXES else ("", "", "")
+        self._version = rest.partition("-")[0]
+        self.key = canonical_name(name or self._header("Name") or folder)
+
+    def records(self) -> list[PluginRecord]:
+        text = self._site.read(self._folder, "entry_points.txt")
+        if b"agentm." not in text:
+            return []
+        # A file that is not UTF-8 keeps its good entries, and the bad ones are seen for what they are.
+        entries = dict.fromkeys(_entries(text.decode("utf-8", "backslashreplace")))
+        api = tuple(sorted(name for group, name, _ in entries if group == API_GROUP))
+        version = self._version or self._header("Version") or "unknown"
+        location = os.path.join(os.path.abspath(self._site.root), self._folder)
+        return [
+            PluginRecord(group, name, value, self.key, version, location, api)
+            for group, name, value in entries
+            if group != API_GROUP
+        ]
+
+    def _header(self, field: str) -> str:
+        """One field of the metadata file, which eggs call PKG-INFO."""
+        data = self._site.read(self._folder, "METADATA") or self._site.read(self._folder, "PKG-INFO")
+        for line in data.decode("utf-8", "replace").splitlines():
+            if not line:
+                break  # the description follows
+            name, _, value = line.partition(":")
+            if name.lower() == field.lower():
+                return value.strip()
+        return ""
+
+
+def _entries(text: str) -> Iterator[tuple[str, str, str]]:
+    """Group, name and value of the entries that are ours, read as `importlib.metadata` reads them, quirks included.
+
+    A line without `=` is the one exception: there it breaks the whole lookup, here it is an entry without a value,
+    which is refused with its name when it is loaded.
+    """
+    group = ""
+    for raw in text.splitlines():
+        line = raw.strip()
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith("[") and line.endswith("]"):
+            group = line.strip("[]")
+        elif group.startswith(_PREFIX):
+            name, _, value = line.partition("=")
+            yield group, name.strip(), value.strip()

@@ -1,0 +1,52 @@
+"""The hooks of group `agentm.plugins`: what is told to every plugin that wants to hear it.
+
+A plugin is a module or an object with functions of these names, each marked with `agentm_kernel.hookimpl`. A function
+may leave out arguments that it does not need. Hooks are called one plugin at a time: one that raises is reported and
+the others are called all the same, and a wrapper around a hook wraps only its own plugin's. What a plugin prints
+goes to standard error.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pluggy import HookimplMarker, HookspecMarker
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentm_kernel.plugins.values import Alert, DoctorRow, HookContext, Section
+
+PROJECT = "agentm"
+
+hookspec = HookspecMarker(PROJECT)
+hookimpl = HookimplMarker(PROJECT)
+
+
+@hookspec
+def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
+    """What `agentm doctor` should say about this plugin: where its data lies, what is wrong with it.
+
+    Changes nothing and waits for nothing.
+    """
+
+
+@hookspec
+def agentm_session_start(context: HookContext) -> list[Section] | None:
+    """What the agent should read when a session starts in `context.cwd`.
+
+    A hook of the agent's host waits for the answer: take milliseconds, and leave the network alone.
+    """
+
+
+@hookspec
+def agentm_event(name: str, payload: Mapping[str, object], context: HookContext) -> str | None:
+    """Something happened in an agent's life: `turn-start`, `turn-end`, … with what the host said about it.
+
+    The answer is one line about what was done, for the operator; `None` if there is nothing to say.
+    """
+
+
+@hookspec
+def agentm_alert(alert: Alert, context: HookContext) -> None:
+    """Something that the operator has to see was noticed. Carry it where it will be seen."""

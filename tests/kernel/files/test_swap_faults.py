@@ -1,0 +1,296 @@
+"""The same when the disk fails, a signal comes, or the writer is killed in the middle."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+from unittest import mock
+
+import pytest
+from tests.faults.wrong_moment import as_client
+from tests.kernel.files.shared_store import NOTE, Beside, Shared, kept, leftovers
+
+from agentm_kernel import (
+    ABSENT,
+    ConcurrentModificationError,
+    Locator,
+    StorageIOError,
+    content_hash,
+)
+from agentm_kernel.files import swap
+from agentm_kernel.files.tree import FdDirectory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def store(root: Path) -> Shared:
+    return Shared(root)
+
+
+# ------------------------------------------------------------------------------------------------ when keeping fails
+
+
+def test_what_cannot_be_kept_is_put_back_and_the_write_fails(
+    store: Shared, root: Path, meanwhile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: FdDirectory, *args: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    store.write(NOTE, "seen")
+    meanwhile(lambda: as_client(root / "notes" / "a.md", "unseen"))
+    monkeypatch.setattr(FdDirectory, "move", fail)
+    with pytest.raises(StorageIOError, match="space"):
+        store.write(NOTE, "ours")
+    assert store.read(NOTE) == "unseen"
+    assert leftovers(root) == []
+
+
+def test_what_can_neither_be_kept_nor_put_back_waits_for_the_next_writer(
+    store: Shared, root: Path, meanwhile
+) -> None:
+    real = FdDirectory.exchange
+    exchanges = []
+
+    def exchange_once(self: FdDirectory, first: str, second: str) -> bool:
+        exchanges.append(first)
+        if len(exchanges) > 1:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return real(self, first, second)
+
+    def fail(self: FdDirectory, *args: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    store.write(NOTE, "seen")
+    meanwhile(lambda: as_client(root / "notes" / "a.md", "unseen"))
+    with (
+        mock.patch.object(FdDirectory, "move", fail),
+        mock.patch.object(FdDirectory, "exchange", exchange_once),
+        pytest.raises(StorageIOError),
+    ):
+        store.write(NOTE, "ours")
+    assert len(leftovers(root)) == 1
+    Shared(root).write(Locator("notes/b.md"), "x")
+    assert kept(root) == ["unseen"]
+    assert leftovers(root) == []
+
+
+@pytest.mark.parametrize("change", ["write", "delete"])
+def test_a_displaced_version_that_cannot_be_read_is_put_back_and_the_disk_is_blamed(
+    store: Shared, root: Path, change: str
+) -> None:
+    store.write(NOTE, "seen")
+    seen = content_hash("seen")
+    failing = mock.patch.object(swap, "hash_of_file", side_effect=OSError(errno.EIO, os.strerror(errno.EIO)))
+    with failing, pytest.raises(StorageIOError, match="Input/output"):
+        store.write(NOTE, "ours", if_match=seen) if change == "write" else store.delete(NOTE, if_match=seen)
+    assert store.read(NOTE) == "seen"
+    Shared(root).write(Locator("notes/b.md"), "x")
+    assert kept(root) == leftovers(root) == []
+
+
+@pytest.mark.parametrize("condition", [None, content_hash("seen")], ids=["plain", "conditional"])
+def test_an_interrupt_when_the_names_are_exchanged_already_drops_nothing(
+    store: Shared, root: Path, meanwhile, condition: str | None
+) -> None:
+    real = FdDirectory.exchange
+
+    def interrupted(self: FdDirectory, first: str, second: str) -> bool:
+        real(self, first, second)
+        raise KeyboardInterrupt
+
+    store.write(NOTE, "seen")
+    meanwhile(lambda: as_client(root / "notes" / "a.md", "unseen"))
+    with mock.patch.object(FdDirectory, "exchange", interrupted), pytest.raises(KeyboardInterrupt):
+        store.write(NOTE, "ours", if_match=condition)
+    Shared(root).write(Locator("notes/b.md"), "x")
+    assert kept(root) == ["unseen"]
+    assert leftovers(root) == []
+
+
+def test_what_was_kept_before_and_is_worked_on_is_not_replaced(store: Shared, root: Path, meanwhile) -> None:
+    for _ in range(2):
+        store.write(NOTE, "seen")
+        meanwhile(lambda: as_client(root / "notes" / "a.md", "unseen"))
+        store.write(NOTE, "ours")
+        for path in (root / "_meta").rglob("unseen-*"):
+            path.write_text(f"{path.read_text()}, worked on")
+    assert kept(root) == ["unseen, worked on", "unseen, worked on, worked on"]
+
+
+@pytest.mark.parametrize("kind", [Shared, Beside])
+def test_a_version_of_the_longest_key_is_kept(root: Path, meanwhile, kind: type[Shared]) -> None:
+    note = Locator("/".join(["d" * 199] * 5))
+    store = kind(root)
+    store.write(note, "seen")
+    meanwhile(lambda: as_client(root.joinpath(*note.parts), "unseen"))
+    store.write(note, "ours")
+    assert "unseen" in [path.read_text() for path in root.rglob("*") if path.is_file()]
+    assert leftovers(root) == []
+
+
+def test_a_version_is_kept_even_where_its_place_is_spelled_otherwise(store: Shared, root: Path, meanwhile) -> None:
+    (root / "_meta" / "conflicts" / "Notes").mkdir(parents=True)
+    store.write(NOTE, "seen")
+    meanwhile(lambda: as_client(root / "notes" / "a.md", "unseen"))
+    store.write(NOTE, "ours")
+    assert kept(root) == ["unseen"]
+
+
+def test_what_cannot_be_kept_does_not_keep_anybody_from_writing(store: Shared, root: Path) -> None:
+    store.write(NOTE, "x")
+    left = root / "notes" / f".agentm-00000000{'0' * 16}{'1' * 16}.a.md.swap"
+    odd = root / "notes" / ".agentm-odd.swap"
+    left.write_text("unseen")
+    odd.write_text("of somebody else")
+    with mock.patch.object(FdDirectory, "move", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
+        Shared(root).write(NOTE, "y")
+    assert left.read_text() == "unseen"
+    Shared(root).write(NOTE, "z")
+    assert kept(root) == ["unseen"]
+    assert odd.read_text() == "of somebody else"
+
+
+def test_what_got_its_name_back_by_a_link_is_not_kept_a_second_time(store: Shared, root: Path) -> None:
+    store.write(NOTE, "unseen")
+    os.link(root / "notes" / "a.md", root / "notes" / f".agentm-00000000{'0' * 16}{'1' * 16}.a.md.swap")
+    Shared(root).write(Locator("notes/b.md"), "x")
+    assert kept(root) == leftovers(root) == []
+
+
+def test_of_three_versions_that_arrive_in_the_middle_the_last_one_has_the_name(
+    store: Shared, root: Path, meanwhile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = root / "notes" / "a.md"
+    exchange = FdDirectory.exchange
+    arrivals = iter(["first", "second", "third"])
+
+    def arrive_before(self: FdDirectory, first: str, second: str) -> bool:
+        if (text := next(arrivals, None)) is not None:
+            as_client(path, text)
+        return exchange(self, first, second)
+
+    store.write(NOTE, "seen")
+    monkeypatch.setattr(FdDirectory, "exchange", arrive_before)
+    with pytest.raises(ConcurrentModificationError):
+        store.write(NOTE, "ours", if_match=content_hash("seen"))
+    assert path.read_text() == "third"
+    assert {*kept(root)} <= {"first", "second"}
+    assert leftovers(root) == []
+
+
+def test_a_file_that_vanishes_when_it_is_compared_is_not_there_any_more(store: Shared, root: Path) -> None:
+    store.write(NOTE, "seen")
+    vanished = mock.patch.object(FdDirectory, "open_file", side_effect=FileNotFoundError(errno.ENOENT, "gone"))
+    for change in (
+        lambda: store.write(NOTE, "ours", if_match=content_hash("seen")),
+        lambda: store.delete(NOTE, if_match=content_hash("seen")),
+    ):
+        with vanished, pytest.raises(ConcurrentModificationError, match="not there any more"):
+            change()
+
+
+def test_a_file_that_vanishes_when_a_plain_write_looks_at_it_is_written(store: Shared, root: Path) -> None:
+    store.write(NOTE, "seen")
+
+    def vanish(*_: object) -> None:
+        (root / "notes" / "a.md").unlink()
+        raise FileNotFoundError(errno.ENOENT, "gone")
+
+    with mock.patch.object(swap, "hash_of_file", vanish):
+        store.write(NOTE, "ours")
+    assert store.read(NOTE) == "ours"
+
+
+def test_without_links_a_version_that_arrives_in_the_middle_of_a_create_stays(
+    store: Shared, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_links(self: FdDirectory, *_: object) -> None:
+        as_client(root / "notes" / "a.md", "unseen")
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    store.mkdir(NOTE.parent)
+    monkeypatch.setattr(FdDirectory, "link", no_links)
+    with pytest.raises(ConcurrentModificationError):
+        store.write(NOTE, "ours", if_match=ABSENT)
+    assert store.read(NOTE) == "unseen"
+    assert leftovers(root) == []
+
+
+def test_a_link_that_took_effect_and_said_otherwise_counts(store: Shared, root: Path) -> None:
+    real = FdDirectory.link
+
+    def lost_reply(self: FdDirectory, source: str, target: str) -> None:
+        real(self, source, target)
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with mock.patch.object(FdDirectory, "link", lost_reply):
+        store.write(NOTE, "ours", if_match=ABSENT)
+    assert store.read(NOTE) == "ours"
+    assert leftovers(root) == []
+
+
+# ------------------------------------------------------------------------------------------------ a killed writer
+
+_KILLED = """
+import os, sys
+from agentm_kernel import FileStore, Locator
+from agentm_kernel.files import atomic
+from agentm_kernel.files.tree import FdDirectory
+
+class Shared(FileStore):
+    has_other_writers = True
+
+root, moment, arrives = sys.argv[1:]
+real_temp, real_exchange, real_discard = atomic._write_temp, FdDirectory.exchange, atomic.discard
+
+def write_temp(*args):
+    real_temp(*args)
+    if arrives:
+        with open(os.path.join(root, "arriving"), "w") as file:
+            file.write(arrives)
+        os.rename(os.path.join(root, "arriving"), os.path.join(root, "notes", "a.md"))
+
+def exchange(self, first, second):
+    if moment == "before":
+        os._exit(9)
+    done = real_exchange(self, first, second)
+    os._exit(9)
+
+atomic._write_temp, FdDirectory.exchange = write_temp, exchange
+Shared(root).write(Locator("notes/a.md"), "ours")
+"""
+
+
+@pytest.mark.parametrize(
+    ("moment", "arrives", "note", "versions"),
+    [
+        ("before", "", "seen", []),  # ours was never acknowledged
+        ("after", "", "ours", []),
+        ("before", "unseen", "unseen", []),
+        ("after", "unseen", "ours", ["unseen"]),
+    ],
+)
+def test_what_a_killed_writer_had_displaced_is_found_by_the_next(
+    store: Shared, root: Path, moment: str, arrives: str, note: str, versions: list[str]
+) -> None:
+    store.write(NOTE, "seen")
+    done = subprocess.run([sys.executable, "-c", _KILLED, str(root), moment, arrives], check=False)
+    assert done.returncode == 9
+    assert len(leftovers(root)) == 1
+    assert store.list(NOTE.parent) == [NOTE]
+    Shared(root).write(Locator("notes/b.md"), "x")
+    assert store.read(NOTE) == note
+    assert kept(root) == versions
+    assert leftovers(root) == []
+
+
+def test_the_longest_name_has_room_for_its_swap_name(store: Shared) -> None:
+    note = Locator("n" * 197 + ".md")
+    store.write(note, "one")
+    store.write(note, "two")
+    assert store.read(note) == "two"

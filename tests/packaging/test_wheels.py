@@ -129,4 +129,4 @@ def test_the_store_works_from_the_wheels(installed):
 def test_the_gates_run_from_the_wheel(installed):
     folder = installed.run("python", "-c", "import agentm_kernel; print(agentm_kernel.__path__[0])").strip()
 
-    assert "no findings" in installed.run("python", "-m", "agentm_kernel.gates", folder)
+    assert "no findings" in installed.run("python", "-m", "agentm_devkit.gates", folder)

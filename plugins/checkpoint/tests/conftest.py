@@ -19,7 +19,7 @@ from agentm_checkpoint.commands import command
 from agentm_checkpoint.image import Image
 from agentm_kernel import FileStore, Locator, OpenContext
 from agentm_kernel.cli.app import app
-from agentm_kernel.conformance.memory import MemoryBackend
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel.seam.registry import registry
 
 if TYPE_CHECKING:

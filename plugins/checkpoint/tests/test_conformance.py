@@ -6,7 +6,7 @@ import os
 
 from agentm_checkpoint.guard import IntegrityGuard
 from agentm_kernel import FileStore, OpenContext
-from agentm_kernel.conformance.pytest_suite import conformance_tests
+from agentm_devkit.conformance.pytest_suite import conformance_tests
 
 
 def open_guarded(scratch: str) -> IntegrityGuard:

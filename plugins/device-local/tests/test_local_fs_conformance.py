@@ -6,7 +6,7 @@ import os
 
 from agentm_device_local.local_fs import LocalFolder
 from agentm_kernel import OpenContext, ProviderContext, SyncRules
-from agentm_kernel.conformance.pytest_suite import conformance_tests
+from agentm_devkit.conformance.pytest_suite import conformance_tests
 
 
 def open_store(scratch: str) -> LocalFolder:

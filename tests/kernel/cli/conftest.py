@@ -23,7 +23,7 @@ import pytest
 import agentm_kernel
 from agentm_kernel.cli.app import run as run_click
 from agentm_kernel.cli.main import exit_code_of
-from agentm_kernel.conformance.stubs import LocalStub, SyncedStub
+from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.selection.identity import remember, stamp
 
@@ -169,7 +169,7 @@ def _compile(library: Path) -> None:
     """Have it compiled before a hook with a deadline needs it: on a busy machine that takes seconds."""
     environ = {"PYTHONPATH": str(library), "PYTHONPYCACHEPREFIX": str(library / "bytecode")}
     modules = "agentm_kernel.cli.session_start, agentm_kernel.cli.app, agentm_kernel.plugins.hooks, pluggy, json"
-    command = [sys.executable, "-P", "-S", "-c", f"import {modules}, agentm_kernel.conformance.stubs"]
+    command = [sys.executable, "-P", "-S", "-c", f"import {modules}, agentm_devkit.conformance.stubs"]
     subprocess.run(command, env=environ, check=True, timeout=120)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import agentm_kernel
 from agentm_kernel import Authorization, AuthorizationError, BackendLayer, Locator, PersonalSpace, StorageError
-from agentm_kernel.conformance.memory import MemoryBackend
+from agentm_devkit.conformance.memory import MemoryBackend
 
 if TYPE_CHECKING:
     from collections.abc import Callable

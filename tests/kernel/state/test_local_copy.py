@@ -16,7 +16,7 @@ from agentm_kernel import (
     resolve_project,
     state_path,
 )
-from agentm_kernel.conformance.memory import MemoryBackend
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.state.files import list_state_files
 from agentm_kernel.state.routing import route_project

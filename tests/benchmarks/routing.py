@@ -8,8 +8,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agentm_kernel import harness_state_dir, registry, resolve_project, write_state_file
 from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
+from agentm_kernel import harness_state_dir, registry, resolve_project, write_state_file
 from agentm_kernel.selection.identity import remember, stamp
 from agentm_kernel.state.routing import route_project, state_directory
 from tests.benchmarks.measure import interleave

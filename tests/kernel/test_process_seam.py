@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel import (
     ActivePlanError,
     StorageSelectionError,
@@ -19,7 +20,6 @@ from agentm_kernel import (
     state_path,
     write_state_file,
 )
-from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel.process_seam import PHASES
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.selection.identity import stamp

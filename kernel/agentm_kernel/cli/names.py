@@ -11,7 +11,7 @@ GROUPS = {
     "migrate": ("migrate", "Move the whole store to another backend."),
     "personal": ("personal", "Write to your own notes, after asking you."),
     "plan": ("plan", "List plans and choose the active one."),
-    "plugins": ("plugins", "List, check and create plugins."),
+    "plugins": ("plugins", "Show which plugins are installed, and whether they work."),
     "project": ("project", "Show and register projects."),
     "state": ("state", "Read and write a project's plan and progress."),
     "store": ("store", "Show the selected store, or make this device forget it."),

@@ -35,7 +35,6 @@ READ_FLAGS = os.O_RDONLY | _O_NOFOLLOW | _O_NONBLOCK | _O_BINARY
 CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_NOFOLLOW | _O_BINARY
 
 
-
 NO_DIRECTORY = frozenset((errno.ENOTDIR, errno.ELOOP, errno.EMLINK))
 """What entering a file or a link fails with, by platform."""
 

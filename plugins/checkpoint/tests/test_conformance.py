@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from agentm_checkpoint.guard import IntegrityGuard
-from agentm_kernel import FileStore, OpenContext
 from agentm_devkit.conformance.pytest_suite import conformance_tests
+from agentm_kernel import FileStore, OpenContext
 
 
 def open_guarded(scratch: str) -> IntegrityGuard:

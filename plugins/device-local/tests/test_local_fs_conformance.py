@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from agentm_device_local.local_fs import LocalFolder
-from agentm_kernel import OpenContext, ProviderContext, SyncRules
 from agentm_devkit.conformance.pytest_suite import conformance_tests
+from agentm_kernel import OpenContext, ProviderContext, SyncRules
 
 
 def open_store(scratch: str) -> LocalFolder:

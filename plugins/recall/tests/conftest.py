@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agentm_kernel import Locator, StorageBackend
 from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_kernel import Locator, StorageBackend
 from agentm_kernel.files.store import FileStore
 
 sys.path.insert(0, str(Path(__file__).parent))  # the samples beside the tests; importlib mode adds nothing itself

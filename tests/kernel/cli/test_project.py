@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentm_devkit.conformance.stubs import SyncedStub
 from agentm_kernel import Locator, registry
 from agentm_kernel.cli.app import run as run_click
 from agentm_kernel.cli.main import exit_code_of
-from agentm_devkit.conformance.stubs import SyncedStub
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

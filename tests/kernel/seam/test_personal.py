@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import agentm_kernel
-from agentm_kernel import Authorization, AuthorizationError, BackendLayer, Locator, PersonalSpace, StorageError
 from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_kernel import Authorization, AuthorizationError, BackendLayer, Locator, PersonalSpace, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

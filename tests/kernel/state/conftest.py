@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
-from agentm_kernel import Locator, StorageSelectionError
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
+from agentm_kernel import Locator, StorageSelectionError
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.selection.identity import remember, stamp
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agentm_kernel import ConfigError, Locator, Resolution, StorageError, resolve_project, write_state_file
 from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_kernel import ConfigError, Locator, Resolution, StorageError, resolve_project, write_state_file
 
 
 def test_a_resolution_is_a_mapping_of_exactly_five_keys(synced, monkeypatch):

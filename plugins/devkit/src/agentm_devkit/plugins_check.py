@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agentm_devkit.scratch import PLACEHOLDER, ScratchStore
 from agentm_kernel import echo_json, find_plugin, json_option, styled
 from agentm_kernel.device.installed import BACKENDS
-from agentm_devkit.scratch import PLACEHOLDER, ScratchStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

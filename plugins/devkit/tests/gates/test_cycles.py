@@ -66,7 +66,9 @@ def test_what_leads_back_to_nobody_is_no_cycle(rules, way_back):
 
 
 def test_a_module_that_two_share_is_no_cycle(rules):
-    assert rules(kernel(a="from .b import x\nfrom .c import x", b="from .d import x", c="from .d import x", d="")) == []
+    assert (
+        rules(kernel(a="from .b import x\nfrom .c import x", b="from .d import x", c="from .d import x", d="")) == []
+    )
 
 
 def test_plugins_are_not_held_to_it(rules):

@@ -1,4 +1,4 @@
-"""No two modules of the kernel need each other, not even late: an import inside a function hides a cycle, it ends none."""
+"""No two modules of the kernel need each other: an import inside a function hides a cycle, it does not end it."""
 
 from __future__ import annotations
 

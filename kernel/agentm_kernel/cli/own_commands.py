@@ -1,0 +1,63 @@
+"""The kernel's own commands as click has them, each imported when it is asked for."""
+
+from __future__ import annotations
+
+import click
+
+from agentm_kernel.cli.declared import COMMANDS, DeclaredCommand, Parameter
+from agentm_kernel.cli.names import GROUPS
+
+
+def own_command(name: str) -> click.Command | None:
+    """The command or group `name` of the kernel; `None` if there is none."""
+    declared = [command for command in COMMANDS if command.path[0] == name]
+    if name in GROUPS:
+        module = __import__(f"agentm_kernel.cli.{GROUPS[name][0]}", fromlist=["command"])
+        found: click.Command = module.command
+    elif not declared:
+        return None
+    elif len(declared[0].path) == 1:
+        return _to_click(declared[0])
+    else:
+        found = click.Group(name, help="Answer the hooks of agent hosts.")
+    if isinstance(found, click.Group):
+        for command in declared:
+            found.add_command(_to_click(command))
+    return found
+
+
+def own_subcommands(name: str) -> frozenset[str] | None:
+    """The names below the kernel's group `name`; `None` if that is no group of the kernel."""
+    found = own_command(name)
+    return frozenset(found.commands) if isinstance(found, click.Group) else None
+
+
+def help_line(name: str) -> str:
+    """The line for one of them in the list of commands."""
+    if name in GROUPS:
+        return GROUPS[name][1]
+    command = own_command(name)
+    return command.get_short_help_str(limit=100) if command else ""
+
+
+def _to_click(declared: DeclaredCommand) -> click.Command:
+    return click.Command(
+        declared.path[-1],
+        params=[_parameter(parameter) for parameter in declared.parameters],
+        callback=lambda **values: declared.run(values),
+        help=declared.help,
+    )
+
+
+def _parameter(parameter: Parameter) -> click.Parameter:
+    kind = click.Choice(parameter.choices) if parameter.choices else None
+    if not parameter.is_option:
+        return click.Argument([parameter.key], type=kind)
+    return click.Option(
+        [parameter.name],
+        type=kind,
+        help=parameter.help,
+        is_flag=parameter.flag,
+        required=parameter.required,
+        metavar=parameter.metavar,
+    )

@@ -1,0 +1,70 @@
+"""Commands that plugins bring: at the top (`vault`), or below a group of the kernel (`plugins check`).
+
+They are known from metadata, by their entry points in the group `agentm.commands`, and imported when they are called.
+"""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from agentm_kernel.cli.names import kernel_commands
+from agentm_kernel.cli.own_commands import own_subcommands
+from agentm_kernel.device.installed import COMMANDS, PluginRecord, scan
+from agentm_kernel.errors import PluginError, one_line
+
+
+def misplaced(name: str) -> tuple[str, str] | None:
+    """Why no command of a plugin can have this name, as state and reason; `None` if it can."""
+    group, _, last = name.rpartition(" ")
+    own = own_subcommands(group) if group else kernel_commands()
+    if own is None:
+        return "unknown", f"the kernel has no group of commands '{group}'"
+    return ("conflict", "the kernel has a command of that name") if last in own else None
+
+
+def plugin_commands(group: str = "") -> dict[str, PluginRecord]:
+    """Commands of installed plugins below `group`, or at the top; the kernel's own names cannot be taken."""
+    found = {}
+    for record in scan(COMMANDS):
+        above, _, last = record.name.rpartition(" ")
+        if above == group and not misplaced(record.name):
+            found[last] = record
+    return found
+
+
+def load_command(record: PluginRecord) -> click.Command:
+    """Import the command; `PluginError` if it cannot be had."""
+    from agentm_kernel.plugins.named import load_plugin
+
+    command = load_plugin(COMMANDS, record.name)
+    if not isinstance(command, click.Command):
+        raise PluginError(f"the {record} is not a click command")
+    return command
+
+
+def write_section(formatter: click.HelpFormatter, commands: dict[str, PluginRecord]) -> None:
+    """List them in a help text, one line for each distribution, under what it says of itself. Nothing is imported."""
+    names: dict[PluginRecord, list[str]] = {}
+    for name, record in sorted(commands.items()):
+        first = next((known for known in names if known.distribution == record.distribution), record)
+        names.setdefault(first, []).append(one_line(name))
+    if names:
+        with formatter.section("Commands of plugins"):
+            formatter.write_dl([(", ".join(mine), _about(record)) for record, mine in names.items()], col_max=17)
+
+
+def _about(record: PluginRecord) -> str:
+    """What a distribution says it is, in its own line of metadata if there is one."""
+    summary = ""
+    try:
+        with open(os.path.join(record.location, "METADATA"), encoding="utf-8", errors="replace") as metadata:
+            for line in metadata:
+                if line == "\n":
+                    break
+                if line.startswith("Summary: "):
+                    summary = line.removeprefix("Summary: ").strip()
+    except OSError:  # a zip archive, say: the name has to do
+        pass
+    return one_line(f"{summary} ({record.distribution} {record.version})".strip())

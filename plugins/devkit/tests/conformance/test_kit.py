@@ -195,6 +195,24 @@ def test_neither_files_nor_processes_stay_behind(tmp_path, monkeypatch: pytest.M
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_a_backend_prints_at_import_is_seen_though_nothing_flushes_it_at_exit(monkeypatch) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    program = (
+        "from broken_backends.hurried import Hurried\n"
+        "from agentm_devkit.conformance import run\n"
+        "print(run(Hurried, only=('import_is_silent',)), flush=True)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=os.path.dirname(__file__),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "but it printed 'hurried backend loaded\\n'" in done.stdout
+
+
 # ------------------------------------------------------------------------------------------------ pytest
 
 

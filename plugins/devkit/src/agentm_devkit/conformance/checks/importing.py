@@ -69,6 +69,8 @@ if spec:
 else:
     __import__(name)
 watching = False
+for stream in {{sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__}} - {{None}}:
+    stream.flush()  # what waits in a buffer is output, too, and not every library lets Python flush at exit
 with open({report!r}, "w") as report:
     report.write("\\n".join(sorted(set(sys.modules) - before)) + "\\n\\n" + "\\n".join(touched))
 """

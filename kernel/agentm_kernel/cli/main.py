@@ -53,14 +53,13 @@ def _leave(code: int) -> NoReturn:
 
 def _is_of_kernel(arguments: list[str]) -> bool:
     """Whether a command of the kernel ran: a plugin's may count on what Python does at its end."""
-    from agentm_kernel.cli.names import kernel_commands
-    from agentm_kernel.cli.own_commands import own_subcommands
+    from agentm_kernel.cli.names import kernel_commands, kernel_subcommands
 
     first, second = (*arguments, "", "")[:2]
     if first not in kernel_commands():
         return first.startswith("-")
-    own = own_subcommands(first)
-    return own is None or second in own or second[:1] in ("", "-")
+    own = kernel_subcommands(first)
+    return not own or second in own or second[:1] in ("", "-")
 
 
 def exit_code_of(work: Callable[[], int]) -> int:

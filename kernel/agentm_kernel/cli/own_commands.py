@@ -26,12 +26,6 @@ def own_command(name: str) -> click.Command | None:
     return found
 
 
-def own_subcommands(name: str) -> frozenset[str] | None:
-    """The names below the kernel's group `name`; `None` if that is no group of the kernel."""
-    found = own_command(name)
-    return frozenset(found.commands) if isinstance(found, click.Group) else None
-
-
 def help_line(name: str) -> str:
     """The line for one of them in the list of commands."""
     if name in GROUPS:

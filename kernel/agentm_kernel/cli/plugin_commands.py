@@ -9,19 +9,9 @@ import os
 
 import click
 
-from agentm_kernel.cli.names import kernel_commands
-from agentm_kernel.cli.own_commands import own_subcommands
+from agentm_kernel.cli.names import misplaced
 from agentm_kernel.device.installed import COMMANDS, PluginRecord, scan
 from agentm_kernel.errors import PluginError, one_line
-
-
-def misplaced(name: str) -> tuple[str, str] | None:
-    """Why no command of a plugin can have this name, as state and reason; `None` if it can."""
-    group, _, last = name.rpartition(" ")
-    own = own_subcommands(group) if group else kernel_commands()
-    if own is None:
-        return "unknown", f"the kernel has no group of commands '{group}'"
-    return ("conflict", "the kernel has a command of that name") if last in own else None
 
 
 def plugin_commands(group: str = "") -> dict[str, PluginRecord]:

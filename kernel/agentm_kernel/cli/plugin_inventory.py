@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentm_kernel.cli.plugin_commands import misplaced
+from agentm_kernel.cli.names import misplaced
 from agentm_kernel.device.config import load
 from agentm_kernel.device.installed import BACKENDS, COMMANDS, KINDS, WRAPPERS, conflicts, kind_of, scan
 from agentm_kernel.errors import ConfigError, PluginError

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
+import click
 import pytest
+
+from agentm_kernel.cli.names import kernel_commands, kernel_subcommands
+from agentm_kernel.cli.own_commands import own_command
 
 COMMAND = """
 import atexit, click
@@ -127,3 +134,20 @@ def test_one_that_nobody_has_leads_to_the_help_of_the_group(machine):
 
     assert (done.code, done.out) == (2, "")
     assert done.err.splitlines()[1] == "hint: run `agentm plugins --help`"
+
+
+@pytest.mark.parametrize("name", sorted(kernel_commands()))
+def test_the_names_below_each_group_are_known_without_click(name):
+    command = own_command(name)
+
+    assert kernel_subcommands(name) == ({*command.commands} if isinstance(command, click.Group) else set())
+
+
+def test_a_look_at_subcommands_of_plugins_does_not_import_click(walker):
+    """`doctor` has to be quick on the device of a plugin's author, too."""
+    look = "from agentm_kernel.cli.plugin_inventory import take_inventory; take_inventory({})"
+    program = f"import sys; {look}; print('click' in sys.modules)"
+
+    done = subprocess.run([sys.executable, "-P", "-S", "-c", program], env=walker.environ, capture_output=True)
+
+    assert done.stdout == b"False\n", done.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from agentm_kernel import __version__
-from agentm_kernel.cli.names import kernel_commands
+from agentm_kernel.cli.names import KERNEL_COMMANDS
 from agentm_kernel.cli.own_commands import help_line, own_command
 from agentm_kernel.cli.plugin_commands import load_command, plugin_commands, write_section
 from agentm_kernel.device.installed import COMMANDS as COMMAND_GROUP
@@ -17,7 +17,7 @@ class LazyGroup(click.Group):
     """All commands, listed from tables and metadata; one is imported only to run it or to show its own help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*kernel_commands(), *plugin_commands()})
+        return sorted({*KERNEL_COMMANDS, *plugin_commands()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         own = own_command(cmd_name)
@@ -37,7 +37,7 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """As click does it, but without importing a single command."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, help_line(name)) for name in sorted(kernel_commands())])
+            formatter.write_dl([(name, help_line(name)) for name in sorted(KERNEL_COMMANDS)])
         write_section(formatter, plugin_commands())
 
 

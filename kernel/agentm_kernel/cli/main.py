@@ -53,10 +53,10 @@ def _leave(code: int) -> NoReturn:
 
 def _is_of_kernel(arguments: list[str]) -> bool:
     """Whether a command of the kernel ran: a plugin's may count on what Python does at its end."""
-    from agentm_kernel.cli.names import kernel_commands, kernel_subcommands
+    from agentm_kernel.cli.names import KERNEL_COMMANDS, kernel_subcommands
 
     first, second = (*arguments, "", "")[:2]
-    if first not in kernel_commands():
+    if first not in KERNEL_COMMANDS:
         return first.startswith("-")
     own = kernel_subcommands(first)
     return not own or second in own or second[:1] in ("", "-")

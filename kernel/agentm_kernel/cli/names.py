@@ -29,21 +29,20 @@ _SUBCOMMANDS = {
 }
 
 
-def kernel_commands() -> set[str]:
-    """The names that no plugin can take."""
-    return {*GROUPS, *(command.path[0] for command in COMMANDS)}
+KERNEL_COMMANDS = frozenset({*GROUPS, *(command.path[0] for command in COMMANDS)})
+"""The names that no plugin can take."""
 
 
-def kernel_subcommands(group: str) -> set[str]:
+def kernel_subcommands(group: str) -> frozenset[str]:
     """The same below `group`; nothing if that is no group of the kernel."""
     declared = (command.path[1] for command in COMMANDS if command.path[0] == group and len(command.path) > 1)
-    return {*_SUBCOMMANDS.get(group, ()), *declared}
+    return frozenset({*_SUBCOMMANDS.get(group, ()), *declared})
 
 
 def misplaced(name: str) -> tuple[str, str] | None:
     """Why no command of a plugin can have this name, as state and reason; `None` if it can."""
     group, _, last = name.rpartition(" ")
-    own = kernel_subcommands(group) if group else kernel_commands()
+    own = kernel_subcommands(group) if group else KERNEL_COMMANDS
     if not own:
         return "unknown", f"the kernel has no group of commands '{group}'"
     return ("conflict", "the kernel has a command of that name") if last in own else None

@@ -8,7 +8,7 @@ import sys
 import click
 import pytest
 
-from agentm_kernel.cli.names import kernel_commands, kernel_subcommands
+from agentm_kernel.cli.names import KERNEL_COMMANDS, kernel_subcommands
 from agentm_kernel.cli.own_commands import own_command
 
 COMMAND = """
@@ -136,7 +136,7 @@ def test_one_that_nobody_has_leads_to_the_help_of_the_group(machine):
     assert done.err.splitlines()[1] == "hint: run `agentm plugins --help`"
 
 
-@pytest.mark.parametrize("name", sorted(kernel_commands()))
+@pytest.mark.parametrize("name", sorted(KERNEL_COMMANDS))
 def test_the_names_below_each_group_are_known_without_click(name):
     command = own_command(name)
 

@@ -10,7 +10,7 @@ from agentm_devkit.conformance import all_checks
 from agentm_devkit.conformance.hazards import HAZARDS
 
 KEYS_AND_CONTENT, CONCURRENCY_AND_DISK = range(1, 26), range(32, 51)
-TESTS = Path(__file__).parents[2]
+TESTS = Path(__file__).parents[4] / "tests"
 
 # What concerns the lock itself, or needs a disk that fails, cannot be asked of every backend through its verbs.
 ELSEWHERE = {

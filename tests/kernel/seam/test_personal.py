@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import agentm_kernel
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Locator
-from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_kernel.plugin import Authorization, AuthorizationError, BackendLayer, PersonalSpace, StorageError
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import (
     Locator,
     harness_state_dir,
@@ -14,7 +15,6 @@ from agentm_kernel import (
     resolve_project,
     state_path,
 )
-from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_kernel.plugin import DeviceCopy, StorageReadOnlyError
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.state.files import list_state_files

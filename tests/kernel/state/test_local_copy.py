@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_devkit.conformance.memory import MemoryBackend
-from agentm_kernel import (
-    Locator,
-    harness_state_dir,
-    read_state_file,
+from agentm_kernel import Locator, harness_state_dir, read_state_file, resolve_project, state_path
+from agentm_kernel.plugin import (
+    Device,
+    DeviceCopy,
+    PluginError,
+    StorageReadOnlyError,
+    list_state_files,
     resolve_active_plan,
-    resolve_project,
-    state_path,
+    unwrap,
 )
-from agentm_kernel.plugin import Device, DeviceCopy, StorageReadOnlyError, list_state_files
 from agentm_kernel.seam.registry import registry
 
 if TYPE_CHECKING:
@@ -125,10 +126,10 @@ def test_a_copy_is_not_written(copy):
 
 def test_whoever_asks_for_the_text_gets_it_from_the_store_itself(copy, monkeypatch):
     resolution = resolve_project(read_only=True)
-    with pytest.raises(NetworkTouched):
+    with pytest.raises(PluginError, match="NetworkTouched"):
         read_state_file(resolution, "PLAN.md")
     monkeypatch.setattr(Bucket, "network_is_there", True)
-    resolution.backend.inner.write(Locator("projects/widgets/_harness/PLAN.md"), "the plan")
+    unwrap(resolution.backend).write(Locator("projects/widgets/_harness/PLAN.md"), "the plan")
 
     assert read_state_file(resolution, "PLAN.md") == "the plan"
 

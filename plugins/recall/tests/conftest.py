@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from agentm_kernel import Locator, StorageBackend
+from agentm_kernel import StorageBackend
 from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_kernel.files.store import FileStore
 
 sys.path.insert(0, str(Path(__file__).parent))  # the samples beside the tests; importlib mode adds nothing itself
 
-PROJECT = Locator("projects/widgets")
-STAMP = '{"id": "4f1c0b52-test", "created": "2025-01-01T00:00:00+00:00", "layout": 1}\n'
+from widgets import STAMP
 
 
 class Home:

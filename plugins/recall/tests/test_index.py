@@ -6,7 +6,7 @@ import os
 import sqlite3
 
 import pytest
-from conftest import PROJECT
+from widgets import PROJECT
 
 from agentm_kernel import (
     BackendLayer,

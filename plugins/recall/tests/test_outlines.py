@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import PROJECT
+from widgets import PROJECT
 
 from agentm_kernel import BackendLayer, Locator
 from agentm_recall import Draft, RecallIndex, forget_note, phase_recall, save_note

@@ -58,6 +58,9 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.files.store import (
         FileStore as FileStore,
     )
+    from agentm_kernel.files.tree import (
+        make_private_folder as make_private_folder,
+    )
     from agentm_kernel.plugins.hooks import (
         HookCaller as HookCaller,
         current_context as current_context,
@@ -264,6 +267,7 @@ _HOMES = {
     "files.atomic": ("atomic_write",),
     "files.mutex": ("store_mutex",),
     "files.store": ("FileStore",),
+    "files.tree": ("make_private_folder",),
     "plugins.hookspecs": ("hookimpl",),
     "plugins.hooks": (
         "HookCaller",

@@ -23,6 +23,7 @@ from agentm_kernel.errors import (
     StoreIdentityError,
 )
 from agentm_kernel.files.store import FileStore
+from agentm_kernel.files.tree import make_private_folder
 from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.locator import Locator
@@ -231,9 +232,9 @@ class Mirror:
     def _note_the_time(self) -> None:
         path = os.path.join(self._folder, PULLED)
         try:
-            os.makedirs(self._folder, exist_ok=True)
-            with open(path, "wb"):
-                os.utime(path)
+            make_private_folder(self._folder)
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+            os.utime(path)
         except OSError as error:
             raise StorageIOError(f"cannot write {path}: {error.strerror}", errno=error.errno) from error
 

@@ -17,6 +17,7 @@ from agentm_git.backend import PULLED
 from agentm_kernel.errors import LockTimeout, StorageIOError, StorageSelectionError
 from agentm_kernel.files import native_lock
 from agentm_kernel.files.atomic import atomic_write
+from agentm_kernel.files.tree import make_private_folder
 from agentm_kernel.seam.locator import TEMP_PREFIX
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class PrivateDir:
         self._check_format()
         if not os.path.isdir(os.path.join(self.path, _FOLDERS[-1])):
             for folder in ("", *_FOLDERS):
-                os.makedirs(os.path.join(self.path, folder), mode=0o700, exist_ok=True)
+                make_private_folder(os.path.join(self.path, folder).rstrip(os.sep))
         for name, content in _FILES.items():
             self._restore(os.path.join(self.path, name), content)
         if not os.path.exists(os.path.join(self.path, "HEAD")):
@@ -81,7 +82,7 @@ class PrivateDir:
 
     def set_ref(self, name: str, commit: str) -> None:
         path = os.path.join(self.path, *name.split("/"))
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        make_private_folder(os.path.dirname(path))
         atomic_write(path, f"{commit}\n")
 
     def _restore(self, path: str, content: str) -> None:

@@ -12,6 +12,7 @@ from agentm_git.backend import GitStore
 from agentm_git.runner import Git, make_repository
 from agentm_git.settings import PROTOCOL, Settings
 from agentm_kernel.errors import AgentmError, StorageIOError, StorageSelectionError, StoreIdentityError
+from agentm_kernel.files.tree import make_private_folder
 from agentm_kernel.seam.backend import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.provider import SyncTrigger
@@ -44,7 +45,7 @@ def make_clone(root: str, settings: Settings, environ: Mapping[str, str]) -> Non
         return
     place = root if os.path.isdir(root) and os.listdir(root) else f"{root}.{os.urandom(4).hex()}.new"
     try:
-        os.makedirs(place, mode=0o700, exist_ok=True)
+        make_private_folder(place)
     except OSError as error:
         raise StorageIOError(f"cannot make {root}: {error.strerror}", errno=error.errno) from error
     make_repository(place, settings.branch, environ)

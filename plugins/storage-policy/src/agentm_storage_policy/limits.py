@@ -29,10 +29,11 @@ class RateLimits:
 
         from agentm_kernel.files.atomic import atomic_write
         from agentm_kernel.files.mutex import store_mutex
+        from agentm_kernel.files.tree import make_private_folder
 
         now = self._now()
         path = os.path.join(self._folder, _FILE)
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        make_private_folder(self._folder)
         with store_mutex(self._folder):
             windows = _read(path)
             recent = [at for at in windows.get(name, []) if now - _SECONDS[per] < at <= now]

@@ -1,0 +1,158 @@
+"""A private copy of the tree with an environment of its own, in which a mutant meets the tests."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+import venv
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tests.mutants.tree import files_of, tests_for
+
+if TYPE_CHECKING:
+    from tests.mutants.tree import Mutant
+
+_BASELINE_LIMIT = 900.0
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+_NOTHING_COLLECTED = 5
+
+
+class Verdict(NamedTuple):
+    mutant: Mutant
+    is_noticed: bool
+    by: str
+    """The first test that failed, or what else happened."""
+
+
+class Baseline(NamedTuple):
+    seconds: float
+    failing: list[str]
+
+
+class PrivateCopy:
+    """Made in `folder`, which the caller removes. Nothing in it leads back to the tree that it is a copy of."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self.root = folder / "tree"
+        self._home = folder / "home"
+        self._home.mkdir(parents=True)
+        for name in files_of(root):
+            target = self.root / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(root / name, target)
+        self._environment = folder / "environment"
+        _make_environment(self._environment, self.root)
+        self._clock = int(time.time())
+        self.baselines: dict[tuple[str, ...], Baseline] = {}
+
+    def judge(self, mutant: Mutant) -> Verdict:
+        """Let the tests that concern it run, the nearest first, until one fails."""
+        file = self.root / mutant.file
+        original = file.read_bytes()
+        stages = tests_for(self.root, mutant.file)
+        baselines = [self._baseline(stage) for stage in stages]
+        try:
+            self._write(file, mutant.change.applied_to(original))
+            for stage, baseline in zip(stages, baselines, strict=True):
+                if by := self._noticed(stage, baseline):
+                    return Verdict(mutant, True, by)
+        finally:
+            self._write(file, original)
+        return Verdict(mutant, False, "")
+
+    def _write(self, file: Path, data: bytes) -> None:
+        """With a time of its own: compiled files are compared by whole seconds and size."""
+        self._clock += 1
+        file.write_bytes(data)
+        os.utime(file, (self._clock, self._clock))
+
+    def _noticed(self, stage: list[str], baseline: Baseline) -> str:
+        left_out = [f"--deselect={name}" for name in baseline.failing]
+        code, output = self._pytest("-x", *left_out, *stage, limit=3 * baseline.seconds + 60)
+        if code in (0, _NOTHING_COLLECTED):
+            return ""
+        if code is None:
+            return "the time limit"
+        failed = _FAILED.search(output)
+        return failed[1] if failed else f"pytest, which ended with {code}"
+
+    def _baseline(self, stage: list[str]) -> Baseline:
+        """How long these tests take on the unchanged tree, and which fail there: those cannot notice anything."""
+        key = tuple(stage)
+        if key not in self.baselines:
+            started = time.monotonic()
+            code, output = self._pytest(*stage, limit=_BASELINE_LIMIT)
+            if code is None:
+                raise RuntimeError(f"the tests {' '.join(stage)} do not end on the unchanged tree")
+            if code not in (0, 1, _NOTHING_COLLECTED):
+                raise RuntimeError(f"the tests {' '.join(stage)} cannot run:\n{output[-2000:]}")
+            self.baselines[key] = Baseline(time.monotonic() - started, _FAILED.findall(output))
+        return self.baselines[key]
+
+    def _pytest(self, *arguments: str, limit: float) -> tuple[int | None, str]:
+        """Its exit code and output; no code if it had to be ended, with everything that it started."""
+        python = str(self._environment / "bin" / "python")
+        command = [python, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *arguments]
+        environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PYTHON"))}
+        environ.update(HOME=str(self._home), PATH=f"{self._environment / 'bin'}{os.pathsep}{environ['PATH']}")
+        environ["XDG_CACHE_HOME"] = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")  # the servers
+        process = subprocess.Popen(
+            command,
+            cwd=self.root,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            output, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return None, ""
+        return process.returncode, output
+
+
+def _make_environment(folder: Path, tree: Path) -> None:
+    """One that has what ours has, except that the sources are those of `tree`.
+
+    A path in a `.pth` file is searched, but the `.pth` files that lie there are not read: so the packages of our
+    environment are there, with their entry points, and the links to our own sources are not.
+    """
+    venv.create(folder, symlinks=True)
+    scripts = Path(sysconfig.get_path("scripts"))
+    sources = [tree / "kernel", *sorted(tree.glob("plugins/*/src"))]
+    lines = [*map(str, sources), sysconfig.get_path("purelib")]
+    site = next((folder / "lib").glob("python*/site-packages"))
+    (site / "tree.pth").write_text("\n".join(lines) + "\n")
+    for script in scripts.iterdir():
+        target = folder / "bin" / script.name
+        if target.exists() or not script.is_file():
+            continue
+        data = script.read_bytes()
+        ours = f"#!{scripts}".encode()
+        if data.startswith(ours):
+            target.write_bytes(data.replace(ours, f"#!{folder / 'bin'}".encode(), 1))
+            target.chmod(0o755)
+        else:
+            target.symlink_to(script)
+
+
+def sources_seen(copy: PrivateCopy, package: str) -> str:
+    """Where `package` comes from in that environment, for the proof that it is not ours."""
+    python = str(copy._environment / "bin" / "python")
+    script = f"import {package}; print({package}.__file__)"
+    return subprocess.run([python, "-c", script], capture_output=True, text=True, check=True).stdout.strip()
+
+
+if sys.platform == "win32":
+    raise ImportError("process groups and links are needed")

@@ -1,0 +1,89 @@
+"""A device as its operator has it: a home, a checkout, every plugin of this repository, and the real command.
+
+Nothing of agentm is imported here or patched: these tests have to mean the same after a rewrite.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+posix_only = pytest.mark.skipif(os.name == "nt", reason="needs POSIX modes and processes")
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+class Said(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+class Laptop:
+    """Everything lies below `folder`; `umask` is that of every command."""
+
+    def __init__(self, folder: Path, umask: int = 0o022) -> None:
+        self.folder = folder
+        self.umask = umask
+        self.home = folder / "home"
+        self.project = folder / "widgets"
+        self.harness = self.project / ".harness"
+        self.environ = {"PATH": os.environ["PATH"], "HOME": str(self.home), "PYTHONDONTWRITEBYTECODE": "1"}
+        self.home.mkdir(parents=True)
+        self.project.mkdir()
+        (self.project / ".git").mkdir()
+        (self.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+
+    def start(self, *arguments: str, cwd: Path | None = None, **environ: str) -> subprocess.Popen[str]:
+        """`agentm ARGUMENTS`, as a process whose input the caller gives."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "agentm_kernel.cli.main", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=cwd or self.project,
+            env={**self.environ, **environ},
+            umask=self.umask,
+        )
+
+    def run(self, *arguments: str, input: str = "", cwd: Path | None = None, **environ: str) -> Said:
+        with self.start(*arguments, cwd=cwd, **environ) as process:
+            out, err = process.communicate(input, timeout=100)
+        return Said(process.returncode, out, err)
+
+    def must(self, *arguments: str, input: str = "", cwd: Path | None = None, **environ: str) -> str:
+        said = self.run(*arguments, input=input, cwd=cwd, **environ)
+        assert said.code == 0, f"agentm {' '.join(arguments)}: {said.err}"
+        return said.out
+
+    def all_at_once(self, *commands: tuple[str, ...]) -> list[Said]:
+        """Each command as a process of its own, all of them started before the first is waited for."""
+        running = [self.start(*command) for command in commands]
+        said = []
+        for process in running:
+            with process:
+                out, err = process.communicate("", timeout=100)
+            said.append(Said(process.returncode, out, err))
+        return said
+
+    @property
+    def config(self) -> dict[str, object]:
+        text = (self.home / ".config" / "agentm" / ".agentm-config.json").read_text()
+        found: dict[str, object] = json.loads(text)
+        return found
+
+    def modes(self, *skipped: Path) -> dict[str, str]:
+        """Every name below the folder with its mode as `ls` shows it, what is below `skipped` left out."""
+        return {
+            str(path.relative_to(self.folder)): stat.filemode(path.lstat().st_mode)
+            for path in sorted(self.folder.rglob("*"))
+            if not any(path.is_relative_to(one) for one in skipped)
+        }

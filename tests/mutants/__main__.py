@@ -1,4 +1,4 @@
-"""`python -m tests.mutants [--sample N] [--seed S] [--only ROOM|KIND,…] [--minutes M]`: which mutants no test notices."""
+"""`python -m tests.mutants [--sample N] [--seed S] [--only NAMES] [--minutes M]`: which mutants no test notices."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def report(verdicts: Sequence[Verdict]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description="Change the code; do tests notice?")
     parser.add_argument("--sample", type=int, default=120, metavar="N", help="how many mutants (120)")
-    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="take the sample of that run again")
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="repeat the run with this seed")
     parser.add_argument("--only", metavar="NAMES", help="rooms or kinds of mutants, with commas: files,if_match")
     parser.add_argument("--minutes", type=float, default=20, help="start no further mutant after this time (20)")
     parser.add_argument("--workers", type=int, default=2, help="copies that work at the same time (2)")

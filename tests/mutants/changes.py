@@ -5,10 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from itertools import pairwise
 
 PROMISES = frozenset({"if_match", "lock", "mode"})
 """Kinds of which every single one has to be noticed."""
@@ -27,6 +24,9 @@ _COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
 }
 _LOCK = re.compile(r"(mutex|lock|exclusively)$", re.IGNORECASE)
 _NO_LOCK = "__import__('contextlib').nullcontext()"
+_HIGHEST_MODE = 0o7777
+_LOOKS = frozenset({"isinstance", "len", "set"})
+_MAKERS = frozenset({"chmod", "makedirs", "mkdir", "open"})
 _PRIVATE = {"0o600": "0o666", "0o700": "0o777"}
 
 
@@ -45,7 +45,7 @@ class Change:
 
 
 def changes_in(source: bytes) -> list[Change]:
-    """All of them, in the order of the file; what cannot behave otherwise (types, texts, other systems) is left out."""
+    """All of them, in the order of the file; types, texts and what concerns other systems are left out."""
     finder = _Finder(source)
     finder.visit(ast.parse(source))
     found = {(change.start, change.end, change.text): change for change in finder.found}
@@ -103,7 +103,7 @@ class _Finder(ast.NodeVisitor):
     def visit_Compare(self, node: ast.Compare) -> None:
         if not _is_about_platform_or_types(self._text(node)):
             sides = [node.left, *node.comparators]
-            for operator, left, right in zip(node.ops, sides, sides[1:], strict=False):
+            for operator, (left, right) in zip(node.ops, pairwise(sides), strict=True):
                 pattern, other = _COMPARISONS[type(operator)]
                 self._replace_between("comparison", left, right, pattern, other)
         self.generic_visit(node)
@@ -111,7 +111,7 @@ class _Finder(ast.NodeVisitor):
     def visit_BoolOp(self, node: ast.BoolOp) -> None:
         word, other = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
         if not _is_about_platform_or_types(self._text(node)):
-            for left, right in zip(node.values, node.values[1:], strict=False):
+            for left, right in pairwise(node.values):
                 self._replace_between("boolean", left, right, rf"\b{word}\b", other)
         self.generic_visit(node)
 
@@ -122,14 +122,14 @@ class _Finder(ast.NodeVisitor):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
         if isinstance(node.op, ast.Not) and not _is_about_platform_or_types(self._text(node)):
-            self._add("boolean", node, "", end=self._start(node.operand))
+            self._add("boolean", node, "", end=self._start(node) + len("not"))
         self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> None:
         text = self._text(node)
         if isinstance(node.value, bool):
             self._add("constant", node, str(not node.value))
-        elif isinstance(node.value, int) and text.startswith("0o"):
+        elif isinstance(node.value, int) and text.startswith("0o") and node.value <= _HIGHEST_MODE:
             self._add("mode", node, _PRIVATE.get(text, oct(node.value ^ 0o077)))
         elif isinstance(node.value, int | float):
             self._add("constant", node, f"({text} + 1)")
@@ -145,9 +145,10 @@ class _Finder(ast.NodeVisitor):
         if isinstance(argument, ast.keyword):
             if argument.arg is None:
                 return
-            kinds = {"if_match": "if_match", "mode": "mode", "private": "mode"}
-            self._add(kinds.get(argument.arg, "argument"), argument, "", end=self._after_comma(argument))
-        elif isinstance(argument, ast.Name) and argument.id == "if_match":
+            is_mode = argument.arg == "private" or (argument.arg == "mode" and _name_of(node.func) in _MAKERS)
+            kind = "if_match" if argument.arg == "if_match" else "mode" if is_mode else "argument"
+            self._add(kind, argument, "", end=self._after_comma(argument))
+        elif isinstance(argument, ast.Name) and argument.id == "if_match" and _name_of(node.func) not in _LOOKS:
             self._add("if_match", argument, "None")
 
     def _after_comma(self, node: ast.AST) -> int:
@@ -173,7 +174,7 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _swap(self, statements: list[ast.stmt]) -> None:
-        for first, second in zip(statements, statements[1:], strict=False):
+        for first, second in pairwise(statements):
             if _has_an_effect(first) and _has_an_effect(second) and self._text(first) != self._text(second):
                 between = self._source[self._end(first) : self._start(second)].decode()
                 text = self._text(second) + between + self._text(first)
@@ -195,18 +196,15 @@ def _is_about_platform_or_types(text: str) -> bool:
     return "TYPE_CHECKING" in text or "sys.platform" in text or "os.name" in text or "sys.version_info" in text
 
 
-def broken(source: bytes) -> bool:
-    """Whether a changed text is no Python at all, which no test would have to find."""
-    try:
-        compile(source, "mutant", "exec", dont_inherit=True)
-    except SyntaxError:
-        return True
-    return False
+def lines_changed(source: bytes, change: Change) -> tuple[str, str]:
+    """The lines that the change touches, and what they become, each without the space around it."""
+    start = source.rfind(b"\n", 0, change.start) + 1
+    end = source.find(b"\n", change.end)
+    end = len(source) if end < 0 else end
+    before = source[start:end]
+    after = source[start : change.start] + change.text.encode() + source[change.end : end]
+    return _stripped(before), _stripped(after)
 
 
-def lines_changed(before: bytes, after: bytes) -> Iterator[str]:
-    """The difference, without the lines around it."""
-    import difflib
-
-    lines = difflib.unified_diff(before.decode().splitlines(), after.decode().splitlines(), n=0, lineterm="")
-    yield from (line for line in lines if not line.startswith(("---", "+++", "@@")))
+def _stripped(text: bytes) -> str:
+    return "\n".join(line.strip() for line in text.decode().splitlines() if line.strip())

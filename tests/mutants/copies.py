@@ -7,7 +7,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import sysconfig
 import time
 import venv
@@ -145,14 +144,3 @@ def _make_environment(folder: Path, tree: Path) -> None:
             target.chmod(0o755)
         else:
             target.symlink_to(script)
-
-
-def sources_seen(copy: PrivateCopy, package: str) -> str:
-    """Where `package` comes from in that environment, for the proof that it is not ours."""
-    python = str(copy._environment / "bin" / "python")
-    script = f"import {package}; print({package}.__file__)"
-    return subprocess.run([python, "-c", script], capture_output=True, text=True, check=True).stdout.strip()
-
-
-if sys.platform == "win32":
-    raise ImportError("process groups and links are needed")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.mutants.changes import PROMISES, broken, changes_in, lines_changed
+from tests.mutants.changes import PROMISES, changes_in, lines_changed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,16 +48,8 @@ def _sources(root: Path) -> list[Path]:
 
 def _mutants_in(root: Path, file: Path) -> list[Mutant]:
     source = (root / file).read_bytes()
-    found = []
-    for change in changes_in(source):
-        after = change.applied_to(source)
-        if broken(after):
-            continue
-        lines = list(lines_changed(source, after))
-        removed = "\n".join(line[1:].strip() for line in lines if line.startswith("-"))
-        added = "\n".join(line[1:].strip() for line in lines if line.startswith("+"))
-        found.append(Mutant(file.as_posix(), room_of(file), change, removed, added))
-    return found
+    name, room = file.as_posix(), room_of(file)
+    return [Mutant(name, room, change, *lines_changed(source, change)) for change in changes_in(source)]
 
 
 def room_of(file: Path) -> str:
@@ -95,9 +87,10 @@ def sample(mutants: list[Mutant], size: int, seed: int, only: Iterable[str] = ()
     wanted = set(only)
     chosen = [mutant for mutant in mutants if not wanted or {mutant.room, mutant.change.kind} & wanted]
     random.Random(seed).shuffle(chosen)
-    promises = [mutant for mutant in chosen if mutant.change.kind in PROMISES][: -(-size // 3)]
-    rest = [mutant for mutant in chosen if mutant not in promises]
-    return (promises + _in_turn(rest))[:size]
+    promises = [mutant for mutant in chosen if mutant.change.kind in PROMISES]
+    taken = promises[: -(-size // 3)]
+    rest = _in_turn([mutant for mutant in chosen if mutant.change.kind not in PROMISES])
+    return (taken + rest + promises[len(taken) :])[:size]
 
 
 def _in_turn(mutants: list[Mutant]) -> list[Mutant]:

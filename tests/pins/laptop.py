@@ -12,12 +12,35 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 posix_only = pytest.mark.skipif(os.name == "nt", reason="needs POSIX modes and processes")
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+_MAIN = "import sys; from agentm_kernel.cli.main import main; sys.exit(main())"
+_RUNNER = """
+import json, os, sys
+import agentm_kernel.cli.app
+from agentm_kernel.cli.main import main
+for command in json.loads(sys.argv[1]):
+    child = os.fork()
+    if not child:
+        environ = [word for word in command if word.startswith('$')]
+        os.environ.update(word[1:].split('=', 1) for word in environ)
+        sys.argv = ['agentm', *command[len(environ):]]
+        os._exit(main())
+    _, status = os.waitpid(child, 0)
+    if status:
+        sys.exit(f"{command} ended with {os.waitstatus_to_exitcode(status)}")
+"""
+CONFLICT = 3
+"""The exit code of a command whose condition was not met."""
 
 
 class Said(NamedTuple):
@@ -41,10 +64,12 @@ class Laptop:
         (self.project / ".git").mkdir()
         (self.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
 
-    def start(self, *arguments: str, cwd: Path | None = None, **environ: str) -> subprocess.Popen[str]:
-        """`agentm ARGUMENTS`, as a process whose input the caller gives."""
+    def start(
+        self, *arguments: str, cwd: Path | None = None, before: str = "", **environ: str
+    ) -> subprocess.Popen[str]:
+        """`agentm ARGUMENTS`, as a process whose input the caller gives; `before` is Python that it runs first."""
         return subprocess.Popen(
-            [sys.executable, "-m", "agentm_kernel.cli.main", *arguments],
+            [sys.executable, "-c", f"{before}\n{_MAIN}", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -54,8 +79,10 @@ class Laptop:
             umask=self.umask,
         )
 
-    def run(self, *arguments: str, input: str = "", cwd: Path | None = None, **environ: str) -> Said:
-        with self.start(*arguments, cwd=cwd, **environ) as process:
+    def run(
+        self, *arguments: str, input: str = "", cwd: Path | None = None, before: str = "", **environ: str
+    ) -> Said:
+        with self.start(*arguments, cwd=cwd, before=before, **environ) as process:
             out, err = process.communicate(input, timeout=100)
         return Said(process.returncode, out, err)
 
@@ -64,15 +91,22 @@ class Laptop:
         assert said.code == 0, f"agentm {' '.join(arguments)}: {said.err}"
         return said.out
 
-    def all_at_once(self, *commands: tuple[str, ...]) -> list[Said]:
-        """Each command as a process of its own, all of them started before the first is waited for."""
-        running = [self.start(*command) for command in commands]
-        said = []
+    def race(self, *runners: Sequence[Sequence[str]]) -> None:
+        """Run the commands of each runner one after the other, all runners at the same time.
+
+        Each forks a process that has imported everything, so that the commands meet within milliseconds.
+        """
+        running = []
+        for commands in runners:
+            script = [sys.executable, "-c", _RUNNER, json.dumps([list(command) for command in commands])]
+            options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+            running.append(
+                subprocess.Popen(script, cwd=self.project, env=self.environ, stdin=subprocess.PIPE, **options)  # type: ignore[call-overload]
+            )
         for process in running:
             with process:
-                out, err = process.communicate("", timeout=100)
-            said.append(Said(process.returncode, out, err))
-        return said
+                _, complaint = process.communicate(timeout=100)
+            assert process.returncode == 0, complaint
 
     @property
     def config(self) -> dict[str, object]:

@@ -314,7 +314,7 @@ def make_root(path: str, mode: int) -> None:
 def make_private_folder(path: str) -> None:
     """Make the folder `path` and what is missing above it, for this user alone, each durable before the next.
 
-    `os.makedirs` would give its mode to the last folder only, and under a umask of 0 anybody could replace the others.
+    `os.makedirs` gives its mode to the last folder only: under a umask of 0 anybody could replace the others.
     """
     if os.path.isdir(path):
         return

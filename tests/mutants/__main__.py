@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from tests.mutants.changes import PROMISES
-from tests.mutants.copies import PrivateCopy
+from tests.mutants.copies import Baselines, PrivateCopy
 from tests.mutants.tree import equivalents, mutants_of, sample
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = REPOSITORY) -> int
             print(f"note: {entry.file} no longer has the equivalent mutant {entry.after!r}: take it off the list")
     living = [mutant for mutant in everything if not any(entry.is_(mutant) for entry in known)]
     only = [name for name in (options.only or "").split(",") if name]
-    if unknown := set(only) - {mutant.room for mutant in living} - {mutant.change.kind for mutant in living}:
+    if unknown := set(only) - {mutant.room for mutant in everything} - {mutant.change.kind for mutant in everything}:
         print(f"no such room or kind: {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
     chosen = sample(living, options.sample, options.seed, only)
@@ -55,10 +55,11 @@ def run(root: Path, mutants: Sequence[Mutant], *, workers: int, minutes: float) 
     end = time.monotonic() + minutes * 60
     verdicts: list[Verdict] = []
     troubles: list[BaseException] = []
+    baselines = Baselines()
 
     def work(folder: Path) -> None:
         try:
-            copy = PrivateCopy(root, folder)
+            copy = PrivateCopy(root, folder, baselines)
             while time.monotonic() < end:
                 verdict = copy.judge(waiting.get_nowait())
                 verdicts.append(verdict)

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sysconfig
+import threading
 import time
 import venv
 from pathlib import Path
@@ -35,10 +36,28 @@ class Baseline(NamedTuple):
     failing: list[str]
 
 
+class Baselines:
+    """How long tests take on the unchanged tree, and which fail there: those cannot notice anything.
+
+    Each selection is run once, by whoever needs it first; its other users wait.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, Baseline] = {}
+        self._locks: dict[str, threading.Lock] = {}
+
+    def of(self, stage: list[str], copy: PrivateCopy) -> Baseline:
+        key = " ".join(stage)
+        with self._locks.setdefault(key, threading.Lock()):
+            if key not in self._known:
+                self._known[key] = copy.measure(stage)
+        return self._known[key]
+
+
 class PrivateCopy:
     """Made in `folder`, which the caller removes. Nothing in it leads back to the tree that it is a copy of."""
 
-    def __init__(self, root: Path, folder: Path) -> None:
+    def __init__(self, root: Path, folder: Path, baselines: Baselines) -> None:
         self.root = folder / "tree"
         self._home = folder / "home"
         self._home.mkdir(parents=True)
@@ -49,21 +68,21 @@ class PrivateCopy:
         self._environment = folder / "environment"
         _make_environment(self._environment, self.root)
         self._clock = int(time.time())
-        self.baselines: dict[tuple[str, ...], Baseline] = {}
+        self._baselines = baselines
 
     def judge(self, mutant: Mutant) -> Verdict:
         """Let the tests that concern it run, the nearest first, until one fails."""
         file = self.root / mutant.file
         original = file.read_bytes()
-        stages = tests_for(self.root, mutant.file)
-        baselines = [self._baseline(stage) for stage in stages]
-        try:
-            self._write(file, mutant.change.applied_to(original))
-            for stage, baseline in zip(stages, baselines, strict=True):
-                if by := self._noticed(stage, baseline):
-                    return Verdict(mutant, True, by)
-        finally:
-            self._write(file, original)
+        for stage in tests_for(self.root, mutant.file):
+            baseline = self._baselines.of(stage, self)
+            try:
+                self._write(file, mutant.change.applied_to(original))
+                by = self._noticed(stage, baseline)
+            finally:
+                self._write(file, original)
+            if by:
+                return Verdict(mutant, True, by)
         return Verdict(mutant, False, "")
 
     def _write(self, file: Path, data: bytes) -> None:
@@ -82,18 +101,15 @@ class PrivateCopy:
         failed = _FAILED.search(output)
         return failed[1] if failed else f"pytest, which ended with {code}"
 
-    def _baseline(self, stage: list[str]) -> Baseline:
-        """How long these tests take on the unchanged tree, and which fail there: those cannot notice anything."""
-        key = tuple(stage)
-        if key not in self.baselines:
-            started = time.monotonic()
-            code, output = self._pytest(*stage, limit=_BASELINE_LIMIT)
-            if code is None:
-                raise RuntimeError(f"the tests {' '.join(stage)} do not end on the unchanged tree")
-            if code not in (0, 1, _NOTHING_COLLECTED):
-                raise RuntimeError(f"the tests {' '.join(stage)} cannot run:\n{output[-2000:]}")
-            self.baselines[key] = Baseline(time.monotonic() - started, _FAILED.findall(output))
-        return self.baselines[key]
+    def measure(self, stage: list[str]) -> Baseline:
+        """Run these tests on the unchanged tree."""
+        started = time.monotonic()
+        code, output = self._pytest(*stage, limit=_BASELINE_LIMIT)
+        if code is None:
+            raise RuntimeError(f"the tests {' '.join(stage)} do not end on the unchanged tree")
+        if code not in (0, 1, _NOTHING_COLLECTED):
+            raise RuntimeError(f"the tests {' '.join(stage)} cannot run:\n{output[-2000:]}")
+        return Baseline(time.monotonic() - started, _FAILED.findall(output))
 
     def _pytest(self, *arguments: str, limit: float) -> tuple[int | None, str]:
         """Its exit code and output; no code if it had to be ended, with everything that it started."""

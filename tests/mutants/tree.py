@@ -65,12 +65,12 @@ def tests_for(root: Path, file: str) -> list[list[str]]:
     path = Path(file)
     if path.is_relative_to(KERNEL):
         room = root / "tests/kernel" / path.relative_to(KERNEL).parent
-        wide = [PINS, "tests/kernel"]
+        wide = [[PINS], ["tests/kernel/cli", "tests/kernel/state"]]  # most rooms below are reached from there
     else:
         room = root / path.parts[0] / path.parts[1] / "tests"
-        wide = [PINS]
+        wide = [[PINS]]
     named = sorted(room.glob(f"test_{path.stem.strip('_')}*.py"))
-    stages = [[_relative(root, one) for one in named], [_relative(root, room)], wide]
+    stages = [[_relative(root, one) for one in named], [_relative(root, room)], *wide]
     existing = [[one for one in stage if (root / one).exists()] for stage in stages]
     return [stage for number, stage in enumerate(existing) if stage and stage not in existing[:number]]
 

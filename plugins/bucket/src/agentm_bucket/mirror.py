@@ -223,11 +223,13 @@ class Mirror:
         """Keep this host's version under a name of its own: it is sent like any other file."""
         text = self._copy.read(locator)
         place = place_for(locator, content_hash(text))
-        try:
-            self._copy.write(place, text, if_match=ABSENT)
-        except ConcurrentModificationError:
-            pass  # its name has the hash of its content, so it is kept already
-        return place
+        while True:
+            try:
+                return self._copy.write(place, text, if_match=ABSENT)
+            except ConcurrentModificationError:
+                if self._copy.read(place) == text:
+                    return place  # the same version lost before, and was kept then
+            place = place_for(locator, os.urandom(4).hex())  # somebody has edited the version that has this name
 
     def _note_the_time(self) -> None:
         path = os.path.join(self._folder, PULLED)

@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from tests.mutants.changes import PROMISES
-from tests.mutants.copies import Baselines, PrivateCopy
+from tests.mutants.copies import PrivateCopy, Soundness
 from tests.mutants.tree import equivalents, mutants_of, sample
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ def run(root: Path, mutants: Sequence[Mutant], *, workers: int, minutes: float) 
     end = time.monotonic() + minutes * 60
     verdicts: list[Verdict] = []
     troubles: list[BaseException] = []
-    baselines = Baselines()
+    soundness = Soundness()
 
     def work(folder: Path) -> None:
         try:
-            copy = PrivateCopy(root, folder, baselines)
+            copy = PrivateCopy(root, folder, soundness)
             while time.monotonic() < end:
                 verdict = copy.judge(waiting.get_nowait())
                 verdicts.append(verdict)

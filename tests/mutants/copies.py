@@ -19,7 +19,8 @@ from tests.mutants.tree import files_of, tests_for
 if TYPE_CHECKING:
     from tests.mutants.tree import Mutant
 
-_BASELINE_LIMIT = 900.0
+_LIMIT = 300.0  # seconds, for one selection of tests
+_TOO_LONG = "the time that they had: "
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 _NOTHING_COLLECTED = 5
 
@@ -31,33 +32,31 @@ class Verdict(NamedTuple):
     """The first test that failed, or what else happened."""
 
 
-class Baseline(NamedTuple):
-    seconds: float
-    failing: list[str]
+class Soundness:
+    """Which tests pass on the unchanged tree, as far as somebody had to know: the others cannot notice anything.
 
-
-class Baselines:
-    """How long tests take on the unchanged tree, and which fail there: those cannot notice anything.
-
-    Each selection is run once, by whoever needs it first; its other users wait.
+    Only the tests that failed are run there, each once. (To run all of them before would take longer than the rest.)
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, Baseline] = {}
-        self._locks: dict[str, threading.Lock] = {}
+        self._known: dict[str, bool] = {}
+        self._lock = threading.Lock()
 
-    def of(self, stage: list[str], copy: PrivateCopy) -> Baseline:
-        key = " ".join(stage)
-        with self._locks.setdefault(key, threading.Lock()):
-            if key not in self._known:
-                self._known[key] = copy.measure(stage)
-        return self._known[key]
+    @property
+    def unsound(self) -> list[str]:
+        return [name for name, is_sound in [*self._known.items()] if not is_sound]
+
+    def of(self, name: str, copy: PrivateCopy) -> bool:
+        with self._lock:
+            if name not in self._known:
+                self._known[name] = copy.passes(name)
+            return self._known[name]
 
 
 class PrivateCopy:
     """Made in `folder`, which the caller removes. Nothing in it leads back to the tree that it is a copy of."""
 
-    def __init__(self, root: Path, folder: Path, baselines: Baselines) -> None:
+    def __init__(self, root: Path, folder: Path, soundness: Soundness) -> None:
         self.root = folder / "tree"
         self._home = folder / "home"
         self._home.mkdir(parents=True)
@@ -68,22 +67,29 @@ class PrivateCopy:
         self._environment = folder / "environment"
         _make_environment(self._environment, self.root)
         self._clock = int(time.time())
-        self._baselines = baselines
+        self._soundness = soundness
 
     def judge(self, mutant: Mutant) -> Verdict:
-        """Let the tests that concern it run, the nearest first, until one fails."""
+        """Let the tests that concern it run, the nearest first, until one fails that does not fail without it."""
         file = self.root / mutant.file
         original = file.read_bytes()
         for stage in tests_for(self.root, mutant.file):
-            baseline = self._baselines.of(stage, self)
-            try:
-                self._write(file, mutant.change.applied_to(original))
-                by = self._noticed(stage, baseline)
-            finally:
-                self._write(file, original)
-            if by:
-                return Verdict(mutant, True, by)
+            while True:
+                try:
+                    self._write(file, mutant.change.applied_to(original))
+                    by = self._failing(stage)
+                finally:
+                    self._write(file, original)
+                if not by:
+                    break  # the next stage
+                if self._soundness.of(by, self):
+                    return Verdict(mutant, True, by)
         return Verdict(mutant, False, "")
+
+    def passes(self, name: str) -> bool:
+        """Whether a test, or what else failed under a mutant, is all right on the unchanged tree."""
+        tests = name.removeprefix(_TOO_LONG).split()
+        return self._pytest(*tests, limit=_LIMIT)[0] in (0, _NOTHING_COLLECTED)
 
     def _write(self, file: Path, data: bytes) -> None:
         """With a time of its own: compiled files are compared by whole seconds and size."""
@@ -91,25 +97,19 @@ class PrivateCopy:
         file.write_bytes(data)
         os.utime(file, (self._clock, self._clock))
 
-    def _noticed(self, stage: list[str], baseline: Baseline) -> str:
-        left_out = [f"--deselect={name}" for name in baseline.failing]
-        code, output = self._pytest("-x", *left_out, *stage, limit=3 * baseline.seconds + 60)
+    def _failing(self, stage: list[str]) -> str:
+        """The first test that fails; all of them if they do not end; nothing if none does."""
+        left_out = self._soundness.unsound
+        too_long = _TOO_LONG + " ".join(stage)
+        if too_long in left_out:
+            return ""
+        code, output = self._pytest("-x", *(f"--deselect={name}" for name in left_out), *stage, limit=_LIMIT)
         if code in (0, _NOTHING_COLLECTED):
             return ""
         if code is None:
-            return "the time limit"
+            return too_long
         failed = _FAILED.search(output)
-        return failed[1] if failed else f"pytest, which ended with {code}"
-
-    def measure(self, stage: list[str]) -> Baseline:
-        """Run these tests on the unchanged tree."""
-        started = time.monotonic()
-        code, output = self._pytest(*stage, limit=_BASELINE_LIMIT)
-        if code is None:
-            raise RuntimeError(f"the tests {' '.join(stage)} do not end on the unchanged tree")
-        if code not in (0, 1, _NOTHING_COLLECTED):
-            raise RuntimeError(f"the tests {' '.join(stage)} cannot run:\n{output[-2000:]}")
-        return Baseline(time.monotonic() - started, _FAILED.findall(output))
+        return failed[1] if failed else " ".join(stage)
 
     def _pytest(self, *arguments: str, limit: float) -> tuple[int | None, str]:
         """Its exit code and output; no code if it had to be ended, with everything that it started."""

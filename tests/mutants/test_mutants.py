@@ -1,4 +1,4 @@
-"""The tool itself, on a package of a few lines: what is well tested is noticed, what is not survives and is listed."""
+"""The tool itself, on a package of a few lines: what is tested is noticed, what is not survives and is listed."""
 
 from __future__ import annotations
 

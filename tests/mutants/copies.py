@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from tests.mutants.tree import Mutant
 
 _LIMIT = 300.0  # seconds, for one selection of tests
-_TOO_LONG = "the time that they had: "
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)  # a parameter may have spaces in its name
 _NOTHING_COLLECTED = 5
 
 
@@ -32,6 +31,16 @@ class Verdict(NamedTuple):
     """The first test that failed, or what else happened."""
 
 
+class Failure(NamedTuple):
+    """One test that failed, or all of a selection if they did not end or could not even begin."""
+
+    tests: tuple[str, ...]
+    is_late: bool = False
+
+    def __str__(self) -> str:
+        return f"the time limit of {' '.join(self.tests)}" if self.is_late else " ".join(self.tests)
+
+
 class Soundness:
     """Which tests pass on the unchanged tree, as far as somebody had to know: the others cannot notice anything.
 
@@ -39,18 +48,18 @@ class Soundness:
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, bool] = {}
+        self._known: dict[Failure, bool] = {}
         self._lock = threading.Lock()
 
     @property
-    def unsound(self) -> list[str]:
-        return [name for name, is_sound in [*self._known.items()] if not is_sound]
+    def unsound(self) -> list[Failure]:
+        return [failure for failure, is_sound in [*self._known.items()] if not is_sound]
 
-    def of(self, name: str, copy: PrivateCopy) -> bool:
+    def of(self, failure: Failure, copy: PrivateCopy) -> bool:
         with self._lock:
-            if name not in self._known:
-                self._known[name] = copy.passes(name)
-            return self._known[name]
+            if failure not in self._known:
+                self._known[failure] = copy.passes(failure)
+            return self._known[failure]
 
 
 class PrivateCopy:
@@ -83,13 +92,12 @@ class PrivateCopy:
                 if not by:
                     break  # the next stage
                 if self._soundness.of(by, self):
-                    return Verdict(mutant, True, by)
+                    return Verdict(mutant, True, str(by))
         return Verdict(mutant, False, "")
 
-    def passes(self, name: str) -> bool:
-        """Whether a test, or what else failed under a mutant, is all right on the unchanged tree."""
-        tests = name.removeprefix(_TOO_LONG).split()
-        return self._pytest(*tests, limit=_LIMIT)[0] in (0, _NOTHING_COLLECTED)
+    def passes(self, failure: Failure) -> bool:
+        """Whether what failed under a mutant is all right on the unchanged tree."""
+        return self._pytest(*failure.tests, limit=_LIMIT)[0] in (0, _NOTHING_COLLECTED)
 
     def _write(self, file: Path, data: bytes) -> None:
         """With a time of its own: compiled files are compared by whole seconds and size."""
@@ -97,19 +105,20 @@ class PrivateCopy:
         file.write_bytes(data)
         os.utime(file, (self._clock, self._clock))
 
-    def _failing(self, stage: list[str]) -> str:
-        """The first test that fails; all of them if they do not end; nothing if none does."""
-        left_out = self._soundness.unsound
-        too_long = _TOO_LONG + " ".join(stage)
-        if too_long in left_out:
-            return ""
-        code, output = self._pytest("-x", *(f"--deselect={name}" for name in left_out), *stage, limit=_LIMIT)
+    def _failing(self, stage: list[str]) -> Failure | None:
+        """The first test that fails and does not always; `None` if there is none."""
+        whole, late = Failure(tuple(stage)), Failure(tuple(stage), is_late=True)
+        known = self._soundness.unsound
+        if whole in known or late in known:
+            return None
+        left_out = [f"--deselect={name}" for failure in known for name in failure.tests if "::" in name]
+        code, output = self._pytest("-x", *left_out, *stage, limit=_LIMIT)
         if code in (0, _NOTHING_COLLECTED):
-            return ""
+            return None
         if code is None:
-            return too_long
+            return late
         failed = _FAILED.search(output)
-        return failed[1] if failed else " ".join(stage)
+        return Failure((failed[1],)) if failed else whole
 
     def _pytest(self, *arguments: str, limit: float) -> tuple[int | None, str]:
         """Its exit code and output; no code if it had to be ended, with everything that it started."""

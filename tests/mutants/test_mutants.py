@@ -39,15 +39,19 @@ TESTS = """
 import pytest
 from agentm_kernel.files.ages import is_adult, keep
 
+def test_that_always_fails():
+    assert False
+
 def test_the_limit():
     assert [is_adult(age) for age in (17, 18, 19)] == [False, True, True]
     assert is_adult(18, strict=True)
     with pytest.raises(ValueError):
         is_adult(17, strict=True)
 
-def test_it_is_kept_private(tmp_path):
+@pytest.mark.parametrize("mask", [0], ids=["any umask"])
+def test_it_is_kept_private(tmp_path, mask):
     import os
-    before = os.umask(0)
+    before = os.umask(mask)
     keep(tmp_path / "a")
     os.umask(before)
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o600
@@ -144,7 +148,8 @@ def test_survivors_are_listed_and_miss_the_goal(tiny: Path, capsys: pytest.Captu
     assert main(["--sample", "99", "--seed", "1"], tiny) == 1
     said = capsys.readouterr().out
     assert "noticed by tests/kernel/files/test_ages.py::test_the_limit" in said
-    assert "noticed by tests/kernel/files/test_ages.py::test_it_is_kept_private" in said
+    assert "noticed by tests/kernel/files/test_ages.py::test_it_is_kept_private[any umask]" in said
+    assert "test_that_always_fails" not in said, "it fails without a mutant, too"
     survivors = {line for line in said.splitlines() if line.startswith("survivor ")}
     assert {line.split()[-1] for line in survivors} == {"(lock)", "(if_match)", "(call)"}
     assert "survivor kernel/agentm_kernel/files/ages.py:15 (lock)" in survivors

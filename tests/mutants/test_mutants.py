@@ -12,7 +12,10 @@ from tests.mutants.__main__ import main
 from tests.mutants.changes import changes_in
 from tests.mutants.tree import mutants_of, sample, tests_for as stages_for
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs process groups and links")
+pytestmark = [
+    pytest.mark.skipif(os.name == "nt", reason="needs process groups and links"),
+    pytest.mark.timeout(600),  # pytest is started some twenty times
+]
 
 MODULE = """
 import os

@@ -15,7 +15,7 @@ from tests.pins.laptop import Laptop, posix_only
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = posix_only
+pytestmark = [posix_only, pytest.mark.timeout(600)]
 
 RUNNERS, ROUNDS = 4, 20
 

@@ -41,9 +41,8 @@ def mutants_of(root: Path) -> list[Mutant]:
 
 
 def _sources(root: Path) -> list[Path]:
-    kernel = [file for file in (root / KERNEL).rglob("*.py") if not _UNTESTED & set(file.relative_to(root).parts)]
-    plugins = root.glob("plugins/*/src/**/*.py")
-    return sorted(file.relative_to(root) for file in (*kernel, *plugins))
+    found = [file.relative_to(root) for file in (*(root / KERNEL).rglob("*.py"), *root.glob("plugins/*/src/**/*.py"))]
+    return sorted(file for file in found if not _UNTESTED & set(file.parts))
 
 
 def _mutants_in(root: Path, file: Path) -> list[Mutant]:

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import ABSENT, ConcurrentModificationError, FileStore, Locator, content_hash, select_backend
+from agentm_kernel import Locator, select_backend
 from agentm_kernel.migration import copy_notes, plan_migration, settle
+from agentm_kernel.plugin import ABSENT, ConcurrentModificationError, FileStore, content_hash
 from tests.pins.laptop import CONFLICT, Laptop, needs_git, posix_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agentm_kernel import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
 pytestmark = posix_only
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import store_mutex
+from agentm_kernel.plugin import store_mutex
 from tests.pins.laptop import Laptop, posix_only
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FAILING = """
-from agentm_kernel import hookimpl
+from agentm_kernel.plugin import hookimpl
 
 @hookimpl
 def agentm_doctor_checks(context):
@@ -21,7 +21,7 @@ def agentm_doctor_checks(context):
 """
 REFUSING = """
 import os
-from agentm_kernel import Capabilities, FileStore, StorageSelectionError
+from agentm_kernel.plugin import Capabilities, FileStore, StorageSelectionError
 
 class Store(FileStore):
     self_stamping = True
@@ -123,7 +123,8 @@ def test_a_store_that_refuses_writers_is_asked_through_every_layer(closing: Lapt
     closing.must("config", "set", "wrappers", wrappers)
     closing.must("project", "register")
     script = (
-        "import os, sys; from agentm_kernel import select_backend, StorageSelectionError\n"
+        "import os\nfrom agentm_kernel import select_backend\n"
+        "from agentm_kernel.plugin import StorageSelectionError\n"
         "store = select_backend()\n"
         "os.environ['CLOSED'] = '1'\n"
         "store.check_usable(read_only=True)\n"

@@ -255,7 +255,7 @@ def _open_lock_file(name: str) -> int:
     """Where a directory cannot be locked: a file of this user's state, never deleted."""
     from platformdirs import user_state_dir
 
-    from agentm_kernel.files.tree import make_private_folder
+    from agentm_kernel.files.root import make_private_folder
 
     folder = os.path.join(user_state_dir("agentm", appauthor=False), "locks")
     make_private_folder(folder)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agentm_kernel import StorageBackend
-from agentm_kernel.conformance.memory import MemoryBackend
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel.files.store import FileStore
+from agentm_kernel.plugin import StorageBackend
 
 sys.path.insert(0, str(Path(__file__).parent))  # the samples beside the tests; importlib mode adds nothing itself
 

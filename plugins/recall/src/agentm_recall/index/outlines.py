@@ -49,7 +49,7 @@ def write_outlines(index: str, database: Database, keys: Iterable[str] | None = 
 
     Failing is no loss: what is not there is read from the store.
     """
-    from agentm_kernel import make_private_folder
+    from agentm_kernel.plugin import make_private_folder
 
     projects = None if keys is None else {project_of(key) for key in keys}
     try:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.files.failures import Failures as Failures
     from agentm_kernel.files.medium import Beside as Beside, Medium as Medium
     from agentm_kernel.files.mutex import StoreMutex as StoreMutex, store_mutex as store_mutex
+    from agentm_kernel.files.root import make_private_folder as make_private_folder
     from agentm_kernel.files.store import FileStore as FileStore
     from agentm_kernel.files.swap import conflict_place as conflict_place, hash_of_note as hash_of_note
     from agentm_kernel.files.tree import Directory as Directory
@@ -152,6 +153,7 @@ _HOMES = {
     "files.failures": "Failures",
     "files.medium": "Medium",
     "files.mutex": "StoreMutex store_mutex",
+    "files.root": "make_private_folder",
     "files.store": "FileStore",
     "files.swap": "conflict_place hash_of_note",
     "files.tree": "Directory",

@@ -34,12 +34,13 @@ class Bucket(MemoryBackend, DeviceCopy):
     """Its verbs go to the network. The copy is a folder."""
 
     network_is_there = True
+    only: Bucket | None = None
 
     @classmethod
     def create(cls, options: Mapping[str, Any], device: object, opening: object) -> Self:
-        bucket = cls(sync=True)
-        bucket.copy = options["copy"]
-        return bucket
+        cls.only = cls.only or cls(sync=True)
+        cls.only.copy = options["copy"]
+        return cls.only
 
     def device_path(self, locator: Locator) -> str:
         return "/".join((self.copy, *locator.parts))

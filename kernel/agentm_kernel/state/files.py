@@ -8,6 +8,7 @@ from agentm_kernel.errors import NotFoundError
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.projects.root import HARNESS_DIR
 from agentm_kernel.seam.locator import Locator
+from agentm_kernel.seam.secrets import refuse_secrets
 from agentm_kernel.state.routing import checked_name, current, is_marker, state_file_path
 
 TYPE_CHECKING = False
@@ -46,25 +47,47 @@ def list_state_files(resolution: Resolution) -> list[str]:
 
 
 def write_state_file(
-    resolution: Resolution, name: str, content: str, *, if_match: str | Absent | None = None
+    resolution: Resolution,
+    name: str,
+    content: str,
+    *,
+    if_match: str | Absent | None = None,
+    allow_secrets: bool = False,
 ) -> Path:
-    """Write a state file where it belongs and return its path on this host."""
+    """Write a state file where it belongs and return its path on this host.
+
+    Text that seems to hold a secret is refused, unless `allow_secrets` says that it only looks like one.
+    """
     from pathlib import Path
 
+    if not allow_secrets:
+        refuse_secrets(name, content)
     store, locator, path = _place_for_writing(resolution, name)
     store.write(locator, content, if_match=if_match)
     return Path(path)
 
 
-def update_state_file(resolution: Resolution, name: str, fn: Callable[[str | None], str]) -> Path:
-    """Change a state file without losing anyone's edit; `fn` as in `update`."""
+def update_state_file(
+    resolution: Resolution, name: str, fn: Callable[[str | None], str], *, allow_secrets: bool = False
+) -> Path:
+    """Change a state file without losing anyone's edit; `fn` as in `update`.
+
+    Lines that are new are looked at for secrets. Those that stand in the file already are let be: what somebody wrote
+    there by other means must not keep the next line out.
+    """
     from pathlib import Path
 
     from agentm_kernel.seam.update import update
 
     store, locator, path = _place_for_writing(resolution, name)
-    update(store, locator, fn)
+    update(store, locator, fn if allow_secrets else lambda current: _without_new_secrets(name, current, fn(current)))
     return Path(path)
+
+
+def _without_new_secrets(name: str, current: str | None, changed: str) -> str:
+    old = frozenset((current or "").split("\n"))
+    refuse_secrets(name, "\n".join("" if line in old else line for line in changed.split("\n")))
+    return changed
 
 
 def write_marker(resolution: Resolution, name: str, text: str) -> None:

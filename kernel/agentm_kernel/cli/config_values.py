@@ -18,7 +18,7 @@ def masked(key: str, value: object) -> object:
     """`value` without what is a secret by its key, by a key inside it, or by itself."""
     from agentm_kernel.seam.secrets import is_secret_field, names_a_secret
 
-    if value is not None and names_a_secret(key):
+    if value is not None and names_a_secret(key, anywhere=True):
         return _MASK
     if isinstance(value, dict):
         return {name: masked(name, inner) for name, inner in value.items()}

@@ -66,9 +66,13 @@ def refuse_secrets(what: str, text: str, *, hint: str = f"if it is none, add {OV
         )
 
 
-def names_a_secret(key: str) -> bool:
-    """Whether a field of this name would hold a secret: `DB_PASSWORD`, `secretAccessKey`, not `max_tokens`."""
-    return "".join(letter for letter in key.lower() if letter.isalnum()).endswith(_TELLING)
+def names_a_secret(key: str, *, anywhere: bool = False) -> bool:
+    """Whether a field of this name would hold a secret: `DB_PASSWORD`, `secretAccessKey`, not `max_tokens`.
+
+    `anywhere` takes the word wherever it stands in the name: to hide too much costs less than to show too much.
+    """
+    letters = "".join(letter for letter in key.lower() if letter.isalnum())
+    return any(word in letters for word in _TELLING) if anywhere else letters.endswith(_TELLING)
 
 
 def is_bare_secret(value: str) -> bool:

@@ -8,11 +8,11 @@ random token. Case does not matter.
 
 from __future__ import annotations
 
-NAME_WORDS = (b"pass", b"pwd", b"kennwort", b"secret", b"token", b"credential", b"auth", b"key")
+NAME_WORDS = (b"pass", b"pwd", b"pw:", b"kennwort", b"secret", b"token", b"_pat", b"credential", b"auth", b"key")
 
 NAMES = (
-    r"(?:(?P<password>pass(?:word|wd|wort|phrase|code)?|pwd|kennwort)"
-    r"|(?P<token>secret(?:[ _.-]?access)?(?:[ _.-]?key)?|token|credentials?|auth)|(?P<key>key))"
+    r"(?:(?P<password>pass(?:word|wd|wort|phrase|code)?|pwd|pw|kennwort)"
+    r"|(?P<token>secret(?:[ _.-]?access)?(?:[ _.-]?key)?|token|_pat|credentials?|auth)|(?P<key>key))"
     r"(?:[_-]?(?:base|prod|dev|staging|test|live|local|value|text|primary|secondary|v?\d{1,2}))?"
     # What stands between the name and its value.
     r"""(?P<closing>\\?["'`*\])]{0,3})"""
@@ -57,24 +57,25 @@ password of a command | !mysql !mysqldump !mysqladmin !mariadb | ARGS-p["']?(?P<
 password of a command | !docker !podman !helm !skopeo | [ \t][^\n|;&]{0,80}?loginARGS-pGAPVALUE
 password of a command | !mongosh !mongo !mongodump !mongorestore !influx !cqlsh !az | ARGS-pSPACEVALUE
 password of a command | !redis-cli | ARGS-aSPACEVALUE
-password of a command | !curl !wget !http | ARGS(?:-u|--user|-a)[= \t]{0,4}["']?[^\s:"']{1,80}:(?P<value>[^\s"']{3,200})
+password of a command | !curl !wget !http |
+    ARGS(?:-u|--user|-a)[= \t]{0,4}["']?[^\s:"']{1,80}:(?P<value>[^\s"']{3,99})
 password of a command | !ldapsearch !ldapmodify !ldapadd | ARGS-wGAPVALUE
 password of a command | !zip !7z !7za | ARGS(?-i:-PGAP|-p)VALUE
 password of a command | !htpasswd !rabbitmqctl | ARGS(?:-n?b\w? \S{1,80}|add_user|change_password) (?:\S{1,80} )?VALUE
 password of a command | !smbclient !rpcclient !smbmap | ARGS-UGAP["']?[^\s%"']{1,60}%(?P<value>[^\s"']{3,200})
 password of a command | !-passin !-passout !-pass | SPACE["']?pass:(?P<value>[^\s"']{3,200})
-password of a command | !echo !printf | SPACE(?:-[ne][ \t])?["']?(?:[\w.-]{1,40}:)?(?P<value>[^\s"'|]{4,99})["']?PIPED
+password of a command | !echo !printf | SPACE(?:-[ne][ \t])?["']?(?:[\w.-]{1,9}:)?(?P<value>[^\s"'|]{4,99})["']?PIPED
 password in SQL | !identified !with !encrypted |
     SPACE(?:with[ \t]\w{1,40}[ \t])?(?:by|as|password)SPACE(?:password[ \t])?["'](?P<value>[^\s"']{4,200})
 login and password | !login | \s{1,8}\S{1,80}\s{1,8}password\s{1,8}(?P<value>\S{4,200})
 login and password | credentials creds login |
-    ["'*`]{0,3}[ \t]?(?:are|is|with|:|=)?SPACE["'`]?[\w.@-]{2,60}["'`]?[ \t]?[/:|][ \t]?["'`]?(?P<value>[^\s"'`,;]{6,99})
+    ["'*`]{0,3}[ \t]?(?:are|is|with|[:=])?SPACE["'`]?[\w.@-]{2,60}["'`]? ?[/:|] ?["'`]?(?P<value>[^\s"'`,;]{6,99})
 authorization header | authorization |
     ["']?GAP[:=,]GAP["']?(?:bearer|token|api-?key|key|digest)[ =]{1,4}["']?(?P<value>[\w+/=.~-]{12,2000})
 authorization header | %basic | SPACE(?P<value>[A-Za-z0-9+/]{11,400}={0,2})(?=[\s"']|$)
 bearer token | bearer | SPACE(?P<value>[\w+/=.~-]{20,2000})
 cookie | cookie |
-    ["']?GAP[:=,]?GAP["']?COOKIES(?:se?ss?|sid|auth|tok|jwt|remember|user|id)[\w.-]{0,30}=(?P<value>[\w%+/.:~-]{16,400})
+    ["']?GAP[:=,]?GAP["']?COOKIES(?:sess|sid|auth|tok|jwt|remember|id)[\w.-]{0,30}=(?P<value>[\w%+/.:~-]{16,99})
 session cookie | sessionid phpsessid jsessionid connect.sid _session |
     ["']?[ \t]?[=:,][ \t]?["']?(?P<value>[\w%+/.:~-]{16,2000})
 docker login | %"auth" %'auth' %"auth\" | GAP[:=][ \t\n]{0,20}\\?["'](?P<value>[A-Za-z0-9+/]{11,2000}={0,2})\\?["']

@@ -62,8 +62,11 @@ def is_password(value: bytes) -> bool:
     if any(sign in value for sign in b"!@#$%^&*+?~"):
         return any(map(_is_digit, value)) or not value.islower()
     words = value.lower()
+    is_title = value[:1].isupper() and not value.isupper() and len(value) > 7 and any(map(_is_digit, value))
     for sign in b"_./:=":
         words = words.replace(bytes((sign,)), b"-")
+    if is_title and not _TECHNICAL.intersection(words.split(b"-")):
+        return True  # Winter_2024
     return any(
         any(map(_is_digit, word)) and not word.isdigit() and word not in _TECHNICAL and not _is_version(word)
         for word in words.split(b"-")

@@ -16,6 +16,7 @@ _LONGEST_NAME = 60
 _JUDGED = 96
 """How much of a value is looked at to judge it."""
 
+_tables: dict[str, list[tuple[str, list[str], str]]] = {}
 _patterns: dict[tuple[str, bool], re.Pattern[bytes]] = {}
 
 
@@ -88,11 +89,12 @@ def _kind_named(data: bytes, before: bytes, match: re.Match[bytes]) -> str | Non
         bool(match["quote"]),
     )
     is_flag = before.startswith(b"-")
-    if match["spaced"] and not (is_flag or before in (b"require", b"master") or _follows_env(data, match, before)):
-        return None
-    if match["paired"] and not (
-        b"(" in match["paired"] or (match["closing"] and b")" in data[match.end() : match.end() + 3])
+    if match["spaced"] and not (
+        is_flag or before in (b"require", b"master", b"add-auth") or _follows_env(data, match, before)
     ):
+        return None
+    is_call = b"(" in (match["paired"] or b"") or match["closing"]
+    if match["paired"] and not (is_call and b")" in data[match.end() : match.end() + 3]):
         return None
     if any(word in before.lower() for word in HARMLESS) or judging.is_placeholder(value):
         return None
@@ -115,7 +117,11 @@ def _kind_named(data: bytes, before: bytes, match: re.Match[bytes]) -> str | Non
     is_given = bool(match["paired"]) or is_flag or (match["assigned"] or b"").rstrip(b" \t*").endswith((b"=", b"=>"))
     is_plain = (is_upper and bool(match["assigned"])) or (quoted and is_given)
     is_plain = is_plain and len(value) >= 6 and not judging.is_path(value)
-    if judging.is_password(value) or judging.is_random(value) or (is_plain and not _is_label(value)):
+    if (
+        judging.is_password(value)
+        or judging.is_random(value, 12 if quoted else 16)
+        or (is_plain and not _is_label(value))
+    ):
         return "password"
     return None
 
@@ -132,7 +138,10 @@ def _opens(data: bytes, name: bytes, value: bytes, match: re.Match[bytes], *, qu
         return True
     if b"-" in value:  # a UUID names things more often than it opens them
         return judging.is_hexadecimal_key(value) and (
-            bool(match["key"]) or b"secret" in name.lower() or name.isupper()
+            bool(match["key"])
+            or b"secret" in name.lower()
+            or data[match.start() - 1 : match.start()] == b"-"
+            or name.isupper()
         )
     return judging.is_hexadecimal_key(value)
 
@@ -182,7 +191,13 @@ def _text(value: bytes) -> str:
 # ------------------------------------------------------------------------------------------------ tables
 
 
-def _table(table: str) -> Iterator[tuple[str, list[str], str]]:
+def _table(table: str) -> list[tuple[str, list[str], str]]:
+    if table not in _tables:
+        _tables[table] = list(_parsed(table))
+    return _tables[table]
+
+
+def _parsed(table: str) -> Iterator[tuple[str, list[str], str]]:
     for line in table.strip().replace("\n    ", " ").splitlines():
         kind, words, rest = line.split(" | ", 2)
         yield kind, words.split(), rest

@@ -9,25 +9,19 @@ from agentm_kernel.files.store import FileStore
 from agentm_kernel.projects.root import HARNESS_DIR
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.secrets import refuse_secrets
-from agentm_kernel.state.routing import checked_name, current, is_marker, state_file_path
+from agentm_kernel.state.routing import checked_name, is_marker, state_file_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from agentm_kernel.seam.backend import Absent, StorageBackend
     from agentm_kernel.state.resolution import Resolution
 
 
-def read_state_file(resolution: Resolution, name: str) -> str:
-    """The text of a state file, `""` if there is none; one that cannot be read raises."""
-    return find_state_file(resolution, name) or ""
-
-
 def find_state_file(resolution: Resolution, name: str) -> str | None:
     """The text of a state file, `None` if there is none; one that cannot be read raises."""
-    store, locator = _place(current(resolution), name)
+    store, locator = _place(resolution, name)
     try:
         return store.read(locator)
     except NotFoundError:
@@ -36,13 +30,13 @@ def find_state_file(resolution: Resolution, name: str) -> str | None:
 
 def is_written(resolution: Resolution, name: str) -> bool:
     """Whether a state file is there and has something in it."""
-    store, locator = _place(current(resolution), name)
+    store, locator = _place(resolution, name)
     return _is_file(store, locator) and store.info(locator).size > 0
 
 
 def list_state_files(resolution: Resolution) -> list[str]:
     """The names of the project's state files, sorted."""
-    store, directory = _directory(current(resolution))
+    store, directory = _directory(resolution)
     return [child.name for child in store.list(directory) if not is_marker(child.name) and _is_file(store, child)]
 
 
@@ -53,35 +47,31 @@ def write_state_file(
     *,
     if_match: str | Absent | None = None,
     allow_secrets: bool = False,
-) -> Path:
-    """Write a state file where it belongs and return its path on this host.
+) -> str:
+    """Write a state file where it belongs and return its path on this device.
 
     Text that seems to hold a secret is refused, unless `allow_secrets` says that it only looks like one.
     """
-    from pathlib import Path
-
     if not allow_secrets:
         refuse_secrets(name, content)
     store, locator, path = _place_for_writing(resolution, name)
     store.write(locator, content, if_match=if_match)
-    return Path(path)
+    return path
 
 
 def update_state_file(
     resolution: Resolution, name: str, fn: Callable[[str | None], str], *, allow_secrets: bool = False
-) -> Path:
-    """Change a state file without losing anyone's edit; `fn` as in `update`.
+) -> str:
+    """Change a state file without losing anyone's edit; `fn` as in `update`. Returns its path.
 
     Lines that are new are looked at for secrets. Those that stand in the file already are let be: what somebody wrote
     there by other means must not keep the next line out.
     """
-    from pathlib import Path
-
     from agentm_kernel.seam.update import update
 
     store, locator, path = _place_for_writing(resolution, name)
     update(store, locator, fn if allow_secrets else lambda current: _without_new_secrets(name, current, fn(current)))
-    return Path(path)
+    return path
 
 
 def _without_new_secrets(name: str, current: str | None, changed: str) -> str:
@@ -114,9 +104,6 @@ def _place(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator]:
 
 def _place_for_writing(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator, str]:
     """Store, locator and path, everything that can be refused having been refused: nothing is written before."""
-    resolution = current(resolution, read_only=False)
-    if resolution.is_synced:
-        resolution = resolution.placed_anew()
     store, locator = _place(resolution, name)
     path = state_file_path(resolution, name)
     if resolution.is_synced:
@@ -129,10 +116,6 @@ def _place_for_writing(resolution: Resolution, name: str) -> tuple[StorageBacken
 def _directory(resolution: Resolution) -> tuple[StorageBackend, Locator]:
     if resolution.is_synced:
         assert resolution.backend is not None
-        if resolution.identified is not None and not resolution.identified.holds():
-            from agentm_kernel.selection.identity import confirm_identity
-
-            confirm_identity(resolution.backend)
         return resolution.backend, resolution.state_locator
     return _checkout(resolution), Locator()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentm_kernel.seam.secrets import find_secrets
+from agentm_kernel.plugin import find_secrets
 from agentm_storage_policy import rules
 from agentm_storage_policy.errors import Finding, refusal
 from agentm_storage_policy.notes import Notes, dotted

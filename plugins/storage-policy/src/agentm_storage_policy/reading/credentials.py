@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentm_kernel.seam.secrets import find_secrets, is_bare_secret, names_a_secret
+from agentm_kernel.plugin import find_secrets, is_bare_secret, names_a_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

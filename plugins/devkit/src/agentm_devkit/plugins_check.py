@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_devkit.scratch import PLACEHOLDER, ScratchStore
-from agentm_kernel.command import current_device, echo_json, styled, json_option
+from agentm_kernel.command import current_device, echo_json, json_option, styled
 from agentm_kernel.plugin import BACKENDS, find_plugin
 
 if TYPE_CHECKING:

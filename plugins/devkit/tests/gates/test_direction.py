@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-
 KERNEL_FILE = "kernel/agentm_kernel/cli/routing.py"
 PLUGIN_FILE = "plugins/one/src/agentm_one/backend.py"
 

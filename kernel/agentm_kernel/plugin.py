@@ -118,6 +118,12 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         WorkingCopy as WorkingCopy,
     )
     from agentm_kernel.seam.registry import BackendRegistry as BackendRegistry, registry as registry
+    from agentm_kernel.seam.secrets import (
+        find_secrets as find_secrets,
+        is_bare_secret as is_bare_secret,
+        names_a_secret as names_a_secret,
+        refuse_secrets as refuse_secrets,
+    )
     from agentm_kernel.seam.tiers import (
         DerivedMaintenance as DerivedMaintenance,
         Tier as Tier,
@@ -176,6 +182,7 @@ _HOMES = {
     "seam.personal": "Authorization",
     "seam.provider": "Author Change ProviderContext SyncOutcome SyncRules SyncTrigger WatchedStore WorkingCopy",
     "seam.registry": "BackendRegistry registry",
+    "seam.secrets": "find_secrets is_bare_secret names_a_secret refuse_secrets",
     "seam.tiers": "DerivedMaintenance Tier TierLayout",
     "seam.update": "update",
     "seam.values": "Capabilities Frozen Info MAX_CONTENT_BYTES Opening",

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
-from agentm_checkpoint import guard as guard_module, image as image_module, seen as seen_module
+from agentm_checkpoint import guard as guard_module, image as image_module, survey_cache as survey_cache_module
 from agentm_checkpoint.capture import take
 from agentm_checkpoint.car import frames
 from agentm_checkpoint.guard import IntegrityGuard
@@ -163,7 +163,7 @@ def _check_next(store: StorageBackend, path: str, cut: int, notes: Notes, outcom
 @contextmanager
 def _believing_versions() -> Iterator[None]:
     """Let versions be believed at once, as those of old notes are, so that checkpoints take over what they can."""
-    with mock.patch.object(seen_module, "SETTLED_AFTER", -3600.0):
+    with mock.patch.object(survey_cache_module, "SETTLED_AFTER", -3600.0):
         yield
 
 
@@ -353,9 +353,9 @@ def _counting_on_leftovers() -> Iterator[None]:
     """An image that takes the blocks of a checkpoint that was never completed for its own."""
     scan = Index.scan
 
-    def trusting(self: Index, data: bytes, start: int, offset: int = 0) -> None:
-        scan(self, data, start, offset)
-        self._add([*frames(data, self.end - offset)], offset)
+    def trusting(self: Index, data: bytes, start: int) -> None:
+        scan(self, data, start)
+        self._add([*frames(data, self.end)], 0)
 
     with mock.patch.object(Index, "scan", trusting), mock.patch.object(Image, "_check_complete"):
         yield

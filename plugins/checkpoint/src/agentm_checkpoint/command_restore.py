@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_checkpoint.capture import survey, take
+from agentm_checkpoint.command_context import CommandContext, bar, fields_of, is_at_terminal, silent
 from agentm_checkpoint.command_ipfs import ipfs_option, pull_from
 from agentm_checkpoint.comparing import changed_sections
 from agentm_checkpoint.guarded import guarded_keys
 from agentm_checkpoint.reading import read_note, read_tree
 from agentm_checkpoint.restoring import DELETE, apply_restore, check_contents, chooser, plan_restore
-from agentm_checkpoint.words import counted
-from agentm_checkpoint.workplace import Workplace, bar, fields_of, is_at_terminal, silent
+from agentm_checkpoint.texts import counted
 from agentm_kernel import confirm, echo_json, json_option
 from agentm_kernel.errors import AgentmError, ConfigError, IntegrityError, NotFoundError
 from agentm_kernel.seam.locator import Locator
@@ -54,26 +54,32 @@ def restore_command(
     Everything is verified before anything is written, and a checkpoint of the store as it is comes first. A note that
     somebody changes meanwhile is left alone.
     """
-    place = Workplace(read_only=False)
-    place.report_damage()
-    snapshot = pull_from(place, name, ipfs, as_json) if source == "ipfs" else place.image.find(name)
-    wanted = read_tree(snapshot.root, place.image.fetch)
+    here = CommandContext(read_only=False)
+    here.report_damage()
+    snapshot = pull_from(here, name, ipfs, as_json) if source == "ipfs" else here.image.find_certain(name)
+    wanted = read_tree(snapshot.root, here.image.fetch)
+    now = survey(here.store, here.image).leaves
+    steps = plan_restore(here.backend, wanted, now, paths=paths, keep_extra=keep_extra)
     if dry_run:
-        now = survey(place.store, place.image).leaves
-        steps = plan_restore(place.backend, wanted, now, paths=paths, keep_extra=keep_extra)
         _report(snapshot, steps, None, dry_run=True, as_json=as_json)
         return
-    before = take(place.store, place.image, author=place.settings.author, reason=f"before restoring {snapshot.id}")
-    steps = plan_restore(place.backend, wanted, before.leaves, paths=paths, keep_extra=keep_extra)
-    check_contents(steps, place.image.fetch)
-    _check_guarded(place.guard, steps)
+    check_contents(steps, here.image.fetch)
+    _check_guarded(here.guard, steps)
+    before = None
     if steps:
         _confirm(steps, yes)
-    with place.guard.operator() if place.guard is not None else nullcontext():
-        apply_restore(place.backend, steps, place.image.fetch, silent if as_json else bar)
-    if place.guard is not None:
-        _unlock_restored(place.guard, wanted, paths)
-    _report(snapshot, steps, before.snapshot, dry_run=False, as_json=as_json)
+        before = take_before(here, snapshot)
+    with here.guard.operator() if here.guard is not None else nullcontext():
+        apply_restore(here.backend, steps, here.image.fetch, silent if as_json else bar)
+    if here.guard is not None:
+        _unlock_restored(here.guard, wanted, paths)
+    _report(snapshot, steps, before, dry_run=False, as_json=as_json)
+
+
+def take_before(here: CommandContext, snapshot: Snapshot) -> Snapshot:
+    """A checkpoint of what is about to be replaced. Only once that is decided: a plan leaves no trace."""
+    reason = f"before restoring {snapshot.id}"
+    return take(here.store, here.image, author=here.settings.author, reason=reason, automatic=True).snapshot
 
 
 def _check_guarded(guard: IntegrityGuard | None, steps: list[Step]) -> None:
@@ -136,17 +142,17 @@ def _report(snapshot: Snapshot, steps: list[Step], before: Snapshot | None, *, d
 @json_option
 def prune_command(keep: int, yes: bool, as_json: bool) -> None:
     """Forget all but the newest checkpoints in the image. What IPFS daemons have pinned stays there."""
-    place = Workplace()
-    surplus = len(place.image.snapshots) - keep
-    if surplus > 0:
-        confirm(f"Forget {surplus} of {counted(len(place.image.snapshots), 'checkpoint')}?", yes=yes)
-    before = place.image.size
-    gone = place.image.prune(keep) if surplus > 0 else []
+    here = CommandContext()
+    surplus = here.image.surplus(keep)
+    if surplus:
+        confirm(f"Forget {len(surplus)} of {counted(len(here.image.snapshots), 'checkpoint')}?", yes=yes)
+    before = here.image.size
+    gone = here.image.prune(keep) if surplus else []
     if as_json:
-        echo_json(pruned=[snapshot.id for snapshot in gone], kept=len(place.image.snapshots), bytes=place.image.size)
+        echo_json(pruned=[snapshot.id for snapshot in gone], kept=len(here.image.snapshots), bytes=here.image.size)
         return
-    kept = len(place.image.snapshots)
-    free = before - place.image.size
+    kept = len(here.image.snapshots)
+    free = before - here.image.size
     click.echo(f"forgot {counted(len(gone), 'checkpoint')}, kept {kept}; {free:,} bytes are free again")
 
 
@@ -160,8 +166,8 @@ def accept_command(paths: tuple[str, ...]) -> None:
 
     This takes the operator: it shows what has changed and asks, on a terminal.
     """
-    place = Workplace(read_only=False)
-    guard = place.guard
+    here = CommandContext(read_only=False)
+    guard = here.guard
     if guard is None:
         raise ConfigError(
             "no note is under guard", hint="""run `agentm config set wrappers '["integrity"]'` to guard skills/**"""
@@ -177,7 +183,7 @@ def accept_command(paths: tuple[str, ...]) -> None:
         if problem is not None:
             shown[key] = stored
             click.echo(problem)
-            for line in _changes(place, guard, key):
+            for line in _changes(here, guard, key):
                 click.echo(f"  {line}")
     if not shown:
         click.echo("nothing to accept: these notes are as they are known")
@@ -186,7 +192,7 @@ def accept_command(paths: tuple[str, ...]) -> None:
     confirm(question, yes=False)
     for key, stored in shown.items():
         guard.accept(Locator(key), stored)
-    taken = take(place.store, place.image, author=place.settings.author, reason="accepted guarded notes")
+    taken = take(here.store, here.image, author=here.settings.author, reason="accepted guarded notes")
     click.echo(f"accepted {counted(len(shown), 'note')}, as in checkpoint {taken.snapshot.id}")
 
 
@@ -198,12 +204,12 @@ def _chosen(guard: IntegrityGuard, paths: tuple[str, ...]) -> list[str]:
     return chosen
 
 
-def _changes(place: Workplace, guard: IntegrityGuard, key: str) -> list[str]:
+def _changes(here: CommandContext, guard: IntegrityGuard, key: str) -> list[str]:
     """What changed since the note was known, if the image still has that version."""
     leaf = guard.record.read().leaf(key)
     try:
         if leaf is None:
             return []
-        return changed_sections(read_note(leaf, place.image.fetch), guard.inner.read(Locator(key)).encode())
+        return changed_sections(read_note(leaf, here.image.fetch), guard.inner.read(Locator(key)).encode())
     except (IntegrityError, NotFoundError):
         return []

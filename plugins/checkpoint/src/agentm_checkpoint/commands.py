@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import click
 
 from agentm_checkpoint.capture import survey, take
+from agentm_checkpoint.command_context import CommandContext, bar, fields_of, silent
 from agentm_checkpoint.command_ipfs import ipfs_option, pull_command, push_command, push_to
 from agentm_checkpoint.command_restore import accept_command, prune_command, restore_command
 from agentm_checkpoint.comparing import compare, name_sections
 from agentm_checkpoint.reading import read_note, read_tree
+from agentm_checkpoint.texts import counted
 from agentm_checkpoint.verifying import verified_leaves, verify_image
-from agentm_checkpoint.words import counted
-from agentm_checkpoint.workplace import Workplace, bar, fields_of, silent
 from agentm_kernel import echo_json, echo_table, json_option
 from agentm_kernel.errors import NotFoundError
 from agentm_kernel.seam.locator import Locator
@@ -23,7 +22,6 @@ from agentm_kernel.seam.locator import Locator
 if TYPE_CHECKING:
     from agentm_checkpoint.cids import Cid
     from agentm_checkpoint.comparing import Difference
-    from agentm_checkpoint.snapshot import Snapshot
     from agentm_checkpoint.tree import Blocks, Leaf
     from agentm_checkpoint.verifying import Verification
 
@@ -47,17 +45,17 @@ def create(reason: str, full: bool, allow_skipped: bool, ipfs: str | None, as_js
     If nothing has changed since the last one, that one stands. Entries that are not notes are named; then the exit
     code is 1 unless they are allowed.
     """
-    place = Workplace(read_only=False)
-    place.report_damage()
+    here = CommandContext(read_only=False)
+    here.report_damage()
     taken = take(
-        place.store,
-        place.image,
-        author=place.settings.author,
+        here.store,
+        here.image,
+        author=here.settings.author,
         reason=reason or "by hand",
         progress=silent if as_json else bar,
         full=full,
     )
-    sent = push_to(place, taken.snapshot, ipfs, as_json) if ipfs is not None else None
+    sent = push_to(here, taken.snapshot, ipfs, as_json) if ipfs is not None else None
     fields = {**fields_of(taken.snapshot), "new": taken.is_new, "skipped": taken.skipped}
     if as_json:
         echo_json(**fields, **({} if sent is None else {"blocks_sent": sent}))
@@ -75,23 +73,23 @@ def create(reason: str, full: bool, allow_skipped: bool, ipfs: str | None, as_js
 @json_option
 def list_command(as_json: bool) -> None:
     """List the checkpoints of this store on this device, oldest first."""
-    place = Workplace()
-    place.report_damage()
+    here = CommandContext()
+    here.report_damage()
     if as_json:
         echo_json(
-            image=place.image.path,
-            damage=place.image.damage,
-            checkpoints=[fields_of(snapshot) for snapshot in place.image.snapshots],
+            image=here.image.path,
+            damage=here.image.damage,
+            checkpoints=[fields_of(snapshot) for snapshot in here.image.snapshots],
         )
         return
-    if not place.image.snapshots:
+    if not here.image.snapshots:
         click.echo("no checkpoints yet; `agentm checkpoint create` takes one")
         return
     echo_table(
         ("id", "taken", "notes", "bytes", "by", "reason"),
         [
-            (shot.id, when(shot), f"{shot.root.notes:,}", f"{shot.root.size:,}", shot.author, shot.reason)
-            for shot in place.image.snapshots
+            (shot.id, shot.when, f"{shot.root.notes:,}", f"{shot.root.size:,}", shot.author, shot.reason)
+            for shot in here.image.snapshots
         ],
     )
 
@@ -102,19 +100,19 @@ def list_command(as_json: bool) -> None:
 @json_option
 def show(name: str, path: str | None, as_json: bool) -> None:
     """Show a checkpoint, by default the latest: what it is and which notes it holds."""
-    place = Workplace()
-    snapshot = place.image.find(name)
-    leaves = read_tree(snapshot.root, place.image.fetch)
+    here = CommandContext()
+    snapshot = here.image.find(name)
+    leaves = read_tree(snapshot.root, here.image.fetch)
     if path is not None:
         leaf = leaves.get(Locator(path).key)
         if leaf is None:
             raise NotFoundError(f"the checkpoint has no note '{path}'", hint=f"`agentm checkpoint show {name}`")
-        sys.stdout.buffer.write(read_note(leaf, place.image.fetch))
+        sys.stdout.buffer.write(read_note(leaf, here.image.fetch))
         return
     if as_json:
         echo_json(**fields_of(snapshot), entries={key: leaf[0] for key, leaf in sorted(leaves.items())})
         return
-    shown = {**fields_of(snapshot), "time": when(snapshot)}
+    shown = {**fields_of(snapshot), "time": snapshot.when}
     echo_table(("", ""), [(label, str(value)) for label, value in shown.items() if value is not None])
     for key in sorted(leaves):
         click.echo(f"  {key}")
@@ -129,22 +127,22 @@ def diff(before: str, after: str | None, as_json: bool) -> None:
 
     For notes that changed, the headings and code blocks that did are named.
     """
-    place = Workplace()
-    first = _leaves(place, before)
+    here = CommandContext()
+    first = _leaves(here, before)
     unsaved: Blocks = {}
     if after is not None:
-        second = _leaves(place, after)
+        second = _leaves(here, after)
     else:
-        contents = survey(place.store, place.image)
+        contents = survey(here.store, here.image)
         second, unsaved = contents.leaves, contents.blocks
 
     def fetch(cid: Cid) -> bytes:
-        return unsaved[cid] if cid in unsaved else place.image.fetch(cid)
+        return unsaved[cid] if cid in unsaved else here.image.fetch(cid)
 
     differences = compare(first, second)
     name_sections(
         differences,
-        lambda key: read_note(first[key], place.image.fetch),
+        lambda key: read_note(first[key], here.image.fetch),
         lambda key: read_note(second[key], fetch),
     )
     if as_json:
@@ -160,8 +158,8 @@ def diff(before: str, after: str | None, as_json: bool) -> None:
         click.echo("no differences")
 
 
-def _leaves(place: Workplace, name: str) -> dict[str, Leaf]:
-    return read_tree(place.image.find(name).root, place.image.fetch)
+def _leaves(here: CommandContext, name: str) -> dict[str, Leaf]:
+    return read_tree(here.image.find(name).root, here.image.fetch)
 
 
 def _as_json(difference: Difference) -> dict[str, object]:
@@ -176,29 +174,29 @@ def verify(name: str | None, as_json: bool) -> int:
 
     With ID, only that checkpoint. The exit code is 1 if anything is wrong.
     """
-    place = Workplace()
+    here = CommandContext()
     if name is not None:
-        snapshot = place.image.find(name)
-        verified_leaves(place.image, snapshot)
+        snapshot = here.image.find(name)
+        verified_leaves(here.image, snapshot)
         if as_json:
             echo_json(**fields_of(snapshot), whole=True)
         else:
             click.echo(f"{snapshot.id} is whole: {counted(snapshot.root.notes, 'note')}")
         return 0
-    found = verify_image(place.image)
-    problems = place.guarded_problems()
+    found = verify_image(here.image)
+    problems = here.guarded_problems()
     if as_json:
         echo_json(
-            image=place.image.path,
+            image=here.image.path,
             damage=found.damage,
-            checkpoints=len(place.image.snapshots),
+            checkpoints=len(here.image.snapshots),
             broken=[{"id": finding.snapshot.id, "problem": finding.problem} for finding in found.findings],
             last_whole=found.last_whole.id if found.last_whole else None,
             guarded=problems,
         )
     else:
-        _echo_verification(found, len(place.image.snapshots))
-        _echo_guarded(place, problems)
+        _echo_verification(found, len(here.image.snapshots))
+        _echo_guarded(here, problems)
     return int(not found.is_good or bool(problems))
 
 
@@ -206,26 +204,22 @@ def _echo_verification(found: Verification, total: int) -> None:
     if found.damage:
         click.echo(f"damaged: {found.damage}")
     for finding in found.findings:
-        click.echo(f"broken: {finding.snapshot.id}, taken {when(finding.snapshot)}: {finding.problem}")
+        click.echo(f"broken: {finding.snapshot.id}, taken {finding.snapshot.when}: {finding.problem}")
     click.echo(f"{total - len(found.findings)} of {total} checkpoints are whole")
     if not found.is_good and found.last_whole is not None:
-        click.echo(f"the last one that is whole: {found.last_whole.id}, taken {when(found.last_whole)}")
+        click.echo(f"the last one that is whole: {found.last_whole.id}, taken {found.last_whole.when}")
 
 
-def _echo_guarded(place: Workplace, problems: dict[str, str] | None) -> None:
+def _echo_guarded(here: CommandContext, problems: dict[str, str] | None) -> None:
     if problems is None:
         return
     for key, problem in problems.items():
         click.echo(f"locked: {problem}")
-        good = place.newest_known_good(key)
+        good = here.newest_known_good(key)
         if good is not None:
             click.echo(f"        as it was known: `agentm checkpoint restore {good.id} --path {key}`")
     if not problems:
         click.echo("every guarded note is as it is known")
-
-
-def when(snapshot: Snapshot) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(snapshot.time / 1000))
 
 
 for subcommand in (restore_command, prune_command, accept_command, push_command, pull_command):

@@ -6,7 +6,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agentm_checkpoint.words import counted
+from agentm_checkpoint.texts import counted
 from agentm_kernel import DoctorRow, hookimpl
 from agentm_kernel.errors import AgentmError
 

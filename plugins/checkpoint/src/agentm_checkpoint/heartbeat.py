@@ -21,10 +21,10 @@ def agentm_event(name: str, context: HookContext) -> str | None:
     if name != EVENT:
         return None
     from agentm_checkpoint.capture import open_image, take
+    from agentm_checkpoint.directories import folder_of, store_id
     from agentm_checkpoint.guard import below_guard
-    from agentm_checkpoint.places import folder_of, store_id
     from agentm_checkpoint.settings import settings_of
-    from agentm_checkpoint.words import counted
+    from agentm_checkpoint.texts import counted
 
     settings = settings_of(context)
     backend = below_guard(select_backend(environ=context.surroundings.environ))

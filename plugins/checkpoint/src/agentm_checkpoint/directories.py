@@ -43,4 +43,14 @@ def image_path(folder: str) -> str:
 
 
 def make_folder(folder: str) -> None:
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    """Make the folder and what is missing above it, each for this user alone, whatever the umask is."""
+    if os.path.isdir(folder):
+        return
+    above = os.path.dirname(folder)
+    if above != folder:
+        make_folder(above)
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(folder):
+            raise

@@ -13,6 +13,7 @@ from agentm_checkpoint.guard import below_guard, find_guard
 from agentm_checkpoint.guarded import survey_guarded
 from agentm_checkpoint.reading import read_tree
 from agentm_checkpoint.settings import settings_of
+from agentm_checkpoint.verifying import verify_image
 from agentm_kernel import current_context, select_backend
 from agentm_kernel.errors import IntegrityError
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 
-class Workplace:
+class CommandContext:
     """The selected store and what this device keeps for it."""
 
     def __init__(self, *, read_only: bool = True) -> None:
@@ -56,7 +57,7 @@ class Workplace:
     def report_damage(self) -> None:
         """Say that the image is not what it was; what is usable of it is used all the same."""
         if self.image.damage:
-            last = self.image.latest()
+            last = verify_image(self.image).last_whole
             rest = f"the last complete checkpoint is {last.id}" if last else "it holds no complete checkpoint"
             click.echo(f"warning: {self.image.damage}; {rest}", err=True)
 
@@ -86,6 +87,7 @@ def fields_of(snapshot: Snapshot) -> dict[str, Any]:
         "time": snapshot.time,
         "author": snapshot.author,
         "reason": snapshot.reason,
+        "automatic": snapshot.automatic,
         "notes": snapshot.root.notes,
         "bytes": snapshot.root.size,
     }

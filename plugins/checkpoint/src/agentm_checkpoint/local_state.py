@@ -1,0 +1,171 @@
+"""What the checkouts of this device hold in `.harness/`: gathered for a second root beside a checkpoint.
+
+It stays on this device. What looks like a secret, what is no text and what goes beyond 1 MB of one checkout is left
+out, and named.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+from agentm_checkpoint.device_state import DeviceState
+from agentm_checkpoint.directories import make_folder
+from agentm_checkpoint.tree import build_tree, note_blocks
+from agentm_kernel import FileStore, atomic_write
+from agentm_kernel.errors import AgentmError
+from agentm_kernel.projects.root import HARNESS_DIR
+from agentm_kernel.seam.locator import Locator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agentm_checkpoint.tree import Blocks, Leaf, Root
+    from agentm_kernel import Info
+
+MAX_BYTES = 1 << 20
+"""Of one checkout."""
+_MAX_CHECKOUTS = 200
+_LIST = "checkouts"
+
+
+class LocalState:
+    """The files of `.harness/` in the checkouts that were looked at."""
+
+    def __init__(
+        self,
+        root: Root,
+        blocks: Blocks,
+        checkouts: Mapping[str, str],
+        left_out: Mapping[str, list[str]],
+        history: str | None,
+    ) -> None:
+        self.root = root
+        self.blocks = blocks
+        self.checkouts = checkouts
+        self.left_out = left_out
+        self.history = history
+
+    def at(self, checkpoint: str) -> DeviceState:
+        """The record of it that is kept with that checkpoint."""
+        return DeviceState(
+            self.root,
+            checkpoint=checkpoint,
+            checkouts=self.checkouts,
+            left_out=self.left_out,
+            history=self.history,
+        )
+
+    def is_in(self, state: DeviceState | None) -> bool:
+        """Whether a record holds these files already; no record holds none."""
+        if state is None:
+            return not self.root.notes and not self.left_out
+        return state.root.cid == self.root.cid and state.left_out == self.left_out
+
+
+def checkout_id(root: str) -> str:
+    """What a checkout is known by. Its path, for as long as checkouts carry no id of their own in git's directory."""
+    return hashlib.sha256(os.path.realpath(root).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def gather(roots: Iterable[str], history: str | None = None) -> LocalState:
+    """Read `.harness/` of each checkout, as far as it is text that may be kept."""
+    leaves: dict[str, Leaf] = {}
+    blocks: Blocks = {}
+    checkouts: dict[str, str] = {}
+    left_out: dict[str, list[str]] = {}
+    for root in roots:
+        name = checkout_id(root)
+        kept, missed = _read_checkout(root)
+        if kept or missed:
+            checkouts[name] = root.encode("utf-8", "replace").decode()
+        if missed:
+            left_out[name] = sorted(missed)
+        for key, text in kept.items():
+            leaf, parts = note_blocks(text.encode())
+            leaves[f"{name}/{key}"] = leaf
+            blocks.update(parts)
+    tree, nodes = build_tree(leaves)
+    return LocalState(tree, {**blocks, **nodes}, checkouts, left_out, history)
+
+
+def harness_folder(root: str) -> FileStore:
+    """`.harness/` of a checkout as a store: confined, compared before it is written, made if it is gone."""
+    return _HarnessFolder(os.path.join(root, HARNESS_DIR), create_root=True)
+
+
+class _HarnessFolder(FileStore):
+    """Agents edit its files with their own tools, which know nothing of our mutex."""
+
+    has_other_writers = True
+
+
+def _read_checkout(root: str) -> tuple[dict[str, str], list[str]]:
+    """What is kept of one checkout, and what is not. Smaller files come first, so that a log costs no plan."""
+    folder = os.path.join(root, HARNESS_DIR)
+    if os.path.islink(folder):
+        return {}, ["."]
+    if not os.path.isdir(folder):
+        return {}, []
+    store = harness_folder(root)
+    kept: dict[str, str] = {}
+    missed: list[str] = []
+    room = MAX_BYTES
+    for info in sorted((info for info in store.walk(Locator()) if not info.is_dir), key=_size):
+        key = info.locator.key
+        try:
+            text = store.read(info.locator) if info.size <= room else None
+        except AgentmError:
+            text = None
+        if text is None or holds_secret(text):
+            missed.append(key)
+            continue
+        kept[key] = text
+        room -= len(text.encode())
+    return kept, missed
+
+
+def _size(info: Info) -> tuple[int, str]:
+    return info.size, info.locator.key
+
+
+def holds_secret(text: str) -> bool:
+    """Whether a text must not be kept. THE ONE CALL SITE: the kernel's rule set (`seam/secrets`) belongs here."""
+    import re
+
+    return re.search(_SECRETS, text) is not None
+
+
+_SECRETS = (
+    r"-----BEGIN [A-Z ]*PRIVATE KEY|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{30,}|\bgithub_pat_[A-Za-z0-9_]{30,}"
+    r"|\bsk[-_](?:ant-|proj-|live_|test_)?[A-Za-z0-9_-]{20,}|\bxox[abprs]-[A-Za-z0-9-]{10,}"
+    r"|(?i:\b(?:password|passwd|secret|api[_-]?key|token)\b\s*[:=]\s*[\"']?[^\s\"'<>{}$]{8,})"
+)
+
+
+# ------------------------------------------------------------------------------------------------ which checkouts
+
+
+def remember_checkout(folder: str, root: str) -> list[str]:
+    """The checkouts of this device that a store's checkpoints look at, the one at `root` among them from now on.
+
+    `folder` is where this device keeps what belongs to the store. A checkout that is gone is forgotten.
+    """
+    known = [path for path in _read_list(folder) if os.path.isdir(path)]
+    if root not in known and os.path.isdir(os.path.join(root, HARNESS_DIR)):
+        known = [*known, root][-_MAX_CHECKOUTS:]
+        make_folder(folder)
+        atomic_write(
+            os.path.join(folder, _LIST), "".join(f"{path}\n" for path in known).encode("utf-8", "surrogateescape")
+        )
+    return known
+
+
+def _read_list(folder: str) -> list[str]:
+    """A path that holds a line break is no line of the list, and such a checkout is looked at only from inside."""
+    try:
+        with open(os.path.join(folder, _LIST), "rb") as file:
+            return file.read().decode("utf-8", "surrogateescape").splitlines()
+    except FileNotFoundError:
+        return []

@@ -150,8 +150,11 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         OpenContext as OpenContext,
     )
     from agentm_kernel.selection.adopting import (
+        UnidentifiedStore as UnidentifiedStore,
         adopt_store as adopt_store,
         check_store as check_store,
+        open_unidentified as open_unidentified,
+        return_identity as return_identity,
         select_store as select_store,
     )
     from agentm_kernel.selection.identity import (
@@ -286,8 +289,11 @@ _HOMES = {
         "stamp",
     ),
     "selection.adopting": (
+        "UnidentifiedStore",
         "adopt_store",
         "check_store",
+        "open_unidentified",
+        "return_identity",
         "select_store",
     ),
     "selection.open": (

@@ -7,10 +7,11 @@ the plugins are imported by the first call, and not at all where no plugin is in
 from __future__ import annotations
 
 import os
+import sys
 
 from agentm_kernel.device.directories import home_directory, state_directory
 from agentm_kernel.device.installed import is_hook_plugin, listens_to, scan
-from agentm_kernel.errors import ConfigError, PluginError
+from agentm_kernel.errors import ConfigError, PluginError, one_line
 from agentm_kernel.plugins.load import StdoutToStderr, load, reason_of, unusable
 from agentm_kernel.plugins.policy import refusal
 from agentm_kernel.plugins.values import DoctorRow, HookContext, PluginFailure, Section
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from agentm_kernel.device.installed import PluginRecord
     from agentm_kernel.plugins.values import Alert
+    from agentm_kernel.seam.locator import Locator
 
     T = TypeVar("T")
 
@@ -66,6 +68,16 @@ class HookCaller:
         """Tell what the operator has to see."""
         for _ in self._call("agentm_alert", alert=alert):
             pass
+
+    def replaced(self, locator: Locator, old: str | None, new: str | None) -> None:
+        """Tell what a write replaces. The writer has nobody to show failures to, so they are shown here, once."""
+        reported = {failure.message for failure in self._failures}
+        for _ in self._call("agentm_replaced", locator=locator, old=old, new=new):
+            pass
+        for failure in self._failures:
+            if failure.message not in reported:
+                reported.add(failure.message)
+                sys.stderr.write(f"agentm: {one_line(failure.message)}\n")
 
     def load_all(self) -> None:
         """Load every plugin without calling any: `failures` then says which ones cannot be used."""

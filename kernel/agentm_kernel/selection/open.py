@@ -165,7 +165,7 @@ def open_store(protocol: str, *, environ: Mapping[str, str] | None = None) -> Id
     config = load(environ)
     choice = Choice(protocol, "the command")
     context = open_context(environ, read_only=False)
-    backend = _open(choice, config, context)
+    backend = open_unchecked(choice, config, context)
     backend.check_usable(read_only=False)
     check_identity(backend, protocol, context)
     return IdentityGuard(backend, protocol, context)
@@ -177,17 +177,22 @@ def _decide(choice: Choice, config: Config, context: OpenContext) -> Decision:
             f"storage.backend and storage.policy in {config.path} name two stores",
             hint="keep one: run `agentm config unset storage.backend` or `agentm config unset storage.policy`",
         )
-    backend = _open(choice, config, context)
+    backend = open_unchecked(choice, config, context)
     observe(lambda read_only: backend.check_usable(read_only=read_only), context.read_only)
     warning = None
     if check_identity(backend, choice.protocol, context) is None and not backend.self_stamping:
         warning = f"{unmarked(backend, choice.protocol).message}; reading works"
-    guarded = IdentityGuard(backend, choice.protocol, context)
+    guarded: StorageBackend = IdentityGuard(backend, choice.protocol, context)
+    if not context.read_only:
+        from agentm_kernel.selection.replacing import with_listeners
+
+        guarded = with_listeners(guarded, config, context)
     wrappers = (*config.wrappers, POLICY_PROTOCOL) if choice.protocol == POLICY_PROTOCOL else config.wrappers
     return Decision(choice, _with_wrappers(guarded, wrappers, config, context), warning)
 
 
-def _open(choice: Choice, config: Config, context: OpenContext) -> StorageBackend:
+def open_unchecked(choice: Choice, config: Config, context: OpenContext) -> StorageBackend:
+    """The backend as its plugin makes it: not asked yet whether it is usable, or which store it is."""
     backend_class = observe(_registered_class, choice.protocol) or _installed_class(choice, config)
     try:
         backend = backend_class.create(_options(choice.protocol, config, context), context)

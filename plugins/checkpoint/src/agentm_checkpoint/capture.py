@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import time
 
-from agentm_checkpoint.directories import folder_of, image_path, store_id
+from agentm_checkpoint.directories import folder_of, image_path, store_folder, store_id
 from agentm_checkpoint.image import Image
+from agentm_checkpoint.settings import settings_of
 from agentm_checkpoint.snapshot import Snapshot
 from agentm_checkpoint.survey_cache import SurveyedFolder, find_strangers, load_survey, save_survey, settled_version
 from agentm_checkpoint.tree import join_folders, note_blocks
 from agentm_kernel import walk_folders
-from agentm_kernel.errors import ConcurrentModificationError, InvalidContentError, NotFoundError
+from agentm_kernel.errors import ConcurrentModificationError, ConfigError, InvalidContentError, NotFoundError
 from agentm_kernel.seam.backend import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from agentm_checkpoint.local_state import LocalState
     from agentm_checkpoint.survey_cache import Note, Surveyed
     from agentm_checkpoint.tree import Blocks, Leaf, Root
-    from agentm_kernel import Folder
+    from agentm_kernel import Folder, HookContext
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.values import Info
 
@@ -33,10 +34,28 @@ _ATTEMPTS = 3
 _STAMP_FOLDER, _, _STAMP_NAME = STAMP_KEY.rpartition("/")
 
 
-def open_image(backend: StorageBackend, state_dir: str) -> Image:
-    """The image of the selected store on this device."""
-    store = store_id(backend)
-    return Image(image_path(folder_of(state_dir, store)), store)
+def open_image(backend: StorageBackend, context: HookContext) -> Image:
+    """The image of the selected store, where the configuration keeps images."""
+    return open_image_of(store_id(backend), context)
+
+
+def open_image_of(store: str, context: HookContext) -> Image:
+    """The image of a store on this device, whether or not the store is still there."""
+    return Image(image_path(image_folder(store, context)), store)
+
+
+def image_folder(store: str, context: HookContext) -> str:
+    """The folder of a store's image. One that the operator named has to be there: a disk may not be mounted."""
+    base = settings_of(context).image_folder
+    if base is None:
+        return folder_of(context.surroundings.state_dir, store)
+    base = context.surroundings.expand(base)
+    if not os.path.isabs(base) or not os.path.isdir(base):
+        raise ConfigError(
+            f"plugins.checkpoint.image_folder is {ascii(base)}, and there is no such folder",
+            hint="mount or make it; a path begins with / or ~, and checkpoints are kept nowhere else meanwhile",
+        )
+    return store_folder(base, store)
 
 
 class Contents:

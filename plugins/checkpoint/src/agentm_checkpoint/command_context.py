@@ -1,4 +1,4 @@
-"""What every command works with: the store, its image on this device, and the settings."""
+"""What every command works with: the store, its image and history on this device, and the settings."""
 
 from __future__ import annotations
 
@@ -9,22 +9,29 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from agentm_checkpoint.capture import open_image
+from agentm_checkpoint.directories import folder_of, store_id
 from agentm_checkpoint.guard import below_guard, find_guard
 from agentm_checkpoint.guarded import survey_guarded
+from agentm_checkpoint.local_state import gather_known
+from agentm_checkpoint.lost_stores import explain_loss, unfinished_restore
 from agentm_checkpoint.reading import read_tree
+from agentm_checkpoint.replaced import open_history
 from agentm_checkpoint.settings import settings_of
 from agentm_checkpoint.verifying import verify_image
 from agentm_kernel import current_context, select_backend
-from agentm_kernel.errors import IntegrityError
+from agentm_kernel.errors import IntegrityError, StorageSelectionError
+from agentm_kernel.projects.root import find_project_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from agentm_checkpoint.guard import IntegrityGuard
+    from agentm_checkpoint.history import History
     from agentm_checkpoint.image import Image
+    from agentm_checkpoint.local_state import LocalState
     from agentm_checkpoint.settings import Settings
     from agentm_checkpoint.snapshot import Snapshot
-    from agentm_kernel import StorageBackend
+    from agentm_kernel import HookContext, StorageBackend
 
 Item = TypeVar("Item")
 
@@ -33,9 +40,12 @@ class CommandContext:
     """The selected store and what this device keeps for it."""
 
     def __init__(self, *, read_only: bool = True) -> None:
-        self._context = current_context()
-        self.backend: StorageBackend = select_backend(read_only=read_only)
-        """As the configuration has it: what is written goes through here."""
+        self.context: HookContext = current_context()
+        try:
+            self.backend: StorageBackend = select_backend(read_only=read_only)
+            """As the configuration has it: what is written goes through here."""
+        except StorageSelectionError as error:
+            raise explain_loss(error, self.context) from error
 
     @property
     def guard(self) -> IntegrityGuard | None:
@@ -48,14 +58,31 @@ class CommandContext:
 
     @cached_property
     def settings(self) -> Settings:
-        return settings_of(self._context)
+        return settings_of(self.context)
 
     @cached_property
     def image(self) -> Image:
-        return open_image(self.store, self._context.surroundings.state_dir)
+        return open_image(self.store, self.context)
+
+    @cached_property
+    def folder(self) -> str:
+        """Where this device keeps what belongs to the store."""
+        return folder_of(self.context.surroundings.state_dir, store_id(self.store))
+
+    @cached_property
+    def history(self) -> History:
+        return open_history(self.store, self.context)
+
+    def local_state(self) -> LocalState | None:
+        """What the checkouts of this device hold besides the store."""
+        return gather_known(self.folder, find_project_root(self.context.cwd), self.history.head())
 
     def report_damage(self) -> None:
         """Say that the image is not what it was; what is usable of it is used all the same."""
+        unfinished = unfinished_restore(self.folder)
+        if unfinished is not None:
+            way = f"`agentm checkpoint restore {unfinished}`"
+            click.echo(f"warning: bringing this store back was interrupted; finish it: {way}", err=True)
         if self.image.damage:
             last = verify_image(self.image).last_whole
             rest = f"the last complete checkpoint is {last.id}" if last else "it holds no complete checkpoint"

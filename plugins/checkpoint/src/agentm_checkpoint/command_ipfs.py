@@ -10,15 +10,19 @@ import click
 from agentm_checkpoint.cids import parse_cid
 from agentm_checkpoint.command_context import CommandContext, fields_of
 from agentm_checkpoint.remote import pull, push
+from agentm_checkpoint.settings import settings_of
 from agentm_checkpoint.texts import counted
 from agentm_kernel import echo_json, json_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agentm_checkpoint.image import Image
     from agentm_checkpoint.ipfs import Daemon
     from agentm_checkpoint.remote import Report
     from agentm_checkpoint.snapshot import Snapshot
+    from agentm_checkpoint.tree import Blocks
+    from agentm_kernel import HookContext
 
 _CONFIGURED = ""
 Result = TypeVar("Result")
@@ -29,10 +33,10 @@ def ipfs_option(text: str) -> Callable[[Any], Any]:
     return click.option("--ipfs", metavar="[URL]", is_flag=False, flag_value=_CONFIGURED, help=text)
 
 
-def daemon_at(here: CommandContext, url: str | None) -> Daemon:
+def daemon_at(context: HookContext, url: str | None) -> Daemon:
     from agentm_checkpoint.ipfs import Daemon  # an HTTP client: half of what `create` would load
 
-    settings = here.settings
+    settings = settings_of(context)
     return Daemon(url or settings.ipfs_api, allow_remote=settings.ipfs_allow_remote, timeout=settings.ipfs_timeout)
 
 
@@ -53,7 +57,9 @@ def push_command(name: str, ipfs: str | None, as_json: bool) -> None:
 
 def push_to(here: CommandContext, snapshot: Snapshot, url: str | None, as_json: bool) -> int:
     """Push with a progress bar; how many blocks were sent."""
-    return _with_bar("Pushing", as_json, lambda report: push(daemon_at(here, url), here.image, snapshot, report))
+    return _with_bar(
+        "Pushing", as_json, lambda report: push(daemon_at(here.context, url), here.image, snapshot, report)
+    )
 
 
 @click.command("pull")
@@ -73,12 +79,21 @@ def pull_command(cid: str, ipfs: str | None, as_json: bool) -> None:
 
 def pull_from(here: CommandContext, cid: str, url: str | None, as_json: bool) -> Snapshot:
     """Fetch, verify everything, and only then append it to the image; a checkpoint that is there stays as it is."""
-    wanted = parse_cid(cid)
-    snapshot, blocks = _with_bar("Pulling", as_json, lambda report: pull(daemon_at(here, url), wanted, None, report))
-    missing = {found: block for found, block in blocks.items() if not here.image.is_whole(found)}
-    if missing or snapshot.cid not in here.image:
-        here.image.append(missing, snapshot)
+    snapshot, blocks = fetch_from(here.context, cid, url, as_json)
+    keep_pulled(here.image, snapshot, blocks)
     return snapshot
+
+
+def fetch_from(context: HookContext, cid: str, url: str | None, as_json: bool) -> tuple[Snapshot, Blocks]:
+    """A checkpoint from the daemon with all of its blocks, verified and kept nowhere yet."""
+    wanted = parse_cid(cid)
+    return _with_bar("Pulling", as_json, lambda report: pull(daemon_at(context, url), wanted, None, report))
+
+
+def keep_pulled(image: Image, snapshot: Snapshot, blocks: Blocks) -> None:
+    missing = {found: block for found, block in blocks.items() if not image.is_whole(found)}
+    if missing or snapshot.cid not in image:
+        image.append(missing, snapshot)
 
 
 def _with_bar(label: str, as_json: bool, work: Callable[[Report | None], Result]) -> Result:

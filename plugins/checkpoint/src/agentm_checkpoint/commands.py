@@ -1,4 +1,4 @@
-"""`agentm checkpoint`: take checkpoints and look at them."""
+"""`agentm checkpoint`: take checkpoints and list them."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_checkpoint.capture import survey, take
+from agentm_checkpoint.capture import take
+from agentm_checkpoint.command_accept import accept_command
 from agentm_checkpoint.command_context import CommandContext, bar, fields_of, silent
+from agentm_checkpoint.command_history import history_command, undo_command
 from agentm_checkpoint.command_ipfs import ipfs_option, pull_command, push_command, push_to
-from agentm_checkpoint.command_restore import accept_command, prune_command, restore_command
-from agentm_checkpoint.comparing import compare, name_sections
+from agentm_checkpoint.command_restore import prune_command, restore_command
+from agentm_checkpoint.command_verify import diff_command, verify_command
+from agentm_checkpoint.known_good import Record
+from agentm_checkpoint.lockdown import first_unguarded, know_first, say_unguarded, turn_on
+from agentm_checkpoint.lost_stores import all_images
 from agentm_checkpoint.reading import read_note, read_tree
-from agentm_checkpoint.texts import counted
-from agentm_checkpoint.verifying import verified_leaves, verify_image
-from agentm_kernel import echo_json, echo_table, json_option
+from agentm_checkpoint.texts import counted, visible
+from agentm_kernel import current_context, echo_json, echo_table, json_option
 from agentm_kernel.errors import NotFoundError
 from agentm_kernel.seam.locator import Locator
+from agentm_kernel.selection.identity import known_stores
 
 if TYPE_CHECKING:
-    from agentm_checkpoint.cids import Cid
-    from agentm_checkpoint.comparing import Difference
-    from agentm_checkpoint.tree import Blocks, Leaf
-    from agentm_checkpoint.verifying import Verification
-
-_SHOWN_SECTIONS = 8
+    from agentm_checkpoint.capture import Taken
+    from agentm_checkpoint.local_state import LocalState
 
 
 @click.group("checkpoint")
@@ -47,6 +48,8 @@ def create(reason: str, full: bool, allow_skipped: bool, ipfs: str | None, as_js
     """
     here = CommandContext(read_only=False)
     here.report_damage()
+    here.history.prune()
+    local = here.local_state()
     taken = take(
         here.store,
         here.image,
@@ -54,25 +57,56 @@ def create(reason: str, full: bool, allow_skipped: bool, ipfs: str | None, as_js
         reason=reason or "by hand",
         progress=silent if as_json else bar,
         full=full,
+        local=local,
     )
+    guard_lines = _look_to_guard(here, taken)
     sent = push_to(here, taken.snapshot, ipfs, as_json) if ipfs is not None else None
-    fields = {**fields_of(taken.snapshot), "new": taken.is_new, "skipped": taken.skipped}
     if as_json:
-        echo_json(**fields, **({} if sent is None else {"blocks_sent": sent}))
+        fields = {**fields_of(taken.snapshot), "new": taken.is_new, "skipped": taken.skipped}
+        left_out = {} if local is None else {local.checkouts[name]: names for name, names in local.left_out.items()}
+        echo_json(**fields, **({} if sent is None else {"blocks_sent": sent}), left_out=left_out)
     else:
         verb = "took" if taken.is_new else "nothing has changed since"
         click.echo(f"{verb} checkpoint {taken.snapshot.id} of {counted(taken.snapshot.root.notes, 'note')}")
-        for entry in taken.skipped:
-            click.echo(f"not a note, not in the checkpoint: {entry}", err=True)
+        _echo_left_out(taken, local)
         if sent is not None:
             click.echo(f"pinned on IPFS; {counted(sent, 'block')} sent")
+    for line in guard_lines:
+        click.echo(line, err=True)
     return int(bool(taken.skipped) and not allow_skipped)
 
 
+def _look_to_guard(here: CommandContext, taken: Taken) -> list[str]:
+    """Turn the guard on if this is the first checkpoint that knows notes for it; else say what nothing guards."""
+    if here.guard is not None:
+        return []
+    record = Record(here.folder)
+    count = know_first(taken.leaves, here.image, record, here.context)
+    if count:
+        return [f"{counted(count, 'guarded note')} known to be good as in this checkpoint; {turn_on(here.context)}"]
+    key = first_unguarded(here.store, here.context)
+    return [] if key is None else ["; ".join(say_unguarded(visible(key), record, here.context))]
+
+
+def _echo_left_out(taken: Taken, local: LocalState | None) -> None:
+    for entry in taken.skipped:
+        click.echo(f"not a note, not in the checkpoint: {visible(entry)}", err=True)
+    if local is None:
+        return
+    for checkout, names in local.left_out.items():
+        listed = ", ".join(map(visible, names))
+        why = "it may hold a secret, is no text, or is too much"
+        click.echo(f"not kept of {visible(local.checkouts[checkout])}/.harness: {listed} ({why})", err=True)
+
+
 @command.command("list")
+@click.option("--all-stores", is_flag=True, help="The stores that have checkpoints on this device, also those gone.")
 @json_option
-def list_command(as_json: bool) -> None:
-    """List the checkpoints of this store on this device, oldest first."""
+def list_command(all_stores: bool, as_json: bool) -> None:
+    """List the checkpoints of this store on this device, oldest first; `auto` marks those that restores took."""
+    if all_stores:
+        _list_stores(as_json)
+        return
     here = CommandContext()
     here.report_damage()
     if as_json:
@@ -86,10 +120,59 @@ def list_command(as_json: bool) -> None:
         click.echo("no checkpoints yet; `agentm checkpoint create` takes one")
         return
     echo_table(
-        ("id", "taken", "notes", "bytes", "by", "reason"),
+        ("id", "taken", "notes", "bytes", "by", "", "reason"),
         [
-            (shot.id, shot.when, f"{shot.root.notes:,}", f"{shot.root.size:,}", shot.author, shot.reason)
+            (
+                shot.id,
+                shot.when,
+                f"{shot.root.notes:,}",
+                f"{shot.root.size:,}",
+                visible(shot.author),
+                "auto" if shot.automatic else "",
+                visible(shot.reason),
+            )
             for shot in here.image.snapshots
+        ],
+    )
+
+
+def _list_stores(as_json: bool) -> None:
+    """Needs no store: it is for finding those that are gone."""
+    context = current_context()
+    places: dict[str, list[str]] = {}
+    for known in known_stores(context.surroundings.state_dir):
+        places.setdefault(known.id, []).append(known.place)
+    found = [(image, image.latest(), places.get(image.store, [])) for image in all_images(context)]
+    if as_json:
+        echo_json(
+            stores=[
+                {
+                    "store": image.store,
+                    "image": image.path,
+                    "damage": image.damage,
+                    "checkpoints": len(image.snapshots),
+                    "latest": fields_of(latest) if latest else None,
+                    "places": at,
+                }
+                for image, latest, at in found
+            ]
+        )
+        return
+    if not found:
+        click.echo("no checkpoints of any store on this device")
+        return
+    echo_table(
+        ("store", "checkpoints", "latest", "taken", "notes", "place"),
+        [
+            (
+                visible(image.store),
+                str(len(image.snapshots)),
+                latest.id if latest else "-",
+                latest.when if latest else "-",
+                f"{latest.root.notes:,}" if latest else "-",
+                ", ".join(map(visible, at)) or "no known place",
+            )
+            for image, latest, at in found
         ],
     )
 
@@ -113,114 +196,23 @@ def show(name: str, path: str | None, as_json: bool) -> None:
         echo_json(**fields_of(snapshot), entries={key: leaf[0] for key, leaf in sorted(leaves.items())})
         return
     shown = {**fields_of(snapshot), "time": snapshot.when}
-    echo_table(("", ""), [(label, str(value)) for label, value in shown.items() if value is not None])
+    echo_table(("", ""), [(label, visible(str(value))) for label, value in shown.items() if value is not None])
     for key in sorted(leaves):
-        click.echo(f"  {key}")
+        click.echo(f"  {visible(key)}")
+    state = here.image.device_state(snapshot)
+    for root in sorted(state.checkouts.values()) if state is not None else ():
+        click.echo(f"with .harness/ of {visible(root)} on this device")
 
 
-@command.command("diff")
-@click.argument("before", metavar="[ID", default="latest")
-@click.argument("after", metavar="[ID]]", required=False)
-@json_option
-def diff(before: str, after: str | None, as_json: bool) -> None:
-    """Show what changed between two checkpoints, or between one (by default the latest) and the store as it is.
-
-    For notes that changed, the headings and code blocks that did are named.
-    """
-    here = CommandContext()
-    first = _leaves(here, before)
-    unsaved: Blocks = {}
-    if after is not None:
-        second = _leaves(here, after)
-    else:
-        contents = survey(here.store, here.image)
-        second, unsaved = contents.leaves, contents.blocks
-
-    def fetch(cid: Cid) -> bytes:
-        return unsaved[cid] if cid in unsaved else here.image.fetch(cid)
-
-    differences = compare(first, second)
-    name_sections(
-        differences,
-        lambda key: read_note(first[key], here.image.fetch),
-        lambda key: read_note(second[key], fetch),
-    )
-    if as_json:
-        echo_json(differences=[_as_json(difference) for difference in differences])
-        return
-    for difference in differences:
-        click.echo(f"{difference.kind:8} {difference.key}")
-        for line in difference.sections[:_SHOWN_SECTIONS]:
-            click.echo(f"           {line}")
-        if len(difference.sections) > _SHOWN_SECTIONS:
-            click.echo(f"           and {len(difference.sections) - _SHOWN_SECTIONS} more")
-    if not differences:
-        click.echo("no differences")
-
-
-def _leaves(here: CommandContext, name: str) -> dict[str, Leaf]:
-    return read_tree(here.image.find(name).root, here.image.fetch)
-
-
-def _as_json(difference: Difference) -> dict[str, object]:
-    return {"note": difference.key, "kind": difference.kind, "sections": difference.sections}
-
-
-@command.command("verify")
-@click.argument("name", metavar="[ID]", required=False)
-@json_option
-def verify(name: str | None, as_json: bool) -> int:
-    """Compare every block of the image with its id, and every guarded note with what is known to be good.
-
-    With ID, only that checkpoint. The exit code is 1 if anything is wrong.
-    """
-    here = CommandContext()
-    if name is not None:
-        snapshot = here.image.find(name)
-        verified_leaves(here.image, snapshot)
-        if as_json:
-            echo_json(**fields_of(snapshot), whole=True)
-        else:
-            click.echo(f"{snapshot.id} is whole: {counted(snapshot.root.notes, 'note')}")
-        return 0
-    found = verify_image(here.image)
-    problems = here.guarded_problems()
-    if as_json:
-        echo_json(
-            image=here.image.path,
-            damage=found.damage,
-            checkpoints=len(here.image.snapshots),
-            broken=[{"id": finding.snapshot.id, "problem": finding.problem} for finding in found.findings],
-            last_whole=found.last_whole.id if found.last_whole else None,
-            guarded=problems,
-        )
-    else:
-        _echo_verification(found, len(here.image.snapshots))
-        _echo_guarded(here, problems)
-    return int(not found.is_good or bool(problems))
-
-
-def _echo_verification(found: Verification, total: int) -> None:
-    if found.damage:
-        click.echo(f"damaged: {found.damage}")
-    for finding in found.findings:
-        click.echo(f"broken: {finding.snapshot.id}, taken {finding.snapshot.when}: {finding.problem}")
-    click.echo(f"{total - len(found.findings)} of {total} checkpoints are whole")
-    if not found.is_good and found.last_whole is not None:
-        click.echo(f"the last one that is whole: {found.last_whole.id}, taken {found.last_whole.when}")
-
-
-def _echo_guarded(here: CommandContext, problems: dict[str, str] | None) -> None:
-    if problems is None:
-        return
-    for key, problem in problems.items():
-        click.echo(f"locked: {problem}")
-        good = here.newest_known_good(key)
-        if good is not None:
-            click.echo(f"        as it was known: `agentm checkpoint restore {good.id} --path {key}`")
-    if not problems:
-        click.echo("every guarded note is as it is known")
-
-
-for subcommand in (restore_command, prune_command, accept_command, push_command, pull_command):
+for subcommand in (
+    diff_command,
+    verify_command,
+    history_command,
+    undo_command,
+    restore_command,
+    prune_command,
+    accept_command,
+    push_command,
+    pull_command,
+):
     command.add_command(subcommand)

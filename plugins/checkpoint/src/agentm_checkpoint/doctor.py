@@ -23,13 +23,26 @@ def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     from agentm_checkpoint.guard import find_guard
 
     backend = context.backend
-    if backend is None or backend.stamp_text() is None:
+    if backend is None:
+        return _lost_rows(context)
+    if backend.stamp_text() is None:
         return None
     guard = find_guard(backend)
     return [
         _row("checkpoints", partial(_image_row, backend, context)),
-        _row("integrity", partial(_guard_row, guard)),
+        _row("integrity", partial(_guard_row, guard, backend, context)),
     ]
+
+
+def _lost_rows(context: HookContext) -> list[DoctorRow] | None:
+    """The store cannot be had; perhaps it is gone, and there are checkpoints of it."""
+    from agentm_checkpoint.lost_stores import count_lost
+
+    count = count_lost(context)
+    if not count:
+        return None
+    message = f"{counted(count, 'checkpoint')} of the store that was there"
+    return [DoctorRow("warn", "checkpoints", message, "run `agentm checkpoint restore latest --into-new`")]
 
 
 def _row(check: str, look: Callable[[], DoctorRow]) -> DoctorRow:
@@ -42,8 +55,18 @@ def _row(check: str, look: Callable[[], DoctorRow]) -> DoctorRow:
 
 def _image_row(backend: StorageBackend, context: HookContext) -> DoctorRow:
     from agentm_checkpoint.capture import open_image
+    from agentm_checkpoint.directories import folder_of, store_id
+    from agentm_checkpoint.lost_stores import unfinished_restore
 
-    image = open_image(backend, context.surroundings.state_dir)
+    unfinished = unfinished_restore(folder_of(context.surroundings.state_dir, store_id(backend)))
+    if unfinished is not None:
+        return DoctorRow(
+            "fail",
+            "checkpoints",
+            "bringing this store back was interrupted, and notes are missing",
+            f"run `agentm checkpoint restore {unfinished}`",
+        )
+    image = open_image(backend, context)
     if image.damage:
         return DoctorRow("warn", "checkpoints", image.damage, "run `agentm checkpoint verify`, then `create`")
     last = image.latest()
@@ -57,9 +80,17 @@ def _image_row(backend: StorageBackend, context: HookContext) -> DoctorRow:
     )
 
 
-def _guard_row(guard: IntegrityGuard | None) -> DoctorRow:
+def _guard_row(guard: IntegrityGuard | None, backend: StorageBackend, context: HookContext) -> DoctorRow:
     if guard is None:
-        return DoctorRow("ok", "integrity", "off: no note is under guard")
+        from agentm_checkpoint.directories import folder_of, store_id
+        from agentm_checkpoint.known_good import Record
+        from agentm_checkpoint.lockdown import first_unguarded, say_unguarded
+
+        key = first_unguarded(backend, context)
+        if key is None:
+            return DoctorRow("ok", "integrity", "off: no note is under guard")
+        record = Record(folder_of(context.surroundings.state_dir, store_id(backend)))
+        return DoctorRow("warn", "integrity", *say_unguarded(key, record, context))
     known = guard.record.current()
     locks = known.locks()
     if locks:

@@ -38,7 +38,7 @@ class Image:
 
     def __init__(self, path: str, store: str) -> None:
         self.path = path
-        self._store = store
+        self.store = store
         self._preamble = _preamble(store)
         self._index = Index()
         self._inode = 0
@@ -60,7 +60,7 @@ class Image:
         """Look at the file as it is now. No file is an image without snapshots."""
         try:
             status = os.stat(self.path)
-            index = Index.load(self.path, self._store, status)
+            index = Index.load(self.path, self.store, status)
         except FileNotFoundError:
             self._index, self._inode, self.size, self.damage, self._view = Index(), 0, 0, None, memoryview(b"")
         except OSError as error:
@@ -79,7 +79,7 @@ class Image:
         if not data:
             return
         is_ours = data.startswith(self._preamble)
-        if not is_ours and store_named_by(data) not in (None, self._store):
+        if not is_ours and store_named_by(data) not in (None, self.store):
             self.damage = f"the image {self.path} is that of another store"
             return
         self._index.scan(data, len(self._preamble) if is_ours else 0)
@@ -255,7 +255,7 @@ class Image:
             _sync_folder(os.path.dirname(self.path))
         self._index.add_written(added + closing, len(preamble), self.size)
         self._inode, self.size = status.st_ino, status.st_size
-        self._index.save(self.path, self._store, status)
+        self._index.save(self.path, self.store, status)
 
     def _repair(self, blocks: Mapping[Cid, bytes]) -> bool:
         """Make a sound file of a damaged one; whether there was anything to do, for then blocks may have gone.

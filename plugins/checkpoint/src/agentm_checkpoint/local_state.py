@@ -77,7 +77,7 @@ def gather(roots: Iterable[str], history: str | None = None) -> LocalState:
     left_out: dict[str, list[str]] = {}
     for root in roots:
         name = checkout_id(root)
-        kept, missed = _read_checkout(root)
+        kept, missed = read_checkout(root)
         if kept or missed:
             checkouts[name] = root.encode("utf-8", "replace").decode()
         if missed:
@@ -88,6 +88,15 @@ def gather(roots: Iterable[str], history: str | None = None) -> LocalState:
             blocks.update(parts)
     tree, nodes = build_tree(leaves)
     return LocalState(tree, {**blocks, **nodes}, checkouts, left_out, history)
+
+
+def gather_known(folder: str, root: str, history: str | None) -> LocalState | None:
+    """What the checkouts of this device hold, that at `root` among them; `None` if there is nothing to keep.
+
+    `folder` is where this device keeps what belongs to the store.
+    """
+    found = gather(remember_checkout(folder, root), history)
+    return found if found.checkouts or history is not None else None
 
 
 def harness_folder(root: str) -> FileStore:
@@ -101,7 +110,7 @@ class _HarnessFolder(FileStore):
     has_other_writers = True
 
 
-def _read_checkout(root: str) -> tuple[dict[str, str], list[str]]:
+def read_checkout(root: str) -> tuple[dict[str, str], list[str]]:
     """What is kept of one checkout, and what is not. Smaller files come first, so that a log costs no plan."""
     folder = os.path.join(root, HARNESS_DIR)
     if os.path.islink(folder):

@@ -1,17 +1,18 @@
 """At the start of a session: are the guarded notes what they should be? Hosts read skill files without asking agentm.
 
-Only where the configuration has the guard. Notes that are elsewhere are not fetched for this: a host cannot read them
-behind agentm's back either.
+Where there are such notes and the configuration has no guard, that is said. Notes that are elsewhere are not fetched
+for this: a host cannot read them behind agentm's back either.
 """
 
 from __future__ import annotations
 
 from agentm_kernel import hookimpl
+from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_checkpoint.guarded import Survey
-    from agentm_kernel import HookContext, Section
+    from agentm_kernel import HookContext, Section, StorageBackend
 
 SECONDS = 1.0
 """What this may take of the two seconds that a session's start has."""
@@ -23,8 +24,10 @@ _SHOWN = 10
 @hookimpl
 def agentm_session_start(context: HookContext) -> list[Section] | None:
     """Nothing to say while everything is as it should be."""
-    if context.backend is None or context.config is None or "integrity" not in context.config.wrappers:
+    if context.backend is None or context.config is None:
         return None
+    if "integrity" not in context.config.wrappers:
+        return _say_unguarded(context.backend, context)
     from agentm_checkpoint.guard import find_guard
     from agentm_checkpoint.guarded import survey_guarded
     from agentm_kernel import Section
@@ -39,10 +42,30 @@ def agentm_session_start(context: HookContext) -> list[Section] | None:
     return [Section(TITLE, text)] if text else None
 
 
+def _say_unguarded(backend: StorageBackend, context: HookContext) -> list[Section] | None:
+    """Where notes that agents obey are there and nothing guards them. One listing for each root; no network."""
+    if not backend.capabilities.device_files:
+        return None
+    from agentm_checkpoint.patterns import Patterns
+
+    assert context.config is not None
+    roots = Patterns(context.config.options("integrity").get("guard")).roots
+    if not any(map(backend.list, map(Locator, filter(None, roots)))) and "" not in roots:
+        return None
+    from agentm_checkpoint.lockdown import first_unguarded
+    from agentm_kernel import Section
+
+    key = first_unguarded(backend, context)
+    if key is None:
+        return None
+    text = f"Nothing guards the notes that agents obey, '{key}' for one, against changes from outside. "
+    return [Section(TITLE, text + "The operator can run `agentm checkpoint verify`, which says how to turn it on.")]
+
+
 def _lock_and_alert(context: HookContext, survey: Survey) -> None:
     """The session's own opening of the store only reads; what has to be written down needs another."""
     from agentm_checkpoint.guard import find_guard
-    from agentm_kernel import Locator, select_backend
+    from agentm_kernel import select_backend
     from agentm_kernel.errors import IntegrityError
 
     guard = find_guard(select_backend(environ=context.surroundings.environ))

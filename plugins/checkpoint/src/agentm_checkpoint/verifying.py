@@ -9,6 +9,7 @@ from agentm_kernel.errors import IntegrityError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_checkpoint.cids import Cid
+    from agentm_checkpoint.history import Changes
     from agentm_checkpoint.image import Image
     from agentm_checkpoint.snapshot import Snapshot
     from agentm_checkpoint.tree import Leaf
@@ -77,6 +78,21 @@ def verify_image(image: Image) -> Verification:
             if not snapshot.automatic:
                 last_whole = last_whole or snapshot
     return Verification(image.damage, findings[::-1], last_whole)
+
+
+def verify_history(changes: Changes, image: Image) -> list[str]:
+    """What is wrong with a history; that its end was cut off shows only beside a checkpoint that knew more of it."""
+    found = changes.problems()
+    ids = {entry.id for entry in changes.entries}
+    for snapshot in reversed(image.snapshots):
+        state = image.device_state(snapshot)
+        if state is None or state.history is None:
+            continue
+        is_pruned = bool(changes.entries) and changes.entries[0].time > snapshot.time
+        if state.history not in ids and not is_pruned and not found:
+            found.append(f"its end is gone: the checkpoint of {snapshot.when} knew a later change than it has")
+        break
+    return found
 
 
 def _damaged(key: str) -> IntegrityError:

@@ -33,8 +33,8 @@ def test_a_session_with_good_notes_starts_without_a_word(guarded):
     assert sections() is None
 
 
-def test_a_session_without_a_guard_is_not_held_up(device):
-    device.store.write(DEPLOY, "anything")
+def test_a_session_without_guarded_notes_starts_without_a_word(device):
+    device.store.write(Locator("notes/a.md"), "anything")
 
     assert sections() is None
 
@@ -105,7 +105,9 @@ def test_a_heartbeat_takes_a_checkpoint(device):
 
 
 def test_other_events_do_not(device):
-    assert beat("turn-end") is None
+    device.store.write(Locator("a.md"), "one")
+
+    assert beat("turn-start") is None
     assert device.json("list")["checkpoints"] == []
 
 

@@ -18,7 +18,7 @@ from agentm_checkpoint.restoring import Step, apply_restore, check_contents
 from agentm_checkpoint.texts import counted
 from agentm_checkpoint.verifying import verified_leaves
 from agentm_kernel import confirm, current_context, open_unidentified, read_stamp, return_identity
-from agentm_kernel.errors import StoreIdentityError
+from agentm_kernel.errors import StorageError, StoreIdentityError
 from agentm_kernel.seam.locator import Locator
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def restore_into_new(
     """
     context = current_context()
     target = open_unidentified()
+    _check_gone(target.backend)
     image, snapshot = _find(context, target, name, source, store, url, as_json)
     _check_known(target, snapshot)
     wanted = verified_leaves(image, snapshot)
@@ -49,7 +50,7 @@ def restore_into_new(
     place = target.backend.describe()
     confirm(f"Fill {place} with {counted(len(steps), 'note')} of {snapshot.when}?", yes=yes)
     target.backend.make_place()
-    _check_empty(target.backend, snapshot)
+    _check_empty(target.backend)
     begin_restore(context, snapshot.store, snapshot.id)
     return_identity(target, snapshot.store)
     here = CommandContext(read_only=False)
@@ -71,11 +72,24 @@ def _find(
     as_json: bool,
 ) -> tuple[Image, Snapshot]:
     if source == "local":
-        return find_image(context, name, store or target.known)
+        return find_image(context, name, store or (target.known if name.startswith("latest") else None))
     snapshot, blocks = fetch_from(context, name, url, as_json)
     image = open_image_of(snapshot.store, context)
     keep_pulled(image, snapshot, blocks)
     return image, snapshot
+
+
+def _check_gone(backend: StorageBackend) -> None:
+    """A store that is there is refused at once. What cannot be read is looked at again once its place is made."""
+    try:
+        found = read_stamp(backend)
+    except StorageError:
+        return
+    if found is not None:
+        raise StoreIdentityError(
+            f"there is a store at {backend.describe()}: {found}",
+            hint="`agentm checkpoint restore ID`, without --into-new, brings it back to a checkpoint",
+        )
 
 
 def _check_known(target: UnidentifiedStore, snapshot: Snapshot) -> None:
@@ -87,14 +101,9 @@ def _check_known(target: UnidentifiedStore, snapshot: Snapshot) -> None:
         )
 
 
-def _check_empty(backend: StorageBackend, snapshot: Snapshot) -> None:
+def _check_empty(backend: StorageBackend) -> None:
     place = backend.describe()
-    found = read_stamp(backend)
-    if found is not None:
-        way = f"`agentm checkpoint restore {snapshot.id}` brings it back to that checkpoint"
-        raise StoreIdentityError(
-            f"there is a store at {place}: {found}", hint=way if found == snapshot.store else "select an empty place"
-        )
+    _check_gone(backend)
     note = next((info.locator for info in backend.walk(Locator()) if not info.is_dir), None)
     if note is not None:
         raise StoreIdentityError(

@@ -109,7 +109,7 @@ def verify_command(name: str | None, as_json: bool) -> int:
     changes = here.history.read()
     history = verify_history(changes, here.image)
     problems = here.guarded_problems()
-    unguarded = first_unguarded(here.store, here.context)
+    unguarded = first_unguarded(here.backend, here.context)
     if as_json:
         echo_json(
             image=here.image.path,

@@ -84,7 +84,7 @@ def _look_to_guard(here: CommandContext, taken: Taken) -> list[str]:
     count = know_first(taken.leaves, here.image, record, here.context)
     if count:
         return [f"{counted(count, 'guarded note')} known to be good as in this checkpoint; {turn_on(here.context)}"]
-    key = first_unguarded(here.store, here.context)
+    key = first_unguarded(here.backend, here.context)
     return [] if key is None else ["; ".join(say_unguarded(visible(key), record, here.context))]
 
 

@@ -90,6 +90,10 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         registry_locator as registry_locator,
         unregister_repo as unregister_repo,
     )
+    from agentm_kernel.projects.root import (
+        HARNESS_DIR as HARNESS_DIR,
+        find_project_root as find_project_root,
+    )
     from agentm_kernel.seam.backend import (
         ABSENT as ABSENT,
         API_VERSION as API_VERSION,
@@ -151,6 +155,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     )
     from agentm_kernel.selection.adopting import (
         UnidentifiedStore as UnidentifiedStore,
+        add_wrapper as add_wrapper,
         adopt_store as adopt_store,
         check_store as check_store,
         open_unidentified as open_unidentified,
@@ -158,6 +163,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         select_store as select_store,
     )
     from agentm_kernel.selection.identity import (
+        known_stores as known_stores,
         read_stamp as read_stamp,
         stamp as stamp,
     )
@@ -285,11 +291,13 @@ _HOMES = {
         "Section",
     ),
     "selection.identity": (
+        "known_stores",
         "read_stamp",
         "stamp",
     ),
     "selection.adopting": (
         "UnidentifiedStore",
+        "add_wrapper",
         "adopt_store",
         "check_store",
         "open_unidentified",
@@ -301,6 +309,10 @@ _HOMES = {
         "choose_protocol",
         "select_backend",
         "storage_preview",
+    ),
+    "projects.root": (
+        "HARNESS_DIR",
+        "find_project_root",
     ),
     "projects.repo_registry": (
         "list_repos",

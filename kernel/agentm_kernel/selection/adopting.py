@@ -48,6 +48,16 @@ def select_store(protocol: str, options: Mapping[str, object], *, environ: Mappi
     set_value("storage.backend", protocol, environ=environ)
 
 
+def add_wrapper(name: str, *, environ: Mapping[str, str] | None = None) -> str:
+    """Have every store that is selected on this device wrapped, outermost; the path of the configuration."""
+    from agentm_kernel.device.config_writer import set_value
+
+    config = load(environ)
+    if name not in config.wrappers:
+        set_value("wrappers", [*config.wrappers, name], environ=environ)
+    return config.path
+
+
 class UnidentifiedStore(Frozen):
     """The store that the configuration names, opened without comparing it with what this device knows there."""
 

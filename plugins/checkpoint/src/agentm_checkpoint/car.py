@@ -110,12 +110,16 @@ def verified_frames(data: bytes, offset: int, gaps: list[Gap]) -> Iterator[Frame
 
 def last_frame(tail: bytes) -> Frame | None:
     """The frame that ends where `tail` does, if it is whole; `tail` may begin in the middle of another."""
-    at = _next_cid(tail, 0)
-    while at is not None:
-        start = _frame_start(tail, at, 0)
-        if start is not None and (frame := next(frames(tail, start), None)) and frame[2] == len(tail):
-            return frame
-        at = _next_cid(tail, at + 1)
+    middle = tail.rfind(_CID_MIDDLE)
+    while middle >= 0:
+        at = middle - 2
+        is_cid = at > 0 and tail.startswith(_PREFIXES, at)
+        for start in range(at - 1, max(0, at - _LONGEST_LENGTH) - 1, -1) if is_cid else ():
+            if read_varint(tail, start) == (len(tail) - at, at):
+                cid, body = tail[at : at + CID_BYTES], at + CID_BYTES
+                if matches(cid, tail[body:]):
+                    return cid, body, len(tail)
+        middle = tail.rfind(_CID_MIDDLE, 0, middle)
     return None
 
 

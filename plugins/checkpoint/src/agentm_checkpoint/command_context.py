@@ -18,9 +18,8 @@ from agentm_checkpoint.reading import read_tree
 from agentm_checkpoint.replaced import open_history
 from agentm_checkpoint.settings import settings_of
 from agentm_checkpoint.verifying import verify_image
-from agentm_kernel import current_context, select_backend
+from agentm_kernel import current_context, find_project_root, select_backend
 from agentm_kernel.errors import IntegrityError, StorageSelectionError
-from agentm_kernel.projects.root import find_project_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agentm_checkpoint.checkouts import checkout_id
 from agentm_checkpoint.command_context import CommandContext, bar, silent
 from agentm_checkpoint.command_restore import confirm_steps, report, take_before
-from agentm_checkpoint.local_state import checkout_id, harness_folder, read_checkout
+from agentm_checkpoint.local_state import harness_folder, read_checkout
 from agentm_checkpoint.reading import read_tree
 from agentm_checkpoint.restoring import apply_restore, check_contents, plan_restore
 from agentm_checkpoint.tree import leaf_of
+from agentm_kernel import find_project_root
 from agentm_kernel.errors import NotFoundError
-from agentm_kernel.projects.root import find_project_root
 
 if TYPE_CHECKING:
     from agentm_checkpoint.device_state import DeviceState

@@ -19,10 +19,9 @@ from agentm_checkpoint.lockdown import first_unguarded, know_first, say_unguarde
 from agentm_checkpoint.lost_stores import all_images
 from agentm_checkpoint.reading import read_note, read_tree
 from agentm_checkpoint.texts import counted, visible
-from agentm_kernel import current_context, echo_json, echo_table, json_option
+from agentm_kernel import current_context, echo_json, echo_table, json_option, known_stores
 from agentm_kernel.errors import NotFoundError
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.selection.identity import known_stores
 
 if TYPE_CHECKING:
     from agentm_checkpoint.capture import Taken

@@ -6,15 +6,13 @@ out, and named.
 
 from __future__ import annotations
 
-import hashlib
 import os
 
+from agentm_checkpoint.checkouts import checkout_id, remember_checkout
 from agentm_checkpoint.device_state import DeviceState
-from agentm_checkpoint.directories import make_folder
 from agentm_checkpoint.tree import build_tree, note_blocks
-from agentm_kernel import FileStore, atomic_write
+from agentm_kernel import HARNESS_DIR, FileStore
 from agentm_kernel.errors import AgentmError
-from agentm_kernel.projects.root import HARNESS_DIR
 from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 1 << 20
 """Of one checkout."""
-_MAX_CHECKOUTS = 200
-_LIST = "checkouts"
 
 
 class LocalState:
@@ -62,11 +58,6 @@ class LocalState:
         if state is None:
             return not self.root.notes and not self.left_out
         return state.root.cid == self.root.cid and state.left_out == self.left_out
-
-
-def checkout_id(root: str) -> str:
-    """What a checkout is known by. Its path, for as long as checkouts carry no id of their own in git's directory."""
-    return hashlib.sha256(os.path.realpath(root).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def gather(roots: Iterable[str], history: str | None = None) -> LocalState:
@@ -151,30 +142,3 @@ _SECRETS = (
     r"|\bsk[-_](?:ant-|proj-|live_|test_)?[A-Za-z0-9_-]{20,}|\bxox[abprs]-[A-Za-z0-9-]{10,}"
     r"|(?i:\b(?:password|passwd|secret|api[_-]?key|token)\b\s*[:=]\s*[\"']?[^\s\"'<>{}$]{8,})"
 )
-
-
-# ------------------------------------------------------------------------------------------------ which checkouts
-
-
-def remember_checkout(folder: str, root: str) -> list[str]:
-    """The checkouts of this device that a store's checkpoints look at, the one at `root` among them from now on.
-
-    `folder` is where this device keeps what belongs to the store. A checkout that is gone is forgotten.
-    """
-    known = [path for path in _read_list(folder) if os.path.isdir(path)]
-    if root not in known and os.path.isdir(os.path.join(root, HARNESS_DIR)):
-        known = [*known, root][-_MAX_CHECKOUTS:]
-        make_folder(folder)
-        atomic_write(
-            os.path.join(folder, _LIST), "".join(f"{path}\n" for path in known).encode("utf-8", "surrogateescape")
-        )
-    return known
-
-
-def _read_list(folder: str) -> list[str]:
-    """A path that holds a line break is no line of the list, and such a checkout is looked at only from inside."""
-    try:
-        with open(os.path.join(folder, _LIST), "rb") as file:
-            return file.read().decode("utf-8", "surrogateescape").splitlines()
-    except FileNotFoundError:
-        return []

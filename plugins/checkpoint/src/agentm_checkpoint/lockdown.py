@@ -60,11 +60,7 @@ def know_first(leaves: dict[str, Leaf], image: Image, record: Record, context: H
 
 def turn_on(context: HookContext) -> str:
     """Add the wrapper to the configuration; what was done, for the operator."""
-    from agentm_kernel.device.config import load
-    from agentm_kernel.device.config_writer import set_value
+    from agentm_kernel import add_wrapper
 
-    environ = context.surroundings.environ
-    config = load(environ)
-    if NAME not in config.wrappers:
-        set_value("wrappers", [*config.wrappers, NAME], environ=environ)
-    return f"the guard is on from now: `{NAME}` was added to `wrappers` in {config.path}"
+    path = add_wrapper(NAME, environ=context.surroundings.environ)
+    return f"the guard is on from now: `{NAME}` was added to `wrappers` in {path}"

@@ -5,56 +5,55 @@ And what brings a lost store back: open its place without asking who is there, a
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from agentm_kernel.device.config import load
 from agentm_kernel.errors import StorageSelectionError, StoreIdentityError
-from agentm_kernel.seam.values import Frozen
-from agentm_kernel.selection.identity import check_identity, known_id, read_stamp, remember, stamp
-from agentm_kernel.selection.open import choose, open_context, open_unchecked
+from agentm_kernel.seam.values import Frozen, Opening
+from agentm_kernel.selection.identity import check_identity, known_id, read_stamp, record_store, stamp_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from agentm_kernel.device.facts import DeviceFacts
     from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.state.device import Device
 
 
-def check_store(backend: StorageBackend, protocol: str, *, environ: Mapping[str, str] | None = None) -> str | None:
+def check_store(device: DeviceFacts, backend: StorageBackend, protocol: str) -> str | None:
     """The id that the store carries, `None` for an unmarked one; refused if this device knows another one there."""
-    return check_identity(backend, protocol, open_context(_environ(environ), read_only=True))
+    return check_identity(backend, protocol, device.state_dir)
 
 
-def adopt_store(backend: StorageBackend, protocol: str, *, environ: Mapping[str, str] | None = None) -> str:
+def adopt_store(device: DeviceFacts, backend: StorageBackend, protocol: str) -> str:
     """Give the store an identity unless it has one, let this device know it there, and return it."""
-    context = open_context(_environ(environ), read_only=False)
-    store_id = check_identity(backend, protocol, context) or stamp(backend)
-    remember(context.state_dir, protocol, backend.describe(), store_id)
+    store_id = check_identity(backend, protocol, device.state_dir) or stamp_store(backend)
+    record_store(device.state_dir, protocol, backend.describe(), store_id)
     return store_id
 
 
-def select_store(protocol: str, options: Mapping[str, object], *, environ: Mapping[str, str] | None = None) -> None:
+def select_store(device: DeviceFacts, protocol: str, options: Mapping[str, object]) -> None:
     """Select a store on this device. Its options go first: without them, choosing it would be refused."""
     from agentm_kernel.device.config_writer import set_value
 
-    config = load(environ)
-    if config.storage_policy is not None:
+    config = device.config
+    if config.shortcut is not None:
+        setting = config.shortcut[0]
         raise StorageSelectionError(
-            f"storage.policy in {config.path} names the store of this device already",
-            hint="run `agentm config unset storage.policy` to leave that one, then this command again",
+            f"{setting} in {config.path} names the store of this device already",
+            hint=f"run `agentm config unset {setting}` to leave that one, then this command again",
         )
     for name, value in options.items():
-        set_value(f"plugins.{protocol}.{name}", value, environ=environ)
-    set_value("storage.backend", protocol, environ=environ)
+        set_value(device.environ, f"plugins.{protocol}.{name}", value)
+    set_value(device.environ, "storage.backend", protocol)
 
 
-def add_wrapper(name: str, *, environ: Mapping[str, str] | None = None) -> str:
+def add_wrapper(device: DeviceFacts, name: str) -> str:
     """Have every store that is selected on this device wrapped, outermost; the path of the configuration."""
     from agentm_kernel.device.config_writer import set_value
 
-    config = load(environ)
+    config = device.renewed().config
     if name not in config.wrappers:
-        set_value("wrappers", [*config.wrappers, name], environ=environ)
+        set_value(device.environ, "wrappers", [*config.wrappers, name])
     return config.path
 
 
@@ -71,30 +70,24 @@ class UnidentifiedStore(Frozen):
         self._set(protocol=protocol, backend=backend, known=known)
 
 
-def open_unidentified(*, environ: Mapping[str, str] | None = None) -> UnidentifiedStore:
+def open_unidentified(device: Device) -> UnidentifiedStore:
     """For bringing back a store that is gone: nothing is read there, and nothing made."""
-    environ = _environ(environ)
-    config = load(environ)
-    choice = choose(config, environ)
-    context = open_context(environ, read_only=False)
-    backend = open_unchecked(choice, config, context)
+    from agentm_kernel.selection.choose import choose
+    from agentm_kernel.selection.open import open_backend
+
+    choice = choose(device)
+    backend = open_backend(device, choice, Opening(state_dir=device.state_dir))
     return UnidentifiedStore(
-        choice.protocol, backend, known_id(context.state_dir, choice.protocol, backend.describe())
+        choice.protocol, backend, known_id(device.state_dir, choice.protocol, backend.describe())
     )
 
 
-def return_identity(store: UnidentifiedStore, store_id: str, *, environ: Mapping[str, str] | None = None) -> None:
+def return_identity(device: DeviceFacts, store: UnidentifiedStore, store_id: str) -> None:
     """Mark the store as `store_id` again, and let this device know it there; refused if it is marked as another."""
     if store.known not in (None, store_id) or read_stamp(store.backend) not in (None, store_id):
         raise StoreIdentityError(
             f"what is at {store.backend.describe()} is, or was, another store than {store_id}",
             hint="check the path; `agentm store show` says what is selected",
         )
-    stamp(store.backend, store_id)
-    remember(
-        open_context(_environ(environ), read_only=False).state_dir, store.protocol, store.backend.describe(), store_id
-    )
-
-
-def _environ(environ: Mapping[str, str] | None) -> Mapping[str, str]:
-    return os.environ if environ is None else environ
+    stamp_store(store.backend, store_id)
+    record_store(device.state_dir, store.protocol, store.backend.describe(), store_id)

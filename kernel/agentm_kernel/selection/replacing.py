@@ -16,10 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentm_kernel.device.config import Config
     from agentm_kernel.seam.backend import Absent, StorageBackend
     from agentm_kernel.seam.locator import Locator
-    from agentm_kernel.seam.values import OpenContext
+    from agentm_kernel.state.device import Device
 
     Tell = Callable[[Locator, str | None, str | None], None]
     """Told the note, its text before (`None` for a new note) and its text afterwards (`None` if it is deleted)."""
@@ -28,24 +27,19 @@ HOOK = "agentm_replaced"
 _ATTEMPTS = 50
 
 
-def with_listeners(backend: StorageBackend, config: Config, context: OpenContext) -> StorageBackend:
+def with_listeners(device: Device, backend: StorageBackend) -> StorageBackend:
     """The store with plugins told of what is replaced in it; the store itself where none of them listens."""
-    from agentm_kernel.device.installed import listens_to, scan
+    from agentm_kernel.device.installed import listens_to
 
-    records = [record for record in scan() if listens_to(record, HOOK)]
-    if records:
-        from agentm_kernel.plugins.policy import refusal
-
-        records = [r for r in records if refusal(r, config.disabled_plugins, config.allowed_plugins) is None]
-    if not records:
+    if not any(listens_to(record, HOOK) for record in device.plugins.records):
         return backend
     import os
 
     from agentm_kernel.plugins.hooks import HookCaller
     from agentm_kernel.plugins.values import HookContext
 
-    caller = HookCaller(records, HookContext(context, os.getcwd(), config, backend))
-    return ReplacementTelling(backend, caller.replaced)
+    caller = HookCaller(HookContext(device, os.getcwd(), store=backend))
+    return ReplacementTelling(backend, caller.replaced) if caller.has_listeners(HOOK) else backend
 
 
 class ReplacementTelling(BackendLayer):

@@ -10,8 +10,8 @@ import time
 import pytest
 
 from agentm_checkpoint.history import History
-from agentm_kernel import Locator, content_hash, select_backend, update
-from agentm_kernel.errors import ConcurrentModificationError, NotFoundError
+from agentm_kernel import Locator, select_backend, update
+from agentm_kernel.plugin import ConcurrentModificationError, NotFoundError, content_hash
 
 NOTE = Locator("notes/a.md")
 

@@ -9,7 +9,7 @@ import pytest
 from agentm_checkpoint.reading import reachable
 from agentm_checkpoint.texts import visible
 from agentm_kernel import Locator
-from agentm_kernel.errors import AgentmError, NotFoundError
+from agentm_kernel.plugin import AgentmError, NotFoundError
 
 PLAN = "# Plan: ship the widget\n"
 
@@ -103,10 +103,11 @@ def test_what_looks_like_a_secret_or_is_too_much_is_left_out_and_named(device, c
 
 def test_it_is_in_nothing_that_is_pushed(device, checkout):
     from agentm_checkpoint.capture import open_image
-    from agentm_kernel import current_context, select_backend
+    from agentm_kernel import select_backend
+    from agentm_kernel.plugin import Device
 
     device.run("create")
-    image = open_image(select_backend(), current_context())
+    image = open_image(select_backend(), Device.now())
     snapshot = image.latest()
     pushed = {snapshot.block, *(image.fetch(cid) for cid in reachable(snapshot.root.cid, image.fetch))}
     state = image.device_state(snapshot)

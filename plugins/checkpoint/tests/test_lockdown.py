@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from agentm_kernel import Locator, current_context, select_backend
-from agentm_kernel.errors import IntegrityError
+from agentm_kernel import Locator, select_backend
+from agentm_kernel.plugin import Device, IntegrityError
 
 SKILL = Locator("skills/deploy.md")
 
@@ -74,7 +74,7 @@ def test_other_wrappers_stay_where_they_are(device):
     from agentm_checkpoint.lockdown import turn_on
 
     device.configure(wrappers=["policy"])
-    turn_on(current_context())
+    turn_on(Device.now())
 
     assert wrappers(device) == ["policy", "integrity"]
 

@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from agentm_kernel import Locator, select_backend
-from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError, StoreIdentityError
+from agentm_kernel.plugin import AgentmError, ConfigError, NotFoundError, StoreIdentityError
 
 STORE_ID = "11111111-2222-3333-4444-555555555555"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentm_kernel.conformance.memory import MemoryBackend
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel.errors import ConcurrentModificationError, NotFoundError
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash

@@ -11,10 +11,15 @@ from agentm_checkpoint.settings import settings_of
 from agentm_checkpoint.snapshot import Snapshot
 from agentm_checkpoint.survey_cache import SurveyedFolder, find_strangers, load_survey, save_survey, settled_version
 from agentm_checkpoint.tree import join_folders, note_blocks
-from agentm_kernel import walk_folders
-from agentm_kernel.errors import ConcurrentModificationError, ConfigError, InvalidContentError, NotFoundError
-from agentm_kernel.seam.backend import STAMP_KEY
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.plugin import (
+    STAMP_KEY,
+    ConcurrentModificationError,
+    ConfigError,
+    InvalidContentError,
+    Locator,
+    NotFoundError,
+    walk_folders,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +28,7 @@ if TYPE_CHECKING:
     from agentm_checkpoint.local_state import LocalState
     from agentm_checkpoint.survey_cache import Note, Surveyed
     from agentm_checkpoint.tree import Blocks, Leaf, Root
-    from agentm_kernel import Folder, HookContext
-    from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.values import Info
+    from agentm_kernel.plugin import Device, Folder, Info, StorageBackend
 
     Progress = Callable[[str, Iterable[Info]], Iterable[Info]]
 
@@ -34,22 +37,22 @@ _ATTEMPTS = 3
 _STAMP_FOLDER, _, _STAMP_NAME = STAMP_KEY.rpartition("/")
 
 
-def open_image(backend: StorageBackend, context: HookContext) -> Image:
+def open_image(backend: StorageBackend, device: Device) -> Image:
     """The image of the selected store, where the configuration keeps images."""
-    return open_image_of(store_id(backend), context)
+    return open_image_of(store_id(backend), device)
 
 
-def open_image_of(store: str, context: HookContext) -> Image:
+def open_image_of(store: str, device: Device) -> Image:
     """The image of a store on this device, whether or not the store is still there."""
-    return Image(image_path(image_folder(store, context)), store)
+    return Image(image_path(image_folder(store, device)), store)
 
 
-def image_folder(store: str, context: HookContext) -> str:
+def image_folder(store: str, device: Device) -> str:
     """The folder of a store's image. One that the operator named has to be there: a disk may not be mounted."""
-    base = settings_of(context).image_folder
+    base = settings_of(device).image_folder
     if base is None:
-        return folder_of(context.surroundings.state_dir, store)
-    base = context.surroundings.expand(base)
+        return folder_of(device.state_dir, store)
+    base = device.expand(base)
     if not os.path.isabs(base) or not os.path.isdir(base):
         raise ConfigError(
             f"plugins.checkpoint.image_folder is {ascii(base)}, and there is no such folder",

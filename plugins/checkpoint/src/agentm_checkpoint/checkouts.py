@@ -6,7 +6,7 @@ import hashlib
 import os
 
 from agentm_checkpoint.directories import make_folder
-from agentm_kernel import HARNESS_DIR, atomic_write
+from agentm_kernel.plugin import HARNESS_DIR, atomic_write
 
 _MAX_CHECKOUTS = 200
 _LIST = "checkouts"

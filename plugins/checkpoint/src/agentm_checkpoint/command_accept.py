@@ -15,9 +15,8 @@ from agentm_checkpoint.lockdown import guard_patterns, turn_on
 from agentm_checkpoint.reading import read_note
 from agentm_checkpoint.restoring import chooser
 from agentm_checkpoint.texts import counted
-from agentm_kernel import confirm
-from agentm_kernel.errors import AgentmError, IntegrityError, NotFoundError
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.command import confirm
+from agentm_kernel.plugin import AgentmError, IntegrityError, Locator, NotFoundError, Opening
 
 if TYPE_CHECKING:
     from agentm_checkpoint.tree import Leaf
@@ -55,12 +54,13 @@ def accept_command(paths: tuple[str, ...]) -> None:
     taken = take(here.store, here.image, author=here.settings.author, reason="accepted guarded notes")
     click.echo(f"accepted {counted(len(shown), 'note')}, as in checkpoint {taken.snapshot.id}")
     if here.guard is None:
-        click.echo(turn_on(here.context))
+        click.echo(turn_on(here.device))
 
 
 def _new_guard(here: CommandContext) -> IntegrityGuard:
     """The guard that the configuration does not have yet: what it accepts turns it on."""
-    return IntegrityGuard(here.backend, guard_patterns(here.context).given, here.context.surroundings)
+    opening = Opening(state_dir=here.device.state_dir)
+    return IntegrityGuard(here.backend, guard_patterns(here.device).given, here.device, opening)
 
 
 def _chosen(guard: IntegrityGuard, paths: tuple[str, ...]) -> list[str]:

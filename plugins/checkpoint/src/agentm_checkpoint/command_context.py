@@ -18,8 +18,8 @@ from agentm_checkpoint.reading import read_tree
 from agentm_checkpoint.replaced import open_history
 from agentm_checkpoint.settings import settings_of
 from agentm_checkpoint.verifying import verify_image
-from agentm_kernel import current_context, find_project_root, select_backend
-from agentm_kernel.errors import IntegrityError, StorageSelectionError
+from agentm_kernel.command import current_device
+from agentm_kernel.plugin import IntegrityError, StorageSelectionError, find_project_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agentm_checkpoint.local_state import LocalState
     from agentm_checkpoint.settings import Settings
     from agentm_checkpoint.snapshot import Snapshot
-    from agentm_kernel import HookContext, StorageBackend
+    from agentm_kernel.plugin import Device, StorageBackend
 
 Item = TypeVar("Item")
 
@@ -39,12 +39,12 @@ class CommandContext:
     """The selected store and what this device keeps for it."""
 
     def __init__(self, *, read_only: bool = True) -> None:
-        self.context: HookContext = current_context()
+        self.device: Device = current_device()
         try:
-            self.backend: StorageBackend = select_backend(read_only=read_only)
+            self.backend: StorageBackend = self.device.store(read_only=read_only)
             """As the configuration has it: what is written goes through here."""
         except StorageSelectionError as error:
-            raise explain_loss(error, self.context) from error
+            raise explain_loss(error, self.device) from error
 
     @property
     def guard(self) -> IntegrityGuard | None:
@@ -57,24 +57,24 @@ class CommandContext:
 
     @cached_property
     def settings(self) -> Settings:
-        return settings_of(self.context)
+        return settings_of(self.device)
 
     @cached_property
     def image(self) -> Image:
-        return open_image(self.store, self.context)
+        return open_image(self.store, self.device)
 
     @cached_property
     def folder(self) -> str:
         """Where this device keeps what belongs to the store."""
-        return folder_of(self.context.surroundings.state_dir, store_id(self.store))
+        return folder_of(self.device.state_dir, store_id(self.store))
 
     @cached_property
     def history(self) -> History:
-        return open_history(self.store, self.context)
+        return open_history(self.store, self.device)
 
     def local_state(self) -> LocalState | None:
         """What the checkouts of this device hold besides the store."""
-        return gather_known(self.folder, find_project_root(self.context.cwd), self.history.head())
+        return gather_known(self.folder, find_project_root(), self.history.head())
 
     def report_damage(self) -> None:
         """Say that the image is not what it was; what is usable of it is used all the same."""

@@ -13,8 +13,7 @@ from agentm_checkpoint.local_state import harness_folder, read_checkout
 from agentm_checkpoint.reading import read_tree
 from agentm_checkpoint.restoring import apply_restore, check_contents, plan_restore
 from agentm_checkpoint.tree import leaf_of
-from agentm_kernel import find_project_root
-from agentm_kernel.errors import NotFoundError
+from agentm_kernel.plugin import NotFoundError, find_project_root
 
 if TYPE_CHECKING:
     from agentm_checkpoint.device_state import DeviceState
@@ -28,7 +27,7 @@ def restore_device(name: str, paths: tuple[str, ...], *, dry_run: bool, yes: boo
     """
     here = CommandContext(read_only=False)
     here.report_damage()
-    root = find_project_root(here.context.cwd)
+    root = find_project_root()
     snapshot, state = _find(here, name, checkout_id(root))
     above = f"{checkout_id(root)}/"
     tree = read_tree(state.root, here.image.fetch)

@@ -10,17 +10,14 @@ import click
 from agentm_checkpoint.command_context import CommandContext
 from agentm_checkpoint.texts import counted, visible
 from agentm_checkpoint.tree import leaf_of
-from agentm_kernel import echo_json, echo_table, json_option
-from agentm_kernel.errors import NotFoundError
-from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.content import content_hash, decode_content
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.command import echo_json, echo_table, json_option
+from agentm_kernel.plugin import ABSENT, Locator, NotFoundError, content_hash, decode_content
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agentm_checkpoint.history import Changes, Entry
-    from agentm_kernel import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
 _LIST = "`agentm checkpoint history NOTE` lists the versions"
 

@@ -12,7 +12,7 @@ from agentm_checkpoint.command_context import CommandContext, fields_of
 from agentm_checkpoint.remote import pull, push
 from agentm_checkpoint.settings import settings_of
 from agentm_checkpoint.texts import counted
-from agentm_kernel import echo_json, json_option
+from agentm_kernel.command import echo_json, json_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentm_checkpoint.remote import Report
     from agentm_checkpoint.snapshot import Snapshot
     from agentm_checkpoint.tree import Blocks
-    from agentm_kernel import HookContext
+    from agentm_kernel.plugin import Device
 
 _CONFIGURED = ""
 Result = TypeVar("Result")
@@ -33,10 +33,10 @@ def ipfs_option(text: str) -> Callable[[Any], Any]:
     return click.option("--ipfs", metavar="[URL]", is_flag=False, flag_value=_CONFIGURED, help=text)
 
 
-def daemon_at(context: HookContext, url: str | None) -> Daemon:
+def daemon_at(device: Device, url: str | None) -> Daemon:
     from agentm_checkpoint.ipfs import Daemon  # an HTTP client: half of what `create` would load
 
-    settings = settings_of(context)
+    settings = settings_of(device)
     return Daemon(url or settings.ipfs_api, allow_remote=settings.ipfs_allow_remote, timeout=settings.ipfs_timeout)
 
 
@@ -58,7 +58,7 @@ def push_command(name: str, ipfs: str | None, as_json: bool) -> None:
 def push_to(here: CommandContext, snapshot: Snapshot, url: str | None, as_json: bool) -> int:
     """Push with a progress bar; how many blocks were sent."""
     return _with_bar(
-        "Pushing", as_json, lambda report: push(daemon_at(here.context, url), here.image, snapshot, report)
+        "Pushing", as_json, lambda report: push(daemon_at(here.device, url), here.image, snapshot, report)
     )
 
 
@@ -79,15 +79,15 @@ def pull_command(cid: str, ipfs: str | None, as_json: bool) -> None:
 
 def pull_from(here: CommandContext, cid: str, url: str | None, as_json: bool) -> Snapshot:
     """Fetch, verify everything, and only then append it to the image; a checkpoint that is there stays as it is."""
-    snapshot, blocks = fetch_from(here.context, cid, url, as_json)
+    snapshot, blocks = fetch_from(here.device, cid, url, as_json)
     keep_pulled(here.image, snapshot, blocks)
     return snapshot
 
 
-def fetch_from(context: HookContext, cid: str, url: str | None, as_json: bool) -> tuple[Snapshot, Blocks]:
+def fetch_from(device: Device, cid: str, url: str | None, as_json: bool) -> tuple[Snapshot, Blocks]:
     """A checkpoint from the daemon with all of its blocks, verified and kept nowhere yet."""
     wanted = parse_cid(cid)
-    return _with_bar("Pulling", as_json, lambda report: pull(daemon_at(context, url), wanted, None, report))
+    return _with_bar("Pulling", as_json, lambda report: pull(daemon_at(device, url), wanted, None, report))
 
 
 def keep_pulled(image: Image, snapshot: Snapshot, blocks: Blocks) -> None:

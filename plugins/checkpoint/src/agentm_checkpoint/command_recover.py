@@ -17,14 +17,20 @@ from agentm_checkpoint.lost_stores import begin_restore, find_image, finish_rest
 from agentm_checkpoint.restoring import Step, apply_restore, check_contents
 from agentm_checkpoint.texts import counted
 from agentm_checkpoint.verifying import verified_leaves
-from agentm_kernel import confirm, current_context, open_unidentified, read_stamp, return_identity
-from agentm_kernel.errors import StorageError, StoreIdentityError
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.command import confirm, current_device
+from agentm_kernel.plugin import (
+    Locator,
+    StorageError,
+    StoreIdentityError,
+    open_unidentified,
+    read_stamp,
+    return_identity,
+)
 
 if TYPE_CHECKING:
     from agentm_checkpoint.image import Image
     from agentm_checkpoint.snapshot import Snapshot
-    from agentm_kernel import HookContext, StorageBackend, UnidentifiedStore
+    from agentm_kernel.plugin import Device, StorageBackend, UnidentifiedStore
 
 
 def restore_into_new(
@@ -35,15 +41,15 @@ def restore_into_new(
     Everything is verified before anything is made. The store is known again before its notes are written, so that
     they pass every rule of the configuration; until the last one is there, commands say that it is not complete.
     """
-    context = current_context()
-    target = open_unidentified()
+    device = current_device()
+    target = open_unidentified(device)
     _check_gone(target.backend)
-    image, snapshot = _find(context, target, name, source, store, url, as_json)
+    image, snapshot = _find(device, target, name, source, store, url, as_json)
     _check_known(target, snapshot)
     wanted = verified_leaves(image, snapshot)
     steps = [Step(key, None, leaf) for key, leaf in sorted(wanted.items())]
     check_contents(steps, image.fetch)
-    check_guarded(Record(folder_of(context.surroundings.state_dir, snapshot.store)), context, steps)
+    check_guarded(Record(folder_of(device.state_dir, snapshot.store)), device, steps)
     if dry_run:
         report(snapshot, steps, None, dry_run=True, as_json=as_json)
         return
@@ -51,8 +57,8 @@ def restore_into_new(
     confirm(f"Fill {place} with {counted(len(steps), 'note')} of {snapshot.when}?", yes=yes)
     target.backend.make_place()
     _check_empty(target.backend)
-    begin_restore(context, snapshot.store, snapshot.id)
-    return_identity(target, snapshot.store)
+    begin_restore(device, snapshot.store, snapshot.id)
+    return_identity(device, target, snapshot.store)
     here = CommandContext(read_only=False)
     with here.guard.operator() if here.guard is not None else nullcontext():
         apply_restore(here.backend, steps, image.fetch, silent if as_json else bar)
@@ -63,7 +69,7 @@ def restore_into_new(
 
 
 def _find(
-    context: HookContext,
+    device: Device,
     target: UnidentifiedStore,
     name: str,
     source: str,
@@ -72,9 +78,9 @@ def _find(
     as_json: bool,
 ) -> tuple[Image, Snapshot]:
     if source == "local":
-        return find_image(context, name, store or (target.known if name.startswith("latest") else None))
-    snapshot, blocks = fetch_from(context, name, url, as_json)
-    image = open_image_of(snapshot.store, context)
+        return find_image(device, name, store or (target.known if name.startswith("latest") else None))
+    snapshot, blocks = fetch_from(device, name, url, as_json)
+    image = open_image_of(snapshot.store, device)
     keep_pulled(image, snapshot, blocks)
     return image, snapshot
 

@@ -16,9 +16,8 @@ from agentm_checkpoint.lost_stores import finish_restore
 from agentm_checkpoint.reading import read_tree
 from agentm_checkpoint.restoring import DELETE, apply_restore, check_contents, chooser, plan_restore
 from agentm_checkpoint.texts import counted, visible
-from agentm_kernel import confirm, echo_json, json_option
-from agentm_kernel.errors import IntegrityError
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.command import confirm, echo_json, json_option
+from agentm_kernel.plugin import IntegrityError, Locator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from agentm_checkpoint.restoring import Step
     from agentm_checkpoint.snapshot import Snapshot
     from agentm_checkpoint.tree import Leaf
-    from agentm_kernel import HookContext
+    from agentm_kernel.plugin import Device
 
 _SHOWN = 20
 
@@ -117,7 +116,7 @@ def _restore(
         return
     check_contents(steps, here.image.fetch)
     if here.guard is not None:
-        check_guarded(here.guard.record, here.context, steps)
+        check_guarded(here.guard.record, here.device, steps)
     before = None
     if steps:
         confirm_steps(steps, yes)
@@ -139,12 +138,12 @@ def take_before(here: CommandContext, snapshot: Snapshot) -> Snapshot:
     return take(here.store, here.image, author=author, reason=reason, automatic=True, local=local).snapshot
 
 
-def check_guarded(record: Record, context: HookContext, steps: list[Step]) -> None:
+def check_guarded(record: Record, device: Device, steps: list[Step]) -> None:
     """Only an operator at a terminal may bless another version of a guarded note than the known one."""
     known = record.read()
-    if is_at_terminal() or (context.config is not None and NAME not in context.config.wrappers):
+    if is_at_terminal() or NAME not in device.config.wrappers:
         return
-    is_guarded = guard_patterns(context).match
+    is_guarded = guard_patterns(device).match
     strange = [step.key for step in steps if is_guarded(step.key) and known.leaf(step.key) != step.wanted]
     if strange:
         raise IntegrityError(

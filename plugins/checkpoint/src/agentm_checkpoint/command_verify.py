@@ -14,7 +14,7 @@ from agentm_checkpoint.lockdown import first_unguarded, say_unguarded
 from agentm_checkpoint.reading import read_note, read_tree
 from agentm_checkpoint.texts import counted, visible
 from agentm_checkpoint.verifying import verified_leaves, verify_history, verify_image
-from agentm_kernel import echo_json, json_option
+from agentm_kernel.command import echo_json, json_option
 
 if TYPE_CHECKING:
     from agentm_checkpoint.cids import Cid
@@ -109,7 +109,7 @@ def verify_command(name: str | None, as_json: bool) -> int:
     changes = here.history.read()
     history = verify_history(changes, here.image)
     problems = here.guarded_problems()
-    unguarded = first_unguarded(here.backend, here.context)
+    unguarded = first_unguarded(here.backend, here.device)
     if as_json:
         echo_json(
             image=here.image.path,
@@ -149,7 +149,7 @@ def _echo_verification(found: Verification, total: int) -> None:
 
 def _echo_guarded(here: CommandContext, problems: dict[str, str] | None, unguarded: str | None) -> None:
     if unguarded is not None:
-        what, way = say_unguarded(visible(unguarded), Record(here.folder), here.context)
+        what, way = say_unguarded(visible(unguarded), Record(here.folder), here.device)
         click.echo(f"not guarded: {what}")
         click.echo(f"        {way}")
     for key, problem in (problems or {}).items():

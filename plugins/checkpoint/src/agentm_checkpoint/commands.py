@@ -19,9 +19,8 @@ from agentm_checkpoint.lockdown import first_unguarded, know_first, say_unguarde
 from agentm_checkpoint.lost_stores import all_images
 from agentm_checkpoint.reading import read_note, read_tree
 from agentm_checkpoint.texts import counted, visible
-from agentm_kernel import current_context, echo_json, echo_table, json_option, known_stores
-from agentm_kernel.errors import NotFoundError
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.command import current_device, echo_json, echo_table, json_option
+from agentm_kernel.plugin import Locator, NotFoundError, known_stores
 
 if TYPE_CHECKING:
     from agentm_checkpoint.capture import Taken
@@ -80,11 +79,11 @@ def _look_to_guard(here: CommandContext, taken: Taken) -> list[str]:
     if here.guard is not None:
         return []
     record = Record(here.folder)
-    count = know_first(taken.leaves, here.image, record, here.context)
+    count = know_first(taken.leaves, here.image, record, here.device)
     if count:
-        return [f"{counted(count, 'guarded note')} known to be good as in this checkpoint; {turn_on(here.context)}"]
-    key = first_unguarded(here.backend, here.context)
-    return [] if key is None else ["; ".join(say_unguarded(visible(key), record, here.context))]
+        return [f"{counted(count, 'guarded note')} known to be good as in this checkpoint; {turn_on(here.device)}"]
+    key = first_unguarded(here.backend, here.device)
+    return [] if key is None else ["; ".join(say_unguarded(visible(key), record, here.device))]
 
 
 def _echo_left_out(taken: Taken, local: LocalState | None) -> None:
@@ -137,11 +136,11 @@ def list_command(all_stores: bool, as_json: bool) -> None:
 
 def _list_stores(as_json: bool) -> None:
     """Needs no store: it is for finding those that are gone."""
-    context = current_context()
+    device = current_device()
     places: dict[str, list[str]] = {}
-    for known in known_stores(context.surroundings.state_dir):
+    for known in known_stores(device.state_dir):
         places.setdefault(known.id, []).append(known.place)
-    found = [(image, image.latest(), places.get(image.store, [])) for image in all_images(context)]
+    found = [(image, image.latest(), places.get(image.store, [])) for image in all_images(device)]
     if as_json:
         echo_json(
             stores=[

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import time
 
-from agentm_kernel import hookimpl
+from agentm_kernel.plugin import hookimpl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel import HookContext
+    from agentm_kernel.plugin import HookContext
 
 REGULAR = ("heartbeat", "turn-end")
 ON_REQUEST = "manual-persist"
@@ -32,19 +32,19 @@ def agentm_event(name: str, context: HookContext) -> str | None:
     from agentm_checkpoint.replaced import open_history
     from agentm_checkpoint.settings import settings_of
     from agentm_checkpoint.texts import counted
-    from agentm_kernel import select_backend
 
-    settings = settings_of(context)
-    backend = below_guard(select_backend(environ=context.surroundings.environ))
+    device = context.device
+    settings = settings_of(device)
+    backend = below_guard(device.store(read_only=False))
     if backend.stamp_text() is None:
         return None  # nobody has written to this store yet
-    folder = folder_of(context.surroundings.state_dir, store_id(backend))
+    folder = folder_of(device.state_dir, store_id(backend))
     mark = os.path.join(folder, _MARK)
     if name != ON_REQUEST and _age(mark) < settings.heartbeat_minutes * 60:
         return None
-    history = open_history(backend, context)
+    history = open_history(backend, device)
     history.prune()
-    image = open_image(backend, context)
+    image = open_image(backend, device)
     damage = image.damage
     local = gather_known(folder, context.cwd, history.head())
     taken = take(backend, image, author=settings.author, reason=name, local=local)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 
-from agentm_kernel.errors import NotFoundError
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.plugin import Locator, NotFoundError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
 
     from agentm_checkpoint.guard import IntegrityGuard
     from agentm_checkpoint.patterns import Patterns
-    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
 
 def guarded_keys(guard: IntegrityGuard) -> list[str]:

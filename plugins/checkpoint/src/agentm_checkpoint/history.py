@@ -15,8 +15,7 @@ from agentm_checkpoint.cids import DAG_CBOR, cid_text, decode_node, encode_node,
 from agentm_checkpoint.directories import make_folder
 from agentm_checkpoint.reading import part_cids, read_note
 from agentm_checkpoint.tree import note_blocks
-from agentm_kernel import atomic_write, store_mutex
-from agentm_kernel.errors import IntegrityError, StorageIOError
+from agentm_kernel.plugin import IntegrityError, StorageIOError, atomic_write, store_mutex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

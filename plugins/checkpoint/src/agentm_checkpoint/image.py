@@ -18,8 +18,14 @@ from agentm_checkpoint.cids import cid_text, decode_node, encode_node, matches, 
 from agentm_checkpoint.directories import make_folder
 from agentm_checkpoint.index import MARK, Index
 from agentm_checkpoint.reading import follow, reachable
-from agentm_kernel import atomic_write, store_mutex
-from agentm_kernel.errors import ConcurrentModificationError, IntegrityError, NotFoundError, StorageIOError
+from agentm_kernel.plugin import (
+    ConcurrentModificationError,
+    IntegrityError,
+    NotFoundError,
+    StorageIOError,
+    atomic_write,
+    store_mutex,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

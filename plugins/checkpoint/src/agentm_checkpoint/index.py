@@ -17,7 +17,7 @@ from agentm_checkpoint.car import frames, verified_frames
 from agentm_checkpoint.cids import CID_BYTES, DAG_CBOR, decode_node, encode_node, split_cids
 from agentm_checkpoint.device_state import FORMAT as DEVICE_FORMAT, decode_device_state
 from agentm_checkpoint.snapshot import FORMAT as SNAPSHOT_FORMAT, Snapshot, decode_snapshot
-from agentm_kernel.errors import IntegrityError
+from agentm_kernel.plugin import IntegrityError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

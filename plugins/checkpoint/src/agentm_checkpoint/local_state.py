@@ -11,16 +11,14 @@ import os
 from agentm_checkpoint.checkouts import checkout_id, remember_checkout
 from agentm_checkpoint.device_state import DeviceState
 from agentm_checkpoint.tree import build_tree, note_blocks
-from agentm_kernel import HARNESS_DIR, FileStore
-from agentm_kernel.errors import AgentmError
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.plugin import HARNESS_DIR, AgentmError, FileStore, Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from agentm_checkpoint.tree import Blocks, Leaf, Root
-    from agentm_kernel import Info
+    from agentm_kernel.plugin import Info
 
 MAX_BYTES = 1 << 20
 """Of one checkout."""

@@ -18,37 +18,37 @@ if TYPE_CHECKING:
     from agentm_checkpoint.image import Image
     from agentm_checkpoint.known_good import Record
     from agentm_checkpoint.tree import Leaf
-    from agentm_kernel import HookContext, StorageBackend
+    from agentm_kernel.plugin import Device, StorageBackend
 
 
-def guard_patterns(context: HookContext) -> Patterns:
+def guard_patterns(device: Device) -> Patterns:
     """Which notes would be under guard, whether or not the guard is on."""
-    return Patterns(None if context.config is None else context.config.options(NAME).get("guard"))
+    return Patterns(device.config.options(NAME).get("guard"))
 
 
-def first_unguarded(backend: StorageBackend, context: HookContext) -> str | None:
+def first_unguarded(backend: StorageBackend, device: Device) -> str | None:
     """A note that should be guarded where nothing guards; `None` if there is none, or the guard is on."""
     if find_guard(backend) is not None:
         return None
-    return next(iter(stored_keys(backend, guard_patterns(context))), None)
+    return next(iter(stored_keys(backend, guard_patterns(device))), None)
 
 
-def say_unguarded(key: str, record: Record, context: HookContext) -> tuple[str, str]:
+def say_unguarded(key: str, record: Record, device: Device) -> tuple[str, str]:
     """That a note is not guarded, and what to do about it."""
     what = f"agents obey '{key}', and nothing guards it against changes from outside"
     if not os.path.exists(record.path):
         return what, "`agentm checkpoint create` knows it as it is now, and turns the guard on"
-    wanted = [*(context.config.wrappers if context.config is not None else ()), NAME]
+    wanted = [*device.config.wrappers, NAME]
     listed = ", ".join(f'"{name}"' for name in wanted)
     return what, f"`agentm config set wrappers '[{listed}]'` turns the guard on again"
 
 
-def know_first(leaves: dict[str, Leaf], image: Image, record: Record, context: HookContext) -> int:
+def know_first(leaves: dict[str, Leaf], image: Image, record: Record, device: Device) -> int:
     """Know the guarded notes of a checkpoint as good, if none was ever known of this store; how many these are."""
     from agentm_checkpoint.reading import read_note
     from agentm_checkpoint.sections import marks_of
 
-    is_guarded = guard_patterns(context).match
+    is_guarded = guard_patterns(device).match
     guarded = {key: leaf for key, leaf in leaves.items() if is_guarded(key)}
     if not guarded or os.path.exists(record.path):
         return 0
@@ -58,9 +58,8 @@ def know_first(leaves: dict[str, Leaf], image: Image, record: Record, context: H
     return len(guarded)
 
 
-def turn_on(context: HookContext) -> str:
+def turn_on(device: Device) -> str:
     """Add the wrapper to the configuration; what was done, for the operator."""
-    from agentm_kernel import add_wrapper
+    from agentm_kernel.plugin import add_wrapper
 
-    path = add_wrapper(NAME, environ=context.surroundings.environ)
-    return f"the guard is on from now: `{NAME}` was added to `wrappers` in {path}"
+    return f"the guard is on from now: `{NAME}` was added to `wrappers` in {add_wrapper(device, NAME)}"

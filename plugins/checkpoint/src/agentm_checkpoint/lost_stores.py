@@ -7,24 +7,23 @@ import os
 from agentm_checkpoint.directories import checkpoints_folder, folder_of, image_path, make_folder
 from agentm_checkpoint.image import Image, store_named_by
 from agentm_checkpoint.settings import settings_of
-from agentm_kernel import atomic_write, open_unidentified
-from agentm_kernel.errors import AgentmError, NotFoundError, StorageSelectionError
+from agentm_kernel.plugin import AgentmError, NotFoundError, StorageSelectionError, atomic_write, open_unidentified
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_checkpoint.snapshot import Snapshot
-    from agentm_kernel import HookContext, StorageBackend
+    from agentm_kernel.plugin import Device, StorageBackend
 
 _BEGINNING = 4096
 _UNFINISHED = "unfinished-restore"
 
 
-def all_images(context: HookContext) -> list[Image]:
+def all_images(device: Device) -> list[Image]:
     """Every image on this device, by its store's id: where images are kept now, and where they are by default."""
-    bases = [checkpoints_folder(context.surroundings.state_dir)]
-    chosen = settings_of(context).image_folder
+    bases = [checkpoints_folder(device.state_dir)]
+    chosen = settings_of(device).image_folder
     if chosen is not None:
-        bases.insert(0, context.surroundings.expand(chosen))
+        bases.insert(0, device.expand(chosen))
     images: dict[str, Image] = {}
     for base in bases:
         for name in sorted(os.listdir(base)) if os.path.isdir(base) else ():
@@ -36,9 +35,9 @@ def all_images(context: HookContext) -> list[Image]:
     return [images[store] for store in sorted(images)]
 
 
-def find_image(context: HookContext, name: str, store: str | None) -> tuple[Image, Snapshot]:
+def find_image(device: Device, name: str, store: str | None) -> tuple[Image, Snapshot]:
     """The checkpoint that `name` means, of that store or, for an id, of whichever store has it."""
-    images = [image for image in all_images(context) if store is None or image.store.startswith(store)]
+    images = [image for image in all_images(device) if store is None or image.store.startswith(store)]
     if store is not None and len({image.store for image in images}) != 1:
         problem = "several stores have" if images else "no store has"
         raise NotFoundError(
@@ -61,9 +60,9 @@ def _list_them() -> str:
     return "`agentm checkpoint list --all-stores` shows what there is"
 
 
-def explain_loss(error: StorageSelectionError, context: HookContext) -> StorageSelectionError:
+def explain_loss(error: StorageSelectionError, device: Device) -> StorageSelectionError:
     """The refusal, with the way back if this device has checkpoints of the store that is gone."""
-    count = count_lost(context)
+    count = count_lost(device)
     if not count:
         return error
     way = "`agentm checkpoint restore latest --into-new` brings it back"
@@ -71,13 +70,13 @@ def explain_loss(error: StorageSelectionError, context: HookContext) -> StorageS
     return error
 
 
-def count_lost(context: HookContext) -> int:
+def count_lost(device: Device) -> int:
     """How many checkpoints there are of the store that this device knows at the selected place, if that is gone."""
     try:
-        store = open_unidentified(environ=context.surroundings.environ)
+        store = open_unidentified(device)
         if store.known is None or _is_marked(store.backend):
             return 0
-        return sum(len(image.snapshots) for image in all_images(context) if image.store == store.known)
+        return sum(len(image.snapshots) for image in all_images(device) if image.store == store.known)
     except (AgentmError, OSError):
         return 0  # whatever else is wrong is what the refusal speaks of
 
@@ -92,9 +91,9 @@ def _is_marked(backend: StorageBackend) -> bool:
 # ------------------------------------------------------------------------------------------------ refilling
 
 
-def begin_restore(context: HookContext, store: str, checkpoint: str) -> None:
+def begin_restore(device: Device, store: str, checkpoint: str) -> None:
     """Remember that a store has its identity back and not yet all of its notes."""
-    folder = folder_of(context.surroundings.state_dir, store)
+    folder = folder_of(device.state_dir, store)
     make_folder(folder)
     atomic_write(os.path.join(folder, _UNFINISHED), f"{checkpoint}\n")
 

@@ -6,13 +6,12 @@ for this: a host cannot read them behind agentm's back either.
 
 from __future__ import annotations
 
-from agentm_kernel import hookimpl
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.plugin import Locator, hookimpl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_checkpoint.guarded import Survey
-    from agentm_kernel import HookContext, Section, StorageBackend
+    from agentm_kernel.plugin import Device, HookContext, Section, StorageBackend
 
 SECONDS = 1.0
 """What this may take of the two seconds that a session's start has."""
@@ -24,15 +23,15 @@ _SHOWN = 10
 @hookimpl
 def agentm_session_start(context: HookContext) -> list[Section] | None:
     """Nothing to say while everything is as it should be."""
-    if context.backend is None or context.config is None:
+    if context.store is None:
         return None
-    if "integrity" not in context.config.wrappers:
-        return _say_unguarded(context.backend, context)
+    if "integrity" not in context.device.config.wrappers:
+        return _say_unguarded(context.store, context.device)
     from agentm_checkpoint.guard import find_guard
     from agentm_checkpoint.guarded import survey_guarded
-    from agentm_kernel import Section
+    from agentm_kernel.plugin import Section
 
-    guard = find_guard(context.backend)
+    guard = find_guard(context.store)
     if guard is None or not guard.capabilities.device_files or guard.inner.stamp_text() is None:
         return None
     survey = survey_guarded(guard, seconds=SECONDS)
@@ -42,20 +41,19 @@ def agentm_session_start(context: HookContext) -> list[Section] | None:
     return [Section(TITLE, text)] if text else None
 
 
-def _say_unguarded(backend: StorageBackend, context: HookContext) -> list[Section] | None:
+def _say_unguarded(backend: StorageBackend, device: Device) -> list[Section] | None:
     """Where notes that agents obey are there and nothing guards them. One listing for each root; no network."""
     if not backend.capabilities.device_files:
         return None
     from agentm_checkpoint.patterns import Patterns
 
-    assert context.config is not None
-    roots = Patterns(context.config.options("integrity").get("guard")).roots
+    roots = Patterns(device.config.options("integrity").get("guard")).roots
     if not any(map(backend.list, map(Locator, filter(None, roots)))) and "" not in roots:
         return None
     from agentm_checkpoint.lockdown import first_unguarded
-    from agentm_kernel import Section
+    from agentm_kernel.plugin import Section
 
-    key = first_unguarded(backend, context)
+    key = first_unguarded(backend, device)
     if key is None:
         return None
     text = f"Nothing guards the notes that agents obey, '{key}' for one, against changes from outside. "
@@ -65,10 +63,9 @@ def _say_unguarded(backend: StorageBackend, context: HookContext) -> list[Sectio
 def _lock_and_alert(context: HookContext, survey: Survey) -> None:
     """The session's own opening of the store only reads; what has to be written down needs another."""
     from agentm_checkpoint.guard import find_guard
-    from agentm_kernel import select_backend
-    from agentm_kernel.errors import IntegrityError
+    from agentm_kernel.plugin import IntegrityError
 
-    guard = find_guard(select_backend(environ=context.surroundings.environ))
+    guard = find_guard(context.device.store(read_only=False))
     for key in survey.problems:
         try:
             if guard is not None:

@@ -15,10 +15,8 @@ from agentm_kernel import (
     resolve_project,
     state_path,
 )
-from agentm_kernel.plugin import DeviceCopy, StorageReadOnlyError
+from agentm_kernel.plugin import Device, DeviceCopy, StorageReadOnlyError, list_state_files
 from agentm_kernel.seam.registry import registry
-from agentm_kernel.state.files import list_state_files
-from agentm_kernel.state.routing import route_project
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,7 +103,7 @@ def test_hooks_read_the_copy(copy, device):
     harness.mkdir()
     (harness / "active-plan").write_text("foo")
 
-    resolution = route_project(read_only=True).on_this_device()
+    resolution = Device.now().project().on_this_device()
 
     assert list_state_files(resolution) == ["PLAN-foo.md"]
     assert resolve_active_plan(resolution) == ("PLAN-foo.md", "progress-foo.md")
@@ -113,7 +111,7 @@ def test_hooks_read_the_copy(copy, device):
 
 
 def test_a_copy_is_not_written(copy):
-    store = route_project(read_only=True).on_this_device().backend
+    store = Device.now().project().on_this_device().backend
 
     for change in (
         lambda: store.write(Locator("a.md"), "x"),
@@ -137,6 +135,6 @@ def test_whoever_asks_for_the_text_gets_it_from_the_store_itself(copy, monkeypat
 
 def test_a_store_on_this_device_has_no_copy(synced, monkeypatch):
     monkeypatch.chdir(synced.project())
-    resolution = route_project(read_only=True)
+    resolution = Device.now().project()
 
     assert resolution.on_this_device() is resolution

@@ -129,14 +129,7 @@ def _size(info: Info) -> tuple[int, str]:
 
 
 def holds_secret(text: str) -> bool:
-    """Whether a text must not be kept. THE ONE CALL SITE: the kernel's rule set (`seam/secrets`) belongs here."""
-    import re
+    """Whether a text must not be kept: the rules are those for notes."""
+    from agentm_kernel.plugin import find_secrets
 
-    return re.search(_SECRETS, text) is not None
-
-
-_SECRETS = (
-    r"-----BEGIN [A-Z ]*PRIVATE KEY|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{30,}|\bgithub_pat_[A-Za-z0-9_]{30,}"
-    r"|\bsk[-_](?:ant-|proj-|live_|test_)?[A-Za-z0-9_-]{20,}|\bxox[abprs]-[A-Za-z0-9-]{10,}"
-    r"|(?i:\b(?:password|passwd|secret|api[_-]?key|token)\b\s*[:=]\s*[\"']?[^\s\"'<>{}$]{8,})"
-)
+    return bool(find_secrets(text))

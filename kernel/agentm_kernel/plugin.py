@@ -105,7 +105,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         Locator as Locator,
         normalize_key as normalize_key,
     )
-    from agentm_kernel.seam.options import check_options as check_options
+    from agentm_kernel.seam.options import Option as Option, check_options as check_options
     from agentm_kernel.seam.personal import Authorization as Authorization
     from agentm_kernel.seam.provider import (
         Author as Author,
@@ -182,12 +182,13 @@ _HOMES = {
     "plugins.values": "Alert DoctorRow HookContext PluginFailure Section",
     "projects.ownership": "check_ownership claim_ownership",
     "projects.repo_registry": "list_repos read_registry register_repo registry_locator unregister_repo",
+    "projects.root": "HARNESS_DIR find_project_root",
     "seam.backend": "ABSENT API_VERSION Absent DeviceCopy DeviceFiles PersonalSpace STAMP_KEY StorageBackend",
     "seam.content": "check_size content_hash decode_content encode_content",
     "seam.folders": "Folder FolderWalk walk_folders",
     "seam.layer": "BackendLayer unwrap",
     "seam.locator": "Locator MAX_KEY_BYTES MAX_SEGMENT_BYTES TEMP_PREFIX normalize_key",
-    "seam.options": "check_options",
+    "seam.options": "Option check_options",
     "seam.personal": "Authorization",
     "seam.provider": "Author Change ProviderContext SyncOutcome SyncRules SyncTrigger WatchedStore WorkingCopy",
     "seam.registry": "BackendRegistry registry",
@@ -195,7 +196,6 @@ _HOMES = {
     "seam.tiers": "DerivedMaintenance Tier TierLayout",
     "seam.update": "update",
     "seam.values": "Capabilities Frozen Info MAX_CONTENT_BYTES Opening",
-    "projects.root": "HARNESS_DIR find_project_root",
     "selection.adopting": (
         "UnidentifiedStore add_wrapper adopt_store check_store open_unidentified return_identity select_store"
     ),

@@ -52,6 +52,10 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.files.atomic import (
         atomic_write as atomic_write,
     )
+    from agentm_kernel.files.medium import (
+        EditedFolder as EditedFolder,
+        Medium as Medium,
+    )
     from agentm_kernel.files.mutex import (
         store_mutex as store_mutex,
     )
@@ -94,14 +98,28 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         ABSENT as ABSENT,
         API_VERSION as API_VERSION,
         Absent as Absent,
-        DeviceCopy as DeviceCopy,
-        DeviceFiles as DeviceFiles,
         StorageBackend as StorageBackend,
     )
     from agentm_kernel.seam.content import (
         content_hash as content_hash,
         decode_content as decode_content,
         encode_content as encode_content,
+    )
+    from agentm_kernel.seam.facets import (
+        Appends as Appends,
+        ConflictCopies as ConflictCopies,
+        ConflictCopy as ConflictCopy,
+        DeviceCopy as DeviceCopy,
+        DeviceFiles as DeviceFiles,
+        History as History,
+        Identity as Identity,
+        PersonalSpace as PersonalSpace,
+        Rules as Rules,
+        Transfer as Transfer,
+        Unguarded as Unguarded,
+        Version as Version,
+        WatchedStore as WatchedStore,
+        WorkingCopy as WorkingCopy,
     )
     from agentm_kernel.seam.folders import (
         Folder as Folder,
@@ -118,10 +136,6 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.seam.options import (
         check_options as check_options,
     )
-    from agentm_kernel.seam.personal import (
-        Authorization as Authorization,
-        PersonalSpace as PersonalSpace,
-    )
     from agentm_kernel.seam.provider import (
         Author as Author,
         Change as Change,
@@ -129,8 +143,6 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         SyncOutcome as SyncOutcome,
         SyncRules as SyncRules,
         SyncTrigger as SyncTrigger,
-        WatchedStore as WatchedStore,
-        WorkingCopy as WorkingCopy,
     )
     from agentm_kernel.seam.registry import (
         BackendRegistry as BackendRegistry,
@@ -169,6 +181,9 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         read_state_file as read_state_file,
         update_state_file as update_state_file,
         write_state_file as write_state_file,
+    )
+    from agentm_kernel.state.mirrored import (
+        MirroredState as MirroredState,
     )
     from agentm_kernel.state.plans import (
         list_plan_files as list_plan_files,
@@ -211,14 +226,28 @@ _HOMES = {
         "ABSENT",
         "API_VERSION",
         "Absent",
-        "DeviceCopy",
-        "DeviceFiles",
         "StorageBackend",
     ),
     "seam.content": (
         "content_hash",
         "decode_content",
         "encode_content",
+    ),
+    "seam.facets": (
+        "Appends",
+        "ConflictCopies",
+        "ConflictCopy",
+        "DeviceCopy",
+        "DeviceFiles",
+        "History",
+        "Identity",
+        "PersonalSpace",
+        "Rules",
+        "Transfer",
+        "Unguarded",
+        "Version",
+        "WatchedStore",
+        "WorkingCopy",
     ),
     "seam.folders": (
         "Folder",
@@ -231,10 +260,6 @@ _HOMES = {
         "normalize_key",
     ),
     "seam.options": ("check_options",),
-    "seam.personal": (
-        "Authorization",
-        "PersonalSpace",
-    ),
     "seam.provider": (
         "Author",
         "Change",
@@ -242,8 +267,6 @@ _HOMES = {
         "SyncOutcome",
         "SyncRules",
         "SyncTrigger",
-        "WatchedStore",
-        "WorkingCopy",
     ),
     "seam.registry": (
         "BackendRegistry",
@@ -262,6 +285,10 @@ _HOMES = {
     ),
     "device.directories": ("cache_directory",),
     "files.atomic": ("atomic_write",),
+    "files.medium": (
+        "EditedFolder",
+        "Medium",
+    ),
     "files.mutex": ("store_mutex",),
     "files.store": ("FileStore",),
     "plugins.hookspecs": ("hookimpl",),
@@ -314,6 +341,7 @@ _HOMES = {
         "update_state_file",
         "write_state_file",
     ),
+    "state.mirrored": ("MirroredState",),
     "state.plans": (
         "list_plan_files",
         "resolve_active_plan",

@@ -23,6 +23,7 @@ PUBLISHED = {
         "forget": "agentm-recall",
         "git": "agentm-git",
         "notes": "agentm-recall",
+        "personal": "agentm-obsidian-vault",
         "policy": "agentm-storage-policy",
         "reindex": "agentm-recall",
         "save": "agentm-recall",

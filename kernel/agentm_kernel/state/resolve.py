@@ -18,12 +18,12 @@ from agentm_kernel.projects.in_store import LEGACY_PROJECTS, PROJECTS
 from agentm_kernel.projects.ownership import RECORD
 from agentm_kernel.projects.root import physical_directory, project_root_above
 from agentm_kernel.seam.backend import STAMP_KEY
+from agentm_kernel.seam.facets import DeviceFiles
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.selection.identity import confirm_identity
 from agentm_kernel.state.memo import Memo, keep
 from agentm_kernel.state.routing import (
     current,
-    has_host_paths,
     is_local,
     path_in_store,
     route,
@@ -126,7 +126,7 @@ def _see_place(resolution: Resolution) -> None:
     """Let the answer not outlive a change of the project's place in the store, or of its owner."""
     if resolution.backend is None:
         return
-    if not has_host_paths(resolution.backend):
+    if resolution.backend.facet(DeviceFiles) is None:
         saw_more()
         return
     for folder in (PROJECTS, LEGACY_PROJECTS):

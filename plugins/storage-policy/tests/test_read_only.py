@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from agentm_kernel.seam.personal import Authorization
 
 from agentm_kernel import Locator, StorageReadOnlyError, select_backend
-from agentm_kernel.seam.personal import Authorization
 
 POLICY = "provider: recorder\nconfig: {{place: {place}}}\nread_only: {read_only}\n"
 

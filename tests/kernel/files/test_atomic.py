@@ -12,7 +12,8 @@ import pytest
 
 from agentm_kernel import LocatorConflictError, StorageIOError, atomic_write
 from agentm_kernel.files.atomic import publish_new, replace_file
-from agentm_kernel.files.tree import FdDirectory, open_root
+from agentm_kernel.files.roots import open_root
+from agentm_kernel.files.tree import FdDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

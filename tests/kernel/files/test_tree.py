@@ -11,7 +11,8 @@ import pytest
 from agentm_kernel import FileStore, InvalidContentError, Locator, StorageError, StorageIOError, update
 from agentm_kernel.files import tree
 from agentm_kernel.files.path_tree import PathDirectory
-from agentm_kernel.files.tree import FdDirectory, TooLarge, open_root
+from agentm_kernel.files.roots import open_root
+from agentm_kernel.files.tree import FdDirectory, TooLarge
 
 if TYPE_CHECKING:
     from pathlib import Path

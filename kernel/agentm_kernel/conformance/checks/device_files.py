@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from agentm_kernel.conformance.checking import check
 from agentm_kernel.conformance.expect import NotApplicable, Violation, refused, same, shown, unchanged
 from agentm_kernel.errors import ConcurrentModificationError, InvalidContentError, NotFoundError
-from agentm_kernel.seam.backend import ABSENT, DeviceFiles
+from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
+from agentm_kernel.seam.facets import DeviceFiles
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.update import update
 from agentm_kernel.seam.values import MAX_CONTENT_BYTES
@@ -25,12 +26,13 @@ _NOTE = Locator("dir/note.md")
 def check_device_path(bench: Bench) -> None:
     """`device_path` gives an absolute path as `str`, below the root's, for what is there and what is not."""
     store = bench.store
-    if not isinstance(store, DeviceFiles):
-        raise Violation(f"{type(store).__name__} declares device_files and does not implement DeviceFiles")
+    files = store.facet(DeviceFiles)
+    if files is None:
+        raise Violation(f"{type(store).__name__} declares device_files and has no facet DeviceFiles")
     store.write(_NOTE, "one\n")
-    root = store.device_path(Locator())
+    root = files.device_path(Locator())
     for locator in (_NOTE, Locator("missing/note.md")):
-        path = store.device_path(locator)
+        path = files.device_path(locator)
         same(f"device_path({shown(locator)})", path, os.path.join(root, *locator.parts))
         if not os.path.isabs(path):
             raise Violation(f"device_path({shown(locator)}) gave the relative {shown(path)}")

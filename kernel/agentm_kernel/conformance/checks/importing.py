@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agentm_kernel.conformance.checking import check
 from agentm_kernel.conformance.expect import Violation, shown
-from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.seam.layer import BackendLayer
 
 if TYPE_CHECKING:
     from agentm_kernel.conformance.bench import Bench
@@ -78,7 +78,10 @@ class _Import:
     """What one import in a fresh interpreter printed, loaded and touched."""
 
     def __init__(self, bench: Bench) -> None:
-        backend = type(unwrap(bench.store))
+        store = bench.store
+        while isinstance(store, BackendLayer):
+            store = store.inner
+        backend = type(store)
         report = os.path.join(bench.outside, "report")
         probe = _PROBE.format(
             path=[path for path in sys.path if isinstance(path, str)],

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from agentm_bucket.backend import BucketBackend
 from agentm_kernel import DoctorRow, hookimpl
 from agentm_kernel.errors import AgentmError
-from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.seam.facets import DeviceCopy
+from agentm_kernel.seam.locator import Locator
 
 if TYPE_CHECKING:
     from agentm_kernel import HookContext
@@ -18,7 +19,7 @@ _OLD = 24 * 3600.0
 @hookimpl
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     """Nothing, where no bucket is selected."""
-    store = unwrap(context.backend) if context.backend is not None else None
+    store = context.backend.facet(DeviceCopy) if context.backend is not None else None
     if not isinstance(store, BucketBackend):
         return None
     return [_credentials(store), _copy(store), _conflicts(store)]
@@ -41,10 +42,10 @@ def _copy(store: BucketBackend) -> DoctorRow:
 
 
 def _conflicts(store: BucketBackend) -> DoctorRow:
-    found = store.kept_versions()
+    found = store.conflict_copies(Locator())
     if not found:
         return DoctorRow("ok", "bucket conflicts", "none")
-    files = ", ".join(sorted({kept.file.key for kept in found}))
+    files = ", ".join(sorted({kept.note.key for kept in found}))
     return DoctorRow(
         "warn", "bucket conflicts", f"kept versions of {files}: {len(found)}", "`agentm bucket conflicts` lists them"
     )

@@ -15,6 +15,17 @@ from agentm_checkpoint.places import folder_of, store_id
 from agentm_checkpoint.tree import leaf_of
 from agentm_kernel.errors import ConcurrentModificationError, IntegrityError, NotFoundError
 from agentm_kernel.seam.backend import ABSENT
+from agentm_kernel.seam.facets import (
+    ConflictCopies,
+    DeviceCopy,
+    DeviceFiles,
+    Identity,
+    PersonalSpace,
+    Rules,
+    Unguarded,
+    WatchedStore,
+    WorkingCopy,
+)
 from agentm_kernel.seam.layer import BackendLayer
 
 TYPE_CHECKING = False
@@ -46,8 +57,20 @@ def wrap(backend: StorageBackend, options: Mapping[str, Any], context: OpenConte
     return IntegrityGuard(backend, options.get("guard"), context)
 
 
-class IntegrityGuard(BackendLayer):
+class IntegrityGuard(BackendLayer, Unguarded):
     """Every verb of `inner`, with the notes that match `patterns` under guard."""
+
+    offers = (Unguarded,)
+    passes = (
+        DeviceFiles,
+        DeviceCopy,
+        PersonalSpace,
+        ConflictCopies,
+        Identity,
+        Rules,
+        WorkingCopy,
+        WatchedStore,
+    )
 
     def __init__(
         self, inner: StorageBackend, patterns: object, context: OpenContext, tell: Tell | None = None
@@ -60,6 +83,10 @@ class IntegrityGuard(BackendLayer):
         self._lazy_record: Record | None = None
         self.is_operator_present = False
         self._told: set[str] = set()
+
+    @property
+    def unguarded(self) -> StorageBackend:
+        return self.inner
 
     @property
     def record(self) -> Record:
@@ -306,18 +333,14 @@ def describe(key: str, text: str | None, known: KnownGood) -> str:
 
 def find_guard(backend: StorageBackend) -> IntegrityGuard | None:
     """The guard among the layers of a selected store, if the configuration has one."""
-    layer: object = backend
-    while isinstance(layer, BackendLayer):
-        if isinstance(layer, IntegrityGuard):
-            return layer
-        layer = layer.inner
-    return None
+    found = backend.facet(Unguarded)
+    return found if isinstance(found, IntegrityGuard) else None
 
 
 def below_guard(backend: StorageBackend) -> StorageBackend:
     """The store without its guard, for looking only: a checkpoint records what is there, good or not."""
-    guard = find_guard(backend)
-    return guard.inner if guard is not None else backend
+    found = backend.facet(Unguarded)
+    return backend if found is None else found.unguarded
 
 
 def _tell_plugins(guard: IntegrityGuard, key: str, what: str) -> None:

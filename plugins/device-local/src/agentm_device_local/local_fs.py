@@ -17,11 +17,13 @@ from agentm_kernel.errors import (
     StorageConflictError,
     StorageError,
 )
+from agentm_kernel.files.medium import Medium
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash, encode_content
+from agentm_kernel.seam.facets import DeviceFiles, WatchedStore
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.provider import Change, WatchedStore
+from agentm_kernel.seam.provider import Change
 from agentm_kernel.seam.values import Capabilities
 
 TYPE_CHECKING = False
@@ -41,11 +43,19 @@ _WAIT_MS = 200
 """How long the watcher lets changes settle: editors write a file in several steps."""
 
 
+class _SharedFolder(Medium):
+    """Others change the files: a version that a write displaces unseen goes to `_meta/conflicts/`."""
+
+    has_other_writers = True
+
+
 class LocalFolder(FileStore, WatchedStore):
     """The folder `mount_path`. It has to be there; nothing is made in its place."""
 
+    offers = (DeviceFiles, WatchedStore)
+
     def __init__(self, root: str, context: ProviderContext, *, is_replicated: bool = False) -> None:
-        super().__init__(root)
+        super().__init__(root, medium=_SharedFolder())
         policy = context.rules.conflict_policy
         if policy not in CONFLICT_POLICIES:
             raise StorageError(
@@ -61,8 +71,6 @@ class LocalFolder(FileStore, WatchedStore):
     @property
     def capabilities(self) -> Capabilities:
         return Capabilities(concurrent_writers=True, sync=self._is_replicated, device_files=True, delete=True)
-
-    has_other_writers = True
 
     # -- verbs ----------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from agentm_git.backend import GitStore
 from agentm_git.settings import CONFLICTS, PROTOCOL
 from agentm_kernel import conclude_set_up, current_context, echo_json, echo_table, json_option, selected_store
 from agentm_kernel.errors import NotFoundError, StorageSelectionError
-from agentm_kernel.seam.layer import BackendLayer
+from agentm_kernel.seam.facets import Rules, WorkingCopy
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.provider import SyncTrigger
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.provider import SyncOutcome
 
-_KIND = (GitStore, "clone", "agentm git init PATH [URL]")
+_KIND = (GitStore, WorkingCopy, "clone", "agentm git init PATH [URL]")
 _SETTLING = [policy for policy in CONFLICTS if policy not in ("abort", "manual")]
 _OF_ONE_CLONE = ("remote", "branch", "conflict", "token_env")
 _OF_ANY_CLONE = ("name", "email", "username", "credential_command", "deadline")
@@ -170,14 +170,13 @@ def undo(note: str, commit: str) -> None:
 
 def _may_write(store: StorageBackend) -> bool:
     """Whether the rules around the store, if any, let us commit and push. They raise where they forbid it."""
-    while isinstance(store, BackendLayer):
-        rules: Any = getattr(store, "rules", None)
-        if rules is not None:
-            if rules.read_only:
-                return False
-            rules.require("storage:commit")
-            rules.require("storage:push")
-        store = store.inner
+    rules = store.facet(Rules)
+    if rules is None:
+        return True
+    if rules.read_only:
+        return False
+    rules.require("storage:commit")
+    rules.require("storage:push")
     return True
 
 

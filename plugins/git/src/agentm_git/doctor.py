@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agentm_git.backend import GitStore
 from agentm_kernel import DoctorRow, hookimpl
 from agentm_kernel.errors import AgentmError
-from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.seam.facets import WorkingCopy
 
 if TYPE_CHECKING:
     from agentm_git.clone import Clone
@@ -20,7 +20,7 @@ _OLD = 24 * 3600.0
 @hookimpl
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     """Nothing, where no clone is selected."""
-    store = unwrap(context.backend) if context.backend is not None else None
+    store = context.backend.facet(WorkingCopy) if context.backend is not None else None
     if not isinstance(store, GitStore):
         return None
     if not store.is_here:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agentm_git.settings import PROTOCOL
 from agentm_kernel import hookimpl, select_backend
 from agentm_kernel.errors import StorageConflictError, StorageIOError
-from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.seam.facets import WorkingCopy
 from agentm_kernel.seam.provider import SyncTrigger
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _selected(context: HookContext) -> GitStore | None:
 
     if context.config is None or context.config.storage_backend != PROTOCOL:
         return None
-    store = unwrap(select_backend(environ=context.surroundings.environ))
+    store = select_backend(environ=context.surroundings.environ).facet(WorkingCopy)
     return store if isinstance(store, GitStore) else None
 
 

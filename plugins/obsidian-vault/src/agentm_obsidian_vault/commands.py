@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel import conclude_set_up, echo_json, echo_table, json_option, selected_store
+from agentm_kernel import ConflictCopies, conclude_set_up, echo_json, echo_table, json_option, selected_store
 from agentm_kernel.errors import AgentmError
 from agentm_obsidian_vault.backend import PROTOCOL, VaultBackend
 from agentm_obsidian_vault.merge import is_append_only
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agentm_obsidian_vault.survey import Conflict
 
 _SKIP = "skip"
-_KIND = (VaultBackend, "vault", "agentm vault init PATH")
+_KIND = (VaultBackend, ConflictCopies, "vault", "agentm vault init PATH")
 
 
 @click.group("vault")

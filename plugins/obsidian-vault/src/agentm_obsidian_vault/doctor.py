@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentm_kernel import DoctorRow, check_store, hookimpl
 from agentm_kernel.errors import AgentmError, StoreIdentityError
-from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.seam.facets import ConflictCopies
 from agentm_kernel.seam.locator import TEMP_PREFIX
 from agentm_obsidian_vault.backend import PROTOCOL, VaultBackend
 from agentm_obsidian_vault.survey import find_conflicts
@@ -23,12 +23,13 @@ _SHOWN = 3
 @hookimpl
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     """Nothing, where no vault is configured, or where the operator has chosen another store that works."""
-    vault = unwrap(context.backend) if context.backend is not None else None
+    store = context.backend
+    vault = None if store is None else store.facet(ConflictCopies)
     if isinstance(vault, VaultBackend):
         return list(_rows(vault, context))
     config = context.config
     path = config.options(PROTOCOL).get("vault_path") if config is not None else None
-    was_left = vault is not None and config is not None and config.storage_backend is not None
+    was_left = store is not None and config is not None and config.storage_backend is not None
     return [_not_selected(path)] if path and not was_left else None
 
 

@@ -10,8 +10,7 @@ import os
 import time
 
 from agentm_kernel.errors import AgentmError, NotFoundError
-from agentm_kernel.seam.backend import DeviceCopy
-from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.seam.facets import DeviceCopy
 from agentm_kernel.seam.locator import Locator
 from agentm_recall.layout import project_of
 from agentm_recall.lookup import note_files
@@ -121,7 +120,7 @@ def gather(
 
 def is_elsewhere(backend: StorageBackend) -> bool:
     """Whether the notes are behind a network, where no hook may go."""
-    return isinstance(unwrap(backend), DeviceCopy)
+    return backend.facet(DeviceCopy) is not None
 
 
 def _outlines(

@@ -11,7 +11,6 @@ import click
 
 from agentm_kernel import OpenContext, adopt_store, current_context, echo_json, json_option, select_backend
 from agentm_kernel.errors import ConfigError, StorageSelectionError
-from agentm_kernel.seam.layer import unwrap
 from agentm_kernel.seam.locator import Locator
 from agentm_storage_policy.composing import compose
 from agentm_storage_policy.errors import CONFIG_INVALID, Finding, StoragePolicyError
@@ -144,7 +143,7 @@ def init(place: str | None, adopt: bool) -> None:
             hint="check storage.policy: `agentm config get storage.policy`",
         )
     store.rules.require_write(Locator("_meta/store.json"))
-    if store.stamp_text() is None and not adopt and unwrap(store).list(Locator()):
+    if store.stamp_text() is None and not adopt and store.inner.list(Locator()):
         raise StorageSelectionError(
             f"{where} has notes already", hint=f"if it is the right place, run `agentm policy init {where} --adopt`"
         )

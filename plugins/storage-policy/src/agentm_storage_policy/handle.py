@@ -77,16 +77,16 @@ class StorageHandle(Frozen):
         options: Mapping[str, Any] | None = None,
     ) -> Iterator[list[Change]]:
         """Changes that others make, as they happen, for hosts that live long; `stop` ends it."""
-        from agentm_kernel.seam.provider import WatchedStore
+        from agentm_kernel.seam.facets import WatchedStore
 
-        store = self.open(context, options)
-        if not isinstance(store.inner, WatchedStore):
+        watched = self.open(context, options).facet(WatchedStore)
+        if watched is None:
             mode = self.definition.sync.mode if self.definition else "another mode"
             raise StorageConfigInvalidError(
                 f"{self.name} is in mode {mode}: only a watched store can be watched",
                 hint="the provider local-fs is watched",
             )
-        return store.inner.watch(stop)
+        return watched.watch(stop)
 
     def _resolve(
         self, context: OpenContext | None, options: Mapping[str, Any] | None

@@ -6,7 +6,8 @@ import os
 
 from agentm_kernel.errors import AgentmError, PluginError
 from agentm_kernel.seam.backend import StorageBackend
-from agentm_kernel.seam.provider import ProviderContext, SyncRules, WatchedStore, WorkingCopy
+from agentm_kernel.seam.facets import WatchedStore, WorkingCopy
+from agentm_kernel.seam.provider import ProviderContext, SyncRules
 from agentm_storage_policy.errors import (
     AUTH_UNRESOLVABLE,
     CONFIG_INVALID,
@@ -61,8 +62,8 @@ def _checked(backend: object, resolved: Resolved) -> StorageBackend:
     if not isinstance(backend, StorageBackend):
         message = f"the provider answered with a {type(backend).__name__} instead of a store"
         raise _refused(resolved, CONFIG_INVALID, "provider", message)
-    if (mode == PULL_PUSH and not isinstance(backend, WorkingCopy)) or (
-        mode == WATCH and not isinstance(backend, WatchedStore)
+    if (mode == PULL_PUSH and backend.facet(WorkingCopy) is None) or (
+        mode == WATCH and backend.facet(WatchedStore) is None
     ):
         raise _refused(resolved, CONFIG_INVALID, "sync.mode", f"the provider cannot work in mode {mode}")
     return backend

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from agentm_kernel.errors import StorageError
-    from agentm_kernel.seam.provider import Author, SyncOutcome, WorkingCopy
+    from agentm_kernel.seam.facets import WorkingCopy
+    from agentm_kernel.seam.provider import Author, SyncOutcome
     from agentm_storage_policy.definition import SyncPlan
     from agentm_storage_policy.gate import AccessRules
     from agentm_storage_policy.sync_state import SyncState

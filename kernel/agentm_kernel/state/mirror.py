@@ -66,7 +66,7 @@ class Agreed(NamedTuple):
     """The store's name for that version; empty where it is not known."""
 
 
-class _CopyFolder(Medium):
+class CopyFolder(Medium):
     """Agents edit the files of the copy whenever they like, and know nothing of our mutex."""
 
     has_other_writers = True
@@ -95,7 +95,7 @@ class Mirror:
     def __init__(self, folder: str, copy_root: str, pulled: str) -> None:
         self._pulled = os.path.join(folder, pulled)
         self._records = FileStore(folder, create_root=True, private=True)
-        self._copy = FileStore(copy_root, medium=_CopyFolder(), create_root=True, private=True)
+        self._copy = FileStore(copy_root, medium=CopyFolder(), create_root=True, private=True)
 
     # -- identity ---------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tests.faults.wrong_moment import as_client
 
-from agentm_kernel import FileStore, Locator
+from agentm_kernel import EditedFolder, FileStore, Locator, Medium
 from agentm_kernel.files.swap import ConflictKeeper
 from agentm_kernel.files.tree import FdDirectory
 
@@ -26,7 +26,7 @@ ARRIVALS = {
 }
 
 
-class Shared(FileStore):
+class _Synced(Medium):
     """Keeps other versions where a vault does."""
 
     has_other_writers = True
@@ -35,11 +35,16 @@ class Shared(FileStore):
         return Locator(f"_meta/conflicts/{locator}/unseen-{digest[:12]}")
 
 
-class Beside(Shared):
+class Shared(FileStore):
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, medium=_Synced())
+
+
+class Beside(FileStore):
     """Keeps other versions beside the note."""
 
-    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
-        return locator.beside(f"unseen {digest[:8]}")
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, medium=EditedFolder())
 
 
 def kept(root: Path) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel import FileStore, InvalidContentError, Locator, StorageError, StorageIOError, update
-from agentm_kernel.files import tree
+from agentm_kernel.files import roots, tree
 from agentm_kernel.files.path_tree import PathDirectory
 from agentm_kernel.files.roots import open_root
 from agentm_kernel.files.tree import FdDirectory, TooLarge
@@ -26,7 +26,7 @@ KINDS = [pytest.param(True, id="by descriptor"), pytest.param(False, id="by path
 @pytest.fixture(params=KINDS)
 def directory(request: pytest.FixtureRequest, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Directory:
     """Both implementations, on this platform: they promise the same as long as nobody races them."""
-    monkeypatch.setattr(tree, "CAN_WALK_BY_DESCRIPTOR", request.param)
+    monkeypatch.setattr(roots, "CAN_WALK_BY_DESCRIPTOR", request.param)
     with open_root(str(folder)) as opened:
         assert type(opened) is (FdDirectory if request.param else PathDirectory)
         yield opened
@@ -191,7 +191,7 @@ def test_a_directory_that_is_swapped_for_a_link_after_opening_leads_nowhere_else
 
 @pytest.fixture
 def fallback_store(folder: Path, monkeypatch: pytest.MonkeyPatch) -> FileStore:
-    monkeypatch.setattr(tree, "CAN_WALK_BY_DESCRIPTOR", False)
+    monkeypatch.setattr(roots, "CAN_WALK_BY_DESCRIPTOR", False)
     return FileStore(folder)
 
 

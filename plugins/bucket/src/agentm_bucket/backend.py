@@ -10,8 +10,8 @@ import os
 
 from agentm_bucket.objects import ObjectStore
 from agentm_bucket.place import parse_options
+from agentm_kernel import MirroredState
 from agentm_kernel.seam.values import MAX_CONTENT_BYTES
-from agentm_kernel.state.mirrored import MirroredState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

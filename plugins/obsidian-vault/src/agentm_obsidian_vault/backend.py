@@ -137,6 +137,8 @@ class VaultBackend(FileStore, ConflictCopies):
 
     def facet(self, kind: type[F]) -> F | None:
         if kind is PersonalSpace and self._personal_root is not None:
+            from agentm_obsidian_vault.personal import PersonalNotes
+
             return PersonalNotes(self, self._synced, self._personal_root)  # type: ignore[return-value]
         return super().facet(kind)
 

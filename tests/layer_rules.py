@@ -110,7 +110,7 @@ class Recording:
 
     def __init__(self, capabilities: Capabilities | None = None) -> None:
         self.calls = Calls()
-        values = {"capabilities": capabilities or Capabilities(), **_PROPERTIES, "offers": ()}
+        values = {"capabilities": capabilities or Capabilities(), **_PROPERTIES}
         self.facet_calls = {kind: Calls() for kind in FACETS}
         self.facets: dict[type, object] = {}
         for kind in FACETS:

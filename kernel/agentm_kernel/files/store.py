@@ -20,7 +20,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import builtins
     from collections.abc import Iterator
-    from typing import ClassVar
 
     from agentm_kernel.files.bytes_tree import BytesTree
     from agentm_kernel.files.reading import StoreReader
@@ -40,8 +39,6 @@ class FileStore(StorageBackend, DeviceFiles):
     error for every verb: a folder that should be mounted and is not must not look empty.
     `private`: whether directories and files that are made belong to this user alone.
     """
-
-    offers: ClassVar[tuple[type, ...]] = (DeviceFiles,)
 
     def __init__(
         self,

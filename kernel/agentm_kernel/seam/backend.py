@@ -59,9 +59,6 @@ class StorageBackend(ABC):
     self_stamping = False
     """Whether the first write may give an unmarked store its identity without being told to (see selection)."""
 
-    offers: ClassVar[tuple[type, ...]] = ()
-    """The facets (see `facets`) that the store itself is."""
-
     scratch_options: ClassVar[Mapping[str, str]] = {}
     """Options that open a store in an empty folder, for `agentm plugins check`; `{scratch}` stands for the folder."""
 
@@ -77,8 +74,11 @@ class StorageBackend(ABC):
         return cls(**options)
 
     def facet(self, kind: type[F]) -> F | None:
-        """An object that can do what `kind` describes for this store; `None` where the store cannot."""
-        return self if kind in self.offers else None  # type: ignore[return-value] # `offers` says that it is one
+        """An object that can do what `kind` (see `facets`) describes for this store; `None` where the store cannot.
+
+        A class that inherits the facet answers itself; one with a companion object overrides this.
+        """
+        return self if isinstance(self, kind) else None
 
     @property
     @abstractmethod

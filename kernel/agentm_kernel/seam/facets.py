@@ -1,9 +1,9 @@
 """What only some stores can do, each as a small type of its own.
 
 Nobody asks what class a store is: `backend.facet(DeviceFiles)` gives an object that can do it, or `None`. A backend
-answers with itself for each type in its `offers`, or with a companion object. A layer answers only for the types that
-it names: those in its `passes` come from the store inside, wrapped where its rule has a say (`wrap_facet`). What a
-layer does not name is `None`, so a facet that is added later never slips past a rule that does not know it.
+answers with itself for each type that it inherits, or with a companion object. A layer lets through only the types in
+its `passes`, and wraps them where its rule has a say (`wrap_facet`). What a layer does not name is `None`, so a facet
+that is added later never slips past a rule that does not know it.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ class BackendLayer(StorageBackend):
         self.self_stamping = inner.self_stamping
 
     def facet(self, kind: type[F]) -> F | None:
-        if kind in self.offers:
-            return super().facet(kind)
+        if isinstance(self, kind):
+            return self
         found = self.inner.facet(kind) if kind in self.passes else None
         return None if found is None else self.wrap_facet(kind, found)
 

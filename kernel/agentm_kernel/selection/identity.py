@@ -77,7 +77,6 @@ def _forgetting(place: str) -> str:
 class IdentityGuard(BackendLayer, Identity):
     """The innermost layer around every selected backend: no write before the store's identity is settled."""
 
-    offers = (Identity,)
     passes = (
         DeviceFiles,
         DeviceCopy,

@@ -51,7 +51,6 @@ class MirroredState(BackendLayer, DeviceFiles, DeviceCopy, ConflictCopies):
     No write is made to a store that carries another mark than the copy does: that is another store.
     """
 
-    offers = (DeviceFiles, DeviceCopy, ConflictCopies)
     passes = (PersonalSpace, History, Identity, Rules, Unguarded)
 
     def __init__(self, inner: StorageBackend, folder: str, *, read_only: bool = False) -> None:

@@ -43,10 +43,10 @@ class Table(StorageBackend):
         return rows[0][0]
 
     def write(self, locator, content, *, if_match=None):
-        if if_match is ABSENT:
-            done = self.ask("INSERT OR IGNORE INTO note VALUES (?, ?, ?) RETURNING 1", locator.key, content, time.time())
-        elif if_match is None:
-            done = self.ask("INSERT OR REPLACE INTO note VALUES (?, ?, ?) RETURNING 1", locator.key, content, time.time())
+        insert = "INSERT OR {} INTO note VALUES (?, ?, ?) RETURNING 1"
+        if if_match in (ABSENT, None):
+            how = "REPLACE" if if_match is None else "IGNORE"
+            done = self.ask(insert.format(how), locator.key, content, time.time())
         else:
             seen = self.read(locator)
             done = content_hash(seen) == if_match and self.ask(

@@ -103,8 +103,6 @@ def test_a_layer_hands_out_the_facets_that_it_names_and_no_other(store: FileStor
 
 def test_a_layer_may_answer_for_a_facet_itself_or_wrap_it(store: FileStore) -> None:
     class Own(BackendLayer, DeviceFiles):
-        offers = (DeviceFiles,)
-
         def device_path(self, locator: Locator) -> str:
             return f"own {locator}"
 

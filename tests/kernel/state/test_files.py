@@ -196,6 +196,6 @@ def test_a_store_without_files_on_this_device_is_read_but_not_written(device, mo
     resolution.backend.write(resolution.state_locator.child("PLAN.md"), "from elsewhere")
 
     assert read_state_file(resolution, "PLAN.md") == "from elsewhere"
-    with pytest.raises(StorageError, match="no files on this host"):
+    with pytest.raises(StorageError, match="no files on this device"):
         write_state_file(resolution, "PLAN.md", "from here")
     assert read_state_file(resolution, "PLAN.md") == "from elsewhere"

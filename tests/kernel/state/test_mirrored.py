@@ -1,4 +1,4 @@
-"""A store that lies elsewhere: hooks read its copy on this host, and wait for no network."""
+"""A store that lies elsewhere: hooks read its copy on this device, and wait for no network."""
 
 from __future__ import annotations
 

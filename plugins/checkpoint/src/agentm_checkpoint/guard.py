@@ -60,7 +60,6 @@ def wrap(backend: StorageBackend, options: Mapping[str, Any], context: OpenConte
 class IntegrityGuard(BackendLayer, Unguarded):
     """Every verb of `inner`, with the notes that match `patterns` under guard."""
 
-    offers = (Unguarded,)
     passes = (
         DeviceFiles,
         DeviceCopy,

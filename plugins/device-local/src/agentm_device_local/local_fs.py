@@ -21,7 +21,7 @@ from agentm_kernel.files.medium import Medium
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash, encode_content
-from agentm_kernel.seam.facets import DeviceFiles, WatchedStore
+from agentm_kernel.seam.facets import WatchedStore
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.provider import Change
 from agentm_kernel.seam.values import Capabilities
@@ -51,8 +51,6 @@ class _SharedFolder(Medium):
 
 class LocalFolder(FileStore, WatchedStore):
     """The folder `mount_path`. It has to be there; nothing is made in its place."""
-
-    offers = (DeviceFiles, WatchedStore)
 
     def __init__(self, root: str, context: ProviderContext, *, is_replicated: bool = False) -> None:
         super().__init__(root, medium=_SharedFolder())

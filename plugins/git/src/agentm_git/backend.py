@@ -8,7 +8,7 @@ from agentm_git.medium import GIT, CloneFolder
 from agentm_git.settings import PROTOCOL, Settings, parse_options
 from agentm_kernel.errors import LocatorConflictError, StorageIOError, StorageSelectionError
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.facets import DeviceFiles, WorkingCopy
+from agentm_kernel.seam.facets import WorkingCopy
 from agentm_kernel.seam.provider import SyncTrigger
 from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
 
@@ -54,7 +54,6 @@ class GitStore(FileStore, WorkingCopy):
     """
 
     scratch_options = {"root": "{scratch}"}  # noqa: RUF012 - as the seam declares it
-    offers = (DeviceFiles, WorkingCopy)
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ import time
 from agentm_kernel.errors import StorageSelectionError
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.facets import ConflictCopies, DeviceFiles, PersonalSpace
+from agentm_kernel.seam.facets import ConflictCopies, PersonalSpace
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
 from agentm_obsidian_vault.medium import SyncedFolder
@@ -47,7 +47,6 @@ class VaultBackend(FileStore, ConflictCopies):
     """
 
     scratch_options = {"vault_path": "{scratch}"}  # noqa: RUF012 - as the seam declares it
-    offers = (DeviceFiles, ConflictCopies)
 
     def __init__(
         self,

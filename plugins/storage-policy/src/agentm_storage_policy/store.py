@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 class PolicyStore(PolicyGate, Rules):
     """The store that a policy describes. Option `path`: the STORAGE.md; the rest is `Host`'s."""
 
-    offers = (Rules,)
-
     def __init__(
         self,
         inner: StorageBackend,

@@ -35,7 +35,7 @@ from agentm_kernel.seam.locator import Locator
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from agentm_kernel.seam.backend import Absent, StorageBackend
     from agentm_kernel.seam.facets import ConflictCopy, Transfer
@@ -83,12 +83,19 @@ class MirroredState(BackendLayer, DeviceFiles, DeviceCopy, ConflictCopies):
         self._mirror.follow_delete(locator)
 
     def _check_store(self, locator: Locator) -> None:
-        """Before the first change: the store is the one that this device knows, as far as it knows one."""
         if self._read_only:
             raise StorageReadOnlyError(f"'{locator}' was not changed: the store was opened to be read")
         if not self._is_checked:
-            self._mirror.check_stamp(self.describe(), self._stamp_there)
+            self.before_first_change()
             self._is_checked = True
+
+    def before_first_change(self) -> None:
+        """A store that looks at its stamp within the deadline of the verb itself overrides this."""
+        self.check_stamp(self._stamp_there)
+
+    def check_stamp(self, look: Callable[[], str | None]) -> None:
+        """Raise unless the stamp that `look` finds in the store is the copy's, as far as the copy has one."""
+        self._mirror.check_stamp(self.describe(), look)
 
     # -- the copy on this device ------------------------------------------------------------------------------
 
@@ -112,11 +119,11 @@ class MirroredState(BackendLayer, DeviceFiles, DeviceCopy, ConflictCopies):
         return max(0.0, time.time() - pulled)
 
     def pull(self, through: StorageBackend) -> Transfer:
-        self._mirror.check_stamp(self.describe(), self._stamp_there)
+        self.check_stamp(self._stamp_there)
         return self._mirror.synchronise(through, sending=False)
 
     def push(self, through: StorageBackend) -> Transfer:
-        self._mirror.check_stamp(self.describe(), self._stamp_there)
+        self.check_stamp(self._stamp_there)
         return self._mirror.synchronise(through, sending=True)
 
     def conflict_copies(self, below: Locator) -> builtins.list[ConflictCopy]:

@@ -14,7 +14,7 @@ from agentm_checkpoint.guard import IntegrityGuard, below_guard, describe, find_
 from agentm_checkpoint.guarded import guarded_keys, survey_guarded
 from agentm_checkpoint.known_good import KnownGood, Record
 from agentm_checkpoint.tree import leaf_of
-from agentm_kernel import ABSENT, BackendLayer, FileStore, Locator, OpenContext, content_hash, update
+from agentm_kernel import ABSENT, BackendLayer, FileStore, Locator, OpenContext, Unguarded, content_hash, update
 from agentm_kernel.errors import (
     ConcurrentModificationError,
     ConfigError,
@@ -550,12 +550,22 @@ def test_an_option_that_does_not_exist_is_refused(store, context):
 
 
 def test_the_guard_is_found_among_other_layers(guard, store):
-    outer = BackendLayer(guard)
+    class Outer(BackendLayer):
+        passes = (Unguarded,)
+
+    outer = Outer(guard)
 
     assert find_guard(outer) is guard
     assert below_guard(outer) is store
     assert find_guard(store) is None
     assert below_guard(store) is store
+
+
+def test_a_layer_that_does_not_know_the_guard_does_not_lead_below_it(guard):
+    outer = BackendLayer(guard)
+
+    assert find_guard(outer) is None
+    assert below_guard(outer) is outer
 
 
 def test_what_cannot_be_named_is_still_described():

@@ -45,7 +45,7 @@ class BucketBackend(MirroredState):
         self.place = place
         state_dir = context.state_dir  # not the whole context is kept: its environment has the secrets
         super().__init__(
-            ObjectStore(place, timing, credentials, state_dir, size_limit=size_limit),
+            ObjectStore(place, timing, credentials, state_dir, self.check_stamp, size_limit=size_limit),
             os.path.join(state_dir, PROTOCOL, _folder_name(place)),
             read_only=context.read_only,
         )
@@ -57,6 +57,9 @@ class BucketBackend(MirroredState):
         place, timing, size_limit, names = parse_options(options)
         credentials = Credentials(place.kind, names, context.environ)
         return cls(place, timing, credentials, context, size_limit=size_limit)
+
+    def before_first_change(self) -> None:
+        """The objects look at the stamp themselves, within the deadline of the verb."""
 
 
 def _folder_name(place: Place) -> str:

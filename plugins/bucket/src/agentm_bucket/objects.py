@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from agentm_kernel.seam.backend import StorageBackend
+from agentm_kernel.errors import NotFoundError
+from agentm_kernel.seam.backend import STAMP_KEY, StorageBackend
+from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from agentm_bucket.credentials import Credentials
     from agentm_bucket.place import Place, Timing
     from agentm_bucket.verbs import Verbs
     from agentm_bucket.waiting import Deadline
     from agentm_kernel.seam.backend import Absent
-    from agentm_kernel.seam.locator import Locator
     from agentm_kernel.seam.values import Info
 
 _CAPABILITIES = Capabilities(concurrent_writers=True, sync=True, delete=True)
 
 
 class ObjectStore(StorageBackend):
-    """One place in a bucket. `state_dir` is where this device keeps what the server has shown about itself."""
+    """One place in a bucket. `state_dir` is where this device keeps what the server has shown about itself;
+    `check_stamp` compares the stamp that it is shown with the one that this device knows.
+    """
 
     def __init__(
         self,
@@ -30,6 +33,7 @@ class ObjectStore(StorageBackend):
         timing: Timing,
         credentials: Credentials,
         state_dir: str,
+        check_stamp: Callable[[Callable[[], str | None]], None],
         *,
         size_limit: int = MAX_CONTENT_BYTES,
     ) -> None:
@@ -37,6 +41,7 @@ class ObjectStore(StorageBackend):
         self._timing = timing
         self._credentials = credentials
         self._state_dir = state_dir
+        self._check_stamp = check_stamp
         self._size_limit = size_limit
         self._lazy_verbs: Verbs | None = None
         self._deletes_on_condition: bool | None = None
@@ -97,15 +102,22 @@ class ObjectStore(StorageBackend):
         return self._lazy_verbs
 
     def _prepare(self) -> Deadline:
-        """Before anything is written: the server has shown that it honours conditions. The deadline of the verb,
-        which has begun with that.
+        """Before anything is written: the bucket is the one that this device knows, and the server has shown that it
+        honours conditions. The deadline of the verb, which has begun with that.
         """
         deadline = self._verbs.client.deadline()
         if self._deletes_on_condition is None:
             from agentm_bucket.proof import proven
 
+            self._check_stamp(lambda: self._stamp(deadline))
             shown = self._verbs.asked(
                 "proving that conditions hold", lambda: proven(self._verbs.client, self._state_dir, deadline)
             )
             self._deletes_on_condition = shown.deletes_on_condition
         return deadline
+
+    def _stamp(self, deadline: Deadline) -> str | None:
+        try:
+            return self._verbs.read(Locator(STAMP_KEY), deadline)
+        except NotFoundError:
+            return None

@@ -9,14 +9,15 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
-from agentm_kernel import ABSENT, Capabilities, Info, Locator, StorageBackend, TierLayout, content_hash
+from agentm_kernel import Capabilities, Locator
+from agentm_kernel.plugin import ABSENT, Info, StorageBackend, TierLayout, content_hash
 from agentm_kernel.seam.facets import FACETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from agentm_kernel import BackendLayer
+    from agentm_kernel.plugin import BackendLayer
 
 NOTE = Locator("notes/a.md")
 STAMP = '{"id": "recorder", "created": "2026-01-01T00:00:00+00:00", "layout": 1}'

@@ -10,17 +10,18 @@ from tests.layer_rules import STAMP, Recording, check_facets, check_flags, check
 
 import agentm_kernel
 from agentm_checkpoint.guard import IntegrityGuard
-from agentm_kernel import (
+from agentm_kernel import Capabilities
+from agentm_kernel.plugin import (
     Appends,
     BackendLayer,
-    Capabilities,
     ConflictCopies,
+    Device,
     DeviceCopy,
     DeviceFiles,
     History,
     Identity,
     MirroredState,
-    OpenContext,
+    Opening,
     PersonalSpace,
     Rules,
     Unguarded,
@@ -28,6 +29,7 @@ from agentm_kernel import (
     WorkingCopy,
 )
 from agentm_kernel.seam.facets import FACETS
+from agentm_kernel.selection.guard import PluginGuard
 from agentm_kernel.selection.identity import IdentityGuard
 from agentm_kernel.state.mirrored import LocalCopy
 from agentm_storage_policy.gate import AccessRules, PolicyGate
@@ -52,12 +54,12 @@ class Layer:
         self.own = frozenset(own)
 
 
-def _context() -> OpenContext:
-    return OpenContext({}, _STATE_DIR, _STATE_DIR)
+def _opening() -> Opening:
+    return Opening(state_dir=_STATE_DIR)
 
 
 def _rules() -> AccessRules:
-    return AccessRules("a policy", False, None, _context())
+    return AccessRules("a policy", False, None, _opening())
 
 
 _OF_POLICY = (DeviceFiles, DeviceCopy, PersonalSpace, Identity, Rules, Unguarded, WorkingCopy, WatchedStore)
@@ -66,7 +68,7 @@ LAYERS = {
     "BackendLayer": Layer(BackendLayer),
     "Transparent": Layer(Transparent, FACETS),
     "IdentityGuard": Layer(
-        lambda store: IdentityGuard(store, "recorder", _context()), set(FACETS) - {Identity}, {Identity}
+        lambda store: IdentityGuard(store, "recorder", _STATE_DIR), set(FACETS) - {Identity}, {Identity}
     ),
     "MirroredState": Layer(
         lambda store: MirroredState(store, f"{_STATE_DIR}/mirror"),
@@ -74,10 +76,11 @@ LAYERS = {
         (DeviceFiles, DeviceCopy, ConflictCopies),
         own=("stamp_text",),
     ),
+    "PluginGuard": Layer(lambda store: PluginGuard(store, "the plugin"), FACETS),
     "PolicyGate": Layer(lambda store: PolicyGate(store, _rules(), counts=True), _OF_POLICY),
     "PolicyStore": Layer(lambda store: PolicyStore(store, _rules()), set(_OF_POLICY) - {Rules}, {Rules}),
     "IntegrityGuard": Layer(
-        lambda store: IntegrityGuard(store, ["skills/**"], _context()),
+        lambda store: IntegrityGuard(store, ["skills/**"], Device({}), _opening()),
         set(FACETS) - {History, Appends, Unguarded},
         {Unguarded},
     ),

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from agentm_kernel import __version__
-from agentm_kernel.cli.declared import COMMANDS, DeclaredCommand, Parameter
-from agentm_kernel.cli.names import GROUPS, kernel_commands
-from agentm_kernel.device.installed import COMMANDS as COMMAND_GROUP, PluginRecord, scan
+from agentm_kernel.cli.command_table import COMMANDS, DeclaredCommand, Parameter
+from agentm_kernel.cli.names import GROUPS, KERNEL_COMMANDS
+from agentm_kernel.cli.output import current_device
+from agentm_kernel.device.installed import COMMANDS as COMMAND_GROUP, PluginRecord
 from agentm_kernel.errors import AgentmError, PluginError, one_line
 from agentm_kernel.plugins.published import PUBLISHED, how_to_install
+
+if TYPE_CHECKING:
+    from agentm_kernel.state.device import Device
 
 
 class LazyGroup(click.Group):
     """Lists commands from tables and metadata; imports one only to run it or to show its own help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*kernel_commands(), *_plugin_commands()})
+        return sorted({*KERNEL_COMMANDS, *_plugin_commands()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in GROUPS:
@@ -40,7 +45,7 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """As click does it, but without importing a single command: of plugins, their own summary is shown."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, _help_line(name)) for name in sorted(kernel_commands())])
+            formatter.write_dl([(name, _help_line(name)) for name in sorted(KERNEL_COMMANDS)])
         names: dict[PluginRecord, list[str]] = {}
         for name, record in sorted(_plugin_commands().items()):
             first = next((known for known in names if known.distribution == record.distribution), record)
@@ -61,10 +66,10 @@ def app() -> None:
     """The memory of coding agents that does not lose or misplace a note."""
 
 
-def run(arguments: list[str]) -> int:
+def run(device: Device, arguments: list[str]) -> int:
     """Run the application and return the exit code; expected failures leave as `AgentmError`."""
     try:
-        result = app.main(args=arguments, prog_name="agentm", standalone_mode=False)
+        result = app.main(args=arguments, prog_name="agentm", standalone_mode=False, obj=device)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()  # whoever names no command wants to see which there are
         return _UsageError.exit_code
@@ -143,7 +148,7 @@ def _to_click(declared: DeclaredCommand) -> click.Command:
     return click.Command(
         declared.path[-1],
         params=[_parameter(parameter) for parameter in declared.parameters],
-        callback=lambda **values: declared.run(values),
+        callback=lambda **values: declared.run(current_device(), values),
         help=declared.help,
     )
 
@@ -167,7 +172,8 @@ def _parameter(parameter: Parameter) -> click.Parameter:
 
 def _plugin_commands() -> dict[str, PluginRecord]:
     """Commands of installed plugins; the kernel's own names cannot be taken."""
-    return {record.name: record for record in scan(COMMAND_GROUP) if record.name not in kernel_commands()}
+    records = current_device().plugins.of(COMMAND_GROUP)
+    return {record.name: record for record in records if record.name not in KERNEL_COMMANDS}
 
 
 def _about(record: PluginRecord) -> str:
@@ -186,9 +192,9 @@ def _about(record: PluginRecord) -> str:
 
 
 def _load_plugin_command(name: str) -> click.Command:
-    from agentm_kernel.plugins.named import load_plugin
+    from agentm_kernel.plugins.table import load_plugin
 
-    command = load_plugin(COMMAND_GROUP, name)
+    command = load_plugin(current_device(), COMMAND_GROUP, name)
     if not isinstance(command, click.Command):
         raise PluginError(f"the {_plugin_commands()[name]} is not a click command")
     return command

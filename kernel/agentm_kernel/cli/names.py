@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.cli.declared import COMMANDS
+from agentm_kernel.cli.command_table import COMMANDS
 
 # name -> (module with a click object called `command`, one line for the list of commands)
 GROUPS = {
@@ -17,6 +17,10 @@ GROUPS = {
 }
 
 
-def kernel_commands() -> set[str]:
-    """The names that no plugin can take."""
-    return {*GROUPS, *(command.path[0] for command in COMMANDS)}
+KERNEL_COMMANDS = frozenset({*GROUPS, *(command.path[0] for command in COMMANDS)})
+"""The names that no plugin can take."""
+
+LIMITED = frozenset(
+    {("store", "show"), ("project", "list"), ("project", "show"), ("state", "list"), ("state", "path")}
+)
+"""Commands that only look something up: they end with an error rather than wait for a store that hangs."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel.cli.output import echo_json, json_option, status_style
+from agentm_kernel.cli.output import current_device, echo_json, json_option, status_style
 from agentm_kernel.device.installed import BACKENDS
-from agentm_kernel.plugins.named import find_plugin
 from agentm_kernel.plugins.scratch import PLACEHOLDER, ScratchStore
+from agentm_kernel.plugins.table import find_plugin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,7 +51,7 @@ def check(
     from agentm_kernel.conformance import all_checks, run
     from agentm_kernel.conformance.runner import selected
 
-    store = ScratchStore(find_plugin(BACKENDS, name), _options(options), _environment(variables))
+    store = ScratchStore(find_plugin(current_device(), BACKENDS, name), _options(options), _environment(variables))
     with tempfile.TemporaryDirectory(prefix="agentm-check-") as folder:
         store.check_opens(os.path.realpath(folder))
     try:

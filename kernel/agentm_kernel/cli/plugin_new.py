@@ -11,7 +11,8 @@ from string import Template
 import click
 
 from agentm_kernel import __version__
-from agentm_kernel.device.installed import BACKENDS, scan
+from agentm_kernel.cli.output import current_device
+from agentm_kernel.device.installed import BACKENDS
 from agentm_kernel.errors import PluginError
 from agentm_kernel.seam.backend import API_VERSION
 
@@ -63,7 +64,7 @@ def new(name: str, parent: str) -> None:
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
         raise click.UsageError(f"'{name}' cannot name a store: use small letters, digits and hyphens, as in my-store")
-    for record in scan(BACKENDS):
+    for record in current_device().plugins.of(BACKENDS):
         if record.name == name:
             raise PluginError(f"the store '{name}' exists already: it is the {record}", hint="choose another name")
 

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Self
 
-    from agentm_kernel.seam.values import OpenContext
+    from agentm_kernel.seam.values import Opening
+    from agentm_kernel.state.device import Device
 
 
 class LocalStub(FileStore):
@@ -24,8 +25,8 @@ class LocalStub(FileStore):
     self_stamping = True
 
     @classmethod
-    def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
-        return cls(options.get("root") or os.path.join(context.home, "memory"), create_root=True, private=True)
+    def create(cls, options: Mapping[str, Any], device: Device, opening: Opening) -> Self:
+        return cls(options.get("root") or os.path.join(device.home, "memory"), create_root=True, private=True)
 
 
 class SyncedStub(FileStore):

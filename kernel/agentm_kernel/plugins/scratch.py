@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentm_kernel.errors import PluginError
-from agentm_kernel.plugins.load import StdoutToStderr, load_backend, reason_of, unusable
+from agentm_kernel.plugins.calling import StdoutToStderr, reason_of
+from agentm_kernel.plugins.load import load_backend, unusable
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import OpenContext
+from agentm_kernel.seam.values import Opening
+from agentm_kernel.state.device import Device
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,10 +36,10 @@ class ScratchStore:
     def __call__(self, scratch: str) -> StorageBackend:
         backend = load_backend(self._record)
         options = {**backend.scratch_options, **self._options}
-        context = OpenContext(self._environ, home=scratch, state_dir=f"{scratch}-state")
+        device = Device({**self._environ, "HOME": scratch, "XDG_STATE_HOME": f"{scratch}-state"})
         filled = {name: value.replace(PLACEHOLDER, scratch) for name, value in options.items()}
         with StdoutToStderr():
-            return backend.create(filled, context)
+            return backend.create(filled, device, Opening(state_dir=f"{scratch}-state"))
 
     def check_opens(self, scratch: str) -> None:
         """Raise `PluginError` unless this opens an empty store: what the kit is let loose on must hold nothing."""

@@ -4,8 +4,8 @@ Any synced store can use it. What the entry point names is a class that puts it 
 
     class RedisStore(MirroredState):
         @classmethod
-        def create(cls, options, context):
-            return cls(Redis(**options), os.path.join(context.state_dir, "redis"), read_only=context.read_only)
+        def create(cls, options, device, opening):
+            return cls(Redis(**options), os.path.join(opening.state_dir, "redis"), read_only=opening.read_only)
 
 The verbs go straight to the store, and the copy follows what they write. Hooks read the copy, wait for no network,
 and say how old it is. `pull` and `push` bring the two together, file by file (`mirror`). Hooks import this module;

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import agentm_kernel
-from agentm_kernel import AuthorizationError, Locator
+from agentm_kernel import Locator
+from agentm_kernel.plugin import AuthorizationError
 from agentm_obsidian_vault.authorization import Authorization
 
 if TYPE_CHECKING:

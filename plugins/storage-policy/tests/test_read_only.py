@@ -7,7 +7,8 @@ import json
 import pytest
 from tests.layer_rules import Recording
 
-from agentm_kernel import Locator, OpenContext, PersonalSpace, StorageReadOnlyError, select_backend
+from agentm_kernel import Locator, select_backend
+from agentm_kernel.plugin import Opening, PersonalSpace, StorageReadOnlyError
 from agentm_storage_policy.gate import AccessRules, PolicyGate
 
 POLICY = "provider: recorder\nconfig: {{place: {place}}}\nread_only: {read_only}\n"
@@ -68,7 +69,7 @@ def test_a_selected_store_is_not_touched_either_not_even_for_its_identity(desk, 
 @pytest.mark.rule(5, "refused")
 def test_the_personal_space_beside_the_store_is_not_written_either(note):
     recording = Recording()
-    gate = PolicyGate(recording.store, AccessRules("p", True, None, OpenContext({}, "", "")), counts=True)
+    gate = PolicyGate(recording.store, AccessRules("p", True, None, Opening()), counts=True)
     with pytest.raises(StorageReadOnlyError):
         gate.facet(PersonalSpace).write_personal(note, "x\n", authorization="the operator's word")
     assert recording.facet_calls[PersonalSpace].seen == []

@@ -7,8 +7,9 @@ import signal
 
 import pytest
 
-from agentm_kernel import AgentmError, ConcurrentModificationError, LockTimeout
-from agentm_kernel.cli.main import exit_code_of
+from agentm_kernel import AgentmError
+from agentm_kernel.cli.reporting import exit_code_of
+from agentm_kernel.plugin import ConcurrentModificationError, LockTimeout
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import os
 import sqlite3
 import time
 
-from agentm_kernel import (
+from agentm_kernel.plugin import (
     ABSENT, Capabilities, ConcurrentModificationError, Info, Locator, MirroredState, NotFoundError, StorageBackend,
     StorageIOError, content_hash,
 )
@@ -86,17 +86,17 @@ class Table(StorageBackend):
 
 class Store(MirroredState):
     @classmethod
-    def create(cls, options, context):
-        return cls(Table(options["path"]), os.path.join(context.state_dir, "table"), read_only=context.read_only)
+    def create(cls, options, device, opening):
+        return cls(Table(options["path"]), os.path.join(opening.state_dir, "table"), read_only=opening.read_only)
 """
 
 # Where a device brings its copy up to date is for the plugin to say.
 SYNC_PLUGIN = """
-from agentm_kernel import DeviceCopy, hookimpl, select_backend
+from agentm_kernel.plugin import DeviceCopy, hookimpl
 
 @hookimpl
 def agentm_event(name, context):
-    store = select_backend()
+    store = context.device.store(read_only=False)
     done = store.facet(DeviceCopy).push(store)
     return f"table: {done.fetched} fetched, {done.sent} sent"
 """

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tests.kernel.conftest import Site
 
 STORE = """
-from agentm_kernel import FileStore
+from agentm_kernel.plugin import FileStore
 class Store(FileStore):
     scratch_options = {"root": "{scratch}"}
 """
@@ -79,7 +79,9 @@ def test_check_says_which_options_are_missing(site: Site) -> None:
 
 
 def test_check_passes_on_only_the_variables_it_is_told_to(site: Site) -> None:
-    create = "    @classmethod\n    def create(cls, options, context): raise ValueError(sorted(context.environ))\n"
+    create = (
+        "    @classmethod\n    def create(cls, options, device, opening): raise ValueError(sorted(device.environ))\n"
+    )
     site.install_plugin("mem", STORE + create)
 
     told = site.agentm("plugins", "check", "mem", "--env", "TOKEN", TOKEN="t", OTHER="o")

@@ -72,7 +72,8 @@ def test_a_new_plugin_is_selected_by_its_name_and_keeps_notes(scaffolded: Site) 
 
 
 def test_a_new_plugin_declares_the_kernel_and_the_api_it_was_made_for(scaffolded: Site) -> None:
-    from agentm_kernel import API_VERSION, __version__
+    from agentm_kernel import __version__
+    from agentm_kernel.plugin import API_VERSION
 
     project = tomllib.loads((scaffolded.home / "work" / "agentm-my-store" / "pyproject.toml").read_text())["project"]
 

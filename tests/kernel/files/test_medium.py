@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.kernel.files.verbs import verbs
 
-from agentm_kernel import (
+from agentm_kernel import Locator
+from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
     FileStore,
     InvalidContentError,
-    Locator,
     Medium,
     NotFoundError,
     StorageIOError,

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import FileStore, InvalidContentError, Locator, StorageError, StorageIOError, update
+from agentm_kernel import Locator, update
 from agentm_kernel.files import roots, tree
 from agentm_kernel.files.path_tree import PathDirectory
 from agentm_kernel.files.roots import open_root
 from agentm_kernel.files.tree import FdDirectory, TooLarge
+from agentm_kernel.plugin import FileStore, InvalidContentError, StorageError, StorageIOError
 
 if TYPE_CHECKING:
     from pathlib import Path

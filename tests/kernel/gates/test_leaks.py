@@ -91,9 +91,9 @@ def test_each_class_of_the_seam_passes_the_rule_on(rules, base):
     [
         ("import agentm_kernel", "agentm_kernel.StorageBackend"),
         ("import agentm_kernel.seam.backend as seam", "seam.StorageBackend"),
-        ("from agentm_kernel import StorageBackend\nclass Middle(StorageBackend): ...", "Middle"),
-        ("from agentm_kernel import StorageBackend\nBase = StorageBackend", "Base"),
-        ("from agentm_kernel import StorageBackend\nclass Middle(StorageBackend): ...", "Middle[int]"),
+        ("from agentm_kernel.plugin import StorageBackend\nclass Middle(StorageBackend): ...", "Middle"),
+        ("from agentm_kernel.plugin import StorageBackend\nBase = StorageBackend", "Base"),
+        ("from agentm_kernel.plugin import StorageBackend\nclass Middle(StorageBackend): ...", "Middle[int]"),
     ],
 )
 def test_a_backend_is_recognised_however_it_inherits(rules, imports, base):
@@ -104,7 +104,7 @@ def test_a_backend_is_recognised_however_it_inherits(rules, imports, base):
 
 def test_a_backend_that_inherits_from_another_module_is_recognised(rules):
     tree = {
-        "src/agentm_example/base.py": "from agentm_kernel import FileStore\nclass Base(FileStore): ...\n",
+        "src/agentm_example/base.py": "from agentm_kernel.plugin import FileStore\nclass Base(FileStore): ...\n",
         BACKEND: (
             "from pathlib import Path\nfrom . import base\n"
             "class Example(base.Base):\n    def read(self) -> Path: ...\n"

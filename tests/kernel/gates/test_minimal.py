@@ -45,7 +45,7 @@ def test_the_kernel_maintains_no_derived_tier(rules, text):
 
 
 def test_a_plugin_maintains_one(rules):
-    text = "from agentm_kernel import DerivedMaintenance\nclass Index(DerivedMaintenance): ...\n"
+    text = "from agentm_kernel.plugin import DerivedMaintenance\nclass Index(DerivedMaintenance): ...\n"
 
     assert rules({"src/agentm_example/index.py": text} | TIERS) == []
 

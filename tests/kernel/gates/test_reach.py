@@ -68,7 +68,7 @@ def calling(expression: str) -> str:
 
 @pytest.mark.parametrize("expression", FILE_CALLS)
 def test_a_backend_on_the_write_floor_opens_nothing_by_path(rules, expression):
-    text = calling(expression) + "from agentm_kernel import FileStore\nclass Example(FileStore): ...\n"
+    text = calling(expression) + "from agentm_kernel.plugin import FileStore\nclass Example(FileStore): ...\n"
 
     assert rules({PLUGIN_FILE: text}) == ["raw-file-access"]
 
@@ -89,8 +89,6 @@ def test_a_module_without_a_file_backend_may_open_files(rules):
 
 
 def test_verbs_of_an_open_directory_are_not_file_access(rules):
-    text = (
-        "from agentm_kernel import FileStore\nclass Example(FileStore):\n    def _f(self, d): return d.unlink('x')\n"
-    )
+    text = "from agentm_kernel.plugin import FileStore\nclass Example(FileStore):\n    def _f(self, d): return d.unlink('x')\n"
 
     assert rules({PLUGIN_FILE: text}) == []

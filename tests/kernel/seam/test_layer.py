@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import (
+from agentm_kernel import Capabilities, Locator
+from agentm_kernel.conformance.memory import MemoryBackend
+from agentm_kernel.plugin import (
     ABSENT,
     BackendLayer,
-    Capabilities,
     ConcurrentModificationError,
     DeviceFiles,
     FileStore,
-    Locator,
     NotFoundError,
     PersonalSpace,
     StorageBackend,
     TierLayout,
     content_hash,
 )
-from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_kernel.seam.facets import FACETS
 
 if TYPE_CHECKING:

@@ -9,34 +9,36 @@ from unittest import mock
 import pytest
 
 from agentm_kernel import (
+    Locator,
+    harness_state_dir,
+    read_state_file,
+    resolve_project,
+    state_path,
+)
+from agentm_kernel.conformance.memory import MemoryBackend
+from agentm_kernel.files.swap import SwapPublisher
+from agentm_kernel.plugin import (
     BackendLayer,
     ConflictCopies,
+    Device,
     FileStore,
-    Locator,
     MirroredState,
     NotFoundError,
     StorageReadOnlyError,
     StoreIdentityError,
     Transfer,
     content_hash,
-    harness_state_dir,
-    read_state_file,
-    resolve_active_plan,
-    resolve_project,
-    state_path,
 )
-from agentm_kernel.conformance.memory import MemoryBackend
-from agentm_kernel.files.swap import SwapPublisher
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.state.files import list_state_files
 from agentm_kernel.state.mirror import CopyFolder
-from agentm_kernel.state.routing import route_project
+from agentm_kernel.state.plans import resolve_active_plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Self
 
-    from agentm_kernel import Absent, OpenContext
+    from agentm_kernel.plugin import Absent, Opening
 
 
 class NetworkTouched(AssertionError):
@@ -71,8 +73,8 @@ class Elsewhere(MemoryBackend):
 
 class Bucket(MirroredState):
     @classmethod
-    def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
-        return cls(Elsewhere(sync=True), options["folder"], read_only=context.read_only)
+    def create(cls, options: Mapping[str, Any], device: Device, opening: Opening) -> Self:
+        return cls(Elsewhere(sync=True), options["folder"], read_only=opening.read_only)
 
 
 @pytest.fixture
@@ -103,7 +105,7 @@ def test_hooks_read_the_copy(copy, device):
     harness.mkdir()
     (harness / "active-plan").write_text("foo")
 
-    resolution = route_project(read_only=True).on_this_device()
+    resolution = Device.now().project(read_only=True).on_this_device()
 
     assert list_state_files(resolution) == ["PLAN-foo.md"]
     assert resolve_active_plan(resolution) == ("PLAN-foo.md", "progress-foo.md")
@@ -111,7 +113,7 @@ def test_hooks_read_the_copy(copy, device):
 
 
 def test_a_copy_is_not_written(copy):
-    store = route_project(read_only=True).on_this_device().backend
+    store = Device.now().project(read_only=True).on_this_device().backend
 
     for change in (
         lambda: store.write(Locator("a.md"), "x"),
@@ -128,14 +130,14 @@ def test_whoever_asks_for_the_text_gets_it_from_the_store_itself(copy, monkeypat
     with pytest.raises(NetworkTouched):
         read_state_file(resolution, "PLAN.md")
     monkeypatch.setattr(Elsewhere, "network_is_there", True)
-    resolution.backend.inner.inner.write(Locator("projects/widgets/_harness/PLAN.md"), "the plan")
+    resolution.backend.inner.inner.inner.write(Locator("projects/widgets/_harness/PLAN.md"), "the plan")
 
     assert read_state_file(resolution, "PLAN.md") == "the plan"
 
 
 def test_a_store_on_this_device_has_no_copy(synced, monkeypatch):
     monkeypatch.chdir(synced.project())
-    resolution = route_project(read_only=True)
+    resolution = Device.now().project(read_only=True)
 
     assert resolution.on_this_device() is resolution
 

@@ -10,8 +10,7 @@ import os
 
 from agentm_bucket.objects import ObjectStore
 from agentm_bucket.place import parse_options
-from agentm_kernel import MirroredState
-from agentm_kernel.seam.values import MAX_CONTENT_BYTES
+from agentm_kernel.plugin import MAX_CONTENT_BYTES, MirroredState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from agentm_bucket.credentials import Credentials
     from agentm_bucket.place import Place, Timing
-    from agentm_kernel.seam.values import OpenContext
+    from agentm_kernel.plugin import Device, Opening
 
 PROTOCOL = "bucket"
 
@@ -38,25 +37,24 @@ class BucketBackend(MirroredState):
         place: Place,
         timing: Timing,
         credentials: Credentials,
-        context: OpenContext,
+        opening: Opening,
         *,
         size_limit: int = MAX_CONTENT_BYTES,
     ) -> None:
         self.place = place
-        state_dir = context.state_dir  # not the whole context is kept: its environment has the secrets
         super().__init__(
-            ObjectStore(place, timing, credentials, state_dir, self.check_stamp, size_limit=size_limit),
-            os.path.join(state_dir, PROTOCOL, _folder_name(place)),
-            read_only=context.read_only,
+            ObjectStore(place, timing, credentials, opening.state_dir, self.check_stamp, size_limit=size_limit),
+            os.path.join(opening.state_dir, PROTOCOL, _folder_name(place)),
+            read_only=opening.read_only,
         )
 
     @classmethod
-    def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
+    def create(cls, options: Mapping[str, Any], device: Device, opening: Opening) -> Self:
         from agentm_bucket.credentials import Credentials
 
         place, timing, size_limit, names = parse_options(options)
-        credentials = Credentials(place.kind, names, context.environ)
-        return cls(place, timing, credentials, context, size_limit=size_limit)
+        credentials = Credentials(place.kind, names, device.environ)
+        return cls(place, timing, credentials, opening, size_limit=size_limit)
 
     def before_first_change(self) -> None:
         """The objects look at the stamp themselves, within the deadline of the verb."""

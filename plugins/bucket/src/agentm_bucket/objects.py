@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.errors import NotFoundError
-from agentm_kernel.seam.backend import STAMP_KEY, StorageBackend
-from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
+from agentm_kernel.plugin import MAX_CONTENT_BYTES, STAMP_KEY, Capabilities, Locator, NotFoundError, StorageBackend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +13,7 @@ if TYPE_CHECKING:
     from agentm_bucket.place import Place, Timing
     from agentm_bucket.verbs import Verbs
     from agentm_bucket.waiting import Deadline
-    from agentm_kernel.seam.backend import Absent
-    from agentm_kernel.seam.values import Info
+    from agentm_kernel.plugin import Absent, Info
 
 _CAPABILITIES = Capabilities(concurrent_writers=True, sync=True, delete=True)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agentm_kernel.files.medium import Medium
+from agentm_kernel.plugin import Medium
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.plugin import Locator
 
 GIT = ".git"
 
@@ -20,6 +20,6 @@ class CloneFolder(Medium):
         return name == GIT
 
     def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
-        from agentm_kernel.files.swap import conflict_place
+        from agentm_kernel.plugin import conflict_place
 
         return conflict_place(locator, digest, "kept")

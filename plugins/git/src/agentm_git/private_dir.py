@@ -13,10 +13,7 @@ import os
 from typing import TYPE_CHECKING
 
 from agentm_git.backend import PULLED
-from agentm_kernel.errors import StorageSelectionError
-from agentm_kernel.files.atomic import atomic_write
-from agentm_kernel.files.directory_lock import DirectoryLock
-from agentm_kernel.seam.locator import TEMP_PREFIX
+from agentm_kernel.plugin import TEMP_PREFIX, DirectoryLock, StorageSelectionError, atomic_write
 
 if TYPE_CHECKING:
     from typing import Self

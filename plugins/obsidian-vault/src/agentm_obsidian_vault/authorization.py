@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import time
 
-from agentm_kernel.errors import AuthorizationError
-from agentm_kernel.seam.content import content_hash
+from agentm_kernel.plugin import AuthorizationError, content_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.plugin import Locator
 
 LIFETIME = 120.0
 """Seconds between the operator's answer and the write. Long enough for a slow disk, too short to be put by."""

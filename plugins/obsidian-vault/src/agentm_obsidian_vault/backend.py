@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import time
 
-from agentm_kernel.errors import StorageSelectionError
-from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.facets import ConflictCopies, PersonalSpace
-from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
+from agentm_kernel.plugin import (
+    ABSENT,
+    MAX_CONTENT_BYTES,
+    Capabilities,
+    ConflictCopies,
+    FileStore,
+    Locator,
+    PersonalSpace,
+    StorageSelectionError,
+)
 from agentm_obsidian_vault.medium import SyncedFolder
 from agentm_obsidian_vault.presence import elsewhere
 
@@ -20,9 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any, Self, TypeVar
 
-    from agentm_kernel.seam.backend import Absent
-    from agentm_kernel.seam.facets import ConflictCopy
-    from agentm_kernel.seam.values import OpenContext
+    from agentm_kernel.plugin import Absent, ConflictCopy, Device, Opening
 
     F = TypeVar("F")
 
@@ -62,27 +64,27 @@ class VaultBackend(FileStore, ConflictCopies):
         self._personal_root = os.path.abspath(personal_root) if personal_root else None
 
     @classmethod
-    def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
+    def create(cls, options: Mapping[str, Any], device: Device, opening: Opening) -> Self:
         unknown = options.keys() - {*_OPTIONS, *_OLDER_OPTIONS}
         if unknown:
-            from agentm_kernel import check_options
+            from agentm_kernel.plugin import check_options
 
             check_options(PROTOCOL, unknown, _OPTIONS)
         given = {name: value for name, value in options.items() if name in _OPTIONS}
         path = given.pop("vault_path", None)
         if isinstance(path, str) and path and options.get("memory_root"):
             path = os.path.join(path, *Locator(options["memory_root"]).parts)
-        path = context.environ.get(PATH_VARIABLE, "").strip() or path
+        path = device.environ.get(PATH_VARIABLE, "").strip() or path
         if not path:
             raise StorageSelectionError(
                 "the vault is selected, but not where it is",
                 hint="run `agentm vault init PATH --use`, with the folder in your vault that the agent may have",
             )
         if given.get("personal_root"):
-            given["personal_root"] = _folder(given["personal_root"], "personal_root", context)
+            given["personal_root"] = _folder(given["personal_root"], "personal_root", device)
         if isinstance(given.get("devices"), str):
             given["devices"] = [name.strip() for name in given["devices"].split(",") if name.strip()]
-        return cls(_folder(path, "vault_path", context), **given)
+        return cls(_folder(path, "vault_path", device), **given)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -152,8 +154,8 @@ class VaultBackend(FileStore, ConflictCopies):
         return read_copy(self, copy)
 
 
-def _folder(path: object, option: str, context: OpenContext) -> str:
-    if not isinstance(path, str) or not os.path.isabs(expanded := context.expand(path.strip())):
+def _folder(path: object, option: str, device: Device) -> str:
+    if not isinstance(path, str) or not os.path.isabs(expanded := device.expand(path.strip())):
         raise StorageSelectionError(
             f"the vault's {option} is {path!r}, not the full path of a folder",
             hint=f"run `agentm config set plugins.{PROTOCOL}.{option} PATH` with a path that begins with / or ~",

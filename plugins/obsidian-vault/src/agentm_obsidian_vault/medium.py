@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.errors import LocatorConflictError
-from agentm_kernel.files.medium import EditedFolder, Medium
-from agentm_kernel.seam.backend import STAMP_KEY
+from agentm_kernel.plugin import STAMP_KEY, EditedFolder, LocatorConflictError, Medium
 from agentm_obsidian_vault.names import is_tool_file, may_be_copy, may_be_copy_of, note_of_stub, stub_of_note
 from agentm_obsidian_vault.presence import elsewhere, is_elsewhere, means_elsewhere
 
@@ -14,9 +12,7 @@ TYPE_CHECKING = False  # importing `typing` would cost hooks more than this modu
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from agentm_kernel.files.medium import Beside
-    from agentm_kernel.files.tree import Directory
-    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.plugin import Beside, Directory, Locator
 
 
 class SyncedFolder(Medium):

@@ -7,19 +7,23 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agentm_kernel.errors import AgentmError, AuthorizationError, LocatorConflictError
-from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.content import content_hash
-from agentm_kernel.seam.facets import PersonalSpace
-from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.update import update
+from agentm_kernel.plugin import (
+    AgentmError,
+    AuthorizationError,
+    FileStore,
+    Locator,
+    LocatorConflictError,
+    PersonalSpace,
+    content_hash,
+    update,
+)
 from agentm_obsidian_vault.authorization import Authorization
 from agentm_obsidian_vault.medium import OwnNotes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentm_kernel.seam.backend import Absent, StorageBackend
+    from agentm_kernel.plugin import Absent, StorageBackend
     from agentm_obsidian_vault.medium import SyncedFolder
 
 AUDIT = Locator("_meta/personal-writes.md")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from agentm_kernel import ABSENT, Locator, PersonalSpace, content_hash, read_text, select_backend
-from agentm_kernel.errors import AuthorizationError, StorageError
+from agentm_kernel.command import current_device, read_text
+from agentm_kernel.plugin import ABSENT, AuthorizationError, Locator, PersonalSpace, StorageError, content_hash
 from agentm_obsidian_vault.authorization import Authorization
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def write(locator: str, body_file: str, if_match: str | None) -> None:
     """Write standard input to LOCATOR in the personal space, once you have typed yes; prints the path."""
     place = Locator(locator)
     content = read_text(body_file)
-    store = select_backend()
+    store = current_device().store(read_only=False)
     space = store.facet(PersonalSpace)
     if space is None:
         raise StorageError(

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel import cache_directory, read_stamp
+from agentm_kernel.plugin import Device, read_stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
 SCHEMA = 1
 """The shape of the index. Part of its name: two versions of this plugin do not fight over one file."""
@@ -31,7 +31,7 @@ def index_path(backend: StorageBackend, environ: Mapping[str, str] | None = None
     store_id = read_stamp(backend)
     if store_id is None:
         raise NoPlace("the store has no identity yet")
-    folder = os.path.join(cache_directory(os.environ if environ is None else environ), "stores", _safe(store_id))
+    folder = os.path.join(Device.now(environ).cache_dir, "stores", _safe(store_id))
     path = os.path.join(folder, *backend.tier_layout.local_index.parts, f"notes-{SCHEMA}.sqlite3")
     if _is_inside(path, backend.describe()):
         raise NoPlace(f"the cache directory lies inside the store ({path})")

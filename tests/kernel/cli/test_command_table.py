@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from agentm_kernel.cli.app import run as run_click
-from agentm_kernel.cli.declared import COMMANDS, DeclaredCommand, match
-from agentm_kernel.cli.main import exit_code_of
+from agentm_kernel.cli.command_table import COMMANDS, DeclaredCommand, match
+from agentm_kernel.cli.reporting import exit_code_of
+from agentm_kernel.plugin import Device
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
     """What click calls, instead of doing it."""
     made: list[Call] = []
 
-    def note(command: DeclaredCommand, values: dict[str, object]) -> int:
+    def note(command: DeclaredCommand, device: Device, values: dict[str, object]) -> int:
         made.append((command.path, values))
         return 0
 
@@ -33,7 +34,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
 
 def by_click(arguments: list[str], calls: list[Call]) -> Call | None:
     calls.clear()
-    exit_code_of(lambda: run_click(arguments))
+    exit_code_of(lambda: run_click(Device.now(), arguments))
     return calls[0] if calls else None
 
 
@@ -125,7 +126,7 @@ def test_every_declared_command_exists():
 
 def test_click_shows_help_for_every_declared_command(capfd):
     for command in COMMANDS:
-        assert exit_code_of(lambda: run_click([*command.path, "--help"])) == 0  # noqa: B023
+        assert exit_code_of(lambda: run_click(Device.now(), [*command.path, "--help"])) == 0  # noqa: B023
         shown = capfd.readouterr().out
         assert " ".join(command.help.split()[:5]) in " ".join(shown.split())
         for parameter in command.parameters:

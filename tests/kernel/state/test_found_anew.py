@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from agentm_kernel.state.memo import Memo
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from agentm_kernel import AgentmError, harness_state_dir, read_state_file, resolve_project, write_state_file
 from agentm_kernel.files import evidence
 from agentm_kernel.selection import open as selection
 from agentm_kernel.state import resolve
-from agentm_kernel.state.memo import Memo
 from agentm_kernel.state.routing import route_project, state_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentm_kernel import Resolution
+    from agentm_kernel.plugin import Resolution
 
 
 def outcome(ask: Callable[[], object]) -> object:

@@ -108,7 +108,7 @@ def test_the_seam_has_these_verbs_and_no_other(machine, arguments):
 
 EVENTS = """
 import json
-from agentm_kernel import hookimpl
+from agentm_kernel.plugin import hookimpl
 
 @hookimpl
 def agentm_event(name, payload, context):

@@ -6,11 +6,15 @@ reads the same declaration, calls the same function, and says what is wrong. So 
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agentm_kernel.state.device import Device
+
 
 class Parameter:
     """One argument (`which`) or option (`--cwd`) of a declared command."""
 
-    __slots__ = ("choices", "flag", "help", "metavar", "multiple", "name", "required")
+    __slots__ = ("choices", "flag", "help", "metavar", "name", "required")
 
     def __init__(
         self,
@@ -20,7 +24,6 @@ class Parameter:
         choices: tuple[str, ...] = (),
         flag: bool = False,
         required: bool = False,
-        multiple: bool = False,
         metavar: str | None = None,
     ) -> None:
         self.name = name
@@ -28,7 +31,6 @@ class Parameter:
         self.choices = choices
         self.flag = flag
         self.required = required
-        self.multiple = multiple
         self.metavar = metavar
 
     @property
@@ -44,19 +46,28 @@ class Parameter:
 class DeclaredCommand:
     """A command path, its parameters, and where the function that does the work lives (`module:function`)."""
 
-    __slots__ = ("help", "parameters", "path", "target")
+    __slots__ = ("help", "is_limited", "parameters", "path", "target")
 
-    def __init__(self, path: str, target: str, help: str, *parameters: Parameter) -> None:  # noqa: A002
+    def __init__(
+        self,
+        path: str,
+        target: str,
+        help: str,  # noqa: A002
+        *parameters: Parameter,
+        is_limited: bool = False,
+    ) -> None:
         self.path = tuple(path.split())
         self.target = target
         self.help = help
         self.parameters = parameters
+        self.is_limited = is_limited
+        """Whether it ends with an error rather than wait for a store that hangs."""
 
-    def run(self, values: dict[str, object]) -> int:
+    def run(self, device: Device, values: dict[str, object]) -> int:
         """Do the work; the function writes its own output and returns the exit code, `None` for 0."""
         module, _, name = self.target.partition(":")
         function = getattr(__import__(f"agentm_kernel.{module}", fromlist=[name]), name)
-        return function(**values) or 0
+        return function(device, **values) or 0
 
 
 _CWD = Parameter("--cwd", "Directory of the project; the current one if not given.", metavar="DIR")
@@ -72,23 +83,25 @@ COMMANDS = (
     ),
     DeclaredCommand(
         "state-path",
-        "cli.hook_verbs:state_path",
+        "cli.fast_commands:state_path",
         "Print where the active plan or its progress file lives.",
         Parameter("which", choices=("plan", "progress")),
         _CWD,
         Parameter("--plan", "A named plan instead of the active one.", metavar="NAME"),
+        is_limited=True,
     ),
     DeclaredCommand(
         "state read",
-        "cli.hook_verbs:state_read",
+        "cli.fast_commands:state_read",
         "Print FILE byte for byte; exit 1 if it does not exist. In JSON also its hash, for `write --if-match`.",
         Parameter("file"),
         _JSON,
         _CWD,
+        is_limited=True,
     ),
     DeclaredCommand(
         "recall-here",
-        "cli.hook_verbs:recall_here",
+        "cli.fast_commands:recall_here",
         "Print what memory holds for this project and phase; nothing if there is nothing.",
         _CWD,
         Parameter("--phase", "Phase of the work; any other word counts as work.", metavar="PHASE"),
@@ -97,7 +110,7 @@ COMMANDS = (
     ),
     DeclaredCommand(
         "offer-save-here",
-        "cli.hook_verbs:offer_save_here",
+        "cli.fast_commands:offer_save_here",
         "Print, as JSON, what could be saved and where. Saves nothing.",
         Parameter("--kind", "Kind of note.", required=True, metavar="KIND"),
         Parameter("--slug", "Short name of the note.", required=True, metavar="SLUG"),
@@ -122,14 +135,14 @@ COMMANDS = (
     ),
     DeclaredCommand(
         "event",
-        "cli.hook_verbs:event",
+        "cli.fast_commands:event",
         "Tell plugins that something happened in the agent's life: turn-start, turn-end, workspace-open …",
         Parameter("name"),
         _CWD,
     ),
     DeclaredCommand(
         "hook session-start",
-        "cli.hook_verbs:session_start",
+        "cli.fast_commands:session_start",
         "Answer an agent host's session-start hook: JSON on standard input, context on standard output. Exits 0.",
         Parameter(
             "--host",

@@ -51,7 +51,7 @@ __version__ = "0.1.0"
 def _lazy_door(
     door: str, homes: dict[str, str]
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a module whose names live elsewhere, loaded when first used."""
+    """`__getattr__`, `__dir__` and `__all__` of a module whose names live elsewhere loaded when first used."""
     home_of = {name: home for home, names in homes.items() for name in names.split()}
 
     def load(name: str) -> object:

@@ -9,7 +9,7 @@ from agentm_kernel import _lazy_door
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table below
-    from agentm_kernel.device.installed import PluginRecord as PluginRecord
+    from agentm_kernel.device.installed import BACKENDS as BACKENDS, PluginRecord as PluginRecord
     from agentm_kernel.errors import (
         ActivePlanError as ActivePlanError,
         AgentmError as AgentmError,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.files.swap import CONFLICTS as CONFLICTS, conflict_place as conflict_place
     from agentm_kernel.files.tree import Directory as Directory
     from agentm_kernel.here import choose_protocol as choose_protocol
+    from agentm_kernel.plugins.calling import StdoutToStderr as StdoutToStderr, reason_of as reason_of
     from agentm_kernel.plugins.events import (
         EVENTS as EVENTS,
         PULLING as PULLING,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     )
     from agentm_kernel.plugins.hooks import HookCaller as HookCaller
     from agentm_kernel.plugins.hookspecs import hookimpl as hookimpl
+    from agentm_kernel.plugins.load import load_backend as load_backend, unusable as unusable
     from agentm_kernel.plugins.table import find_plugin as find_plugin, load_plugin as load_plugin
     from agentm_kernel.plugins.values import (
         Alert as Alert,
@@ -60,6 +62,10 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         HookContext as HookContext,
         PluginFailure as PluginFailure,
         Section as Section,
+    )
+    from agentm_kernel.projects.ownership import (
+        check_ownership as check_ownership,
+        claim_ownership as claim_ownership,
     )
     from agentm_kernel.projects.repo_registry import (
         list_repos as list_repos,
@@ -101,6 +107,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.seam.layer import BackendLayer as BackendLayer
     from agentm_kernel.seam.locator import (
         MAX_KEY_BYTES as MAX_KEY_BYTES,
+        MAX_SEGMENT_BYTES as MAX_SEGMENT_BYTES,
         TEMP_PREFIX as TEMP_PREFIX,
         Locator as Locator,
         normalize_key as normalize_key,
@@ -137,7 +144,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.state.resolution import Resolution as Resolution
 
 _HOMES = {
-    "device.installed": "PluginRecord",
+    "device.installed": "BACKENDS PluginRecord",
     "errors": (
         "ActivePlanError AgentmError AuthorizationError BackendNotInstalledError CapabilityMismatchError "
         "ConcurrentModificationError ConfigError IntegrityError InvalidContentError InvalidLocatorError "
@@ -154,11 +161,14 @@ _HOMES = {
     "files.swap": "CONFLICTS conflict_place",
     "files.tree": "Directory",
     "here": "choose_protocol",
+    "plugins.calling": "StdoutToStderr reason_of",
     "plugins.events": "EVENTS Event PULLING PUSHING is_event",
     "plugins.hooks": "HookCaller",
     "plugins.hookspecs": "hookimpl",
+    "plugins.load": "load_backend unusable",
     "plugins.table": "find_plugin load_plugin",
     "plugins.values": "Alert DoctorRow HookContext PluginFailure Section",
+    "projects.ownership": "check_ownership claim_ownership",
     "projects.repo_registry": "list_repos read_registry register_repo registry_locator unregister_repo",
     "seam.backend": "ABSENT API_VERSION Absent STAMP_KEY StorageBackend",
     "seam.content": "check_size content_hash decode_content encode_content",
@@ -168,7 +178,7 @@ _HOMES = {
     ),
     "seam.folders": "Folder FolderWalk walk_folders",
     "seam.layer": "BackendLayer",
-    "seam.locator": "Locator MAX_KEY_BYTES TEMP_PREFIX normalize_key",
+    "seam.locator": "Locator MAX_KEY_BYTES MAX_SEGMENT_BYTES TEMP_PREFIX normalize_key",
     "seam.options": "check_options",
     "seam.provider": "Author Change ProviderContext SyncOutcome SyncRules SyncTrigger",
     "seam.registry": "BackendRegistry registry",

@@ -8,8 +8,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel import harness_state_dir, resolve_project, write_state_file
-from agentm_kernel.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel.plugin import registry
 from agentm_kernel.selection.identity import record_store, stamp_store
 from agentm_kernel.state.routing import route_project, state_directory

@@ -11,9 +11,9 @@ import time
 
 import pytest
 
+from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_devkit.conformance.stubs import SyncedStub
 from agentm_kernel import Locator
-from agentm_kernel.conformance.memory import MemoryBackend
-from agentm_kernel.conformance.stubs import SyncedStub
 from agentm_kernel.migration import copy_notes, plan_migration, settle
 from agentm_kernel.plugin import ConcurrentModificationError, LocatorConflictError, content_hash
 from agentm_kernel.selection.identity import stamp_store

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel import is_available, offer_save_here, recall_here, resolve_project, state_path, write_state_file
-from agentm_kernel.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel.plugin import ActivePlanError, StorageSelectionError
 from agentm_kernel.process_seam import PHASES
 from agentm_kernel.seam.registry import registry

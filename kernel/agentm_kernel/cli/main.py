@@ -56,10 +56,13 @@ def _leave(code: int) -> NoReturn:
 
 def _is_of_kernel(arguments: list[str]) -> bool:
     """Whether a command of the kernel ran: a plugin's may count on what Python does at its end."""
-    from agentm_kernel.cli.names import KERNEL_COMMANDS
+    from agentm_kernel.cli.names import KERNEL_COMMANDS, kernel_subcommands
 
-    first = arguments[0] if arguments else ""
-    return first.startswith("-") or first in KERNEL_COMMANDS
+    first, second = (*arguments, "", "")[:2]
+    if first not in KERNEL_COMMANDS:
+        return first.startswith("-")
+    own = kernel_subcommands(first)
+    return not own or second in own or second[:1] in ("", "-")
 
 
 def _click(device: Device, arguments: list[str]) -> int:

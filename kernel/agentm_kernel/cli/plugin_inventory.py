@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentm_kernel.cli.names import KERNEL_COMMANDS
+from agentm_kernel.cli.names import misplaced
 from agentm_kernel.device.installed import BACKENDS, COMMANDS, KINDS, WRAPPERS, kind_of
 from agentm_kernel.errors import AgentmError, ConfigError, PluginError
 from agentm_kernel.plugins.load import check_declared_api
@@ -24,7 +24,7 @@ class Entry(NamedTuple):
 
     record: PluginRecord
     state: str
-    """`available`, `disabled` by policy, `conflict`, `incompatible` with this API, or of an `unknown` group."""
+    """`available`, `disabled` by policy, `conflict`, `incompatible` with this API, or `unknown`: nothing uses it."""
     why: str | None
     """Why it is selected, or why it is not available."""
     is_selected: bool
@@ -100,8 +100,8 @@ def _entry(
         state, why = "unknown", f"no part of this kernel uses the group {record.group}"
     elif is_contested:
         state, why = "conflict", "another distribution claims the name, too"
-    elif record.group == COMMANDS and record.name in KERNEL_COMMANDS:
-        state, why = "conflict", "the kernel has a command of that name"
+    elif record.group == COMMANDS and (objection := misplaced(record.name)):
+        state, why = objection
     else:
         try:
             check_declared_api(record)

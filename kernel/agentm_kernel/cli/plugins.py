@@ -1,4 +1,4 @@
-"""`agentm plugins`: what is installed, whether it works, and the start of a new one."""
+"""`agentm plugins`: what is installed, and whether it works."""
 
 from __future__ import annotations
 
@@ -19,26 +19,9 @@ if TYPE_CHECKING:
     from agentm_kernel.plugins.probe import ProbeResult
 
 
-_APART = ("check", "new")
-
-
-class _Plugins(click.Group):
-    """Commands of `_APART` live in modules of their own, which load much that listing does not need."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *_APART])
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _APART:
-            return super().get_command(ctx, cmd_name)
-        module = __import__(f"agentm_kernel.cli.plugin_{cmd_name}", fromlist=[cmd_name])
-        apart: click.Command = getattr(module, cmd_name)
-        return apart
-
-
-@click.group("plugins", cls=_Plugins)
+@click.group("plugins")
 def command() -> None:
-    """List, check and create plugins."""
+    """Show which plugins are installed, and whether they work."""
 
 
 # ------------------------------------------------------------------------------------------------ list

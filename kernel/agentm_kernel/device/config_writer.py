@@ -14,7 +14,7 @@ from agentm_kernel.device.settings import UnfitSetting, is_group, normalised
 from agentm_kernel.errors import AgentmError, ConfigError
 from agentm_kernel.files.atomic import replace_file
 from agentm_kernel.files.mutex import store_mutex
-from agentm_kernel.files.roots import open_root
+from agentm_kernel.files.root import open_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

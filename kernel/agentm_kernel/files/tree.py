@@ -2,8 +2,10 @@
 (but for the one note that `read_stamp_fast` reads for hooks).
 
 A path is walked one name at a time from the open root, never following a link, so nothing that happens to the tree
-meanwhile can lead a read or a write outside it. `FdDirectory` is for platforms that resolve names relative to an open
-directory (Linux, macOS, the BSDs), `PathDirectory` in `path_tree` for others (Windows); `roots` picks one of the two.
+meanwhile can lead a read or a write outside it. `root.open_root` picks the implementation:
+
+- `FdDirectory`, where the platform resolves names relative to an open directory (Linux, macOS, the BSDs);
+- `PathDirectory` elsewhere (Windows), see `path_tree`.
 
 Raw `OSError`s leave this module; `FileStore` gives them their type in one place.
 """
@@ -32,7 +34,6 @@ _O_BINARY = getattr(os, "O_BINARY", 0)
 READ_FLAGS = os.O_RDONLY | _O_NOFOLLOW | _O_NONBLOCK | _O_BINARY
 CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_NOFOLLOW | _O_BINARY
 
-CAN_WALK_BY_DESCRIPTOR = os.open in os.supports_dir_fd and bool(_O_DIRECTORY and _O_NOFOLLOW)
 
 NO_DIRECTORY = frozenset((errno.ENOTDIR, errno.ELOOP, errno.EMLINK))
 """What entering a file or a link fails with, by platform."""

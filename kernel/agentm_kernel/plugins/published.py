@@ -24,6 +24,8 @@ PUBLISHED = {
         "git": "agentm-git",
         "notes": "agentm-recall",
         "personal": "agentm-obsidian-vault",
+        "plugins check": "agentm-devkit",
+        "plugins new": "agentm-devkit",
         "policy": "agentm-storage-policy",
         "reindex": "agentm-recall",
         "save": "agentm-recall",

@@ -1,4 +1,4 @@
-"""The contract of a backend: its verbs, and the edge cases that the conformance kit pins."""
+"""The contract of a backend: its verbs, and the edge cases that all of them answer alike."""
 
 from __future__ import annotations
 

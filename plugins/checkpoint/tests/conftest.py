@@ -17,9 +17,9 @@ from click.testing import CliRunner
 
 from agentm_checkpoint.commands import command
 from agentm_checkpoint.image import Image
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Locator
 from agentm_kernel.cli.app import app
-from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_kernel.plugin import Device as ThisDevice, FileStore, Opening
 from agentm_kernel.seam.registry import registry
 

@@ -14,8 +14,8 @@ from agentm_checkpoint.image import Image
 from agentm_checkpoint.reading import read_note, read_tree
 from agentm_checkpoint.seen import SETTLED_AFTER, SeenFolder
 from agentm_checkpoint.verifying import verified_leaves
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Locator
-from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_kernel.errors import NotFoundError, StorageError
 from agentm_kernel.plugin import FileStore
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from agentm_checkpoint.guard import IntegrityGuard
-from agentm_kernel.conformance.pytest_suite import conformance_tests
+from agentm_devkit.conformance.pytest_suite import conformance_tests
 from agentm_kernel.plugin import Device, FileStore, Opening
 
 

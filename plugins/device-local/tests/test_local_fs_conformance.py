@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from agentm_device_local.local_fs import LocalFolder
-from agentm_kernel.conformance.pytest_suite import conformance_tests
+from agentm_devkit.conformance.pytest_suite import conformance_tests
 from agentm_kernel.plugin import Device, Opening, ProviderContext, SyncRules
 
 

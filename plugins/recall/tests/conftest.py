@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Locator
-from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.plugin import StorageBackend
 

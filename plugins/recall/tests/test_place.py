@@ -7,8 +7,8 @@ import os
 
 import pytest
 
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Capabilities, Locator
-from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_kernel.plugin import BackendLayer, Device, FileStore, Opening, StorageBackend, TierLayout
 from agentm_recall import RecallIndex
 from agentm_recall.index.place import NoPlace, index_path

@@ -20,10 +20,11 @@ import platformdirs
 import pluggy
 import pytest
 
+import agentm_devkit
 import agentm_kernel
+from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel.cli.app import run as run_click
 from agentm_kernel.cli.reporting import exit_code_of
-from agentm_kernel.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel.plugin import Device
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.selection.identity import record_store, stamp_store
@@ -155,7 +156,8 @@ class Machine:
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What is installed: other distributions that this environment may have are none of these tests' business."""
     folder = tmp_path_factory.mktemp("library")
-    for package in (agentm_kernel, click, filelock, platformdirs, pluggy):
+    # Of the devkit its stubs are importable; without its metadata it is not installed.
+    for package in (agentm_kernel, agentm_devkit, click, filelock, platformdirs, pluggy):
         home = Path(package.__file__).parent
         (folder / home.name).symlink_to(home, target_is_directory=True)
     info = folder / "default_store-1.0.dist-info"
@@ -170,7 +172,7 @@ def _compile(library: Path) -> None:
     """Have it compiled before a hook with a deadline needs it: on a busy machine that takes seconds."""
     environ = {"PYTHONPATH": str(library), "PYTHONPYCACHEPREFIX": str(library / "bytecode")}
     modules = "agentm_kernel.cli.session_start, agentm_kernel.cli.app, agentm_kernel.plugins.hooks, pluggy, json"
-    command = [sys.executable, "-P", "-S", "-c", f"import {modules}, agentm_kernel.conformance.stubs"]
+    command = [sys.executable, "-P", "-S", "-c", f"import {modules}, agentm_devkit.conformance.stubs"]
     subprocess.run(command, env=environ, check=True, timeout=120)
 
 

@@ -308,7 +308,7 @@ def agentm_session_start(context):
 """
 STUCK_STORE = """
 import time
-from agentm_kernel.conformance.stubs import SyncedStub
+from agentm_devkit.conformance.stubs import SyncedStub
 
 class Store(SyncedStub):
     def check_usable(self, *, read_only):

@@ -314,7 +314,8 @@ def test_a_scan_imports_nothing(site: Site) -> None:
     site.install_plugin("mem", "raise SystemExit('imported')")
     code = (
         "import os, sys; before = set(sys.modules)\n"
-        "from agentm_kernel.device.installed import installed_plugins; assert installed_plugins().of('agentm.backends')\n"
+        "from agentm_kernel.device.installed import installed_plugins as found\n"
+        "assert found().of('agentm.backends')\n"
         "new = set(sys.modules) - before - {'__future__', 'errno'}\n"
         "print(*sorted(name for name in new if not name.startswith('agentm_kernel')))"
     )

@@ -86,7 +86,7 @@ REFUSALS = {
         "is not a backend: plugin_mem:Store does not derive from StorageBackend",
     ),
     "an abstract class": (
-        "from agentm_kernel.plugin import StorageBackend\nclass Store(StorageBackend):\n    def read(self, locator): ...",
+        "from agentm_kernel.plugin import StorageBackend as S\nclass Store(S):\n    def read(self, locator): ...",
         "is abstract: plugin_mem:Store lacks capabilities, exists, info, list, mkdir, write",
     ),
     "a newer API": (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Locator
-from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_kernel.plugin import BackendLayer, FileStore
 from agentm_kernel.seam.folders import FolderWalk, walk_folders
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Capabilities, Locator
-from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_kernel.plugin import (
     ABSENT,
     BackendLayer,

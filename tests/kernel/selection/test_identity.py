@@ -20,7 +20,7 @@ NOTE = Locator("note.md")
 @pytest.fixture
 def shared(tmp_path):
     """A folder that a sync tool would share: stamped, and holding one note."""
-    from agentm_kernel.conformance.stubs import SyncedStub
+    from agentm_devkit.conformance.stubs import SyncedStub
 
     folder = tmp_path / "shared"
     folder.mkdir()
@@ -125,7 +125,7 @@ def test_a_record_of_stores_that_is_no_file_is_refused_without_waiting(device, s
 
 
 def test_two_who_stamp_at_once_agree(tmp_path):
-    from agentm_kernel.conformance.stubs import SyncedStub
+    from agentm_devkit.conformance.stubs import SyncedStub
 
     folder = tmp_path / "store"
     folder.mkdir()

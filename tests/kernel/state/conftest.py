@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
+from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel import Locator
-from agentm_kernel.conformance.memory import MemoryBackend
-from agentm_kernel.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel.plugin import StorageSelectionError
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.selection.identity import record_store, stamp_store

@@ -8,6 +8,7 @@ from unittest import mock
 
 import pytest
 
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import (
     Locator,
     harness_state_dir,
@@ -15,7 +16,6 @@ from agentm_kernel import (
     resolve_project,
     state_path,
 )
-from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_kernel.files.swap import SwapPublisher
 from agentm_kernel.plugin import (
     BackendLayer,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Locator, resolve_project, write_state_file
-from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_kernel.plugin import ConfigError, Resolution, StorageError
 
 

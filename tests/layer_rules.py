@@ -30,8 +30,11 @@ _ANSWERS = {
     "describe": "the recorder",
     "stamp_text": STAMP,
     "check_usable": None,
+    "device_path": "/a/path",
+    "personal_path": "/a/personal/path",
     "delete": None,
 }
+_ITERATED: dict[str, list[object]] = {"walk": [Info(NOTE, False, 8, 1.0, "v")], "foreign_entries": ["no key"]}
 _PROPERTIES = {
     "tier_layout": TierLayout(source=Locator("of-the-recorder")),
 }
@@ -90,8 +93,8 @@ class Calls:
             bound.apply_defaults()
             arguments = {key: value for key, value in bound.arguments.items() if key != "self"}
             self.seen.append((name, arguments))
-            if name in ("walk", "foreign_entries"):
-                return iter(["found"])
+            if name in _ITERATED:
+                return iter(_ITERATED[name])
             return _ANSWERS[name] if name in _ANSWERS else arguments.get("locator")
 
         return called
@@ -137,8 +140,8 @@ def check_verbs(make: Callable[[StorageBackend], BackendLayer], *, own: frozense
             recording.calls.seen.clear()
             answer = verb(**_as_callers_do(signature, given))
             assert recording.calls.arrived(name, signature, given), (name, given, recording.calls.seen)
-            if name in ("walk", "foreign_entries"):
-                assert list(answer) == ["found"]
+            if name in _ITERATED:
+                assert list(answer) == _ITERATED[name]
             else:
                 assert answer == (_ANSWERS[name] if name in _ANSWERS else given["locator"]), name
 

@@ -22,8 +22,8 @@ from agentm_kernel.plugin import (
     StorageIOError,
     StorageSelectionError,
     content_hash,
+    stamp_store,
 )
-from agentm_kernel.selection.identity import stamp
 from agentm_obsidian_vault import VaultBackend
 from agentm_obsidian_vault.authorization import Authorization
 
@@ -49,7 +49,7 @@ def notes(tmp_path: Path) -> Path:
 @pytest.fixture
 def vault(notes: Path) -> VaultBackend:
     store = VaultBackend(notes / "agentm", personal_root=notes)
-    stamp(store)
+    stamp_store(store)
     return store
 
 

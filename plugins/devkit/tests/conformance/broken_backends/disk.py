@@ -31,6 +31,8 @@ class MissingRootIsEmpty(Files):
 class TakesAnyFolder(BackendLayer):
     """Opens its folder anew for each verb, and does not ask whether it is the same one."""
 
+    passes = (DeviceFiles,)
+
     def __init__(self, scratch):
         self.scratch = scratch
 

@@ -43,7 +43,12 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.files.store import FileStore as FileStore
     from agentm_kernel.files.swap import CONFLICTS as CONFLICTS, conflict_place as conflict_place
     from agentm_kernel.files.tree import Directory as Directory
-    from agentm_kernel.here import choose_protocol as choose_protocol
+    from agentm_kernel.here import (
+        choose_protocol as choose_protocol,
+        list_plan_files as list_plan_files,
+        list_state_files as list_state_files,
+        resolve_active_plan as resolve_active_plan,
+    )
     from agentm_kernel.plugins.calling import StdoutToStderr as StdoutToStderr, reason_of as reason_of
     from agentm_kernel.plugins.events import (
         EVENTS as EVENTS,
@@ -160,7 +165,7 @@ _HOMES = {
     "files.store": "FileStore",
     "files.swap": "CONFLICTS conflict_place",
     "files.tree": "Directory",
-    "here": "choose_protocol",
+    "here": "choose_protocol list_plan_files list_state_files resolve_active_plan",
     "plugins.calling": "StdoutToStderr reason_of",
     "plugins.events": "EVENTS Event PULLING PUSHING is_event",
     "plugins.hooks": "HookCaller",

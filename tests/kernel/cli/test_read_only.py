@@ -40,6 +40,7 @@ COMMANDS = [
 ]
 CALLS = """
 from agentm_kernel import *
+from agentm_kernel.plugin import *
 here = resolve_project(read_only=True)
 print(here.slug, here.layout, here.project_locator, is_available())
 print(recall_here(), offer_save_here(None, {"kind": "decision"}), state_path(None, "plan"))

@@ -6,8 +6,6 @@ import pytest
 from tests.faults.wrong_moment import in_the_middle_of_a_write
 
 from agentm_kernel import (
-    list_plan_files,
-    list_state_files,
     read_state_file,
     resolve_project,
     update_state_file,
@@ -21,6 +19,8 @@ from agentm_kernel.plugin import (
     StorageError,
     StorageIOError,
     content_hash,
+    list_plan_files,
+    list_state_files,
 )
 
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.files.directory_lock import DirectoryLock as DirectoryLock
     from agentm_kernel.files.medium import Beside as Beside, EditedFolder as EditedFolder, Medium as Medium
     from agentm_kernel.files.mutex import StoreMutex as StoreMutex, store_mutex as store_mutex
+    from agentm_kernel.files.root import make_private_folder as make_private_folder
     from agentm_kernel.files.store import FileStore as FileStore
     from agentm_kernel.files.swap import CONFLICTS as CONFLICTS, conflict_place as conflict_place
     from agentm_kernel.files.tree import Directory as Directory
@@ -79,6 +80,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         registry_locator as registry_locator,
         unregister_repo as unregister_repo,
     )
+    from agentm_kernel.projects.root import HARNESS_DIR as HARNESS_DIR, find_project_root as find_project_root
     from agentm_kernel.seam.backend import (
         ABSENT as ABSENT,
         API_VERSION as API_VERSION,
@@ -117,7 +119,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         Locator as Locator,
         normalize_key as normalize_key,
     )
-    from agentm_kernel.seam.options import check_options as check_options
+    from agentm_kernel.seam.options import Option as Option, check_options as check_options
     from agentm_kernel.seam.provider import (
         Author as Author,
         Change as Change,
@@ -128,6 +130,12 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         SyncTrigger as SyncTrigger,
     )
     from agentm_kernel.seam.registry import BackendRegistry as BackendRegistry, registry as registry
+    from agentm_kernel.seam.secrets import (
+        find_secrets as find_secrets,
+        is_bare_secret as is_bare_secret,
+        names_a_secret as names_a_secret,
+        refuse_secrets as refuse_secrets,
+    )
     from agentm_kernel.seam.tier_layout import TierLayout as TierLayout
     from agentm_kernel.seam.tiers import DerivedMaintenance as DerivedMaintenance, Tier as Tier
     from agentm_kernel.seam.update import update as update
@@ -139,11 +147,19 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         Opening as Opening,
     )
     from agentm_kernel.selection.adopting import (
+        UnidentifiedStore as UnidentifiedStore,
+        add_wrapper as add_wrapper,
         adopt_store as adopt_store,
         check_store as check_store,
+        open_unidentified as open_unidentified,
+        return_identity as return_identity,
         select_store as select_store,
     )
-    from agentm_kernel.selection.identity import read_stamp as read_stamp, stamp_store as stamp_store
+    from agentm_kernel.selection.identity import (
+        known_stores as known_stores,
+        read_stamp as read_stamp,
+        stamp_store as stamp_store,
+    )
     from agentm_kernel.state.device import Device as Device
     from agentm_kernel.state.mirrored import MirroredState as MirroredState
     from agentm_kernel.state.resolution import Resolution as Resolution
@@ -162,6 +178,7 @@ _HOMES = {
     "files.directory_lock": "DirectoryLock",
     "files.medium": "EditedFolder Medium",
     "files.mutex": "StoreMutex store_mutex",
+    "files.root": "make_private_folder",
     "files.store": "FileStore",
     "files.swap": "CONFLICTS conflict_place",
     "files.tree": "Directory",
@@ -175,6 +192,7 @@ _HOMES = {
     "plugins.values": "Alert DoctorRow HookContext PluginFailure Section",
     "projects.ownership": "check_ownership claim_ownership",
     "projects.repo_registry": "list_repos read_registry register_repo registry_locator unregister_repo",
+    "projects.root": "HARNESS_DIR find_project_root",
     "seam.backend": "ABSENT API_VERSION Absent STAMP_KEY StorageBackend",
     "seam.content": "check_size content_hash decode_content encode_content",
     "seam.facets": (
@@ -184,15 +202,18 @@ _HOMES = {
     "seam.folders": "Folder FolderWalk walk_folders",
     "seam.layer": "BackendLayer",
     "seam.locator": "Locator MAX_KEY_BYTES MAX_SEGMENT_BYTES TEMP_PREFIX normalize_key",
-    "seam.options": "check_options",
+    "seam.options": "Option check_options",
     "seam.provider": "Author Change ProviderContext SyncOutcome SyncRules SyncTrigger",
     "seam.registry": "BackendRegistry registry",
+    "seam.secrets": "find_secrets is_bare_secret names_a_secret refuse_secrets",
     "seam.tier_layout": "TierLayout",
     "seam.tiers": "DerivedMaintenance Tier",
     "seam.update": "update",
     "seam.values": "Capabilities Frozen Info MAX_CONTENT_BYTES Opening",
-    "selection.adopting": "adopt_store check_store select_store",
-    "selection.identity": "read_stamp stamp_store",
+    "selection.adopting": (
+        "UnidentifiedStore add_wrapper adopt_store check_store open_unidentified return_identity select_store"
+    ),
+    "selection.identity": "known_stores read_stamp stamp_store",
     "state.device": "Device",
     "state.mirrored": "MirroredState",
     "state.resolution": "Resolution",

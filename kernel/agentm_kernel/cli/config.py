@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from agentm_kernel.cli.config_values import as_text, masked
@@ -12,6 +14,11 @@ from agentm_kernel.device.json_text import MalformedJson, parse
 from agentm_kernel.device.settings import is_list, is_text
 from agentm_kernel.errors import ConfigError
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from agentm_kernel.state.device import Device
+
 _OURS = ("storage", "state_mode", "plugins", "plugin_policy", "wrappers", "vault_path")
 """What every setting of agentm begins with."""
 
@@ -21,19 +28,36 @@ def command() -> None:
     """Read and change the configuration."""
 
 
+def _complete_key(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Settings of the kernel, and the options that installed plugins declare."""
+    from click.shell_completion import CompletionItem
+
+    from agentm_kernel.device.settings import KNOWN
+    from agentm_kernel.plugins.options import known_option_keys
+
+    keys = {**dict.fromkeys(KNOWN, ""), **{k: o.meaning for k, o in known_option_keys(current_device()).items()}}
+    return [CompletionItem(key, help=text or None) for key, text in keys.items() if key.startswith(incomplete)]
+
+
 @command.command("set")
-@click.argument("key")
+@click.argument("key", shell_complete=_complete_key)
 @click.argument("value")
-def set_command(key: str, value: str) -> None:
+@click.option("--allow-secrets", is_flag=True, help="Keep a value that only looks like a secret, or has to be here.")
+def set_command(key: str, value: str, allow_secrets: bool) -> None:
     """Give the setting KEY a VALUE.
 
     Lists are written a,b,c or as JSON. An option of a plugin is read as JSON where it is JSON (true, 3, [1, 2]) and
-    is a text otherwise; '"3"' is the text 3.
+    is a text otherwise; '"3"' is the text 3. A value that looks like a secret is refused.
     """
     _refuse_misspelt(key)
-    environ = current_device().environ
+    if not allow_secrets:
+        _refuse_secret(key, value)
+    device = current_device()
+    environ = device.environ
+    wanted = _value_of(key, value)
+    _check_option(device, key, wanted)
     before, _, was_legacy = find(environ)
-    set_value(environ, key, _value_of(key, value))
+    set_value(environ, key, wanted)
     after = find(environ)[0]
     click.echo(f"set {key} in {after}" + (f", with everything from {before}" if was_legacy else ""))
 
@@ -73,6 +97,17 @@ def path_command(as_json: bool) -> None:
         click.echo(path)
 
 
+def _check_option(device: Device, key: str, value: object) -> None:
+    """An option of a plugin that declares its options is one of these, and of the declared kind."""
+    from agentm_kernel.plugins.options import declared_options
+    from agentm_kernel.seam.options import check_option
+
+    group, _, rest = key.partition(".")
+    table, _, name = rest.partition(".")
+    if group == "plugins" and name and (declared := declared_options(device, table)) is not None:
+        check_option(table, name, value, declared)
+
+
 def _refuse_misspelt(key: str) -> None:
     """A key of somebody else may stand in the file. One that is nearly ours is meant for us, and would do nothing."""
     from difflib import get_close_matches
@@ -83,6 +118,17 @@ def _refuse_misspelt(key: str) -> None:
     near = get_close_matches(first.lower(), _OURS, n=1, cutoff=0.75)
     if near:
         raise ConfigError(f"'{key}' is not a setting of agentm", hint=f"did you mean {near[0]}? nothing was changed")
+
+
+def _refuse_secret(key: str, value: str) -> None:
+    """The file is copied, backed up and shown to agents. Plugins take secrets from the environment or a keyring."""
+    from agentm_kernel.seam.secrets import OVERRIDE, is_secret_field
+
+    if is_secret_field(key.rpartition(".")[2], value):
+        raise ConfigError(
+            f"the value of '{key}' looks like a secret; nothing was changed",
+            hint=f"keep it in the environment or in a keyring; if it is none, or has to be here, add {OVERRIDE}",
+        )
 
 
 def _on_one_line(text: str) -> str:

@@ -205,8 +205,11 @@ def read_stamp(backend: StorageBackend) -> str | None:
     return store_id
 
 
-def stamp_store(backend: StorageBackend) -> str:
-    """Give the store an identity unless it has one, and return it. Of two who stamp at once, one wins for both."""
+def stamp_store(backend: StorageBackend, store_id: str | None = None) -> str:
+    """Give the store an identity unless it has one, and return it. Of two who stamp at once, one wins for both.
+
+    `store_id` is the identity that it had before it was lost; otherwise it gets a new one.
+    """
     import json
     from datetime import UTC, datetime
     from uuid import uuid4
@@ -215,7 +218,7 @@ def stamp_store(backend: StorageBackend) -> str:
     if existing is not None:
         return existing
     fields = {
-        "id": str(uuid4()),
+        "id": store_id or str(uuid4()),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "layout": LAYOUT_VERSION,
     }
@@ -309,8 +312,9 @@ def _change(state_dir: str, changes: dict[str, str | None]) -> None:
 
     from agentm_kernel.files.atomic import atomic_write
     from agentm_kernel.files.mutex import store_mutex
+    from agentm_kernel.files.root import make_private_folder
 
-    os.makedirs(state_dir, mode=0o700, exist_ok=True)
+    make_private_folder(state_dir)
     with store_mutex(state_dir):
         merged = {**_read(state_dir), **changes}
         kept = {key: value for key, value in sorted(merged.items()) if value is not None}

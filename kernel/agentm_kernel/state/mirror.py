@@ -21,6 +21,7 @@ from agentm_kernel.errors import (
     StoreIdentityError,
 )
 from agentm_kernel.files.medium import Medium
+from agentm_kernel.files.root import make_private_folder
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.projects.in_store import LEGACY_PROJECTS, PROJECTS
 from agentm_kernel.projects.ownership import RECORD
@@ -254,17 +255,19 @@ class Mirror:
         """Keep this device's version under a name of its own: it is sent like any other file."""
         text = self._copy.read(locator)
         place = place_for(locator, content_hash(text))
-        try:
-            self._copy.write(place, text, if_match=ABSENT)
-        except ConcurrentModificationError:
-            pass  # its name has the hash of its content, so it is kept already
-        return place
+        while True:
+            try:
+                return self._copy.write(place, text, if_match=ABSENT)
+            except ConcurrentModificationError:
+                if self._copy.read(place) == text:
+                    return place  # the same version lost before, and was kept then
+            place = place_for(locator, os.urandom(4).hex())  # somebody has edited the version that has this name
 
     def _record_time(self) -> None:
         try:
-            os.makedirs(os.path.dirname(self._pulled), mode=0o700, exist_ok=True)
-            with open(self._pulled, "wb"):
-                os.utime(self._pulled)
+            make_private_folder(os.path.dirname(self._pulled))
+            os.close(os.open(self._pulled, os.O_WRONLY | os.O_CREAT, 0o600))
+            os.utime(self._pulled)
         except OSError as error:
             raise StorageIOError(f"cannot write {self._pulled}: {error.strerror}", errno=error.errno) from error
 

@@ -153,18 +153,20 @@ CHANGES = st.one_of(
 @pytest.fixture
 def fresh_process():
     """The answers of a process that has looked at nothing before: a child, forked before the first look."""
-    import json as codec
-
     asking, answering = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
+        os.close(asking[1])
+        os.close(answering[0])
         _serve(asking[0], answering[1])
+    os.close(asking[0])
+    os.close(answering[1])
     with os.fdopen(asking[1], "w") as questions, os.fdopen(answering[0]) as found:
 
         def ask() -> object:
-            questions.write(codec.dumps([os.getcwd(), dict(os.environ)]) + "\n")
+            questions.write(json.dumps([os.getcwd(), dict(os.environ)]) + "\n")
             questions.flush()
-            return codec.loads(found.readline())
+            return json.loads(found.readline())
 
         yield ask
     os.waitpid(child, 0)

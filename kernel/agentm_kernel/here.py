@@ -64,7 +64,9 @@ def resolve_project(
     place that merely happens to be there. `read_only` admits a store that can be read but not written.
     """
     resolution = (device or this_device()).project(working_directory(context), read_only=read_only)
-    _ = resolution.slug, resolution.layout  # whatever is wrong with them is said here, not later
+    _ = resolution.identity
+    if resolution.is_synced:
+        _ = resolution.slug  # whatever is wrong with it is said here, not later
     return resolution
 
 

@@ -69,10 +69,8 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         PluginFailure as PluginFailure,
         Section as Section,
     )
-    from agentm_kernel.projects.ownership import (
-        check_ownership as check_ownership,
-        claim_ownership as claim_ownership,
-    )
+    from agentm_kernel.projects.claiming import claim_name as claim_name
+    from agentm_kernel.projects.records import ProjectRecord as ProjectRecord, read_record as read_record
     from agentm_kernel.projects.repo_registry import (
         list_repos as list_repos,
         read_registry as read_registry,
@@ -190,7 +188,8 @@ _HOMES = {
     "plugins.load": "load_backend unusable",
     "plugins.table": "find_plugin load_plugin",
     "plugins.values": "Alert DoctorRow HookContext PluginFailure Section",
-    "projects.ownership": "check_ownership claim_ownership",
+    "projects.claiming": "claim_name",
+    "projects.records": "ProjectRecord read_record",
     "projects.repo_registry": "list_repos read_registry register_repo registry_locator unregister_repo",
     "projects.root": "HARNESS_DIR find_project_root",
     "seam.backend": "ABSENT API_VERSION Absent STAMP_KEY StorageBackend",

@@ -8,18 +8,21 @@ import click
 
 from agentm_kernel.cli.output import current_device, echo_json, echo_table, json_option
 from agentm_kernel.cli.state import cwd_option
-from agentm_kernel.errors import AgentmError, NotFoundError
+from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
 from agentm_kernel.projects.checkout import path_as_text
+from agentm_kernel.projects.claiming import claim_as
 from agentm_kernel.projects.declare import declare_slug
-from agentm_kernel.projects.in_store import place_in_store
-from agentm_kernel.projects.ownership import adopt as adopt_repository, check_ownership, claim_ownership, owners
+from agentm_kernel.projects.lookup import find_record
+from agentm_kernel.projects.records import read_record
+from agentm_kernel.projects.remote import parse_remote
 from agentm_kernel.projects.repo_registry import list_repos, register_repo, unregister_repo
 from agentm_kernel.projects.root import find_project_root
 from agentm_kernel.projects.slug import identify_project, plain_slug
-from agentm_kernel.state.routing import is_local
+from agentm_kernel.state.routing import in_store, is_local
 
 if TYPE_CHECKING:
-    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.state.resolution import Resolution
 
 
 @click.group("project")
@@ -33,7 +36,7 @@ def command() -> None:
 def show(as_json: bool, cwd: str | None) -> None:
     """Show what the project here is called, why, and what the store knows about it.
 
-    Exit 1, after showing the rest, if the store cannot be had or the name belongs to another repository.
+    Exit 1, after showing the rest, if the store cannot be had or does not say which project this is.
     """
     root = find_project_root(cwd)
     project = identify_project(root)
@@ -47,9 +50,7 @@ def show(as_json: bool, cwd: str | None) -> None:
         fields["remote"] = project.remote
         device = current_device()
         if not is_local(device, root):
-            backend = device.store(read_only=True)
-            fields.update(_in_store(backend, project.slug))
-            check_ownership(backend, project.slug, project.remote)
+            fields.update(_in_store(in_store(device, root, read_only=True)))
     except AgentmError as error:
         problem = error
     if as_json:
@@ -60,42 +61,86 @@ def show(as_json: bool, cwd: str | None) -> None:
         raise problem
 
 
-def _in_store(backend: StorageBackend, slug: str) -> dict[str, Any]:
-    layout, locator = place_in_store(backend, slug)
+def _in_store(here: Resolution) -> dict[str, Any]:
+    here.refuse_no_project()
+    assert here.backend is not None
+    assert here.project_locator is not None
+    record = read_record(here.backend, here.slug) if here.is_claimed else None
     return {
-        "store": backend.describe(),
-        "place": locator.key,
-        "layout": layout,
-        "owners": list(owners(backend, slug)),
-        "registered": any(repo["slug"] == slug for repo in list_repos(backend)),
+        "slug": here.slug,
+        "store": here.backend.describe(),
+        "place": here.project_locator.key,
+        "layout": here.layout,
+        "claimed": here.is_claimed,
+        "owners": list(record.remotes) if record else [],
+        "registered": any(repo["slug"] == here.slug for repo in list_repos(here.backend)),
+        "notice": here.notice,
     }
 
 
 def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return ", ".join(value) or "nobody yet" if isinstance(value, list) else str(value)
+    if value is None:
+        return "none"
+    return ", ".join(value) or "no remote yet" if isinstance(value, list) else str(value)
 
 
 @command.command("register")
 @click.option("--slug", metavar="NAME", help="Name the project, in its .harness/project.json.")
-@click.option("--adopt", is_flag=True, help="It is the project that has the name, from another remote or folder.")
+@click.option("--adopt", is_flag=True, help="It is the project that has the name, under another remote.")
 @click.option("--wiki-path", metavar="DIR", help="Where the project's wiki is.")
 @cwd_option
 def register(slug: str | None, adopt: bool, wiki_path: str | None, cwd: str | None) -> None:
-    """Enter the project here into the store's registry and claim its name there; prints the name."""
-    root = find_project_root(cwd)
-    project = identify_project(root)
-    name = project.slug if slug is None else plain_slug(slug)
-    backend = current_device().store(read_only=False)
-    if adopt:
-        adopt_repository(backend, name, project.remote)
-    else:
-        claim_ownership(backend, name, project.remote)
-    if name != project.slug:
-        declare_slug(root, name)
-    register_repo(backend, name, root, remote=project.origin, wiki_path=wiki_path)
-    click.echo(name)
+    """Enter the project here into the store's registry and claim its name there; prints the name.
+
+    Notes that lie under the name and belong to nobody become this project's.
+    """
+    here = current_device().memory(cwd, read_only=False)
+    here.refuse_no_project()
+    folder = _claimed(here, None if slug is None else plain_slug(slug), adopt=adopt)
+    assert here.backend is not None
+    if slug is not None and folder.name != here.identity.slug:
+        declare_slug(here.root, folder.name)
+    register_repo(here.backend, folder.name, here.root, remote=here.identity.origin, wiki_path=wiki_path)
+    click.echo(folder.name)
+
+
+def _claimed(here: Resolution, slug: str | None, *, adopt: bool) -> Locator:
+    """The folder of the project, which is this project's from now on."""
+    assert here.backend is not None
+    project, checkouts = here.identity, here.checkouts(here.backend)
+    record = find_record(here.backend, project, checkouts)
+    if record is not None and not adopt and slug not in (None, record.slug):
+        raise ConfigError(
+            f"this project is '{record.slug}' in the store already",
+            hint=f"`agentm project rename {record.slug} {slug}` gives it another name",
+        )
+    name = slug or (project.slug if record is None else record.slug)
+    if slug is None and not adopt and (record is not None or read_record(here.backend, name) is not None):
+        return here.claim()
+    return claim_as(here.backend, project, checkouts, name, adopting=adopt).folder
+
+
+@command.command("check")
+@cwd_option
+def check(cwd: str | None) -> None:
+    """Compare the project's name with that of its remote.
+
+    Exit 0 if they are the same, 1 if they are not (the answer says why, where that is known), 3 without a remote.
+    """
+    here = current_device().memory(cwd)
+    here.refuse_no_project()
+    origin = here.identity.origin
+    if origin is None:
+        click.echo(f"{here.slug}: no remote `origin`")
+        raise click.exceptions.Exit(3)
+    name = parse_remote(origin).name
+    click.echo(f"{here.slug}: the remote `origin` is called {name}")
+    if here.notice:
+        click.echo(here.notice)
+    if here.slug != name:
+        raise click.exceptions.Exit(1)
 
 
 @command.command("unregister")
@@ -103,7 +148,7 @@ def register(slug: str | None, adopt: bool, wiki_path: str | None, cwd: str | No
 @cwd_option
 def unregister(slug: str | None, cwd: str | None) -> None:
     """Take SLUG, or the project here, out of the registry. Its notes and its plan stay where they are."""
-    name = slug or identify_project(find_project_root(cwd)).slug
+    name = slug or current_device().memory(cwd).slug
     if not unregister_repo(current_device().store(read_only=False), name):
         raise NotFoundError(f"'{name}' is not registered", hint="`agentm project list` shows what is")
     click.echo(f"removed {name} from the registry")

@@ -6,20 +6,24 @@ import os
 
 from agentm_kernel.projects.git_files import find_repository
 from agentm_kernel.projects.remote import canonical_remote, parse_remote
+from agentm_kernel.projects.root import is_work_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.projects.git_files import Repository
 
+_LONGEST_CHAIN = 5
+
 
 class Checkout:
     """Git's files are read once, and only if something needs them."""
 
-    __slots__ = ("_git", "root")
+    __slots__ = ("_git", "_source", "root")
 
     def __init__(self, root: str) -> None:
         self.root = root
         self._git: tuple[Repository | None, str | None] | None = None
+        self._source: tuple[Repository | None, str | None] | None = None
 
     @property
     def origin(self) -> str | None:
@@ -33,24 +37,30 @@ class Checkout:
         return repository.home if repository and repository.work_tree == self.root else self.root
 
     @property
-    def identity(self) -> str:
-        """The canonical address of `origin`: the same from every clone, worktree and renamed folder.
+    def remote(self) -> str | None:
+        """The canonical address of `origin`, the same from every clone and worktree; `None` without one.
 
-        A project without one is its own origin: its path on this device, which is also what a local clone of it has
-        as `origin`. A project that lies inside a repository has its path there added, so that the parts of a monorepo
-        are not taken for one another.
+        A work tree on this device is no remote: a clone of one is the same project, and has the remote that it has. A
+        project that lies inside a repository has its path there added, so that the parts of a monorepo are not taken
+        for one another.
         """
-        repository, origin = self._read_git()
-        if repository is None:
-            return _local_identity(self.root)
-        suffix = ""
-        if self.root != repository.work_tree:
-            inside = os.path.relpath(self.root, repository.work_tree)
-            suffix = "#" + path_as_text(inside.replace(os.sep, "/"))
-        address = parse_remote(origin or repository.home)
-        if address.is_local:
-            return _local_identity(os.path.join(repository.home, address.path)) + suffix
-        return f"{address}{suffix}"
+        address = self._follow_origin()[1]
+        return None if address is None else address + self.part
+
+    @property
+    def part(self) -> str:
+        """`#` and the path of the project inside its repository; empty where the project is the repository."""
+        repository, _ = self._read_git()
+        if repository is None or self.root == repository.work_tree:
+            return ""
+        inside = os.path.relpath(self.root, repository.work_tree)
+        return "#" + path_as_text(inside.replace(os.sep, "/"))
+
+    @property
+    def id_folder(self) -> str | None:
+        """The git directory that keeps the checkout's id, shared by worktrees and local clones; `None` without git."""
+        repository = self._follow_origin()[0]
+        return None if repository is None else repository.common_dir
 
     def _read_git(self) -> tuple[Repository | None, str | None]:
         if self._git is None:
@@ -58,9 +68,29 @@ class Checkout:
             self._git = repository, repository.origin_url() if repository else None
         return self._git
 
+    def _follow_origin(self) -> tuple[Repository | None, str | None]:
+        """The repository that this is a clone of, as far as it lies on this device, and the remote of that one."""
+        if self._source is None:
+            repository, origin = self._read_git()
+            self._source = (None, None) if repository is None else _source_of(repository, origin)
+        return self._source
 
-def _local_identity(path: str) -> str:
-    return canonical_remote(path_as_text(os.path.realpath(path)))
+
+def _source_of(repository: Repository, origin: str | None) -> tuple[Repository, str | None]:
+    for _ in range(_LONGEST_CHAIN):
+        if origin is None:
+            break
+        address = parse_remote(origin)
+        if not address.is_local:
+            return repository, str(address)
+        path = os.path.realpath(os.path.join(repository.home, address.path))
+        if os.path.isdir(f"{path}.git") or not is_work_tree(path):
+            return repository, canonical_remote(path_as_text(path))
+        source = find_repository(path)
+        if source is None or source.common_dir == repository.common_dir:
+            break
+        repository, origin = source, source.origin_url()
+    return repository, None
 
 
 def path_as_text(path: str) -> str:

@@ -1,4 +1,4 @@
-"""What the kernel keeps of projects in a store: where a project lies, and small JSON notes about projects.
+"""What the kernel keeps of projects in a store: the folders they lie in, and small JSON notes about projects.
 
 A note that is there but cannot be understood is never written over.
 """
@@ -7,24 +7,15 @@ from __future__ import annotations
 
 from agentm_kernel.device.json_text import MalformedJson, parse
 from agentm_kernel.errors import InvalidContentError
-from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.seam.locator import Locator
 
 PROJECTS = "projects"
 LEGACY_PROJECTS = "personal-projects"
 
 VERSION = 1
-
-
-def place_in_store(backend: StorageBackend, slug: str) -> tuple[str, Locator]:
-    """`new` and `projects/<slug>`, or `legacy` and `personal-projects/<slug>` where that is all there is."""
-    new, legacy = Locator(f"{PROJECTS}/{slug}"), Locator(f"{LEGACY_PROJECTS}/{slug}")
-    if not backend.exists(new) and backend.exists(legacy):
-        return "legacy", legacy
-    return "new", new
 
 
 def parse_note(text: str, locator: Locator) -> dict[str, object]:

@@ -12,6 +12,7 @@ HARNESS_DIR = ".harness"
 GIT_ENTRY = ".git"
 
 _LIMIT = 4 * 1024 * 1024
+_TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - looked at, not used
 
 # What is looked at in one directory after the other, many thousand times a second; joining would cost as much again.
 _HARNESS = f"{os.sep}{HARNESS_DIR}"
@@ -56,11 +57,37 @@ def is_work_tree(directory: str) -> bool:
 
 def _has_harness(directory: str) -> bool:
     try:
-        return stat.S_ISDIR(os.stat(directory + _HARNESS).st_mode)
+        mode = os.lstat(directory + _HARNESS).st_mode
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
         raise _cannot_look(directory + _HARNESS, error) from error
+    if stat.S_ISLNK(mode):
+        raise _linked_harness(directory + _HARNESS)
+    return stat.S_ISDIR(mode)
+
+
+def refuse_linked_harness(root: str) -> None:
+    """`.harness` may not be a link: a cloned repository could bring one that leads into another project."""
+    if os.path.islink(root + _HARNESS):
+        raise _linked_harness(root + _HARNESS)
+
+
+def _linked_harness(path: str) -> ConfigError:
+    return ConfigError(
+        f"{path} is a symbolic link, and state is neither read nor written through one",
+        hint="a repository that you cloned may have brought it; remove it, or put a folder there",
+    )
+
+
+def is_no_project(root: str, home: str) -> bool:
+    """Whether `root` is a place where everything lies: the root of the disk, a home, a folder for temporary files.
+
+    One of them that is a git work tree, such as a home whose settings are kept in git, is a project like any other.
+    """
+    places = {home, os.path.expanduser("~"), os.environ.get("TMPDIR") or _TEMPORARY[0], *_TEMPORARY}
+    is_such = os.path.dirname(root) == root or any(os.path.realpath(place) == root for place in places)
+    return is_such and not is_work_tree(root)
 
 
 def physical_directory(cwd: str | None = None) -> str:

@@ -11,42 +11,77 @@ from agentm_kernel.projects.remote import parse_remote
 from agentm_kernel.projects.root import HARNESS_DIR, read_checkout_file
 from agentm_kernel.seam.locator import MAX_SEGMENT_BYTES, normalize_key
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 PROJECT_FILE = "project.json"
 _NAMELESS = "project"
+_MOST_OF_ONE_NAME = 1000
 
 
 class ProjectIdentity:
     """A project's name, where the name comes from, and, when asked for, which repository it is."""
 
-    __slots__ = ("_checkout", "slug", "source")
+    __slots__ = ("_found", "checkout", "declared", "source_of_declared")
 
-    def __init__(self, slug: str, source: str, checkout: Checkout) -> None:
-        self.slug = slug
-        self.source = source
-        """In words that follow "the name comes from"."""
-        self._checkout = checkout
+    def __init__(self, checkout: Checkout, declared: str, source_of_declared: str) -> None:
+        self.checkout = checkout
+        self.declared = declared
+        """The name that `.harness/project.json` gives; empty if it gives none."""
+        self.source_of_declared = source_of_declared
+        self._found: tuple[str, str] | None = None
 
     @property
-    def remote(self) -> str:
+    def slug(self) -> str:
+        """The name that it would like to have: whether it has it, the store says."""
+        return self.declared or self._find()[0]
+
+    @property
+    def source(self) -> str:
+        """In words that follow "the name comes from"."""
+        return self.source_of_declared if self.declared else self._find()[1]
+
+    @property
+    def remote(self) -> str | None:
         """Which repository this is; git's files are not read for it before somebody asks."""
-        return self._checkout.identity
+        return self.checkout.remote
 
     @property
     def origin(self) -> str | None:
         """The address of `origin` as it is written; it may hold a password."""
-        return self._checkout.origin
+        return self.checkout.origin
+
+    def names(self) -> Iterator[str]:
+        """The names that it may have in a store, best first: what other projects have is left to them."""
+        found = self._find()[0]
+        longer = [_made_safe(f"{found}-{part.replace('/', '-')}") for part in (self.checkout.part[1:],) if part]
+        address = parse_remote(self.checkout.origin or "")
+        owner = address.path.rpartition("/")[0].rpartition("/")[2]
+        if owner and not address.is_local:
+            longer.append(_made_safe(f"{owner}-{found}"))
+        first = [self.declared] if self.declared else []
+        yield from dict.fromkeys((*first, found, *longer))
+        for number in range(2, _MOST_OF_ONE_NAME):
+            yield f"{found}-{number}"
+
+    def _find(self) -> tuple[str, str]:
+        """The name that its remote or else its directory gives, and which of them."""
+        if self._found is None:
+            origin = self.checkout.origin
+            name = parse_remote(origin).name if origin else ""
+            if name:
+                self._found = _made_safe(name), "the remote `origin`"
+            else:
+                self._found = _made_safe(_directory_name(self.checkout.home)), "the directory's name"
+        return self._found
 
 
 def identify_project(root: str) -> ProjectIdentity:
     """The project at `root`: named by `.harness/project.json`, else by its remote, else by its directory."""
-    checkout = Checkout(root)
     path = project_file(root)
     slug, key = _declared_slug(path)
-    if slug:
-        return ProjectIdentity(slug, f"`{key}` in {path}", checkout)
-    if checkout.origin and (name := parse_remote(checkout.origin).name):
-        return ProjectIdentity(_made_safe(name), "the remote `origin`", checkout)
-    return ProjectIdentity(_made_safe(_directory_name(checkout.home)), "the directory's name", checkout)
+    return ProjectIdentity(Checkout(root), slug, f"`{key}` in {path}" if slug else "")
 
 
 def project_file(root: str) -> str:

@@ -7,7 +7,7 @@ import os
 from agentm_kernel.errors import NotFoundError
 from agentm_kernel.files.medium import EditedFolder
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.projects.root import HARNESS_DIR
+from agentm_kernel.projects.root import HARNESS_DIR, refuse_linked_harness
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.secrets import refuse_secrets
 from agentm_kernel.state.routing import checked_name, is_marker, state_file_path
@@ -57,6 +57,7 @@ def write_state_file(
         refuse_secrets(name, content)
     store, locator, path = _place_for_writing(resolution, name)
     store.write(locator, content, if_match=if_match)
+    _hide_from_git(resolution)
     return path
 
 
@@ -72,6 +73,7 @@ def update_state_file(
 
     store, locator, path = _place_for_writing(resolution, name)
     update(store, locator, fn if allow_secrets else lambda current: _without_new_secrets(name, current, fn(current)))
+    _hide_from_git(resolution)
     return path
 
 
@@ -84,6 +86,7 @@ def _without_new_secrets(name: str, current: str | None, changed: str) -> str:
 def write_marker(resolution: Resolution, name: str, text: str) -> None:
     """Markers always lie in the checkout: they say something about it, not about the project."""
     _checkout(resolution).write(Locator(name), text)
+    _hide_from_git(resolution)
 
 
 def remove_marker(resolution: Resolution, name: str) -> bool:
@@ -108,9 +111,11 @@ def _place_for_writing(resolution: Resolution, name: str) -> tuple[StorageBacken
     store, locator = _place(resolution, name)
     path = state_file_path(resolution, name)
     if resolution.is_synced:
-        from agentm_kernel.projects.ownership import claim_ownership
-
-        claim_ownership(store, resolution.slug, resolution.identity.remote)
+        if resolution.claim() != locator.parent.parent:  # another repository was faster, and has the name now
+            store, locator = _place(resolution, name)
+            path = state_file_path(resolution, name)
+    else:
+        resolution.refuse_no_project()
     return store, locator, path
 
 
@@ -123,7 +128,14 @@ def _directory(resolution: Resolution) -> tuple[StorageBackend, Locator]:
 
 def _checkout(resolution: Resolution) -> FileStore:
     """`.harness/` in a checkout: agents edit its files with their own tools, which know nothing of our mutex."""
+    refuse_linked_harness(resolution.root)
     return FileStore(os.path.join(resolution.root, HARNESS_DIR), medium=EditedFolder(), create_root=True)
+
+
+def _hide_from_git(resolution: Resolution) -> None:
+    from agentm_kernel.projects.git_ignore import hide_from_git
+
+    hide_from_git(resolution.root)
 
 
 def _is_file(store: StorageBackend, locator: Locator) -> bool:

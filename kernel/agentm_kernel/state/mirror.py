@@ -24,7 +24,7 @@ from agentm_kernel.files.medium import Medium
 from agentm_kernel.files.root import make_private_folder
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.projects.in_store import LEGACY_PROJECTS, PROJECTS
-from agentm_kernel.projects.ownership import RECORD
+from agentm_kernel.projects.records import POINTERS, RECORD
 from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.facets import ConflictCopy, Transfer
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.values import Info
 
 _HARNESS = "_harness"
-_REMOTES = Locator("_meta/remotes")
-_TREES = (Locator(PROJECTS), Locator(LEGACY_PROJECTS), _REMOTES)
+_TREES = (Locator(PROJECTS), Locator(LEGACY_PROJECTS), POINTERS)
 _STAMP = Locator(STAMP_KEY)
 _AGREED = Locator("agreed.json")
 _ROUNDS = 3
@@ -52,7 +51,7 @@ _LONGEST_STEM = 120  # bytes: with mark and suffix the name stays below what a s
 def is_mirrored(locator: Locator) -> bool:
     """Whether the copy has this key: the state of projects, whose it is, and the store's mark."""
     parts = locator.parts
-    if locator == _STAMP or (locator.parent == _REMOTES):
+    if locator == _STAMP or (locator.parent == POINTERS):
         return True
     if len(parts) < 3 or parts[0] not in (PROJECTS, LEGACY_PROJECTS):
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from _collections_abc import Mapping  # loaded by every interpreter; `collections.abc` would import `collections`
 
-from agentm_kernel.errors import StorageError
+from agentm_kernel.errors import ConfigError, StorageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from agentm_kernel.device.facts import DeviceFacts
+    from agentm_kernel.projects.checkouts import Checkouts
+    from agentm_kernel.projects.lookup import Place
     from agentm_kernel.projects.slug import ProjectIdentity
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.locator import Locator
@@ -38,7 +41,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     device: Device | None
     """The device that it was found on; `None` for one that was made by hand."""
     _identity: ProjectIdentity | None
-    _placement: tuple[str, Locator | None] | None
+    _placement: Place | None
 
     def __init__(
         self,
@@ -63,7 +66,9 @@ class Resolution(Mapping):  # type: ignore[type-arg]
 
     @property
     def slug(self) -> str:
-        return self.identity.slug
+        """The name of the project in the store; without a store, the one that it would like to have."""
+        place = self._place()
+        return self.identity.slug if place is None else place.slug
 
     @property
     def project_root(self) -> Path:
@@ -74,12 +79,58 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     @property
     def layout(self) -> str:
         """`new` (`projects/<slug>`), `legacy` (`personal-projects/<slug>`) or `none`."""
-        return self._place()[0]
+        place = self._place()
+        return "none" if place is None else place.layout
 
     @property
     def project_locator(self) -> Locator | None:
-        """Where the project lies in the store; `None` when no store is asked."""
-        return self._place()[1]
+        """Where the project lies in the store; `None` when no store is asked, and where no project is."""
+        place = self._place()
+        return None if place is None else place.folder
+
+    @property
+    def is_claimed(self) -> bool:
+        """Whether the store, as this device has it, says that the project's place is this project's.
+
+        As long as it does not, nothing of this project was written, and nothing is there to be read.
+        """
+        place = self._place()
+        return place is not None and place.record is not None
+
+    @property
+    def notice(self) -> str | None:
+        """One line for the operator, where the store and the checkout do not quite agree on which project this is."""
+        from agentm_kernel.projects.notices import notice_about
+
+        place = self._place()
+        return None if place is None else notice_about(place, self.identity)
+
+    def claim(self) -> Locator:
+        """The project's folder in the store, which is its own from now on: before the first write of any kind."""
+        from agentm_kernel.projects.claiming import claim
+
+        self.refuse_no_project()
+        assert self.backend is not None
+        self._fill(_placement=claim(self.backend, self.identity, self.checkouts(self.backend)))
+        assert self._placement is not None
+        return self._placement.folder
+
+    def checkouts(self, store: StorageBackend) -> Checkouts:
+        """Which project each checkout of this device is in `store`."""
+        from agentm_kernel.projects.checkouts import Checkouts
+
+        return Checkouts(self._device_facts().state_dir, store)
+
+    def refuse_no_project(self) -> None:
+        """Raise where everything lies, so that nothing is saved there as if it were one project."""
+        from agentm_kernel.projects.root import is_no_project
+
+        if is_no_project(self.root, self._device_facts().home):
+            raise ConfigError(
+                f"{self.root} is not a project",
+                hint="change to the project's folder, or say what is meant with `--project NAME`; a note for every "
+                "project is saved with `--personal`",
+            )
 
     @property
     def is_synced(self) -> bool:
@@ -90,6 +141,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     def state_locator(self) -> Locator:
         """Where the project's state lies in a synced store."""
         if self.project_locator is None:
+            self.refuse_no_project()
             raise StorageError("this project keeps its state in its own folder, not in a store")
         return self.project_locator.child("_harness")
 
@@ -101,26 +153,36 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         other._fill(_identity=self._identity, is_local_view=True)
         return other
 
+    def in_the_store(self) -> Resolution:
+        """The same project, looked up in the store itself, for commands that may wait for a network."""
+        if self.local_view is self.backend:
+            return self
+        other = Resolution(self.root, self.backend, device=self.device)
+        other._fill(_identity=self._identity)
+        return other
+
     @property
     def store(self) -> StorageBackend | None:
         """The store, as hooks and tools call it."""
         return self.backend
 
-    def _place(self) -> tuple[str, Locator | None]:
-        if self._placement is None:
-            self._fill(_placement=("none", None) if self.local_view is None else self._place_in(self.local_view))
-        assert self._placement is not None
+    def _place(self) -> Place | None:
+        if self._placement is None and self.local_view is not None:
+            from agentm_kernel.projects.lookup import find_place
+            from agentm_kernel.projects.root import is_no_project
+
+            if is_no_project(self.root, self._device_facts().home):
+                return None
+            store = self.local_view
+            self._fill(_placement=find_place(store, self.identity, self.checkouts(store)))
         return self._placement
 
-    def _place_in(self, store: StorageBackend) -> tuple[str, Locator]:
-        """The place, once it is certain that no other project of this name has it."""
-        from agentm_kernel.projects.in_store import place_in_store
+    def _device_facts(self) -> DeviceFacts:
+        if self.device is not None:
+            return self.device
+        from agentm_kernel.device.facts import DeviceFacts
 
-        if self.is_synced:
-            from agentm_kernel.projects.ownership import check_ownership
-
-            check_ownership(store, self.slug, self.identity.remote)
-        return place_in_store(store, self.slug)
+        return DeviceFacts.now()
 
     def _fill(self, **values: object) -> None:
         for name, value in values.items():

@@ -34,7 +34,7 @@ class RepairsJson(Memory):
         return text
 
 
-@broken("routing_ownership", saying="check_ownership(")
+@broken("routing_ownership", saying="read_record after a claim")
 class KeepsMarkdownOnly(Memory):
     def write(self, locator, content, *, if_match=None):
         return locator if locator.name == "_project.json" else super().write(locator, content, if_match=if_match)

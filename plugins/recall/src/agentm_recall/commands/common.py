@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel import resolve_project, select_backend
+from agentm_kernel import select_backend
+from agentm_kernel.command import current_device
 from agentm_recall.layout import project_folder
 
 if TYPE_CHECKING:
@@ -21,18 +22,21 @@ cwd_option = click.option("--cwd", metavar="DIR", help="Directory of the project
 
 
 def store_and_project(
-    project: str | None, cwd: str | None, *, read_only: bool
+    project: str | None, cwd: str | None, *, read_only: bool, claiming: bool = False
 ) -> tuple[StorageBackend, str, Locator]:
-    """The store, the project that is meant, and the project's folder."""
+    """The store, the project that is meant, and the project's folder; `claiming` for what makes a new note in it."""
     if project is not None:
         backend = select_backend(read_only=read_only)
         return backend, project, project_folder(backend, project)
-    here = resolve_project({"cwd": cwd} if cwd else {}, read_only=read_only)
-    if here.backend is not None and here.project_locator is not None:
-        return here.backend, here.slug, here.project_locator
     # Mode `local` keeps the project's state in its own folder; notes are not state.
-    backend = select_backend(read_only=read_only)
-    return backend, here.slug, project_folder(backend, here.slug)
+    here = current_device().memory(cwd, read_only=read_only)
+    here.refuse_no_project()
+    folder = here.claim() if claiming else here.project_locator
+    if here.notice:
+        click.echo(here.notice, err=True)
+    assert here.backend is not None
+    assert folder is not None
+    return here.backend, folder.name, folder
 
 
 def bar(label: str, items: Sequence[Info]) -> Iterable[Info]:

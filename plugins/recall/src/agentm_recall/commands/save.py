@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentm_kernel import select_backend
-from agentm_kernel.command import echo_json, json_option, read_text
+from agentm_kernel.command import current_device, echo_json, json_option, read_text
 from agentm_kernel.plugin import AgentmError, InvalidContentError, Locator, choose_protocol
 from agentm_recall.commands.common import cwd_option, project_option, store_and_project
 from agentm_recall.index.maintenance import RecallIndex
@@ -71,7 +71,7 @@ def command(
     secret is refused before the store sees it, with the line named.
     """
     if from_json is not None:
-        _save_offers(read_text(from_json), replace=replace, allow_secrets=allow_secrets, as_json=as_json)
+        _save_offers(read_text(from_json), cwd, replace=replace, allow_secrets=allow_secrets, as_json=as_json)
         return
     if kind is None or slug is None:
         raise click.UsageError("--kind and --slug are needed, unless --from-json is given")
@@ -91,7 +91,7 @@ def command(
     if personal or kind == ALWAYS_LOAD_KIND:
         backend, folder = select_backend(), None
     else:
-        backend, _, folder = store_and_project(project, cwd, read_only=False)
+        backend, _, folder = store_and_project(project, cwd, read_only=False, claiming=True)
     _save(backend, [(draft, folder)], replace=replace, allow_secrets=allow_secrets, as_json=as_json)
 
 
@@ -135,7 +135,7 @@ def _as_json(done: Saved) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------ offers
 
 
-def _save_offers(text: str, *, replace: bool, allow_secrets: bool, as_json: bool) -> None:
+def _save_offers(text: str, cwd: str | None, *, replace: bool, allow_secrets: bool, as_json: bool) -> None:
     """Everything is checked before anything is saved."""
     drafts = [(_draft(offer), offer) for offer in _offers(text)]
     for draft, _ in drafts:
@@ -150,6 +150,8 @@ def _save_offers(text: str, *, replace: bool, allow_secrets: bool, as_json: bool
                 hint="make the offer again",
             )
         placed.append((draft, _offered_folder(backend, offer)))
+    if any(folder is not None for _, folder in placed):
+        _claim_own(cwd, placed)
     _save(backend, placed, replace=replace, allow_secrets=allow_secrets, as_json=as_json)
 
 
@@ -192,6 +194,17 @@ def _text(offer: dict[str, Any], name: str) -> str:
     if not isinstance(value, str):
         raise InvalidContentError(f"an offer has no text for '{name}'", hint="offers need kind, slug and body")
     return value
+
+
+def _claim_own(cwd: str | None, placed: Sequence[tuple[Draft, Locator | None]]) -> None:
+    """Where offers are for the project here, its place becomes this project's first, as with any other save."""
+    here = current_device().memory(cwd, read_only=False)
+    offered = here.project_locator
+    if offered is not None and any(folder == offered for _, folder in placed) and here.claim() != offered:
+        raise AgentmError(
+            f"another project has taken the name '{offered.name}' since the offer was made",
+            hint="make the offer again",
+        )
 
 
 def _offered_folder(backend: StorageBackend, offer: dict[str, Any]) -> Locator | None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel import resolve_project, select_backend
-from agentm_kernel.command import echo_json, json_option, styled
+from agentm_kernel import select_backend
+from agentm_kernel.command import current_device, echo_json, json_option, styled
 from agentm_kernel.plugin import AgentmError
 from agentm_recall.commands.common import as_json as note_as_json, bar, cwd_option
 from agentm_recall.index.search import Scope
@@ -57,7 +57,7 @@ def command(
 def _here(cwd: str | None) -> str | None:
     """The project of this directory, if that can be told."""
     try:
-        return resolve_project({"cwd": cwd} if cwd else {}, read_only=True).slug
+        return current_device().memory(cwd).slug
     except AgentmError:
         return None
 

@@ -8,11 +8,10 @@ from agentm_devkit.conformance.checking import check
 from agentm_devkit.conformance.expect import refused, same, unchanged
 from agentm_devkit.conformance.processes import together
 from agentm_kernel.plugin import (
-    ConfigError,
     InvalidContentError,
-    check_ownership,
-    claim_ownership,
+    claim_name,
     list_repos,
+    read_record,
     read_registry,
     register_repo,
     registry_locator,
@@ -56,15 +55,18 @@ def check_routing_broken_registry(bench: Bench) -> None:
 
 @check("routing")
 def check_routing_ownership(bench: Bench) -> None:
-    """The first repository that claims a project's name keeps it; another is refused and changes nothing."""
+    """The first repository that claims a project's name keeps it; another takes the next name."""
     store = bench.store
     with unchanged(store):
-        check_ownership(store, "widgets", "example.com/a/widgets")
-    claim_ownership(store, "widgets", "example.com/a/widgets")
+        same("read_record of a new store", read_record(store, "widgets"), None)
+    ours, theirs = "example.com/a/widgets", "example.com/b/widgets"
+    first = claim_name(store, ours, ["widgets", "a-widgets"])
     with unchanged(store):
-        claim_ownership(store, "widgets", "example.com/a/widgets")
-        refused(ConfigError, check_ownership, store, "widgets", "example.com/b/widgets")
-        refused(ConfigError, claim_ownership, store, "widgets", "example.com/b/widgets")
+        same("read_record after a claim", read_record(store, "widgets"), first)
+        same("claim_name again", claim_name(store, ours, ["widgets", "a-widgets"]), first)
+    second = claim_name(store, theirs, ["widgets", "b-widgets"])
+    same("the name that another repository gets", second and second.slug, "b-widgets")
+    same("read_record after another's claim", read_record(store, "widgets"), first)
 
 
 @check("routing", needs=("concurrent_writers",), rows=(33,))

@@ -1,0 +1,77 @@
+"""The id of a checkout: random, made at the first write, and never in a store.
+
+It lies in git's common directory, which no clone and no commit carries, so what a repository holds cannot claim to be
+another checkout. A folder without git has it in its `.harness/project.json`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from agentm_kernel.errors import AgentmError, ConfigError
+from agentm_kernel.projects.root import read_checkout_file
+from agentm_kernel.projects.slug import parse_project_file, project_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agentm_kernel.projects.checkout import Checkout
+
+_ID_FILE = "agentm-checkout"
+_ID_KEY = "checkout"
+_LENGTH = 32
+_HEX = frozenset("0123456789abcdef")
+
+
+def read_checkout_id(checkout: Checkout) -> str | None:
+    """The id, `None` if the checkout has none yet; one that cannot be understood is an error."""
+    folder = checkout.id_folder
+    if folder is None:
+        path = project_file(checkout.root)
+        found = parse_project_file(read_checkout_file(path), path).get(_ID_KEY)
+    else:
+        path = os.path.join(folder, _ID_FILE)
+        data = read_checkout_file(path)
+        found = None if data is None else data.decode("ascii", "replace").strip()
+    if found is None:
+        return None
+    if not isinstance(found, str) or len(found) != _LENGTH or not _HEX.issuperset(found):
+        raise ConfigError(
+            f"{path} holds no id of a checkout",
+            hint="remove what is there; `agentm project register --adopt` then says which project this is",
+        )
+    return found + checkout.part
+
+
+def make_checkout_id(checkout: Checkout) -> str | None:
+    """The id, made if there is none yet; `None` where it cannot be written."""
+    known = read_checkout_id(checkout)
+    if known is not None:
+        return known
+    folder, new = checkout.id_folder, os.urandom(_LENGTH // 2).hex()
+    try:
+        if folder is None:
+            from agentm_kernel.projects.declare import change_project_file
+
+            change_project_file(checkout.root, lambda document: {_ID_KEY: new, **document})
+        else:
+            _create(os.path.join(folder, _ID_FILE), new)
+    except (OSError, AgentmError):
+        return None
+    return read_checkout_id(checkout)
+
+
+def _create(path: str, text: str) -> None:
+    """Make the file whole or not at all; of two who make it at once, the first one's stays."""
+    draft = f"{path}.{os.getpid()}-{text[:8]}"
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    try:
+        with open(descriptor, "w", encoding="ascii") as file:
+            file.write(f"{text}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+    finally:
+        os.unlink(draft)

@@ -1,0 +1,118 @@
+"""Which project of a store each checkout of this device is: `<state>/stores/<store id>/checkouts.json`.
+
+It lies on this device only. An entry names the project's record by its id too: a name that was given to another
+project since then is not taken for this one.
+"""
+
+from __future__ import annotations
+
+import os
+
+from agentm_kernel.device.json_text import MalformedJson, parse_bytes
+from agentm_kernel.errors import StorageIOError
+from agentm_kernel.files.small_files import read_small_file
+from agentm_kernel.selection.identity import read_stamp
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agentm_kernel.projects.records import ProjectRecord
+    from agentm_kernel.seam.backend import StorageBackend
+
+_FILE = "checkouts.json"
+_LIMIT = 10_000_000
+
+
+class Checkouts:
+    """The checkouts of this device in one store."""
+
+    __slots__ = ("_state_dir", "_store")
+
+    def __init__(self, state_dir: str, store: StorageBackend) -> None:
+        self._state_dir = state_dir
+        self._store = store
+
+    def find(self, checkout_id: str) -> tuple[str, str] | None:
+        """The slug and the record's id that this checkout had last."""
+        entry = _read(os.path.join(self._folder(), _FILE)).get(checkout_id)
+        return (entry["slug"], entry["id"]) if entry else None
+
+    def prepare(self) -> None:
+        """Raise now, and not after a claim, where nothing can be remembered."""
+        from agentm_kernel.files.root import make_private_folder
+
+        try:
+            make_private_folder(os.path.join(self._state_dir, "stores"))
+        except OSError as error:
+            raise _unwritable(self._state_dir, error) from error
+
+    def remember(self, checkout_id: str, record: ProjectRecord) -> None:
+        """From now on the checkout is the project of this record."""
+        if self.find(checkout_id) == (record.slug, record.id):
+            return
+        import json
+
+        from agentm_kernel.files.atomic import atomic_write
+        from agentm_kernel.files.mutex import store_mutex
+        from agentm_kernel.files.root import make_private_folder
+
+        folder = self._folder()
+        path = os.path.join(folder, _FILE)
+        try:
+            make_private_folder(folder)
+            with store_mutex(folder):
+                known = {**_read(path), checkout_id: {"slug": record.slug, "id": record.id}}
+                atomic_write(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
+        except StorageIOError:
+            raise
+        except OSError as error:
+            raise _unwritable(folder, error) from error
+
+    def _folder(self) -> str:
+        """By the store's id; a store that carries no mark is known by its place."""
+        store_id = read_stamp(self._store)
+        if store_id is None or not _is_plain(store_id):
+            from binascii import crc32
+
+            place = store_id or self._store.describe()
+            store_id = f"at-{crc32(place.encode('utf-8', 'surrogateescape')):08x}"
+        return os.path.join(self._state_dir, "stores", store_id)
+
+
+def _is_plain(store_id: str) -> bool:
+    return all(character.isalnum() or character in "-_" for character in store_id) and len(store_id) <= 100
+
+
+def _read(path: str) -> dict[str, dict[str, str]]:
+    try:
+        data = read_small_file(path, _LIMIT)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise _unreadable(path, str(error.strerror)) from error
+    try:
+        found = parse_bytes(data)
+    except MalformedJson as error:
+        raise _unreadable(path, str(error)) from error
+    if not isinstance(found, dict) or not all(_is_entry(entry) for entry in found.values()):
+        raise _unreadable(path, "it is no table of checkouts")
+    return found
+
+
+def _is_entry(entry: object) -> bool:
+    return isinstance(entry, dict) and all(isinstance(entry.get(name), str) for name in ("slug", "id"))
+
+
+def _unreadable(path: str, why: str) -> StorageIOError:
+    return StorageIOError(
+        f"{path} cannot be read: {why}",
+        hint="it says which project each checkout is; repair it, or move it away and run "
+        "`agentm project register --adopt` in checkouts that have no remote",
+    )
+
+
+def _unwritable(path: str, error: OSError) -> StorageIOError:
+    return StorageIOError(
+        f"cannot write {path}: {error.strerror}",
+        hint="this device keeps there which project each checkout is; make it writable",
+        errno=error.errno,
+    )

@@ -1,0 +1,131 @@
+"""What a store says about whose name a project's name is.
+
+`projects/<slug>/_project.json` is the authority: `{id, remotes}`. `_meta/remotes/<crc32>.json` leads from a remote to
+the slug, so that nothing has to be listed; it counts only where the record agrees. Only reading is done here.
+"""
+
+from __future__ import annotations
+
+from agentm_kernel.errors import AgentmError, InvalidLocatorError, NotFoundError
+from agentm_kernel.projects.in_store import LEGACY_PROJECTS, PROJECTS, parse_note, unfit
+from agentm_kernel.projects.slug import plain_slug
+from agentm_kernel.seam.facets import ConflictCopies
+from agentm_kernel.seam.locator import Locator
+from agentm_kernel.seam.values import Frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agentm_kernel.seam.backend import StorageBackend
+
+RECORD = "_project.json"
+POINTERS = Locator("_meta/remotes")
+
+
+class ProjectRecord(Frozen):
+    """Who owns the name of a project."""
+
+    __slots__ = ("folder", "ids", "remotes")
+    folder: Locator
+    ids: tuple[str, ...]
+    """One, unless conflict copies of the record were united with it."""
+    remotes: tuple[str, ...]
+    """The repositories that the project is, the first one first; none for a project without a remote."""
+
+    def __init__(self, folder: Locator, ids: tuple[str, ...], remotes: tuple[str, ...]) -> None:
+        self._set(folder=folder, ids=ids, remotes=remotes)
+
+    @property
+    def id(self) -> str:
+        """The one that counts: of several, the smallest."""
+        return min(self.ids)
+
+    @property
+    def slug(self) -> str:
+        return self.folder.name
+
+    @property
+    def locator(self) -> Locator:
+        return self.folder.child(RECORD)
+
+
+def read_record(store: StorageBackend, slug: str) -> ProjectRecord | None:
+    """The record of the project called `slug`; `None` as long as nobody has claimed the name."""
+    for tree in (PROJECTS, LEGACY_PROJECTS):
+        folder = Locator(f"{tree}/{slug}")
+        try:
+            text = store.read(folder.child(RECORD))
+        except NotFoundError:
+            continue
+        return parse_record(text, folder)
+    return None
+
+
+def parse_record(text: str, folder: Locator) -> ProjectRecord:
+    """A record, also one of the older form `{remote, aliases}`; `InvalidContentError` for anything else."""
+    locator = folder.child(RECORD)
+    document = parse_note(text, locator)
+    if "remotes" in document or "id" in document:
+        remotes, record_id = document.get("remotes", []), document.get("id")
+    else:
+        first, others = document.get("remote"), document.get("aliases", [])
+        remotes = [first, *others] if isinstance(others, list) and first is not None else others
+        record_id = first if first is not None else "unowned"
+    if not isinstance(remotes, list) or not all(isinstance(remote, str) and remote for remote in remotes):
+        raise unfit(locator, "does not name its repositories as text")
+    if not isinstance(record_id, str) or not record_id:
+        raise unfit(locator, "has no `id`")
+    return ProjectRecord(folder, (record_id,), tuple(remotes))
+
+
+def unite_copies(store: StorageBackend, record: ProjectRecord) -> ProjectRecord:
+    """The record with what its conflict copies say: two devices claimed the name before they knew of each other."""
+    copies = store.facet(ConflictCopies)
+    ids, remotes = list(record.ids), list(record.remotes)
+    if copies is None:
+        return record
+    for copy in copies.conflict_copies(record.locator):
+        try:
+            other = parse_record(copies.read_copy(copy.copy), record.folder)
+        except AgentmError:
+            continue  # what nobody can read says nothing
+        ids += other.ids
+        remotes += [remote for remote in other.remotes if remote not in remotes]
+    return ProjectRecord(record.folder, tuple(ids), tuple(remotes))
+
+
+def has_notes(store: StorageBackend, slug: str) -> Locator | None:
+    """The folder in which something lies under this name, whoever put it there."""
+    for tree in (PROJECTS, LEGACY_PROJECTS):
+        folder = Locator(f"{tree}/{slug}")
+        if store.exists(folder) and store.list(folder):
+            return folder
+    return None
+
+
+def pointer_locator(remote: str) -> Locator:
+    """Where the pointer of a remote lies; remotes of one checksum share the file."""
+    from binascii import crc32
+
+    return POINTERS.child(f"{crc32(remote.encode()):08x}.json")
+
+
+def read_pointer(store: StorageBackend, remote: str) -> str | None:
+    """The slug that the pointer names, for the record to confirm."""
+    locator = pointer_locator(remote)
+    try:
+        text = store.read(locator)
+    except NotFoundError:
+        return None
+    return slug_in_pointer(parse_note(text, locator), remote, locator)
+
+
+def slug_in_pointer(document: dict[str, object], remote: str, locator: Locator) -> str | None:
+    slug = document.get(remote)
+    if slug is None:
+        return None
+    try:
+        if isinstance(slug, str) and plain_slug(slug) == slug:
+            return slug
+    except InvalidLocatorError:
+        pass
+    raise unfit(locator, f"does not name a project for {remote}")

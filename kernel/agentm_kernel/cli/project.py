@@ -50,7 +50,7 @@ def show(as_json: bool, cwd: str | None) -> None:
         fields["remote"] = project.remote
         device = current_device()
         if not is_local(device, root):
-            fields.update(_in_store(in_store(device, root, read_only=True)))
+            fields.update(_in_store(in_store(device, root, read_only=True).in_the_store()))
     except AgentmError as error:
         problem = error
     if as_json:

@@ -58,7 +58,7 @@ class Checkout:
 
     @property
     def id_folder(self) -> str | None:
-        """The git directory that keeps the checkout's id, shared by worktrees and local clones; `None` without git."""
+        """The git directory that keeps the checkout's id: worktrees and local clones share it; `None` without git."""
         repository = self._follow_origin()[0]
         return None if repository is None else repository.common_dir
 

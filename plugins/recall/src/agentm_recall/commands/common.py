@@ -29,7 +29,7 @@ def store_and_project(
         backend = select_backend(read_only=read_only)
         return backend, project, project_folder(backend, project)
     # Mode `local` keeps the project's state in its own folder; notes are not state.
-    here = current_device().memory(cwd, read_only=read_only)
+    here = current_device().memory(cwd, read_only=read_only).in_the_store()
     here.refuse_no_project()
     folder = here.claim() if claiming else here.project_locator
     if here.notice:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
-from agentm_bucket.mirror import Mirror
+from agentm_kernel.state.mirror import Mirror
 from two_laptops import run_script
 from two_vaults import TwoVaults
 

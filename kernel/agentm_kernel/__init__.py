@@ -10,12 +10,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table below
     from agentm_kernel.cli.hook_verbs import (
         read_text as read_text,
+        write_text as write_text,
     )
     from agentm_kernel.cli.output import (
         confirm as confirm,
         echo_json as echo_json,
         echo_table as echo_table,
         json_option as json_option,
+        shown as shown,
         styled as styled,
     )
     from agentm_kernel.cli.set_up import (
@@ -318,12 +320,16 @@ _HOMES = {
         "list_plan_files",
         "resolve_active_plan",
     ),
-    "cli.hook_verbs": ("read_text",),
+    "cli.hook_verbs": (
+        "read_text",
+        "write_text",
+    ),
     "cli.output": (
         "confirm",
         "echo_json",
         "echo_table",
         "json_option",
+        "shown",
         "styled",
     ),
     "cli.set_up": (

@@ -10,7 +10,7 @@ from agentm_kernel.cli.main import UsageError
 from agentm_kernel.cli.plugin_inventory import take_inventory
 from agentm_kernel.device.config import load
 from agentm_kernel.device.installed import conflict
-from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError
+from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError, one_line
 from agentm_kernel.plugins.values import DoctorRow, HookContext
 from agentm_kernel.seam.values import Capabilities
 from agentm_kernel.selection.open import Refusal, having, inspect, preview_of
@@ -110,13 +110,14 @@ def _as_json(rows: Iterable[DoctorRow]) -> str:
 
 
 def _as_lines(rows: Sequence[DoctorRow]) -> Iterator[str]:
-    coloured = _coloured if sys.stdout.isatty() else str
+    on_terminal = sys.stdout.isatty()
+    coloured, plain = (_coloured, one_line) if on_terminal else (str, str)
     width = max(12, *(len(row.check) for row in rows))
     for row in rows:
         status = row.status.upper()
-        yield f"{coloured(status)}{'':<{4 - len(status)}}  {row.check:<{width}}  {row.message}\n"
+        yield f"{coloured(status)}{'':<{4 - len(status)}}  {row.check:<{width}}  {plain(row.message)}\n"
         if row.hint:
-            yield f"{'':<{width + 8}}hint: {row.hint}\n"
+            yield f"{'':<{width + 8}}hint: {plain(row.hint)}\n"
 
 
 def _coloured(status: str) -> str:

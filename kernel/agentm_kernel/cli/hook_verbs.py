@@ -119,7 +119,14 @@ def json_text(**fields: Any) -> str:
 
 
 def write_text(text: str) -> None:
-    """Print `text` as UTF-8 bytes, as it is: a locale that cannot express a path must not change it."""
+    """Print `text` as UTF-8 bytes, as it is: a locale that cannot express a path must not change it.
+
+    Only a terminal gets control characters spelled out: it would obey them.
+    """
+    if sys.stdout.isatty():
+        from agentm_kernel.cli.output import shown
+
+        text = shown(text)
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
     sys.stdout.buffer.flush()

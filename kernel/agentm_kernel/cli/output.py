@@ -22,10 +22,26 @@ def echo_json(**fields: Any) -> None:
     click.echo(json_text(**fields), nl=False)
 
 
+_ON_SCREEN = frozenset("\n\t\u00a0\u3000\u200c\u200d")
+"""Kept although Python does not call it printable: line ends, wide spaces, and what joins letters and emoji."""
+
+
+def shown(text: str, *, err: bool = False) -> str:
+    r"""`text` of a note, or a file's name, for standard output, or for standard error with `err`.
+
+    A terminal obeys what it is sent: a note could write the clipboard, retitle the window or hide a line. So on a
+    terminal every control character is spelled out (`\x1b`). A pipe or a file gets the text as it is.
+    """
+    stream = sys.stderr if err else sys.stdout
+    if text.isprintable() or not stream.isatty():
+        return text
+    return "".join(c if c.isprintable() or c in _ON_SCREEN else ascii(c)[1:-1] for c in text)
+
+
 def echo_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Columns as wide as they need to be; headings only where a person looks."""
-    cells = [tuple(str(cell) for cell in row) for row in rows]
     on_terminal = sys.stdout.isatty()
+    cells = [tuple(shown(str(cell)) for cell in row) for row in rows]
     if on_terminal:
         cells.insert(0, tuple(heading.upper() for heading in headings))
     widths = [max((len(row[column]) for row in cells), default=0) for column in range(len(headings))]

@@ -16,6 +16,7 @@ from agentm_kernel import (
     echo_table,
     json_option,
     selected_store,
+    shown,
 )
 from agentm_kernel.errors import NotFoundError, StorageSelectionError
 from agentm_kernel.seam.locator import Locator
@@ -75,7 +76,7 @@ def sync() -> None:
     done = store.synchronise(pushing=True, through=selected)
     click.echo(f"{done.fetched} fetched, {done.sent} sent")
     for key in done.conflicts:
-        click.echo(f"both sides changed; your version is kept as {key}")
+        click.echo(shown(f"both sides changed; your version is kept as {key}"))
     if done.conflicts:
         click.echo("`agentm bucket conflicts` lists what is kept")
 

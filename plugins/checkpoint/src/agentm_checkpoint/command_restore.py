@@ -15,7 +15,7 @@ from agentm_checkpoint.reading import read_note, read_tree
 from agentm_checkpoint.restoring import DELETE, apply_restore, check_contents, chooser, plan_restore
 from agentm_checkpoint.words import counted
 from agentm_checkpoint.workplace import Workplace, bar, fields_of, is_at_terminal, silent
-from agentm_kernel import confirm, echo_json, json_option
+from agentm_kernel import confirm, echo_json, json_option, shown
 from agentm_kernel.errors import AgentmError, ConfigError, IntegrityError, NotFoundError
 from agentm_kernel.seam.locator import Locator
 
@@ -101,7 +101,7 @@ def _unlock_restored(guard: IntegrityGuard, wanted: Mapping[str, Leaf], paths: t
 def _confirm(steps: list[Step], yes: bool) -> None:
     if not yes:
         for step in steps[:_SHOWN]:
-            click.echo(f"  {step.verb:8} {step.key}", err=True)
+            click.echo(shown(f"  {step.verb:8} {step.key}", err=True), err=True)
         if len(steps) > _SHOWN:
             click.echo(f"  and {len(steps) - _SHOWN:,} more", err=True)
     gone = sum(step.verb == DELETE for step in steps)
@@ -119,7 +119,7 @@ def _report(snapshot: Snapshot, steps: list[Step], before: Snapshot | None, *, d
         return
     if dry_run:
         for step in steps:
-            click.echo(f"would {step.verb} {step.key}")
+            click.echo(shown(f"would {step.verb} {step.key}"))
     gone = sum(step.verb == DELETE for step in steps)
     verb = "would write" if dry_run else "wrote"
     click.echo(f"{verb} {counted(len(steps) - gone, 'note')} and delete{'' if dry_run else 'd'} {gone:,}")
@@ -170,24 +170,25 @@ def accept_command(paths: tuple[str, ...]) -> None:
         raise AgentmError(
             "accepting a guarded note needs the operator at a terminal", hint="run it yourself; nothing was changed"
         )
-    shown: dict[str, Leaf | None] = {}
+    wanted: dict[str, Leaf | None] = {}
     for key in _chosen(guard, paths):
         stored = guard.stored(Locator(key))
         problem = guard.problem(Locator(key))
         if problem is not None:
-            shown[key] = stored
-            click.echo(problem)
+            wanted[key] = stored
+            click.echo(shown(problem))
             for line in _changes(place, guard, key):
-                click.echo(f"  {line}")
-    if not shown:
+                click.echo(shown(f"  {line}"))
+    if not wanted:
         click.echo("nothing to accept: these notes are as they are known")
         return
-    question = "Is this note good as it is?" if len(shown) == 1 else f"Are these {len(shown)} notes good as they are?"
+    count = len(wanted)
+    question = "Is this note good as it is?" if count == 1 else f"Are these {count} notes good as they are?"
     confirm(question, yes=False)
-    for key, stored in shown.items():
+    for key, stored in wanted.items():
         guard.accept(Locator(key), stored)
     taken = take(place.store, place.image, author=place.settings.author, reason="accepted guarded notes")
-    click.echo(f"accepted {counted(len(shown), 'note')}, as in checkpoint {taken.snapshot.id}")
+    click.echo(f"accepted {counted(len(wanted), 'note')}, as in checkpoint {taken.snapshot.id}")
 
 
 def _chosen(guard: IntegrityGuard, paths: tuple[str, ...]) -> list[str]:

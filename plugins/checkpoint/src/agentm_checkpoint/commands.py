@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from agentm_checkpoint.reading import read_note, read_tree
 from agentm_checkpoint.verifying import verified_leaves, verify_image
 from agentm_checkpoint.words import counted
 from agentm_checkpoint.workplace import Workplace, bar, fields_of, silent
-from agentm_kernel import echo_json, echo_table, json_option
+from agentm_kernel import echo_json, echo_table, json_option, shown, write_text
 from agentm_kernel.errors import NotFoundError
 from agentm_kernel.seam.locator import Locator
 
@@ -65,7 +64,7 @@ def create(reason: str, full: bool, allow_skipped: bool, ipfs: str | None, as_js
         verb = "took" if taken.is_new else "nothing has changed since"
         click.echo(f"{verb} checkpoint {taken.snapshot.id} of {counted(taken.snapshot.root.notes, 'note')}")
         for entry in taken.skipped:
-            click.echo(f"not a note, not in the checkpoint: {entry}", err=True)
+            click.echo(shown(f"not a note, not in the checkpoint: {entry}", err=True), err=True)
         if sent is not None:
             click.echo(f"pinned on IPFS; {counted(sent, 'block')} sent")
     return int(bool(taken.skipped) and not allow_skipped)
@@ -109,15 +108,15 @@ def show(name: str, path: str | None, as_json: bool) -> None:
         leaf = leaves.get(Locator(path).key)
         if leaf is None:
             raise NotFoundError(f"the checkpoint has no note '{path}'", hint=f"`agentm checkpoint show {name}`")
-        sys.stdout.buffer.write(read_note(leaf, place.image.fetch))
+        write_text(read_note(leaf, place.image.fetch).decode("utf-8", "surrogateescape"))
         return
     if as_json:
         echo_json(**fields_of(snapshot), entries={key: leaf[0] for key, leaf in sorted(leaves.items())})
         return
-    shown = {**fields_of(snapshot), "time": when(snapshot)}
-    echo_table(("", ""), [(label, str(value)) for label, value in shown.items() if value is not None])
+    fields = {**fields_of(snapshot), "time": when(snapshot)}
+    echo_table(("", ""), [(label, str(value)) for label, value in fields.items() if value is not None])
     for key in sorted(leaves):
-        click.echo(f"  {key}")
+        click.echo(shown(f"  {key}"))
 
 
 @command.command("diff")
@@ -151,9 +150,9 @@ def diff(before: str, after: str | None, as_json: bool) -> None:
         echo_json(differences=[_as_json(difference) for difference in differences])
         return
     for difference in differences:
-        click.echo(f"{difference.kind:8} {difference.key}")
+        click.echo(shown(f"{difference.kind:8} {difference.key}"))
         for line in difference.sections[:_SHOWN_SECTIONS]:
-            click.echo(f"           {line}")
+            click.echo(shown(f"           {line}"))
         if len(difference.sections) > _SHOWN_SECTIONS:
             click.echo(f"           and {len(difference.sections) - _SHOWN_SECTIONS} more")
     if not differences:
@@ -204,7 +203,7 @@ def verify(name: str | None, as_json: bool) -> int:
 
 def _echo_verification(found: Verification, total: int) -> None:
     if found.damage:
-        click.echo(f"damaged: {found.damage}")
+        click.echo(shown(f"damaged: {found.damage}"))
     for finding in found.findings:
         click.echo(f"broken: {finding.snapshot.id}, taken {when(finding.snapshot)}: {finding.problem}")
     click.echo(f"{total - len(found.findings)} of {total} checkpoints are whole")
@@ -216,7 +215,7 @@ def _echo_guarded(place: Workplace, problems: dict[str, str] | None) -> None:
     if problems is None:
         return
     for key, problem in problems.items():
-        click.echo(f"locked: {problem}")
+        click.echo(shown(f"locked: {problem}"))
         good = place.newest_known_good(key)
         if good is not None:
             click.echo(f"        as it was known: `agentm checkpoint restore {good.id} --path {key}`")

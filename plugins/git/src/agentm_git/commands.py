@@ -9,7 +9,7 @@ import click
 
 from agentm_git.backend import GitStore
 from agentm_git.settings import CONFLICTS, PROTOCOL
-from agentm_kernel import conclude_set_up, current_context, echo_json, echo_table, json_option, selected_store
+from agentm_kernel import conclude_set_up, current_context, echo_json, echo_table, json_option, selected_store, shown
 from agentm_kernel.errors import NotFoundError, StorageSelectionError
 from agentm_kernel.seam.layer import BackendLayer
 from agentm_kernel.seam.locator import Locator
@@ -194,7 +194,7 @@ def _echo_list(title: str, lines: list[str], otherwise: str) -> None:
     if lines:
         click.echo(f"{title}:")
         for line in lines:
-            click.echo(f"  {line}")
+            click.echo(shown(f"  {line}"))
     elif otherwise:
         click.echo(otherwise)
 

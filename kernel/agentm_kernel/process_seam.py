@@ -44,7 +44,7 @@ def recall_here(
 def offer_save_here(context: Mapping[str, Any] | None, candidate: Any) -> list[dict[str, Any]]:
     """`candidate`, completed with the project and the place where it would be saved. Saves nothing."""
     try:
-        return [_completed(context or {}, candidate)] if candidate else []
+        return _offers(context or {}, candidate) if candidate else []
     except Exception as error:  # noqa: BLE001 - as above
         _warn("offer-save", error)
         return []
@@ -131,10 +131,17 @@ def _recall_provider(records: list[PluginRecord]) -> RecallProvider | None:
     return load(records[0])  # type: ignore[return-value]
 
 
-def _completed(context: Mapping[str, Any], candidate: Any) -> dict[str, Any]:
-    from agentm_kernel.selection.open import choose_protocol
+def _offers(context: Mapping[str, Any], candidate: Any) -> list[dict[str, Any]]:
+    """None where there is no project: a note of the whole disk would be nobody's."""
+    from agentm_kernel.projects.root import is_no_project
 
     resolution = route_memory(context)
+    return [] if is_no_project(resolution.root) else [_completed(resolution, context, candidate)]
+
+
+def _completed(resolution: Resolution, context: Mapping[str, Any], candidate: Any) -> dict[str, Any]:
+    from agentm_kernel.selection.open import choose_protocol
+
     assert resolution.project_locator is not None  # there is a store, so there is a place in it
     offer = dict(candidate) if isinstance(candidate, dict) else {"body": candidate}
     offer.setdefault("project", resolution.slug)

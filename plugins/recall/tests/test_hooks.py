@@ -91,7 +91,10 @@ def test_the_flags_of_recall_here_reach_the_notes(remembering):
     remembering.note("projects/widgets/known-issues/bug.md", "# Bug\nIt bites.\n")
 
     assert "It bites." in remembering.run("recall-here", "--phase", "bugfix").stdout
-    assert "It bites." not in remembering.run("recall-here", "--phase", "release").stdout
+    remembering.note("projects/widgets/decisions/choice.md", "# Choice\nIt is made.\n")
+    bugfix, release = (remembering.run("recall-here", "--phase", phase).stdout for phase in ("bugfix", "release"))
+    assert bugfix.index("It bites.") < bugfix.index("It is made.")
+    assert release.index("It is made.") < release.index("It bites.")
     assert "It bites." in remembering.run("recall-here", "--phase", "nonsense").stdout
     assert "They last." not in remembering.run("recall-here", "--query", "bite", "--limit", "400").stdout
     assert "2 for lack of room" in remembering.run("recall-here", "--query", "bite", "--limit", "60").stdout

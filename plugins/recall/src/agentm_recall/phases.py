@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from agentm_kernel.errors import AgentmError
+from agentm_kernel.errors import AgentmError, one_line
 from agentm_kernel.seam.locator import Locator
 from agentm_recall.catalog import gather, is_elsewhere
 from agentm_recall.digest import Digest
@@ -72,7 +72,7 @@ def phase_recall(
         folder = Locator(f"{PROJECTS}/{project}") if is_elsewhere(backend) else project_folder(backend, project)
         return recalled(backend, project, folder, phase, budget=budget, query=query, environ=environ)
     except AgentmError as error:
-        sys.stderr.write(f"agentm recall: {error.message}\n")
+        sys.stderr.write(f"agentm recall: {one_line(error.message)}\n")
         return ""
 
 

@@ -28,7 +28,7 @@ def store(device: Device) -> Path:
     """A vault in use on this device, with a project's state in it."""
     folder = device.home / "Notes" / "agentm"
     folder.parent.mkdir()
-    device.agentm("vault", "init", str(folder), "--use")
+    device.agentm("vault", "init", "--create", str(folder), "--use")
     project = device.home / "work"
     (project / ".harness").mkdir(parents=True)
     device.agentm("state", "write", "PLAN.md", stdin="# plan\n", cwd=project)

@@ -164,3 +164,28 @@ def test_a_folder_that_was_never_set_up_is_read_and_not_written(device: Device) 
     done = device.agentm("state", "write", "PLAN.md", stdin="x", code=1)
     assert f"agentm vault init {folder}" in done.stderr
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["Projects", "PERSONAL"])
+def test_a_vault_whose_folders_clash_is_not_adopted(device: Device, name: str) -> None:
+    folder = device.home / "My Notes"
+    (folder / name).mkdir(parents=True)
+    done = device.agentm("vault", "init", "--adopt", "--use", str(folder), code=1)
+    assert f"agentm vault init '{folder / 'Agent'}' --create" in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == [name]
+    device.agentm("vault", "init", str(folder / "Agent"), "--create", "--use")
+
+
+def test_a_misspelled_path_does_not_become_a_store(device: Device) -> None:
+    (device.home / "Notes").mkdir()
+    done = device.agentm("vault", "init", "~/Ntoes", "--use", code=1)
+    assert "--create" in done.stderr
+    assert not (device.home / "Ntoes").exists()
+    assert "storage" not in device.agentm("config", "list", code=None).stdout
+
+
+@pytest.mark.parametrize(("answer", "is_made"), [("y", True), ("n", False)])
+def test_on_a_terminal_the_folder_is_made_after_a_yes(device: Device, answer: str, is_made: bool) -> None:
+    screen, code = device.talk(["vault", "init", "~/notes"], ("Make it?", answer))
+    assert (code == 0) is is_made, screen
+    assert (device.home / "notes").exists() is is_made

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table below
     from agentm_kernel.cli.hook_verbs import (
         read_text as read_text,
-        write_text as write_text,
+        show_text as show_text,
     )
     from agentm_kernel.cli.output import (
         confirm as confirm,
@@ -322,7 +322,7 @@ _HOMES = {
     ),
     "cli.hook_verbs": (
         "read_text",
-        "write_text",
+        "show_text",
     ),
     "cli.output": (
         "confirm",

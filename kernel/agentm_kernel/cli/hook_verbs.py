@@ -18,7 +18,7 @@ SCHEMA = 1
 def state_path(which: str, cwd: str | None, plan: str | None) -> None:
     from agentm_kernel.process_seam import state_path_text
 
-    write_text(state_path_text(_context(cwd=cwd, plan=plan), which) + "\n")
+    show_text(state_path_text(_context(cwd=cwd, plan=plan), which) + "\n")
 
 
 def state_read(file: str, json: bool, cwd: str | None) -> None:
@@ -32,13 +32,13 @@ def state_read(file: str, json: bool, cwd: str | None) -> None:
         from agentm_kernel.seam.content import content_hash
 
         text = json_text(file=file, hash=content_hash(text), text=text)
-    write_text(text)
+    show_text(text)
 
 
 def recall_here(cwd: str | None, phase: str | None, query: str | None, limit: str | None) -> None:
     from agentm_kernel.process_seam import recall_here as recall
 
-    write_text(recall(_context(cwd=cwd, phase=phase), query=query, limit=_positive(limit)))
+    show_text(recall(_context(cwd=cwd, phase=phase), query=query, limit=_positive(limit)))
 
 
 def offer_save_here(
@@ -118,15 +118,19 @@ def json_text(**fields: Any) -> str:
     return dumps({"schema": SCHEMA, **fields}, indent=2, ensure_ascii=False) + "\n"
 
 
-def write_text(text: str) -> None:
-    """Print `text` as UTF-8 bytes, as it is: a locale that cannot express a path must not change it.
-
-    Only a terminal gets control characters spelled out: it would obey them.
+def show_text(text: str) -> None:
+    """`write_text` for what notes and files say: only a terminal, which would obey them, gets control characters
+    spelled out.
     """
     if sys.stdout.isatty():
         from agentm_kernel.cli.output import shown
 
         text = shown(text)
+    write_text(text)
+
+
+def write_text(text: str) -> None:
+    """Print `text` as UTF-8 bytes, as it is: a locale that cannot express a path must not change it."""
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
     sys.stdout.buffer.flush()

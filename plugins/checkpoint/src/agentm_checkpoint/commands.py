@@ -15,7 +15,7 @@ from agentm_checkpoint.reading import read_note, read_tree
 from agentm_checkpoint.verifying import verified_leaves, verify_image
 from agentm_checkpoint.words import counted
 from agentm_checkpoint.workplace import Workplace, bar, fields_of, silent
-from agentm_kernel import echo_json, echo_table, json_option, shown, write_text
+from agentm_kernel import echo_json, echo_table, json_option, show_text, shown
 from agentm_kernel.errors import NotFoundError
 from agentm_kernel.seam.locator import Locator
 
@@ -108,7 +108,7 @@ def show(name: str, path: str | None, as_json: bool) -> None:
         leaf = leaves.get(Locator(path).key)
         if leaf is None:
             raise NotFoundError(f"the checkpoint has no note '{path}'", hint=f"`agentm checkpoint show {name}`")
-        write_text(read_note(leaf, place.image.fetch).decode("utf-8", "surrogateescape"))
+        show_text(read_note(leaf, place.image.fetch).decode("utf-8", "surrogateescape"))
         return
     if as_json:
         echo_json(**fields_of(snapshot), entries={key: leaf[0] for key, leaf in sorted(leaves.items())})

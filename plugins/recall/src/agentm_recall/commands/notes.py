@@ -6,7 +6,7 @@ import time
 
 import click
 
-from agentm_kernel import echo_json, echo_table, json_option, shown, write_text
+from agentm_kernel import echo_json, echo_table, json_option, show_text, shown
 from agentm_kernel.seam.locator import Locator
 from agentm_recall.catalog import gather
 from agentm_recall.commands.common import as_json as note_as_json, cwd_option, project_option, store_and_project
@@ -86,4 +86,4 @@ def show(name: str, project: str | None, cwd: str | None, as_json: bool) -> None
         note, body = parse_note(locator.key, text)
         echo_json(**note_as_json(note), body=body)
         return
-    write_text(text)
+    show_text(text)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from agentm_kernel.cli.config_values import as_text, masked
-from agentm_kernel.cli.output import echo_json, echo_table, json_option
-from agentm_kernel.device.config import find, load
+from agentm_kernel.cli.output import current_device, echo_json, echo_table, json_option
+from agentm_kernel.device.config import find
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.device.json_text import MalformedJson, parse
 from agentm_kernel.device.settings import is_list, is_text
@@ -33,9 +31,10 @@ def set_command(key: str, value: str) -> None:
     is a text otherwise; '"3"' is the text 3.
     """
     _refuse_misspelt(key)
-    before, _, was_legacy = find(os.environ)
-    set_value(key, _value_of(key, value))
-    after = find(os.environ)[0]
+    environ = current_device().environ
+    before, _, was_legacy = find(environ)
+    set_value(environ, key, _value_of(key, value))
+    after = find(environ)[0]
     click.echo(f"set {key} in {after}" + (f", with everything from {before}" if was_legacy else ""))
 
 
@@ -43,16 +42,17 @@ def set_command(key: str, value: str) -> None:
 @click.argument("key")
 def unset_command(key: str) -> None:
     """Remove the setting KEY, or all settings under it."""
-    if not unset_value(key):
+    environ = current_device().environ
+    if not unset_value(environ, key):
         raise ConfigError(f"'{key}' is not set", hint="`agentm config list` shows what is")
-    click.echo(f"removed {key} from {find(os.environ)[0]}")
+    click.echo(f"removed {key} from {find(environ)[0]}")
 
 
 @command.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
     """Show every setting; values that look like secrets are masked."""
-    config = load()
+    config = current_device().config
     settings = {key: masked(key, value) for key, value in config.items()}
     if as_json:
         echo_json(path=config.path, present=config.is_present, legacy=config.is_legacy, settings=settings)
@@ -66,7 +66,7 @@ def list_command(as_json: bool) -> None:
 @json_option
 def path_command(as_json: bool) -> None:
     """Show which file holds the configuration, or would hold it."""
-    path, status, is_legacy = find(os.environ)
+    path, status, is_legacy = find(current_device().environ)
     if as_json:
         echo_json(path=path, present=status is not None, legacy=is_legacy)
     else:

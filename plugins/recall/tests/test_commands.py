@@ -11,6 +11,7 @@ from secret_samples import planted
 
 from agentm_kernel.cli.app import run
 from agentm_kernel.cli.main import exit_code_of
+from agentm_kernel.plugin import Device
 
 
 class Terminal:
@@ -25,7 +26,7 @@ class Terminal:
     def __call__(self, *arguments, text="", code=0):
         stdin = io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8")
         self._monkeypatch.setattr(sys, "stdin", stdin)
-        result = exit_code_of(lambda: run(list(arguments)))
+        result = exit_code_of(lambda: run(Device.now(), list(arguments)))
         out, err = self._capture.readouterr()
         self.err = err.decode()
         assert result == code, self.err

@@ -10,8 +10,9 @@ import unicodedata
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Locator
-from agentm_kernel.conformance.memory import MemoryBackend
+from agentm_kernel.plugin import BackendLayer
 from agentm_recall import RecallIndex, phase_recall
 from agentm_recall.fence import bounded_runs, fenced, longest_run, visible, visible_line
 
@@ -95,7 +96,7 @@ HOSTILE = {
     "anchors in the front matter": "---\n" + "".join(f"k{n}: &a{n} [x]\n" for n in range(900)) + "---\ntext",
     "quotes in the front matter": "---\n" + "'" * 16_000 + "\n---\ntext",
     "a block scalar": "---\na: |\n" + "  x\n" * 4000 + "---\ntext",
-    "keys without end": "---\n" + "? a\n" * 4000 + "---\ntext",
+    "keys without end": "---\n" + "? a\n" * 1000 + "---\ntext",
 }
 
 
@@ -112,15 +113,21 @@ def test_no_note_takes_long_or_silences_the_others(name):
     assert "Use files." in text
 
 
+class Slow(BackendLayer):
+    def read(self, locator):
+        time.sleep(0.1)
+        return super().read(locator)
+
+
 def test_many_notes_that_take_long_cost_no_more_than_the_deadline(home, store):
-    for number in range(40):
-        home.note(f"projects/widgets/decisions/h{number:02}.md", HOSTILE["keys without end"])
+    for number in range(60):
+        home.note(f"projects/widgets/decisions/h{number:02}.md", "text")
     RecallIndex(store).update()
 
     start = time.monotonic()
-    text = phase_recall("work", "widgets", budget=6000)
+    text = phase_recall("work", "widgets", backend=Slow(store), budget=6000)
 
-    assert time.monotonic() - start < 10  # alone it takes 0.7; without a limit, half a minute
+    assert time.monotonic() - start < 4  # without a limit, six seconds
     assert re.search(r"\d+ for lack of time", text)
 
 

@@ -10,14 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from agentm_kernel import (
-    FileStore,
-    Locator,
-    OpenContext,
-    StorageConflictError,
-    SyncOutcome,
-    WorkingCopy,
-)
+from agentm_kernel import Locator
+from agentm_kernel.plugin import FileStore, Opening, StorageConflictError, SyncOutcome, WorkingCopy
 from agentm_kernel.seam.locator import TEMP_PREFIX
 from agentm_kernel.seam.registry import registry as kernel_registry
 from agentm_storage_policy.handle import define_storage, load_storage
@@ -52,8 +46,12 @@ class Desk:
         return self.home / "state"
 
     @property
-    def context(self) -> OpenContext:
-        return OpenContext(self.environ, str(self.home), str(self.state), self.read_only)
+    def device(self) -> Device:
+        return Device(self.environ)
+
+    @property
+    def opening(self) -> Opening:
+        return Opening(read_only=self.read_only, state_dir=str(self.state))
 
     def write(self, name: str, front: str, folder: Path | None = None) -> Path:
         """A document of the workspace, from its front matter."""
@@ -68,7 +66,7 @@ class Desk:
 
     def open(self, front: str):
         """The store of a policy, opened on this device."""
-        return self.policy(front).open(self.context, self.options)
+        return self.policy(front).open(self.device, self.options, self.opening)
 
     def audit(self) -> list[dict]:
         """Everything in the audit log."""

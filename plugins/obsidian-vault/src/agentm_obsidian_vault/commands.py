@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel import conclude_set_up, echo_json, echo_table, json_option, selected_store, shown
-from agentm_kernel.errors import AgentmError, AuthorizationError
-from agentm_kernel.seam.layer import BackendLayer
+from agentm_kernel.command import conclude_set_up, echo_json, echo_table, json_option, selected_store, shown
+from agentm_kernel.plugin import AgentmError, AuthorizationError, BackendLayer
 from agentm_obsidian_vault.backend import PROTOCOL, VaultBackend
 from agentm_obsidian_vault.lost_and_found import lost_files
 from agentm_obsidian_vault.merge import is_append_only
@@ -21,8 +20,7 @@ from agentm_obsidian_vault.setup import check_variable, options_for, place_of, s
 from agentm_obsidian_vault.survey import find_conflicts
 
 if TYPE_CHECKING:
-    from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.values import Info
+    from agentm_kernel.plugin import Info, StorageBackend
     from agentm_obsidian_vault.survey import Conflict
 
 _SKIP = "skip"

@@ -7,9 +7,15 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentm_kernel import adopt_store, check_store, current_context, select_store
-from agentm_kernel.errors import StorageIOError, StorageSelectionError
-from agentm_kernel.seam.backend import STAMP_KEY
+from agentm_kernel.plugin import (
+    STAMP_KEY,
+    Device,
+    StorageIOError,
+    StorageSelectionError,
+    adopt_store,
+    check_store,
+    select_store,
+)
 from agentm_obsidian_vault.backend import PATH_VARIABLE, PROTOCOL, VaultBackend
 from agentm_obsidian_vault.names import is_tool_file
 
@@ -33,7 +39,7 @@ class SetUp:
 
 def place_of(path: str, *, environ: Mapping[str, str] | None = None) -> str:
     """The full path that `path` means."""
-    return os.path.abspath(current_context(environ).surroundings.expand(path))
+    return os.path.abspath(Device.now(environ).expand(path))
 
 
 def set_up(path: str, *, adopt: bool, create: bool = False, environ: Mapping[str, str] | None = None) -> SetUp:
@@ -41,10 +47,11 @@ def set_up(path: str, *, adopt: bool, create: bool = False, environ: Mapping[str
 
     A folder that is not there is made only if `create` says so: a misspelled path must not become an empty store.
     """
-    place = place_of(path, environ=environ)
-    _check_surroundings(place)
+    device = Device.now(environ)
+    place = os.path.abspath(device.expand(path))
+    _check_folders_around(place)
     vault = VaultBackend(place)
-    was_there = os.path.isdir(place) and check_store(vault, PROTOCOL, environ=environ) is not None
+    was_there = os.path.isdir(place) and check_store(device, vault, PROTOCOL) is not None
     if not os.path.isdir(place):
         if not create and not os.path.lexists(place):
             raise StorageSelectionError(
@@ -55,14 +62,14 @@ def set_up(path: str, *, adopt: bool, create: bool = False, environ: Mapping[str
         _check_clashes(place)
         if not adopt:
             _check_empty(place)
-    return SetUp(place, adopt_store(vault, PROTOCOL, environ=environ), was_there)
+    return SetUp(place, adopt_store(device, vault, PROTOCOL), was_there)
 
 
 def options_for(place: str, *, environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """What the configuration has to say for the vault at `place`."""
-    config = current_context(environ).config
+    config = Device.now(environ).config
     options = {"vault_path": place}
-    if config is not None and config.options(PROTOCOL).get("memory_root"):
+    if config.options(PROTOCOL).get("memory_root"):
         options["memory_root"] = ""  # of an older install: it would be looked for inside the new place
     return options
 
@@ -70,7 +77,7 @@ def options_for(place: str, *, environ: Mapping[str, str] | None = None) -> dict
 def use(place: str, *, environ: Mapping[str, str] | None = None) -> None:
     """Select the vault at `place` on this device."""
     check_variable(place, environ=environ)
-    select_store(PROTOCOL, options_for(place, environ=environ), environ=environ)
+    select_store(Device.now(environ), PROTOCOL, options_for(place, environ=environ))
 
 
 def check_variable(place: str, *, environ: Mapping[str, str] | None = None) -> None:
@@ -83,7 +90,7 @@ def check_variable(place: str, *, environ: Mapping[str, str] | None = None) -> N
         )
 
 
-def _check_surroundings(place: str) -> None:
+def _check_folders_around(place: str) -> None:
     parent = os.path.dirname(place)
     if not os.path.isdir(parent):
         raise StorageSelectionError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentm_kernel.errors import InvalidContentError
+from agentm_kernel.plugin import InvalidContentError
 from agentm_recall.front_matter import find_block, read_fields
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ requirements and limits hold.
 
 from __future__ import annotations
 
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.plugin import Frozen
 from agentm_storage_policy import audit
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.seam.content import content_hash
+from agentm_kernel.plugin import content_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class SyncState:
             return None
 
     def note_failure(self, message: str) -> None:
-        from agentm_kernel.files.atomic import atomic_write
+        from agentm_kernel.plugin import atomic_write
 
         self._make_folder()
         atomic_write(os.path.join(self._folder, "failed"), message)

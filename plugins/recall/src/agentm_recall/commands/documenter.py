@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from agentm_kernel import echo_json, json_option, shown
+from agentm_kernel.command import echo_json, json_option, shown
 from agentm_recall.commands.common import cwd_option, store_and_project
 from agentm_recall.documenter import resolve_documenter_context
 from agentm_recall.fence import fenced, visible, visible_line

@@ -6,8 +6,8 @@ import time
 
 import click
 
-from agentm_kernel import echo_json, echo_table, json_option, show_text, shown
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.command import echo_json, echo_table, json_option, show_text, shown
+from agentm_kernel.plugin import Locator
 from agentm_recall.catalog import gather
 from agentm_recall.commands.common import as_json as note_as_json, cwd_option, project_option, store_and_project
 from agentm_recall.layout import PERSONAL

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel.cli.output import confirm, current_device, echo_json, json_option, shown
+from agentm_kernel.cli.output import confirm, current_device, echo_json, json_option
+from agentm_kernel.cli.streams import shown
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.migration import copy_notes, plan_migration, settle

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.streams import json_text
+from agentm_kernel.cli.streams import json_text, shown
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.state.device import Device
 
@@ -27,22 +27,6 @@ def current_device() -> Device:
 def echo_json(**fields: Any) -> None:
     """One JSON object, with the number of its shape first."""
     click.echo(json_text(**fields), nl=False)
-
-
-_ON_SCREEN = frozenset("\n\t\u00a0\u3000\u200c\u200d")
-"""Kept although Python does not call it printable: line ends, wide spaces, and what joins letters and emoji."""
-
-
-def shown(text: str, *, err: bool = False) -> str:
-    r"""`text` of a note, or a file's name, for standard output, or for standard error with `err`.
-
-    A terminal obeys what it is sent: a note could write the clipboard, retitle the window or hide a line. So on a
-    terminal every control character is spelled out (`\x1b`). A pipe or a file gets the text as it is.
-    """
-    stream = sys.stderr if err else sys.stdout
-    if text.isprintable() or not stream.isatty():
-        return text
-    return "".join(c if c.isprintable() or c in _ON_SCREEN else ascii(c)[1:-1] for c in text)
 
 
 def echo_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

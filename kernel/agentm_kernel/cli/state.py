@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel.cli.output import current_device, echo_json, json_option, shown
-from agentm_kernel.cli.streams import read_text, write_text
+from agentm_kernel.cli.output import current_device, echo_json, json_option
+from agentm_kernel.cli.streams import read_text, shown, write_text
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.state.files import list_state_files, update_state_file, write_state_file

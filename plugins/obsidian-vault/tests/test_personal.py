@@ -23,7 +23,7 @@ from agentm_kernel.plugin import (
     StorageSelectionError,
     content_hash,
 )
-from agentm_kernel.selection.identity import stamp
+from agentm_kernel.selection.identity import stamp_store
 from agentm_obsidian_vault import VaultBackend
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def notes(tmp_path: Path) -> Path:
 @pytest.fixture
 def vault(notes: Path) -> VaultBackend:
     store = VaultBackend(notes / "agentm", personal_root=notes)
-    stamp(store)
+    stamp_store(store)
     return store
 
 

@@ -18,7 +18,7 @@ sys.path.insert(
     1, os.path.abspath(os.path.join(__file__, "..", "..", "..", ".."))
 )  # for what all stores' tests share
 
-from agentm_kernel.selection.identity import stamp_store
+from agentm_kernel.plugin import stamp_store
 from agentm_obsidian_vault import VaultBackend
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel import Locator
-from agentm_kernel.plugin import FileStore, LockTimeout, NotFoundError, StorageIOError, content_hash
-from agentm_kernel.selection.identity import stamp_store
+from agentm_kernel.plugin import FileStore, LockTimeout, NotFoundError, StorageIOError, content_hash, stamp_store
 from agentm_obsidian_vault import VaultBackend
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ import pytest
 
 from agentm_kernel import Locator
 from agentm_kernel.files.tree import FdDirectory
-from agentm_kernel.plugin import ABSENT, NotFoundError, StorageIOError, content_hash
-from agentm_kernel.selection.identity import stamp_store
+from agentm_kernel.plugin import ABSENT, NotFoundError, StorageIOError, content_hash, stamp_store
 from agentm_obsidian_vault import VaultBackend, presence
 
 if TYPE_CHECKING:

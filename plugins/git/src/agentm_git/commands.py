@@ -18,13 +18,13 @@ from agentm_kernel.command import (
     selected_store,
     shown,
 )
-from agentm_kernel.plugin import BackendLayer, Locator, NotFoundError, StorageSelectionError, SyncTrigger
+from agentm_kernel.plugin import Locator, NotFoundError, Rules, StorageSelectionError, SyncTrigger, WorkingCopy
 
 if TYPE_CHECKING:
     from agentm_git.history import Version
     from agentm_kernel.plugin import StorageBackend, SyncOutcome
 
-_KIND = (GitStore, "clone", "agentm git init PATH [URL]")
+_KIND = (GitStore, WorkingCopy, "clone", "agentm git init PATH [URL]")
 _SETTLING = [policy for policy in CONFLICTS if policy not in ("abort", "manual")]
 _OF_ONE_CLONE = ("remote", "branch", "conflict", "token_env")
 _OF_ANY_CLONE = ("name", "email", "username", "credential_command", "deadline")
@@ -174,14 +174,13 @@ def undo(note: str, commit: str) -> None:
 
 def _may_write(store: StorageBackend) -> bool:
     """Whether the rules around the store, if any, let us commit and push. They raise where they forbid it."""
-    while isinstance(store, BackendLayer):
-        rules: Any = getattr(store, "rules", None)
-        if rules is not None:
-            if rules.read_only:
-                return False
-            rules.require("storage:commit")
-            rules.require("storage:push")
-        store = store.inner
+    rules = store.facet(Rules)
+    if rules is None:
+        return True
+    if rules.read_only:
+        return False
+    rules.require("storage:commit")
+    rules.require("storage:push")
     return True
 
 

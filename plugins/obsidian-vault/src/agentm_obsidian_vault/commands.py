@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel.command import conclude_set_up, echo_json, echo_table, json_option, selected_store, shown
-from agentm_kernel.plugin import AgentmError, AuthorizationError, BackendLayer
+from agentm_kernel.plugin import AgentmError, AuthorizationError, BackendLayer, ConflictCopies
 from agentm_obsidian_vault.backend import PROTOCOL, VaultBackend
 from agentm_obsidian_vault.lost_and_found import lost_files
 from agentm_obsidian_vault.merge import is_append_only
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agentm_obsidian_vault.survey import Conflict
 
 _SKIP = "skip"
-_KIND = (VaultBackend, "vault", "agentm vault init PATH")
+_KIND = (VaultBackend, ConflictCopies, "vault", "agentm vault init PATH")
 
 
 @click.group("vault")

@@ -57,11 +57,11 @@ def find_conflicts(vault: VaultBackend) -> list[Conflict]:
 
 
 def conflict_copies(vault: VaultBackend, below: Locator) -> list[ConflictCopy]:
-    """The same as the facet has them: of the note at `below`, or of every note below it."""
+    """The same as the facet has them, without suspects: of the note at `below`, or of every note below it."""
     return [
         ConflictCopy(found.base, found.copy.locator, found.tool, found.copy.size, found.copy.mtime)
         for found in find_conflicts(vault)
-        if found.base.parts[: len(below.parts)] == below.parts
+        if found.base.parts[: len(below.parts)] == below.parts and not found.is_suspect
     ]
 
 

@@ -36,7 +36,7 @@ def run(setting: Setting) -> Table:
         "device-local, with a plan": installed.home(
             "local", "config set storage.backend device-local", "project register", "state write PLAN.md"
         ),
-        "vault, with a plan": installed.home("vault", "vault init ~/vault --use", "state write PLAN.md"),
+        "vault, with a plan": installed.home("vault", "vault init ~/vault --create --use", "state write PLAN.md"),
     }
     rows: list[Row] = []
     for count in (10, 100, 300):

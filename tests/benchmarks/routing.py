@@ -67,13 +67,9 @@ def run(setting: Setting) -> Table:
     rows: list[Row] = []
     for kind, environ in stores.items():
         command = [installed.python, "-c", MEASURE, str(setting.rounds(60, 10))]
-        done = subprocess.run(
-            command, cwd=installed.project, env=environ, check=True, capture_output=True, text=True
-        )
+        done = subprocess.run(command, cwd=installed.project, env=environ, check=True, capture_output=True, text=True)
         for name, seconds in json.loads(done.stdout).items():
-            rows.append(
-                {"question": name, "store": kind, "rate (1/s)": 1 / seconds, "median (µs)": seconds * 1e6}
-            )
+            rows.append({"question": name, "store": kind, "rate (1/s)": 1 / seconds, "median (µs)": seconds * 1e6})
     note = (
         f"In one process, with {installed.distributions} distributions installed; `local` is device-local, `synced` "
         "a vault. Every answer is found anew."

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel import select_backend
-from agentm_kernel.command import echo_json, json_option, read_text, shown
+from agentm_kernel.command import current_device, echo_json, json_option, read_text, shown
 from agentm_kernel.plugin import AgentmError, InvalidContentError, Locator, choose_protocol
 from agentm_recall.commands.common import cwd_option, project_option, store_and_project
 from agentm_recall.index.maintenance import RecallIndex
@@ -89,7 +88,7 @@ def command(
     )
     check_draft(draft, allow_secrets=allow_secrets)
     if personal or kind == ALWAYS_LOAD_KIND:
-        backend, folder = select_backend(), None
+        backend, folder = current_device().store(read_only=False), None
     else:
         backend, _, folder = store_and_project(project, cwd, read_only=False)
     _save(backend, [(draft, folder)], replace=replace, allow_secrets=allow_secrets, as_json=as_json)
@@ -140,8 +139,8 @@ def _save_offers(text: str, *, replace: bool, allow_secrets: bool, as_json: bool
     drafts = [(_draft(offer), offer) for offer in _offers(text)]
     for draft, _ in drafts:
         check_draft(draft, allow_secrets=allow_secrets)
-    backend = select_backend()
-    selected = choose_protocol()
+    backend = current_device().store(read_only=False)
+    selected = choose_protocol(device=current_device())
     placed = []
     for draft, offer in drafts:
         if offer.get("protocol", selected) != selected:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel import resolve_project, select_backend
-from agentm_kernel.command import echo_json, json_option, shown, styled
+from agentm_kernel import resolve_project
+from agentm_kernel.command import current_device, echo_json, json_option, shown, styled
 from agentm_kernel.plugin import AgentmError
 from agentm_recall.commands.common import as_json as note_as_json, bar, cwd_option
 from agentm_recall.index.search import Scope
@@ -41,7 +41,7 @@ def command(
     Without --project every note is searched, and those of the project here are preferred. The index is brought up to
     date first; it lies in the cache directory and can be deleted at any time.
     """
-    backend = select_backend(read_only=True)
+    backend = current_device().store()
     scope = Scope(project, None if project else _here(cwd), kind, with_dead)
     answer = search_notes(backend, " ".join(query), scope, limit=limit, explain=explain, progress=bar)
     if as_json:
@@ -57,7 +57,7 @@ def command(
 def _here(cwd: str | None) -> str | None:
     """The project of this directory, if that can be told."""
     try:
-        return resolve_project({"cwd": cwd} if cwd else {}, read_only=True).slug
+        return resolve_project({"cwd": cwd} if cwd else {}, device=current_device(), read_only=True).slug
     except AgentmError:
         return None
 

@@ -30,6 +30,7 @@ _ANSWERS = {
     "describe": "the recorder",
     "stamp_text": STAMP,
     "check_usable": None,
+    "make_place": None,
     "device_path": "/a/path",
     "personal_path": "/a/personal/path",
     "delete": None,

@@ -33,6 +33,7 @@ def set_command(key: str, value: str) -> None:
     is a text otherwise; '"3"' is the text 3.
     """
     _refuse_misspelt(key)
+    _ask_to_leave(key)
     before, _, was_legacy = find(os.environ)
     set_value(key, _value_of(key, value))
     after = find(os.environ)[0]
@@ -43,6 +44,7 @@ def set_command(key: str, value: str) -> None:
 @click.argument("key")
 def unset_command(key: str) -> None:
     """Remove the setting KEY, or all settings under it."""
+    _ask_to_leave(key)
     if not unset_value(key):
         raise ConfigError(f"'{key}' is not set", hint="`agentm config list` shows what is")
     click.echo(f"removed {key} from {find(os.environ)[0]}")
@@ -83,6 +85,14 @@ def _refuse_misspelt(key: str) -> None:
     near = get_close_matches(first.lower(), _OURS, n=1, cutoff=0.75)
     if near:
         raise ConfigError(f"'{key}' is not a setting of agentm", hint=f"did you mean {near[0]}? nothing was changed")
+
+
+def _ask_to_leave(key: str) -> None:
+    """Another store is another place for the notes: whatever guards the selected one has to agree."""
+    if key.partition(".")[0] == "storage":
+        from agentm_kernel.selection.open import check_may_leave
+
+        check_may_leave()
 
 
 def _on_one_line(text: str) -> str:

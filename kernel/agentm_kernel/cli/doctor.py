@@ -94,19 +94,18 @@ def _hook_rows(found: Decision | Refusal) -> Iterator[DoctorRow]:
     host = installed_plugins(HookContext(here.surroundings, here.cwd, here.config, store))
     yield from host.doctor_checks()
     for failure in host.failures:
-        yield DoctorRow("fail", "plugins", failure.message, failure.hint)
+        yield DoctorRow("fail", "plugins", failure.message, failure.hint, failure.code)
 
 
 def _failure(check: str, error: AgentmError) -> DoctorRow:
-    return DoctorRow("fail", check, error.message, error.hint)
+    return DoctorRow("fail", check, error.message, error.hint, error.code)
 
 
 # ------------------------------------------------------------------------------------------------ printing
 
 
 def _as_json(rows: Iterable[DoctorRow]) -> str:
-    shown = [{"status": r.status, "check": r.check, "message": r.message, "hint": r.hint} for r in rows]
-    return json_text(rows=shown)
+    return json_text(rows=[{name: getattr(row, name) for name in DoctorRow.__slots__} for row in rows])
 
 
 def _as_lines(rows: Sequence[DoctorRow]) -> Iterator[str]:
@@ -114,7 +113,8 @@ def _as_lines(rows: Sequence[DoctorRow]) -> Iterator[str]:
     width = max(12, *(len(row.check) for row in rows))
     for row in rows:
         status = row.status.upper()
-        yield f"{coloured(status)}{'':<{4 - len(status)}}  {row.check:<{width}}  {row.message}\n"
+        code = f" [{row.code}]" if row.code else ""
+        yield f"{coloured(status)}{'':<{4 - len(status)}}  {row.check:<{width}}  {row.message}{code}\n"
         if row.hint:
             yield f"{'':<{width + 8}}hint: {row.hint}\n"
 

@@ -79,9 +79,13 @@ def event(name: str, cwd: str | None) -> int:
     host = installed_plugins(HookContext(here.surroundings, root, here.config))
     for line in host.event(name, payload):
         sys.stderr.write(f"{one_line(line)}\n")
-    for failure in host.failures:
-        report(PluginError(failure.message, hint=failure.hint))
-    return int(bool(host.failures))
+    # Several plugins that cannot have the store say the same: once is enough.
+    said = dict.fromkeys((failure.message, failure.hint, failure.code) for failure in host.failures)
+    for message, hint, code in said:
+        error = PluginError(message, hint=hint)
+        error.code = code
+        report(error)
+    return int(bool(said))
 
 
 def _context(**given: str | None) -> dict[str, Any]:

@@ -36,8 +36,8 @@ def main(only: tuple[str, ...] = ()) -> int:
     matched = match(arguments)
     if matched is not None:
         command, values = matched
-        _leave(exit_code_of(lambda: command.run(values)))
-    code = exit_code_of(lambda: _click(arguments))
+        _leave(exit_code_of(lambda: command.run(values), as_json=bool(values.get("json"))))
+    code = exit_code_of(lambda: _click(arguments), as_json=_wants_json(arguments))
     if _is_of_kernel(arguments):
         _leave(code)
     return code
@@ -59,13 +59,15 @@ def _is_of_kernel(arguments: list[str]) -> bool:
     return first.startswith("-") or first in kernel_commands()
 
 
-def exit_code_of(work: Callable[[], int]) -> int:
+def exit_code_of(work: Callable[[], int], *, as_json: bool = False) -> int:
     """Run `work`, say what went wrong if something expected did, and return the exit code."""
     try:
         code = work()
         sys.stdout.flush()
     except AgentmError as error:
         report(error)
+        if as_json:
+            _answer_in_json(error)
         return error.exit_code
     except KeyboardInterrupt:
         sys.stderr.write("error: interrupted\n")
@@ -98,9 +100,28 @@ def _click(arguments: list[str]) -> int:
     return run(arguments)
 
 
+def _wants_json(arguments: list[str]) -> bool:
+    """Whether `--json` is among the options: what follows `--` is not."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "--json" in options
+
+
+def _answer_in_json(error: AgentmError) -> None:
+    """Whoever asked for JSON gets an object on standard output in any case, and learns there what went wrong."""
+    from agentm_kernel.cli.hook_verbs import json_text
+
+    answer = json_text(**error.details, error=error.message, code=error.code, hint=error.hint)
+    try:
+        sys.stdout.write(answer)
+        sys.stdout.flush()
+    except OSError:  # the lines on standard error have said it
+        _give_output_up()
+
+
 def report(error: AgentmError) -> None:
     """`error:` and, where there is one, `hint:`; one line each, whatever the text holds."""
-    sys.stderr.write(f"error: {one_line(error.message)}\n")
+    code = f" [{error.code}]" if error.code else ""
+    sys.stderr.write(f"error: {one_line(error.message)}{code}\n")
     if error.hint:
         sys.stderr.write(f"hint: {one_line(error.hint)}\n")
 

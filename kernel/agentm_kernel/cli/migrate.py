@@ -11,6 +11,7 @@ from agentm_kernel.cli.output import confirm, echo_json, json_option
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.migration import copy_notes, plan_migration, settle
+from agentm_kernel.seam.backend import SWAP_PROVIDER
 from agentm_kernel.selection.identity import stamp
 from agentm_kernel.selection.open import choose_protocol, open_store, select_backend
 
@@ -42,6 +43,7 @@ def command(protocol: str, dry_run: bool, allow_skipped: bool, yes: bool, as_jso
             "storage.backend NAME`; to move within one kind of store, copy the folder and run `agentm store forget`",
         )
     source, target = select_backend(read_only=True), open_store(protocol)
+    source.check_allowed(SWAP_PROVIDER)
     progress = _silent if as_json else _bar
     plan = plan_migration(source, target, progress)
     if plan.skipped and not allow_skipped:

@@ -10,7 +10,7 @@ import os
 
 from agentm_kernel.device.directories import home_directory, state_directory
 from agentm_kernel.device.installed import is_hook_plugin, listens_to, scan
-from agentm_kernel.errors import ConfigError, PluginError
+from agentm_kernel.errors import AgentmError, ConfigError, PluginError
 from agentm_kernel.plugins.load import StdoutToStderr, load, reason_of, unusable
 from agentm_kernel.plugins.policy import refusal
 from agentm_kernel.plugins.values import DoctorRow, HookContext, PluginFailure, Section
@@ -98,6 +98,9 @@ class HookCaller:
             try:
                 with StdoutToStderr():
                     answers = manager.subset_hook_caller(hook, others)(**arguments, context=self._context)
+            except AgentmError as error:  # an outcome, said by the plugin itself
+                self._failures.append(PluginFailure(record, error.message, error.hint, error.code))
+                continue
             except (Exception, SystemExit) as error:  # noqa: BLE001 - kept and shown; the others are called
                 self._fail(record, f"failed in {hook}: {reason_of(error)}")
                 continue

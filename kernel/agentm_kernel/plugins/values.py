@@ -42,7 +42,7 @@ class HookContext(Frozen):
 class DoctorRow(Frozen):
     """One line of `agentm doctor`."""
 
-    __slots__ = ("status", "check", "message", "hint")
+    __slots__ = ("status", "check", "message", "hint", "code")
     status: str
     """`ok`, `warn` or `fail`; only `fail` makes the command fail."""
     check: str
@@ -50,11 +50,15 @@ class DoctorRow(Frozen):
     message: str
     hint: str | None
     """What to do about it."""
+    code: str | None
+    """The stable name of what is wrong, where a specification fixes one."""
 
-    def __init__(self, status: str, check: str, message: str, hint: str | None = None) -> None:
+    def __init__(
+        self, status: str, check: str, message: str, hint: str | None = None, code: str | None = None
+    ) -> None:
         if status not in STATUSES:
             raise ValueError(f"the status of a doctor row is {', '.join(STATUSES)}; not {status!r}")
-        self._set(status=status, check=check, message=message, hint=hint)
+        self._set(status=status, check=check, message=message, hint=hint, code=code)
 
 
 class Section(Frozen):
@@ -82,12 +86,17 @@ class Alert(Frozen):
 
 
 class PluginFailure(Frozen):
-    """What one plugin did wrong. The others went on."""
+    """What one plugin could not do, or did wrong. The others went on.
 
-    __slots__ = ("record", "message", "hint")
+    A typed error (`AgentmError`) is what the plugin has to say: its words, its hint and its code stand here as they
+    are. Anything else that a plugin raises is a defect, and the message names the plugin.
+    """
+
+    __slots__ = ("record", "message", "hint", "code")
     record: PluginRecord
     message: str
     hint: str | None
+    code: str | None
 
-    def __init__(self, record: PluginRecord, message: str, hint: str | None = None) -> None:
-        self._set(record=record, message=message, hint=hint)
+    def __init__(self, record: PluginRecord, message: str, hint: str | None = None, code: str | None = None) -> None:
+        self._set(record=record, message=message, hint=hint, code=code)

@@ -25,6 +25,14 @@ STAMP_KEY = "_meta/store.json"
 """Where a store carries its identity."""
 
 
+SWAP_PROVIDER = "storage:swap-provider"
+COMMIT = "storage:commit"
+PUSH = "storage:push"
+"""Actions that somebody has to be allowed beyond the verbs (`StorageBackend.check_allowed`): to take the notes to
+another store, and to record and send what was written. The names are those of AIP-39.
+"""
+
+
 class Absent:
     """The type of `ABSENT`, the condition "nothing may be stored there yet"."""
 
@@ -150,6 +158,13 @@ class StorageBackend(ABC):
         """Raise `StorageSelectionError` if the store cannot be used as it is. Selection asks once.
 
         Creates nothing and touches no network.
+        """
+
+    def check_allowed(self, action: str) -> None:  # noqa: B027 - without rules everything is allowed
+        """Raise `AuthorizationError` or `StorageReadOnlyError` if the rules around this store forbid `action`.
+
+        Asked before something that no verb shows: `SWAP_PROVIDER`, `COMMIT`, `PUSH`. Whoever asks does it next, so
+        the answer may be recorded.
         """
 
     def stamp_text(self) -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agentm_kernel.device.config import load
 from agentm_kernel.errors import StorageSelectionError
 from agentm_kernel.selection.identity import check_identity, remember, stamp
-from agentm_kernel.selection.open import open_context
+from agentm_kernel.selection.open import check_may_leave, open_context
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +39,7 @@ def select_store(protocol: str, options: Mapping[str, object], *, environ: Mappi
             f"storage.policy in {config.path} names the store of this device already",
             hint="run `agentm config unset storage.policy` to leave that one, then this command again",
         )
+    check_may_leave(environ)
     for name, value in options.items():
         set_value(f"plugins.{protocol}.{name}", value, environ=environ)
     set_value("storage.backend", protocol, environ=environ)

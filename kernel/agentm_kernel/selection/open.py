@@ -15,7 +15,7 @@ from agentm_kernel.errors import (
     StorageSelectionError,
 )
 from agentm_kernel.files.evidence import observe, saw_more
-from agentm_kernel.seam.backend import StorageBackend
+from agentm_kernel.seam.backend import SWAP_PROVIDER, StorageBackend
 from agentm_kernel.seam.values import Capabilities, Frozen, OpenContext
 from agentm_kernel.selection.identity import IdentityGuard, check_identity, unmarked
 
@@ -98,6 +98,7 @@ def inspect(environ: Mapping[str, str] | None = None, *, read_only: bool = True)
         return Refusal(choice, error)
     except AgentmError as error:
         refusal = StorageSelectionError(error.message, hint=error.hint)
+        refusal.code = error.code
         refusal.__cause__ = error
         return Refusal(choice, refusal)
 
@@ -169,6 +170,27 @@ def open_store(protocol: str, *, environ: Mapping[str, str] | None = None) -> Id
     backend.check_usable(read_only=False)
     check_identity(backend, protocol, context)
     return IdentityGuard(backend, protocol, context)
+
+
+def check_may_leave(environ: Mapping[str, str] | None = None) -> None:
+    """Raise unless whatever guards the selected store lets its notes go to another one.
+
+    The store is opened and not used, so the answer needs no network and no credentials. A store that cannot even be
+    opened is no obstacle: changing the configuration is how that is repaired.
+    """
+    environ = os.environ if environ is None else environ
+    try:
+        config = load(environ)
+        choice = choose(config, environ)
+        context = open_context(environ, read_only=True)
+        backend = _open(choice, config, context)
+    except AgentmError:
+        return
+    try:
+        backend = _with_wrappers(backend, config.wrappers, config, context)
+    except AgentmError:
+        pass  # a layer that cannot be had says nothing; what it is around is asked all the same
+    backend.check_allowed(SWAP_PROVIDER)
 
 
 def _decide(choice: Choice, config: Config, context: OpenContext) -> Decision:

@@ -7,9 +7,10 @@ import json
 import pytest
 
 from agentm_kernel import BackendLayer, StorageReadOnlyError, select_backend
+from agentm_storage_policy.actions import ASKED
 from agentm_storage_policy.errors import StorageDeniedError
 from agentm_storage_policy.gate import PolicyGate
-from agentm_storage_policy.grants import ACTIONS, COMMIT, PUSH, READ, WRITE, Grants, Policy
+from agentm_storage_policy.grants import COMMIT, PUSH, READ, WRITE, Grants, Policy
 from agentm_storage_policy.host import Actor
 from agentm_storage_policy.limits import RateLimits
 
@@ -34,7 +35,7 @@ def decide(policy, action=READ, key=None, **options):
 
 
 @pytest.mark.rule(45, "refused")
-@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("action", ASKED)
 def test_what_no_grant_mentions_is_denied(action):
     assert decide({}, action) == (False, "no-grant")
     assert decide({"grants": []}, action) == (False, "no-grant")
@@ -161,9 +162,7 @@ def test_every_condition_has_to_hold_and_an_unknown_one_never_does(caplog):
 @pytest.mark.rule(48, "accepted")
 @pytest.mark.rule(48, "refused")
 def test_wildcards_mean_what_begins_like_them():
-    assert all(
-        decide({"grants": [grant(action=any_)]}, action)[0] for any_ in ("*", "storage:*") for action in ACTIONS
-    )
+    assert all(decide({"grants": [grant(action=any_)]}, action)[0] for any_ in ("*", "storage:*") for action in ASKED)
     assert decide({"grants": [grant(action="storage:com*")]}, COMMIT)[0]
     assert not decide({"grants": [grant(action="storage:com*")]}, READ)[0]
     assert not decide({"grants": [grant(action="secrets:*")]}, READ)[0]

@@ -46,7 +46,7 @@ def run(store: Shared, capfd: pytest.CaptureFixture[str]) -> Run:
     """`agentm project ARGUMENTS`: exit code, output, errors."""
 
     def run(*arguments: str) -> tuple[int, str, str]:
-        code = exit_code_of(lambda: run_click(["project", *arguments]))
+        code = exit_code_of(lambda: run_click(["project", *arguments]), as_json="--json" in arguments)
         return code, *capfd.readouterr()
 
     return run

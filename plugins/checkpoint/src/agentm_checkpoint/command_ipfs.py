@@ -12,6 +12,7 @@ from agentm_checkpoint.remote import pull, push
 from agentm_checkpoint.words import counted
 from agentm_checkpoint.workplace import Workplace, fields_of
 from agentm_kernel import echo_json, json_option
+from agentm_kernel.seam.backend import SWAP_PROVIDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +53,8 @@ def push_command(name: str, ipfs: str | None, as_json: bool) -> None:
 
 
 def push_to(place: Workplace, snapshot: Snapshot, url: str | None, as_json: bool) -> int:
-    """Push with a progress bar; how many blocks were sent."""
+    """Push with a progress bar; how many blocks were sent. What guards the store has to let its notes go there."""
+    place.backend.check_allowed(SWAP_PROVIDER)
     return _with_bar("Pushing", as_json, lambda report: push(daemon_at(place, url), place.image, snapshot, report))
 
 

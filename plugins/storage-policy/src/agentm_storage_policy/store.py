@@ -80,7 +80,7 @@ class PolicyStore(PolicyGate):
         return locator
 
     def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
-        self._require_write(locator)
+        self._require_delete(locator)
         self._before()
         self.inner.delete(locator, if_match=if_match)
         self._after(DELETE, locator)

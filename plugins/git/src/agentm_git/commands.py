@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentm_git.backend import GitStore
+from agentm_git.naming import find_note
+from agentm_git.rewritten import ANSWERS
 from agentm_git.settings import CONFLICTS, PROTOCOL
 from agentm_kernel import conclude_set_up, current_context, echo_json, echo_table, json_option, selected_store
-from agentm_kernel.errors import NotFoundError, StorageSelectionError
-from agentm_kernel.seam.layer import BackendLayer
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.errors import NotFoundError, StorageReadOnlyError, StorageSelectionError
+from agentm_kernel.seam.backend import COMMIT, PUSH
 from agentm_kernel.seam.provider import SyncTrigger
 
 if TYPE_CHECKING:
@@ -66,15 +67,20 @@ def init(path: str, url: str, adopt: bool, use_it: bool, **given: str | None) ->
 
 @command.command("sync")
 @click.option("--conflict", type=click.Choice(_SETTLING), help="Settle what the policy leaves to you, this once.")
+@click.option(
+    "--rewritten",
+    type=click.Choice(ANSWERS),
+    help="The origin took out commits that are here: follow lets them go, keep sends them back.",
+)
 @click.option("--message", "-m", default="", help="Of the commit, if there is something to commit.")
-def sync(conflict: str | None, message: str) -> None:
+def sync(conflict: str | None, rewritten: str | None, message: str) -> None:
     """Commit what was written, bring in what the origin has, and push."""
     store, git = selected_store(*_KIND)
     may_write = _may_write(store)
     if not may_write:
-        _say("pulled", git.clone.pull(conflict))
+        _say("pulled", git.clone.pull(conflict, rewritten))
         return
-    done = git.sync(SyncTrigger("manual"), message or "agentm: sync", conflict)
+    done = git.sync(SyncTrigger("manual"), message or "agentm: sync", conflict, rewritten)
     for verb, outcome in zip(("committed", "pulled", "pushed"), done, strict=False):
         _say(verb, outcome)
     if not any(outcome.changed or outcome.note for outcome in done):
@@ -121,11 +127,11 @@ def status(as_json: bool) -> None:
 @click.argument("note")
 @json_option
 def log(note: str, as_json: bool) -> None:
-    """Show the versions of NOTE, the latest first."""
+    """Show the versions of NOTE (a slug, the end of its path, or a part that only it has), the latest first."""
     from agentm_git.history import versions
 
     _, git = selected_store(*_KIND, read_only=True)
-    locator = Locator(note)
+    locator = find_note(git, note)
     found = versions(git.clone, locator)
     if not found:
         raise NotFoundError(f"no commit has '{locator}'", hint="`agentm git status` shows what is not committed yet")
@@ -142,14 +148,14 @@ def log(note: str, as_json: bool) -> None:
     "--to", "commit", default="", help="The commit whose version is wanted; else the one before the latest."
 )
 def undo(note: str, commit: str) -> None:
-    """Let NOTE be what it was before its latest change, byte for byte.
+    """Let NOTE (a slug, the end of its path, or a part that only it has) be what it was before its latest change.
 
-    What it is now stays in the history: undoing twice brings it back.
+    It comes back byte for byte. What it is now stays in the history: undoing twice brings it back.
     """
     from agentm_git.history import find, restore, versions
 
     store, git = selected_store(*_KIND)
-    locator = Locator(note)
+    locator = find_note(git, note)
     clone = git.clone
     if not _may_write(store):
         raise StorageSelectionError("the policy declares the store read-only", hint="ask whoever keeps the policy")
@@ -169,15 +175,12 @@ def undo(note: str, commit: str) -> None:
 
 
 def _may_write(store: StorageBackend) -> bool:
-    """Whether the rules around the store, if any, let us commit and push. They raise where they forbid it."""
-    while isinstance(store, BackendLayer):
-        rules: Any = getattr(store, "rules", None)
-        if rules is not None:
-            if rules.read_only:
-                return False
-            rules.require("storage:commit")
-            rules.require("storage:push")
-        store = store.inner
+    """Whether the rules around the store, if any, let us commit and push. They raise where nobody granted it."""
+    try:
+        store.check_allowed(COMMIT)
+        store.check_allowed(PUSH)
+    except StorageReadOnlyError:
+        return False
     return True
 
 

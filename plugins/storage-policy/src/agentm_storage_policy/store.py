@@ -166,5 +166,9 @@ def _driver(
     surroundings = host.surroundings
     state = SyncState(surroundings.state_dir, place, may_write=not surroundings.read_only)
     return SyncDriver(
-        copy, resolved.definition.sync, rules, state, lambda: authors(resolved.identity, host, resolver)
+        copy,
+        resolved.definition.sync,
+        rules,
+        state,
+        lambda: authors(resolved.identity, host, resolver, copy.operator),
     )

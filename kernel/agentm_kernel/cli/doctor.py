@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from agentm_kernel.selection.open import Decision
 
+_REACH_SECONDS = 2.0
+"""How long a store elsewhere may take to answer."""
+
 
 def doctor(requires: str | None, json: bool) -> int:
     """Print a row for everything that was checked; 1 if a check failed."""
@@ -61,6 +64,11 @@ def _storage_rows(found: Decision | Refusal, required: Capabilities | None) -> I
         yield _failure("storage", found.error)
         return
     preview = preview_of(found)
+    try:
+        found.backend.check_reachable(_REACH_SECONDS)
+    except AgentmError as error:  # what a command would meet next
+        yield _failure("storage", error)
+        return
     yield DoctorRow(preview.status, "storage", preview.line, None)
     if required is None:
         return

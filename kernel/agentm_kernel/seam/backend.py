@@ -160,6 +160,12 @@ class StorageBackend(ABC):
         Creates nothing and touches no network.
         """
 
+    def check_reachable(self, seconds: float) -> None:  # noqa: B027 - files on this device are there or not
+        """Raise if a store elsewhere does not answer within `seconds`, or not as it should.
+
+        The only question about a store that may use the network without being a verb: `doctor` asks it, hooks never.
+        """
+
     def check_allowed(self, action: str) -> None:  # noqa: B027 - without rules everything is allowed
         """Raise `AuthorizationError` or `StorageReadOnlyError` if the rules around this store forbid `action`.
 

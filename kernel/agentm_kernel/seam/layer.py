@@ -60,6 +60,9 @@ class BackendLayer(StorageBackend, DeviceFiles, PersonalSpace):
     def check_usable(self, *, read_only: bool) -> None:
         self.inner.check_usable(read_only=read_only)
 
+    def check_reachable(self, seconds: float) -> None:
+        self.inner.check_reachable(seconds)
+
     def check_allowed(self, action: str) -> None:
         self.inner.check_allowed(action)
 

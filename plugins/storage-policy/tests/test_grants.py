@@ -294,7 +294,14 @@ def test_a_policy_may_make_stores_read_only_that_do_not_say(desk, recorders, not
 
 def test_every_verb_of_the_seam_is_behind_the_gate_or_harmless():
     harmless = {"capabilities", "check_usable", "describe", "resolve", "stamp_text", "tier_layout", "create", "inner"}
-    harmless |= {"api_version", "scratch_options", "heavy_imports", "self_stamping", "personal_path"}
+    harmless |= {
+        "api_version",
+        "scratch_options",
+        "heavy_imports",
+        "self_stamping",
+        "personal_path",
+        "check_reachable",
+    }
     verbs = {name for name in dir(BackendLayer) if not name.startswith("_")} - harmless
     assert {name for name in verbs if getattr(PolicyGate, name) is getattr(BackendLayer, name)} == set()
 

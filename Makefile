@@ -32,7 +32,7 @@ check: $(READY) ## Lint, format, types, gates
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
-	@$(BIN)/python -m agentm_kernel.gates
+	@$(BIN)/python -m agentm_devkit.gates
 
 format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix --quiet

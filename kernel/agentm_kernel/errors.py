@@ -28,7 +28,8 @@ class AgentmError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return self.message
+        """What happened and what to run: all that a caller who only prints the error will ever see."""
+        return self.message if self.hint is None else f"{self.message} (hint: {self.hint})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # OSError's own pickling drops attributes, and keyword arguments need a helper in any case.

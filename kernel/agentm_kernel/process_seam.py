@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import sys
 
+from agentm_kernel.device.installed import RECALL
 from agentm_kernel.errors import AgentmError, one_line
-from agentm_kernel.state.routing import route_memory, route_project
+from agentm_kernel.here import this_device, working_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
     from typing import Any, Protocol
 
-    from agentm_kernel.device.installed import PluginRecord
+    from agentm_kernel.state.device import Device
     from agentm_kernel.state.resolution import Resolution
 
     class RecallProvider(Protocol):
@@ -31,20 +32,26 @@ DEFAULT_PHASE = "work"
 
 
 def recall_here(
-    context: Mapping[str, Any] | None = None, *, query: str | None = None, limit: int | None = None
+    context: Mapping[str, Any] | None = None,
+    *,
+    query: str | None = None,
+    limit: int | None = None,
+    device: Device | None = None,
 ) -> str:
     """What memory holds for the project and phase of `context`, as Markdown; `""` where there is nothing."""
     try:
-        return _recall(context or {}, query, limit)
+        return _recall(device or this_device(), context or {}, query, limit)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a recall must never stop the agent; what failed is said
         _warn("recall", error)
         return ""
 
 
-def offer_save_here(context: Mapping[str, Any] | None, candidate: Any) -> list[dict[str, Any]]:
+def offer_save_here(
+    context: Mapping[str, Any] | None, candidate: Any, *, device: Device | None = None
+) -> list[dict[str, Any]]:
     """`candidate`, completed with the project and the place where it would be saved. Saves nothing."""
     try:
-        return [_completed(context or {}, candidate)] if candidate else []
+        return [_completed(device or this_device(), context or {}, candidate)] if candidate else []
     except Exception as error:  # noqa: BLE001 - as above
         _warn("offer-save", error)
         return []
@@ -57,67 +64,66 @@ def state_path(context: Mapping[str, Any] | None, which: str) -> Path:
     return Path(state_path_text(context, which))
 
 
-def state_path_text(context: Mapping[str, Any] | None, which: str) -> str:
+def state_path_text(context: Mapping[str, Any] | None, which: str, *, device: Device | None = None) -> str:
     """`state_path` without the price of pathlib."""
     if which not in ("plan", "progress"):
         raise ValueError(f"state_path knows 'plan' and 'progress', not {which!r}")
     from agentm_kernel.state.plans import resolve_active_plan
     from agentm_kernel.state.routing import state_file_path
 
-    resolution = route_project(context, read_only=True).on_this_device()
+    resolution = (device or this_device()).project(working_directory(context)).on_this_device()
     plan, progress = resolve_active_plan(resolution, (context or {}).get("plan"))
     return state_file_path(resolution, plan if which == "plan" else progress)
 
 
 def is_available() -> bool:
     """Whether the configured store can be had."""
-    from agentm_kernel.selection.open import Decision, inspect
+    from agentm_kernel.selection.inspect import Decision, inspect_store
 
-    return isinstance(inspect(), Decision)
+    return isinstance(inspect_store(this_device()), Decision)
 
 
 # ------------------------------------------------------------------------------------------------ the parts
 
 
-def _recall(context: Mapping[str, Any], query: str | None, limit: int | None) -> str:
-    from agentm_kernel.device.installed import RECALL, scan
-
-    provider = _recall_provider(scan(RECALL))
+def _recall(device: Device, context: Mapping[str, Any], query: str | None, limit: int | None) -> str:
+    provider = _recall_provider(device)
     if provider is None:
         return ""
     phase = context.get("phase")
-    return _asked(provider, route_memory(context), phase if phase in PHASES else DEFAULT_PHASE, query, limit)
+    memory = device.memory(working_directory(context))
+    return _ask(provider, memory, phase if phase in PHASES else DEFAULT_PHASE, query, limit)
 
 
-def recall_at_start(resolution: Resolution, records: Iterable[PluginRecord], limit: int) -> str:
-    """What a session should remember when it starts; `records` are all installed plugins, scanned once for all."""
-    from agentm_kernel.device.installed import RECALL
-
-    provider = _recall_provider([record for record in records if record.group == RECALL])
+def recall_at_start(device: Device, resolution: Resolution, limit: int) -> str:
+    """What a session should remember when it starts."""
+    provider = _recall_provider(device)
     if provider is None:
         return ""
-    memory = resolution if resolution.backend is not None else route_memory({"cwd": resolution.root})
-    return _asked(provider, memory, DEFAULT_PHASE, None, limit)
+    memory = resolution if resolution.backend is not None else device.memory(resolution.root)
+    return _ask(provider, memory, DEFAULT_PHASE, None, limit)
 
 
-def _asked(provider: RecallProvider, resolution: Resolution, phase: str, query: str | None, limit: int | None) -> str:
-    from agentm_kernel.plugins.load import StdoutToStderr
+def _ask(
+    provider: tuple[str, RecallProvider], resolution: Resolution, phase: str, query: str | None, limit: int | None
+) -> str:
+    from agentm_kernel.plugins.calling import Call, StdoutToStderr, wrong_answer
 
-    with StdoutToStderr():
-        answer: object = provider(resolution, phase=phase, query=query, limit=limit)
+    label, ask = provider
+    with StdoutToStderr(), Call(label, "recalling"):
+        answer: object = ask(resolution, phase=phase, query=query, limit=limit)
     if not isinstance(answer, str):
-        raise AgentmError(f"the recall provider answered with {type(answer).__name__}, not with text")
+        raise wrong_answer(label, "recalling", answer, "text")
     return answer
 
 
-def _recall_provider(records: list[PluginRecord]) -> RecallProvider | None:
-    """The one installed recall provider, `None` without one."""
-    if records:
-        from agentm_kernel.device.config import load as load_config
-        from agentm_kernel.plugins.policy import refusal
+def _recall_provider(device: Device) -> tuple[str, RecallProvider] | None:
+    """The one installed recall provider and the name for it, `None` without one."""
+    if not device.plugins.of(RECALL):
+        return None
+    from agentm_kernel.plugins.table import permitted
 
-        config = load_config()
-        records = [r for r in records if refusal(r, config.disabled_plugins, config.allowed_plugins) is None]
+    records = permitted(device, RECALL)
     if not records:
         return None
     if len(records) > 1:
@@ -128,20 +134,20 @@ def _recall_provider(records: list[PluginRecord]) -> RecallProvider | None:
         )
     from agentm_kernel.plugins.load import load
 
-    return load(records[0])  # type: ignore[return-value]
+    return str(records[0]), load(records[0])  # type: ignore[return-value]
 
 
-def _completed(context: Mapping[str, Any], candidate: Any) -> dict[str, Any]:
-    from agentm_kernel.selection.open import choose_protocol
+def _completed(device: Device, context: Mapping[str, Any], candidate: Any) -> dict[str, Any]:
+    from agentm_kernel.selection.choose import choose
 
-    resolution = route_memory(context)
+    resolution = device.memory(working_directory(context))
     assert resolution.project_locator is not None  # there is a store, so there is a place in it
     offer = dict(candidate) if isinstance(candidate, dict) else {"body": candidate}
     offer.setdefault("project", resolution.slug)
     if context.get("phase"):
         offer.setdefault("phase", context["phase"])
     offer["target"] = resolution.project_locator.key
-    offer["protocol"] = choose_protocol()
+    offer["protocol"] = choose(device).protocol
     return offer
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -19,7 +20,8 @@ for name in sys.argv[1:]:
             __import__(name)
         except BaseException:
             sys.stderr.write(f"{name}\\n{traceback.format_exc()}")
-            sys.stderr.flush()
+        sys.stdout.flush()  # `_exit` drops what is still in the buffers
+        sys.stderr.flush()
         os._exit(0)
     os.waitpid(child, 0)
 """
@@ -73,8 +75,10 @@ HOT = (
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Python as users have it: with PYTHONUNBUFFERED one would also see what nothing flushes."""
     command = [sys.executable, "-W", "error", *arguments]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, env=environ)
 
 
 def test_every_module_imports_alone_in_silence(shipped_files):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentm_kernel.gates import check
+from agentm_devkit.gates import check
 
 MOST_LINES = 400
 MOST_TEST_LINES = 600

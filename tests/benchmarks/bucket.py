@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentm_kernel import ABSENT, Locator, content_hash, update
+from agentm_kernel import Locator, update
+from agentm_kernel.plugin import ABSENT, content_hash
 from tests.benchmarks.measure import interleave
 from tests.benchmarks.tables import Table
 from tests.benchmarks.writes import NOTE

@@ -21,14 +21,15 @@ from agentm_checkpoint.reading import read_tree
 from agentm_checkpoint.restoring import apply_restore, check_contents, plan_restore
 from agentm_checkpoint.verifying import verified_leaves
 from agentm_device_local import DeviceLocalBackend
-from agentm_kernel import Locator, OpenContext
+from agentm_kernel import Locator
+from agentm_kernel.plugin import Device, Opening
 from tests.benchmarks.measure import Samples, interleave
 from tests.benchmarks.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agentm_kernel import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
     from tests.benchmarks.measure import Setting
     from tests.benchmarks.tables import Row
 
@@ -188,7 +189,9 @@ class _Ours:
         self._store.write(Locator("_meta/store.json"), STAMP)
         self._path = str(scratch / "state" / "image.car")
         self._changing = _Changing(random.Random(2).sample(sorted(notes), CHANGED))
-        self._guard = IntegrityGuard(self._store, None, OpenContext({}, str(scratch), str(scratch / "state")))
+        self._guard = IntegrityGuard(
+            self._store, None, Device({"HOME": str(scratch)}), Opening(state_dir=str(scratch / "state"))
+        )
         self._guard.write(Locator("skills/skill.md"), "# Skill\n\n" + "Do it like this.\n" * 60)
         self._store.write(Locator("other/note.md"), "# Skill\n\n" + "Do it like this.\n" * 60)
         self.create()

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Locator
-from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.index.search import Scope, search
 from tests.benchmarks.memory.judging import Marks

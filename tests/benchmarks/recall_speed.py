@@ -8,7 +8,8 @@ import time
 from typing import TYPE_CHECKING
 
 from agentm_device_local import DeviceLocalBackend
-from agentm_kernel import BackendLayer, Locator
+from agentm_kernel import Locator
+from agentm_kernel.plugin import BackendLayer
 from agentm_recall.index.database import Database
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.index.search import Scope, scoped_expression, search
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from agentm_kernel import Info, StorageBackend
+    from agentm_kernel.plugin import Info, StorageBackend
     from tests.benchmarks.measure import Setting
     from tests.benchmarks.tables import Row
 

@@ -8,9 +8,10 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agentm_kernel import harness_state_dir, registry, resolve_project, write_state_file
-from agentm_kernel.conformance.stubs import LocalStub, SyncedStub
-from agentm_kernel.selection.identity import remember, stamp
+from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
+from agentm_kernel import harness_state_dir, resolve_project, write_state_file
+from agentm_kernel.plugin import registry
+from agentm_kernel.selection.identity import record_store, stamp_store
 from agentm_kernel.state.routing import route_project, state_directory
 from tests.benchmarks.measure import interleave
 from tests.benchmarks.tables import Table
@@ -97,8 +98,8 @@ def _device(folder: Path, kind: str) -> Iterator[None]:
     (project / ".git" / "config").write_text('[remote "origin"]\n\turl = git@example.com:ana/widgets.git\n')
     protocol = f"bench-{kind}"
     registry.register(protocol, {"local": LocalStub, "synced": SyncedStub}[kind])
-    store_id = stamp(SyncedStub(store))
-    remember(str(home / ".local" / "state" / "agentm"), protocol, str(store), store_id)
+    store_id = stamp_store(SyncedStub(store))
+    record_store(str(home / ".local" / "state" / "agentm"), protocol, str(store), store_id)
     config.write_text(json.dumps({"storage.backend": protocol, f"plugins.{protocol}.root": str(store)}))
     kept, kept_environ = os.getcwd(), dict(os.environ)
     os.environ["HOME"] = str(home)

@@ -6,7 +6,8 @@ import itertools
 from typing import TYPE_CHECKING
 
 from agentm_device_local import DeviceLocalBackend
-from agentm_kernel import ABSENT, Locator, content_hash
+from agentm_kernel import Locator
+from agentm_kernel.plugin import ABSENT, content_hash
 from tests.benchmarks.bare import BareFolder
 from tests.benchmarks.measure import interleave
 from tests.benchmarks.tables import Table

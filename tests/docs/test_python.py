@@ -50,5 +50,7 @@ def test_the_code_on_a_page_runs_and_overrides_only_what_there_is(page: Path, tm
 
 
 def test_code_that_is_out_of_date_is_caught(tmp_path: Path) -> None:
-    stale = "from agentm_kernel import FileStore\nclass Notes(FileStore):\n    def hidden_names(self, names): ...\n"
+    stale = (
+        "from agentm_kernel.plugin import FileStore\nclass N(FileStore):\n    def hidden_names(self, names): ...\n"
+    )
     assert "Notes.hidden_names overrides nothing" in run(stale + OVERRIDES, tmp_path).stderr

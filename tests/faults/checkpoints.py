@@ -25,7 +25,8 @@ from agentm_checkpoint.reading import read_note
 from agentm_checkpoint.remote import pull, push
 from agentm_checkpoint.restoring import apply_restore, check_contents, plan_restore
 from agentm_checkpoint.verifying import verified_leaves, verify_image
-from agentm_kernel import AgentmError, IntegrityError, Locator, OpenContext
+from agentm_kernel import AgentmError, Locator
+from agentm_kernel.plugin import Device, IntegrityError, Opening
 from tests.faults.harness import Outcome, scratch
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from agentm_checkpoint.cids import Cid
     from agentm_checkpoint.snapshot import Snapshot
-    from agentm_kernel import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
     from tests.faults.harness import Intensity
 
     Notes = dict[str, bytes]
@@ -191,9 +192,9 @@ def _tamper(intensity: Intensity, trials: int, outcome: Outcome) -> None:
         store = intensity.store.open(os.path.join(folder, "store"))
         store.write(Locator("_meta/store.json"), STAMP)
         skills = Path(folder) / "store" / "skills"
-        context = OpenContext({}, folder, os.path.join(folder, "state"))
+        around = Device({"HOME": folder}), Opening(state_dir=os.path.join(folder, "state"))
         for trial in range(trials):
-            guard = IntegrityGuard(store, None, context, tell=lambda *_: None)
+            guard = IntegrityGuard(store, None, *around, tell=lambda *_: None)
             names = [f"{trial}-{letter}.md" for letter in "ab"]
             for name in names:
                 text = "".join(generator.choice("abc# \n`") for _ in range(generator.randint(1, 400)))

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentm_kernel import Locator, LockTimeout, update
+from agentm_kernel import Locator, update
+from agentm_kernel.plugin import LockTimeout
 from tests.faults.harness import Outcome, scratch, store_under_test
 from tests.faults.locks import HeartbeatLock, our_lock
 from tests.faults.workers import HANG, Stuck

@@ -7,15 +7,8 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agentm_kernel import (
-    AgentmError,
-    BackendLayer,
-    ConcurrentModificationError,
-    Locator,
-    NotFoundError,
-    content_hash,
-    update,
-)
+from agentm_kernel import AgentmError, Locator, update
+from agentm_kernel.plugin import BackendLayer, ConcurrentModificationError, NotFoundError, content_hash
 from tests.faults.controls import until_caught
 from tests.faults.harness import Outcome, StoreUnderTest, scratch
 from tests.faults.histories import Append, History, Read, check

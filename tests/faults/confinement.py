@@ -15,8 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from agentm_kernel import ABSENT, AgentmError, Info, Locator, update
+from agentm_kernel import AgentmError, Locator, update
 from agentm_kernel.files.exchange import exchange
+from agentm_kernel.plugin import ABSENT, Info
 from tests.faults.controls import until_caught
 from tests.faults.harness import Outcome, StoreUnderTest, scratch
 from tests.faults.workers import HANG, Crew, Stuck, start_together, wait_for_start

@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentm_kernel import ABSENT, ConcurrentModificationError, LocatorConflictError, NotFoundError, content_hash
+from agentm_kernel.plugin import (
+    ABSENT,
+    ConcurrentModificationError,
+    LocatorConflictError,
+    NotFoundError,
+    content_hash,
+)
 
 if TYPE_CHECKING:
     from agentm_kernel import AgentmError

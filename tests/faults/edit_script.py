@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Iterator
 
-    from agentm_kernel import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
 HARNESS = Locator("projects/demo/_harness")
 PROGRESS, PLAN, NOTE = HARNESS.child("progress.md"), HARNESS.child("PLAN.md"), Locator("projects/demo/idea.md")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from agentm_kernel import content_hash
+from agentm_kernel.plugin import content_hash
 
 if TYPE_CHECKING:
     from tests.faults.harness import Outcome

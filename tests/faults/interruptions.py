@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agentm_kernel import LockTimeout
+from agentm_kernel.plugin import LockTimeout
 from tests.faults.controls import until_caught
 from tests.faults.harness import Outcome, scratch
 from tests.faults.locks import alone, flock_freed_by_signals, flock_without_owner, our_lock

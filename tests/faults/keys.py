@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import hypothesis
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from agentm_kernel import InvalidLocatorError, Locator, LocatorConflictError, normalize_key
+from agentm_kernel import Locator
+from agentm_kernel.plugin import InvalidLocatorError, LocatorConflictError, normalize_key
 from tests.faults.harness import Outcome, scratch
 from tests.faults.key_rules import danger_of
 from tests.faults.workers import HANG, Crew, Stuck

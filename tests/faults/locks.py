@@ -14,7 +14,7 @@ import time
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
-from agentm_kernel import LockTimeout, store_mutex
+from agentm_kernel.plugin import LockTimeout, store_mutex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

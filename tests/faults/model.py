@@ -12,8 +12,9 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from agentm_kernel import ABSENT, AgentmError, BackendLayer, Locator, content_hash, update
+from agentm_kernel import AgentmError, Locator, update
 from agentm_kernel.files import reading, writing
+from agentm_kernel.plugin import ABSENT, BackendLayer, content_hash
 from tests.faults.dictionary import DictionaryStore, Refusal
 from tests.faults.folding import on_a_folding_file_system
 from tests.faults.harness import Outcome, StoreUnderTest
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from agentm_kernel import Info
+    from agentm_kernel.plugin import Info
     from agentm_kernel.seam.backend import Absent, StorageBackend
     from tests.faults.harness import Intensity
 

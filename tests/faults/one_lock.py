@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import filelock
 
-from agentm_kernel import Locator, LockTimeout, store_mutex
+from agentm_kernel import Locator
+from agentm_kernel.plugin import LockTimeout, store_mutex
 from tests.faults.harness import Outcome, scratch
 from tests.faults.mounts import CannotMount, bind_mount
 from tests.faults.workers import Crew, Stuck

@@ -10,7 +10,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentm_kernel import Locator, LockTimeout, NotFoundError, update
+from agentm_kernel import Locator, update
+from agentm_kernel.plugin import LockTimeout, NotFoundError
 from tests.faults.controls import until_caught
 from tests.faults.harness import Outcome, scratch
 from tests.faults.locks import HeartbeatLock, NotAlone, alone, no_lock, our_lock

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import FileStore, InvalidLocatorError, Locator, content_hash, normalize_key
+from agentm_kernel import Locator
+from agentm_kernel.plugin import FileStore, InvalidLocatorError, content_hash, normalize_key
 from tests.faults.folding import on_a_folding_file_system
 from tests.faults.harness import Outcome
 from tests.faults.histories import Append, History, Read, check

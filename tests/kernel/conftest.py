@@ -18,9 +18,11 @@ import pytest
 class Site:
     """A folder of installed distributions, and a Python that has it on its search path."""
 
-    def __init__(self, path: Path, home: Path) -> None:
+    def __init__(self, path: Path, home: Path, *beside: str) -> None:
+        """`beside`: distributions of ours that are installed along with the kernel and the default store."""
         self.path = path
         self.home = home
+        self._ours = ("agentm-device-local", *beside)
 
     def install(
         self,
@@ -111,14 +113,16 @@ class Site:
         folder = self.path.with_name("kernel")
         if not folder.exists():
             folder.mkdir()
-            for name in ("agentm_kernel", "agentm_device_local", "click", "filelock", "platformdirs", "pluggy"):
+            packages = [name.replace("-", "_") for name in self._ours]
+            for name in ("agentm_kernel", *packages, "click", "filelock", "platformdirs", "pluggy"):
                 spec = importlib.util.find_spec(name)
                 assert spec is not None
                 assert spec.origin is not None
                 (folder / name).symlink_to(Path(spec.origin).parent)
-            metadata = Path(str(importlib.metadata.distribution("agentm-device-local").locate_file("")))
-            for info in metadata.glob("agentm_device_local-*.dist-info"):
-                (folder / info.name).symlink_to(info)
+            for name, package in zip(self._ours, packages, strict=True):
+                metadata = Path(str(importlib.metadata.distribution(name).locate_file("")))
+                for info in metadata.glob(f"{package}-*.dist-info"):
+                    (folder / info.name).symlink_to(info)
         return folder
 
 

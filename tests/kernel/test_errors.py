@@ -9,8 +9,7 @@ import pickle
 
 import pytest
 
-import agentm_kernel
-from agentm_kernel import errors
+from agentm_kernel import errors, plugin
 from agentm_kernel.errors import AgentmError, CapabilityMismatchError, StorageIOError
 
 BASES: dict[str, tuple[type[BaseException], ...]] = {
@@ -64,7 +63,7 @@ def test_an_error_has_its_bases_and_can_be_had_from_the_package(name: str) -> No
     cls = getattr(errors, name)
     assert all(issubclass(cls, base) for base in BASES[name])
     assert issubclass(cls, AgentmError)
-    assert getattr(agentm_kernel, name) is cls
+    assert getattr(plugin, name) is cls
     assert cls.__doc__
 
 
@@ -78,7 +77,7 @@ def test_an_error_has_its_exit_code_and_its_machine_name(name: str) -> None:
 @pytest.mark.parametrize("name", BASES)
 def test_an_error_says_what_happened_and_what_to_do(name: str) -> None:
     error = make(name)
-    assert str(error) == error.message
+    assert str(error) == f"{error.message} (hint: {error.hint})"
     assert "\n" not in str(error)
     assert error.hint == "do this"
 

@@ -11,11 +11,12 @@ import time
 
 import pytest
 
-from agentm_kernel import ConcurrentModificationError, Locator, LocatorConflictError, content_hash
-from agentm_kernel.conformance.memory import MemoryBackend
-from agentm_kernel.conformance.stubs import SyncedStub
+from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_devkit.conformance.stubs import SyncedStub
+from agentm_kernel import Locator
 from agentm_kernel.migration import copy_notes, plan_migration, settle
-from agentm_kernel.selection.identity import stamp
+from agentm_kernel.plugin import ConcurrentModificationError, LocatorConflictError, content_hash
+from agentm_kernel.selection.identity import stamp_store
 
 TEXTS = ["", "plain\n", "no final newline", "win\r\nmac\r", "\ufeffbom", "žluť 🦉\n", "\0nul", "x" * 70_000]
 
@@ -43,7 +44,7 @@ def content(store):
 def source(tmp_path):
     (tmp_path / "source").mkdir()
     store = SyncedStub(tmp_path / "source")
-    stamp(store)
+    stamp_store(store)
     for number, text in enumerate(TEXTS * 3):
         store.write(Locator(f"projects/p{number % 4}/notes/n{number}.md"), text)
     store.write(Locator("_meta/repos.json"), "{}\n")
@@ -78,7 +79,7 @@ def test_a_plan_changes_nothing(source, target):
 
 
 def test_the_stores_keep_their_own_identities(source, target):
-    stamp(target)
+    stamp_store(target)
     migrate(source, target)
     assert source.stamp_text() != target.stamp_text()
 

@@ -9,20 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import (
-    ActivePlanError,
-    StorageSelectionError,
-    is_available,
-    offer_save_here,
-    recall_here,
-    resolve_project,
-    state_path,
-    write_state_file,
-)
-from agentm_kernel.conformance.stubs import LocalStub, SyncedStub
+from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
+from agentm_kernel import is_available, offer_save_here, recall_here, resolve_project, state_path, write_state_file
+from agentm_kernel.plugin import ActivePlanError, StorageSelectionError
 from agentm_kernel.process_seam import PHASES
 from agentm_kernel.seam.registry import registry
-from agentm_kernel.selection.identity import stamp
+from agentm_kernel.selection.identity import stamp_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +39,7 @@ class Here:
         path.write_text(json.dumps(settings))
 
     def use_synced_store(self, **settings: object) -> None:
-        stamp(SyncedStub(self.store))
+        stamp_store(SyncedStub(self.store))
         self.configure(**{"storage.backend": "stub", "plugins.stub.root": str(self.store), **settings})
 
     def install_recall(self, source: str, name: str = "memory") -> None:

@@ -11,12 +11,13 @@ import pytest
 from filelock import FileLock
 
 from tests.packaging.built import KERNEL, REPOSITORY, BuildFailed, build, mismatched_ranges, wheels_in
-from tests.packaging.environment import CleanEnvironment
+from tests.packaging.environment import CleanEnvironment, Failed
 
 if TYPE_CHECKING:
     from tests.packaging.built import Wheel
 
 DEVICE_LOCAL = "agentm-device-local"
+DEVKIT = "agentm-devkit"
 DISTRIBUTIONS = [
     KERNEL,
     *(f"agentm-{manifest.parent.name}" for manifest in REPOSITORY.glob("plugins/*/pyproject.toml")),
@@ -126,7 +127,34 @@ def test_the_store_works_from_the_wheels(installed):
     assert Path(where).is_relative_to(installed.home)
 
 
-def test_the_gates_run_from_the_wheel(installed):
-    folder = installed.run("python", "-c", "import agentm_kernel; print(agentm_kernel.__path__[0])").strip()
+def test_without_the_devkit_its_commands_say_what_to_install(installed):
+    with pytest.raises(
+        Failed, match="error: the command 'plugins check' is of a plugin that is not installed"
+    ) as caught:
+        installed.run("agentm", "plugins", "check", "device-local")
 
-    assert "no findings" in installed.run("python", "-m", "agentm_kernel.gates", folder)
+    assert "hint: run `pip install agentm-devkit`" in str(caught.value)
+
+
+@pytest.fixture(scope="session")
+def author(
+    wheels: dict[str, Wheel], shared_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> CleanEnvironment:
+    """What an author has: the default store and the devkit."""
+    environment = CleanEnvironment(tmp_path_factory.mktemp("author"))
+    environment.install(DEVICE_LOCAL, DEVKIT, links=shared_folder / "dist")
+    return environment
+
+
+def test_the_gates_run_from_the_wheel(author):
+    folder = author.run("python", "-c", "import agentm_kernel; print(agentm_kernel.__path__[0])").strip()
+
+    assert "no findings" in author.run("python", "-m", "agentm_devkit.gates", folder)
+
+
+def test_the_devkit_brings_its_subcommands_and_its_templates(author):
+    assert " 0 failed" in author.run("agentm", "plugins", "check", "device-local", "--only", "reading")
+
+    author.run("agentm", "plugins", "new", "my-store")
+
+    assert (author.home / "agentm-my-store" / "tests" / "test_conformance.py").is_file()

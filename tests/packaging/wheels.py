@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT_STORE = "agentm-device-local"
+DEVKIT = "agentm-devkit"
 
 
 def main() -> int:
@@ -66,7 +67,8 @@ def _test_alone(wheel: Wheel, dist: Path, *, lowest: bool) -> str:
             raise Failed(f"brought {', '.join(strangers)} along")
         environment.run("agentm", "--version")
         environment.install_test_tools()
-        environment.install(wheel.with_extras, DEFAULT_STORE, links=dist)  # what works over a store is tested on one
+        # What works over a store is tested on one, and a store with the conformance kit.
+        environment.install(wheel.with_extras, DEFAULT_STORE, DEVKIT, links=dist)
         environment.check()
         outcome = environment.run_tests(wheel)
     used = ", ".join(f"{requirement.name} {versions[requirement.name]}" for requirement in _third_party(wheel, dist))

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-import os
+from typing import TYPE_CHECKING
 
 import click
 
 from agentm_kernel import __version__
-from agentm_kernel.cli.declared import COMMANDS, DeclaredCommand, Parameter
-from agentm_kernel.cli.names import GROUPS, kernel_commands
-from agentm_kernel.device.installed import COMMANDS as COMMAND_GROUP, PluginRecord, scan
-from agentm_kernel.errors import AgentmError, PluginError, one_line
+from agentm_kernel.cli.names import KERNEL_COMMANDS
+from agentm_kernel.cli.own_commands import help_line, own_command
+from agentm_kernel.cli.plugin_commands import load_command, plugin_commands, write_section
+from agentm_kernel.device.installed import COMMANDS as COMMAND_GROUP
+from agentm_kernel.errors import AgentmError
 from agentm_kernel.plugins.published import PUBLISHED, how_to_install
+
+if TYPE_CHECKING:
+    from agentm_kernel.state.device import Device
 
 
 class LazyGroup(click.Group):
-    """Lists commands from tables and metadata; imports one only to run it or to show its own help."""
+    """All commands, listed from tables and metadata; one is imported only to run it or to show its own help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*kernel_commands(), *_plugin_commands()})
+        return sorted({*KERNEL_COMMANDS, *plugin_commands()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in GROUPS:
-            module = __import__(f"agentm_kernel.cli.{GROUPS[cmd_name][0]}", fromlist=["command"])
-            found: click.Command = module.command
-            return _with_declared(found, cmd_name)
-        if any(command.path[0] == cmd_name for command in COMMANDS):
-            return _declared(cmd_name)
-        return _load_plugin_command(cmd_name) if cmd_name in _plugin_commands() else None
+        own = own_command(cmd_name)
+        if own is not None:
+            return _ExtendedGroup(own, cmd_name) if isinstance(own, click.Group) else own
+        record = plugin_commands().get(cmd_name)
+        return load_command(record) if record else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -38,16 +40,45 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """As click does it, but without importing a single command: of plugins, their own summary is shown."""
+        """As click does it, but without importing a single command."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, _help_line(name)) for name in sorted(kernel_commands())])
-        names: dict[PluginRecord, list[str]] = {}
-        for name, record in sorted(_plugin_commands().items()):
-            first = next((known for known in names if known.distribution == record.distribution), record)
-            names.setdefault(first, []).append(one_line(name))
-        if names:
-            with formatter.section("Commands of plugins"):
-                formatter.write_dl([(", ".join(mine), _about(record)) for record, mine in names.items()], col_max=17)
+            formatter.write_dl([(name, help_line(name)) for name in sorted(KERNEL_COMMANDS)])
+        write_section(formatter, plugin_commands())
+
+
+class _ExtendedGroup(click.Group):
+    """A group of the kernel with the subcommands that plugins add to it."""
+
+    def __init__(self, own: click.Group, path: str) -> None:
+        super().__init__()
+        vars(self).update(vars(own))  # whatever the group declares: it is the same group, with more below it
+        self._path = path
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*self.commands, *plugin_commands(self._path)})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self.commands:
+            return self.commands[cmd_name]
+        record = plugin_commands(self._path).get(cmd_name)
+        return load_command(record) if record else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = f"{self._path} {args[0]}"
+        if how_to_install(COMMAND_GROUP, name) and args[0] not in self.list_commands(ctx):
+            raise _NoSuchCommand(name, [])
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """As click does it, but without importing what plugins bring."""
+        limit = formatter.width - 6 - max(map(len, self.commands), default=0)
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, command.get_short_help_str(limit)) for name, command in sorted(self.commands.items())]
+            )
+        write_section(formatter, plugin_commands(self._path))
 
 
 @click.command(
@@ -61,10 +92,10 @@ def app() -> None:
     """The memory of coding agents that does not lose or misplace a note."""
 
 
-def run(arguments: list[str]) -> int:
+def run(device: Device, arguments: list[str]) -> int:
     """Run the application and return the exit code; expected failures leave as `AgentmError`."""
     try:
-        result = app.main(args=arguments, prog_name="agentm", standalone_mode=False)
+        result = app.main(args=arguments, prog_name="agentm", standalone_mode=False, obj=device)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()  # whoever names no command wants to see which there are
         return _UsageError.exit_code
@@ -109,86 +140,3 @@ class _NoSuchCommand(AgentmError):
             else f"there is no command '{name}'",
             hint=install or guess,
         )
-
-
-# ------------------------------------------------------------------------------------------------ declared commands
-
-
-def _help_line(name: str) -> str:
-    """The line for one of the kernel's own commands in the list of them."""
-    return GROUPS[name][1] if name in GROUPS else _declared(name).get_short_help_str(limit=100)
-
-
-def _declared(name: str) -> click.Command:
-    """The click form of the declared command or commands whose path begins with `name`."""
-    mine = [command for command in COMMANDS if command.path[0] == name]
-    if len(mine[0].path) == 1:
-        return _to_click(mine[0])
-    group = click.Group(name, help="Answer the hooks of agent hosts.")
-    for command in mine:
-        group.add_command(_to_click(command))
-    return group
-
-
-def _with_declared(found: click.Command, name: str) -> click.Command:
-    """A group of `GROUPS`, with the declared commands that live under its name."""
-    if isinstance(found, click.Group):
-        for command in COMMANDS:
-            if command.path[0] == name:
-                found.add_command(_to_click(command))
-    return found
-
-
-def _to_click(declared: DeclaredCommand) -> click.Command:
-    return click.Command(
-        declared.path[-1],
-        params=[_parameter(parameter) for parameter in declared.parameters],
-        callback=lambda **values: declared.run(values),
-        help=declared.help,
-    )
-
-
-def _parameter(parameter: Parameter) -> click.Parameter:
-    kind = click.Choice(parameter.choices) if parameter.choices else None
-    if not parameter.is_option:
-        return click.Argument([parameter.key], type=kind)
-    return click.Option(
-        [parameter.name],
-        type=kind,
-        help=parameter.help,
-        is_flag=parameter.flag,
-        required=parameter.required,
-        metavar=parameter.metavar,
-    )
-
-
-# ------------------------------------------------------------------------------------------------ plugin commands
-
-
-def _plugin_commands() -> dict[str, PluginRecord]:
-    """Commands of installed plugins; the kernel's own names cannot be taken."""
-    return {record.name: record for record in scan(COMMAND_GROUP) if record.name not in kernel_commands()}
-
-
-def _about(record: PluginRecord) -> str:
-    """What a distribution says it is, in its own line of metadata if there is one."""
-    summary = ""
-    try:
-        with open(os.path.join(record.location, "METADATA"), encoding="utf-8", errors="replace") as metadata:
-            for line in metadata:
-                if line == "\n":
-                    break
-                if line.startswith("Summary: "):
-                    summary = line.removeprefix("Summary: ").strip()
-    except OSError:  # a zip archive, say: the name has to do
-        pass
-    return one_line(f"{summary} ({record.distribution} {record.version})".strip())
-
-
-def _load_plugin_command(name: str) -> click.Command:
-    from agentm_kernel.plugins.named import load_plugin
-
-    command = load_plugin(COMMAND_GROUP, name)
-    if not isinstance(command, click.Command):
-        raise PluginError(f"the {_plugin_commands()[name]} is not a click command")
-    return command

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import os
+from typing import TYPE_CHECKING
 
 import click
 
 from agentm_kernel.cli.config_values import as_text, masked
-from agentm_kernel.cli.output import echo_json, echo_table, json_option
-from agentm_kernel.device.config import find, load
+from agentm_kernel.cli.output import current_device, echo_json, echo_table, json_option
+from agentm_kernel.device.config import find
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.device.json_text import MalformedJson, parse
 from agentm_kernel.device.settings import is_list, is_text
 from agentm_kernel.errors import ConfigError
+
+if TYPE_CHECKING:
+    from agentm_kernel.state.device import Device
 
 _OURS = ("storage", "state_mode", "plugins", "plugin_policy", "wrappers", "vault_path")
 """What every setting of agentm begins with."""
@@ -33,10 +36,12 @@ def set_command(key: str, value: str) -> None:
     is a text otherwise; '"3"' is the text 3.
     """
     _refuse_misspelt(key)
-    _ask_to_leave(key)
-    before, _, was_legacy = find(os.environ)
-    set_value(key, _value_of(key, value))
-    after = find(os.environ)[0]
+    device = current_device()
+    _ask_to_leave(device, key)
+    environ = device.environ
+    before, _, was_legacy = find(environ)
+    set_value(environ, key, _value_of(key, value))
+    after = find(environ)[0]
     click.echo(f"set {key} in {after}" + (f", with everything from {before}" if was_legacy else ""))
 
 
@@ -44,17 +49,19 @@ def set_command(key: str, value: str) -> None:
 @click.argument("key")
 def unset_command(key: str) -> None:
     """Remove the setting KEY, or all settings under it."""
-    _ask_to_leave(key)
-    if not unset_value(key):
+    device = current_device()
+    _ask_to_leave(device, key)
+    environ = device.environ
+    if not unset_value(environ, key):
         raise ConfigError(f"'{key}' is not set", hint="`agentm config list` shows what is")
-    click.echo(f"removed {key} from {find(os.environ)[0]}")
+    click.echo(f"removed {key} from {find(environ)[0]}")
 
 
 @command.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
     """Show every setting; values that look like secrets are masked."""
-    config = load()
+    config = current_device().config
     settings = {key: masked(key, value) for key, value in config.items()}
     if as_json:
         echo_json(path=config.path, present=config.is_present, legacy=config.is_legacy, settings=settings)
@@ -68,7 +75,7 @@ def list_command(as_json: bool) -> None:
 @json_option
 def path_command(as_json: bool) -> None:
     """Show which file holds the configuration, or would hold it."""
-    path, status, is_legacy = find(os.environ)
+    path, status, is_legacy = find(current_device().environ)
     if as_json:
         echo_json(path=path, present=status is not None, legacy=is_legacy)
     else:
@@ -87,12 +94,12 @@ def _refuse_misspelt(key: str) -> None:
         raise ConfigError(f"'{key}' is not a setting of agentm", hint=f"did you mean {near[0]}? nothing was changed")
 
 
-def _ask_to_leave(key: str) -> None:
+def _ask_to_leave(device: Device, key: str) -> None:
     """Another store is another place for the notes: whatever guards the selected one has to agree."""
     if key.partition(".")[0] == "storage":
         from agentm_kernel.selection.open import check_may_leave
 
-        check_may_leave()
+        check_may_leave(device)
 
 
 def _on_one_line(text: str) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from agentm_kernel.cli.config_values import as_text
-from agentm_kernel.cli.hook_verbs import json_text, write_text
-from agentm_kernel.device.config import load
+from agentm_kernel.cli.streams import json_text, write_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agentm_kernel.state.device import Device
 
 
-def config_get(key: str, json: bool) -> int:
+def config_get(device: Device, key: str, json: bool) -> int:
     """Print the value of `key`; 1 and, but for JSON, not a word if it is not set."""
-    value = load().get(key)
+    value = device.config.get(key)
     if json:
         write_text(json_text(key=key, value=value))
     elif value is not None:

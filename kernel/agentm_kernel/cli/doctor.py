@@ -5,33 +5,52 @@ from __future__ import annotations
 import os
 import sys
 
-from agentm_kernel.cli.hook_verbs import json_text, write_text
-from agentm_kernel.cli.main import UsageError
 from agentm_kernel.cli.plugin_inventory import take_inventory
-from agentm_kernel.device.config import load
-from agentm_kernel.device.installed import conflict
+from agentm_kernel.cli.reporting import UsageError
+from agentm_kernel.cli.streams import json_text, write_text
 from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError
+from agentm_kernel.plugins.hooks import PATIENCE
+from agentm_kernel.plugins.table import conflict
 from agentm_kernel.plugins.values import DoctorRow, HookContext
 from agentm_kernel.seam.values import Capabilities
-from agentm_kernel.selection.open import Refusal, having, inspect, preview_of
+from agentm_kernel.selection.inspect import Decision, Refusal, inspect_store, preview_of, require
+from agentm_kernel.selection.open import as_selection_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from agentm_kernel.selection.open import Decision
+    from agentm_kernel.state.device import Device
 
 _REACH_SECONDS = 2.0
 """How long a store elsewhere may take to answer."""
 
 
-def doctor(requires: str | None, json: bool) -> int:
-    """Print a row for everything that was checked; 1 if a check failed."""
+def doctor(device: Device, requires: str | None, json: bool) -> int:
+    """Print a row for everything that was checked; 1 if a check failed.
+
+    What the kernel has to say is printed before a plugin is asked: one that hangs or ends the process hides nothing.
+    """
     required = _capabilities(requires)
-    found = inspect(read_only=False)
-    rows = [*_config_rows(), *_storage_rows(found, required), *_plugin_rows(), *_hook_rows(found)]
-    write_text(_as_json(rows) if json else "".join(_as_lines(rows)))
-    return int(any(row.status == "fail" for row in rows))
+    rows = _Rows(as_json=json)
+    rows.add(_config_rows(device))
+    found = _inspected(device)
+    rows.add(_storage_rows(found, required))
+    rows.add(_plugin_rows(device))
+    rows.flush()
+    rows.add(_hook_rows(device, found))
+    rows.finish()
+    return int(rows.has_failed)
+
+
+def _inspected(device: Device) -> Decision | Refusal:
+    """The inspection of the store, as long as it takes no longer than a plugin may."""
+    from agentm_kernel.plugins.calling import in_time
+
+    try:
+        return in_time(lambda: inspect_store(device, read_only=False), PATIENCE)
+    except AgentmError as error:
+        return Refusal(None, as_selection_error(error))
 
 
 def _capabilities(names: str | None) -> Capabilities | None:
@@ -47,9 +66,9 @@ def _capabilities(names: str | None) -> Capabilities | None:
     return Capabilities(**dict.fromkeys(wanted, True))
 
 
-def _config_rows() -> Iterator[DoctorRow]:
+def _config_rows(device: Device) -> Iterator[DoctorRow]:
     try:
-        config = load(os.environ)
+        config = device.config
     except ConfigError as error:
         yield _failure("config", error)
         return
@@ -73,7 +92,7 @@ def _storage_rows(found: Decision | Refusal, required: Capabilities | None) -> I
     if required is None:
         return
     try:
-        having(found, required)
+        require(found, required)
     except CapabilityMismatchError as error:
         yield _failure("capabilities", error)
     else:
@@ -83,8 +102,8 @@ def _storage_rows(found: Decision | Refusal, required: Capabilities | None) -> I
         )
 
 
-def _plugin_rows() -> Iterator[DoctorRow]:
-    inventory = take_inventory(os.environ)
+def _plugin_rows(device: Device) -> Iterator[DoctorRow]:
+    inventory = take_inventory(device)
     for claims in inventory.conflicts:
         yield _failure("plugins", conflict(claims))
     for entry in inventory.entries:
@@ -94,14 +113,13 @@ def _plugin_rows() -> Iterator[DoctorRow]:
         yield DoctorRow("warn", "plugins", f"metadata cannot be read: {line}", None)
 
 
-def _hook_rows(found: Decision | Refusal) -> Iterator[DoctorRow]:
-    from agentm_kernel.plugins.hooks import current_context, installed_plugins
+def _hook_rows(device: Device, found: Decision | Refusal) -> Iterator[DoctorRow]:
+    from agentm_kernel.plugins.hooks import HookCaller
 
-    here = current_context()
     store = None if isinstance(found, Refusal) else found.backend
-    host = installed_plugins(HookContext(here.surroundings, here.cwd, here.config, store))
-    yield from host.doctor_checks()
-    for failure in host.failures:
+    caller = HookCaller(HookContext(device, os.getcwd(), None, store))
+    yield from caller.doctor_checks()
+    for failure in caller.failures:
         yield DoctorRow("fail", "plugins", failure.message, failure.hint, failure.code)
 
 
@@ -111,20 +129,46 @@ def _failure(check: str, error: AgentmError) -> DoctorRow:
 
 # ------------------------------------------------------------------------------------------------ printing
 
-
-def _as_json(rows: Iterable[DoctorRow]) -> str:
-    return json_text(rows=[{name: getattr(row, name) for name in DoctorRow.__slots__} for row in rows])
+_WIDTH = 12  # of the checks' names; a longer one pushes its own line
 
 
-def _as_lines(rows: Sequence[DoctorRow]) -> Iterator[str]:
-    coloured = _coloured if sys.stdout.isatty() else str
-    width = max(12, *(len(row.check) for row in rows))
-    for row in rows:
-        status = row.status.upper()
-        code = f" [{row.code}]" if row.code else ""
-        yield f"{coloured(status)}{'':<{4 - len(status)}}  {row.check:<{width}}  {row.message}{code}\n"
-        if row.hint:
-            yield f"{'':<{width + 8}}hint: {row.hint}\n"
+class _Rows:
+    """Rows as they come: printed at once for people, in one object at the end for programs."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self._as_json = as_json
+        self._rows: list[DoctorRow] = []
+        self._printed = 0
+
+    @property
+    def has_failed(self) -> bool:
+        return any(row.status == "fail" for row in self._rows)
+
+    def add(self, rows: Iterable[DoctorRow]) -> None:
+        for row in rows:
+            self._rows.append(row)
+            if self._printed:  # plugins are being asked: each row may be the last
+                self.flush()
+
+    def flush(self) -> None:
+        if not self._as_json:
+            write_text("".join(line for row in self._rows[self._printed :] for line in _as_lines(row)))
+            self._printed = len(self._rows)
+
+    def finish(self) -> None:
+        self.flush()
+        if self._as_json:
+            shown = [{name: getattr(row, name) for name in DoctorRow.__slots__} for row in self._rows]
+            write_text(json_text(rows=shown))
+
+
+def _as_lines(row: DoctorRow) -> Iterator[str]:
+    status = row.status.upper()
+    coloured = _coloured(status) if sys.stdout.isatty() else status
+    code = f" [{row.code}]" if row.code else ""
+    yield f"{coloured}{'':<{4 - len(status)}}  {row.check:<{_WIDTH}}  {row.message}{code}\n"
+    if row.hint:
+        yield f"{'':<{_WIDTH + 8}}hint: {row.hint}\n"
 
 
 def _coloured(status: str) -> str:

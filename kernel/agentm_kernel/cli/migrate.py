@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel.cli.output import confirm, echo_json, json_option
+from agentm_kernel.cli.output import confirm, current_device, echo_json, json_option
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.migration import copy_notes, plan_migration, settle
 from agentm_kernel.seam.backend import SWAP_PROVIDER
-from agentm_kernel.selection.identity import stamp
-from agentm_kernel.selection.open import choose_protocol, open_store, select_backend
+from agentm_kernel.selection.choose import choose
+from agentm_kernel.selection.identity import stamp_store
+from agentm_kernel.selection.inspect import open_other
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,14 +36,15 @@ def command(protocol: str, dry_run: bool, allow_skipped: bool, yes: bool, as_jso
     The target takes its options from the configuration, so set them first. The source is not changed. An interrupted
     migration is simply run again.
     """
-    source_protocol = choose_protocol()
+    device = current_device()
+    source_protocol = choose(device).protocol
     if source_protocol == protocol:
         raise StorageSelectionError(
             f"'{protocol}' is the selected store already",
             hint="to take the notes of another store along, select that one first, with `agentm config set "
             "storage.backend NAME`; to move within one kind of store, copy the folder and run `agentm store forget`",
         )
-    source, target = select_backend(read_only=True), open_store(protocol)
+    source, target = device.store(read_only=True), open_other(device, protocol)
     source.check_allowed(SWAP_PROVIDER)
     progress = _silent if as_json else _bar
     plan = plan_migration(source, target, progress)
@@ -58,11 +60,12 @@ def command(protocol: str, dry_run: bool, allow_skipped: bool, yes: bool, as_jso
             yes=yes,
             hint="add --dry-run to see what it would do, or --yes to do it without asking",
         )
-        stamp(target.inner)
+        stamp_store(target.inner)
         copy_notes(source, target, plan, progress)
         settle(source, target, plan, progress)
-        set_value("storage.backend", protocol)
-        unset_value("storage.policy")  # it names the store that was left; until it is gone, both are refused
+        set_value(device.environ, "storage.backend", protocol)
+        if device.config.shortcut is not None:  # it names the store that was left; until it is gone, both are refused
+            unset_value(device.environ, device.config.shortcut[0])
     _report(source_protocol, protocol, plan.missing, len(plan.hashes), plan.skipped, dry_run, as_json)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.cli.declared import COMMANDS
+from agentm_kernel.cli.command_table import COMMANDS
 
 # name -> (module with a click object called `command`, one line for the list of commands)
 GROUPS = {
@@ -11,13 +11,44 @@ GROUPS = {
     "migrate": ("migrate", "Move the whole store to another backend."),
     "personal": ("personal", "Write to your own notes, after asking you."),
     "plan": ("plan", "List plans and choose the active one."),
-    "plugins": ("plugins", "List, check and create plugins."),
+    "plugins": ("plugins", "Show which plugins are installed, and whether they work."),
     "project": ("project", "Show and register projects."),
     "state": ("state", "Read and write a project's plan and progress."),
     "store": ("store", "Show the selected store, or make this device forget it."),
 }
 
+# What these groups hold besides declared commands; a test holds it equal to the groups themselves.
+_SUBCOMMANDS = {
+    "config": ("list", "path", "set", "unset"),
+    "personal": ("write",),
+    "plan": ("clear", "list", "use"),
+    "plugins": ("list", "show"),
+    "project": ("list", "register", "show", "unregister"),
+    "state": ("append", "list", "path", "write"),
+    "store": ("forget", "show"),
+}
 
-def kernel_commands() -> set[str]:
-    """The names that no plugin can take."""
-    return {*GROUPS, *(command.path[0] for command in COMMANDS)}
+
+KERNEL_COMMANDS = frozenset({*GROUPS, *(command.path[0] for command in COMMANDS)})
+"""The names that no plugin can take."""
+
+
+def kernel_subcommands(group: str) -> frozenset[str]:
+    """The same below `group`; nothing if that is no group of the kernel."""
+    declared = (command.path[1] for command in COMMANDS if command.path[0] == group and len(command.path) > 1)
+    return frozenset({*_SUBCOMMANDS.get(group, ()), *declared})
+
+
+def misplaced(name: str) -> tuple[str, str] | None:
+    """Why no command of a plugin can have this name, as state and reason; `None` if it can."""
+    group, _, last = name.rpartition(" ")
+    own = kernel_subcommands(group) if group else KERNEL_COMMANDS
+    if not own:
+        return "unknown", f"the kernel has no group of commands '{group}'"
+    return ("conflict", "the kernel has a command of that name") if last in own else None
+
+
+LIMITED = frozenset(
+    {("store", "show"), ("project", "list"), ("project", "show"), ("state", "list"), ("state", "path")}
+)
+"""Commands that only look something up: they end with an error rather than wait for a store that hangs."""

@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.hook_verbs import json_text
+from agentm_kernel.cli.streams import json_text
 from agentm_kernel.errors import AgentmError
+from agentm_kernel.state.device import Device
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+
+
+def current_device() -> Device:
+    """The device of the command that runs now: made once by `main()`, so that nothing is looked up twice."""
+    context = click.get_current_context(silent=True)
+    return (context and context.find_object(Device)) or Device.now()
 
 
 def echo_json(**fields: Any) -> None:

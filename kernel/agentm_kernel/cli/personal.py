@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from agentm_kernel.cli.hook_verbs import read_text
+from agentm_kernel.cli.output import current_device
+from agentm_kernel.cli.streams import read_text
 from agentm_kernel.errors import AuthorizationError, StorageError
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.layer import unwrap
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.personal import Authorization, PersonalSpace
-from agentm_kernel.selection.open import select_backend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def write(locator: str, body_file: str, if_match: str | None) -> None:
     """Write standard input to LOCATOR in the personal space, once you have typed yes; prints the path."""
     place = Locator(locator)
     content = read_text(body_file)
-    store = select_backend()
+    store = current_device().store(read_only=False)
     if not isinstance(unwrap(store), PersonalSpace):
         raise StorageError(
             f"the selected store, {store.describe()}, has no personal space beside it",

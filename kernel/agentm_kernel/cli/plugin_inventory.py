@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentm_kernel.cli.names import kernel_commands
-from agentm_kernel.device.config import load
-from agentm_kernel.device.installed import BACKENDS, COMMANDS, KINDS, WRAPPERS, conflicts, kind_of, scan
-from agentm_kernel.errors import ConfigError, PluginError
+from agentm_kernel.cli.names import misplaced
+from agentm_kernel.device.installed import BACKENDS, COMMANDS, KINDS, WRAPPERS, kind_of
+from agentm_kernel.errors import AgentmError, ConfigError, PluginError
 from agentm_kernel.plugins.load import check_declared_api
-from agentm_kernel.plugins.policy import refusal
-from agentm_kernel.selection.open import choose
+from agentm_kernel.plugins.table import conflicts, refusal
+from agentm_kernel.selection.choose import choose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from agentm_kernel.device.config import Config
     from agentm_kernel.device.installed import PluginRecord
+    from agentm_kernel.state.device import Device
 
 
 class Entry(NamedTuple):
@@ -24,7 +24,7 @@ class Entry(NamedTuple):
 
     record: PluginRecord
     state: str
-    """`available`, `disabled` by policy, `conflict`, `incompatible` with this API, or of an `unknown` group."""
+    """`available`, `disabled` by policy, `conflict`, `incompatible` with this API, or `unknown`: nothing uses it."""
     why: str | None
     """Why it is selected, or why it is not available."""
     is_selected: bool
@@ -44,46 +44,49 @@ class Inventory(NamedTuple):
     """Why the configuration, and with it every choice and every policy, is unknown."""
 
 
-def take_inventory(environ: Mapping[str, str]) -> Inventory:
+def take_inventory(device: Device) -> Inventory:
     """Look at everything that is installed for agentm. A configuration that is broken is not in the way of that."""
-    unreadable: list[str] = []
-    records = scan(unreadable=unreadable)
-    config, config_error = _config(environ)
-    chosen = _chosen(config, environ) if config else {}
+    records = device.plugins.records
+    config, config_error = _config(device)
+    chosen = _chosen(device) if config else {}
     claims = conflicts(record for record in records if not _refusal(record, config))
     contested = {record for claimed in claims for record in claimed}
     return Inventory(
         [_entry(record, _refusal(record, config), record in contested, chosen) for record in records],
         claims,
         list(_missing(chosen, records)),
-        unreadable,
+        list(device.plugins.unreadable),
         config_error,
     )
 
 
-def _config(environ: Mapping[str, str]) -> tuple[Config | None, str | None]:
+def _config(device: Device) -> tuple[Config | None, str | None]:
     try:
-        return load(environ), None
+        return device.config, None
     except ConfigError as error:
         return None, error.message
 
 
-def _missing(chosen: dict[tuple[str, str], str], records: list[PluginRecord]) -> Iterator[str]:
+def _missing(chosen: dict[tuple[str, str], str], records: Iterable[PluginRecord]) -> Iterator[str]:
     installed = {(record.group, record.name) for record in records}
     for (group, name), origin in chosen.items():
         if (group, name) not in installed:
             yield f"the {kind_of(group)} '{name}' is chosen by {origin}, but no installed plugin provides it"
 
 
-def _chosen(config: Config, environ: Mapping[str, str]) -> dict[tuple[str, str], str]:
+def _chosen(device: Device) -> dict[tuple[str, str], str]:
     """What the configuration asks for by name, and where it says so."""
-    choice = choose(config, environ)
+    config = device.config
     wrappers = {(WRAPPERS, name): f"wrappers in {config.path}" for name in config.wrappers}
+    try:
+        choice = choose(device)
+    except AgentmError:
+        return wrappers  # two stores are named: selection says so
     return {(BACKENDS, choice.protocol): choice.origin, **wrappers}
 
 
 def _refusal(record: PluginRecord, config: Config | None) -> str | None:
-    return refusal(record, config.disabled_plugins, config.allowed_plugins) if config else None
+    return refusal(record, config) if config else None
 
 
 def _entry(
@@ -97,8 +100,8 @@ def _entry(
         state, why = "unknown", f"no part of this kernel uses the group {record.group}"
     elif is_contested:
         state, why = "conflict", "another distribution claims the name, too"
-    elif record.group == COMMANDS and record.name in kernel_commands():
-        state, why = "conflict", "the kernel has a command of that name"
+    elif record.group == COMMANDS and (objection := misplaced(record.name)):
+        state, why = objection
     else:
         try:
             check_declared_api(record)

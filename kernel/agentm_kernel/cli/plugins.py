@@ -1,4 +1,4 @@
-"""`agentm plugins`: what is installed, whether it works, and the start of a new one."""
+"""`agentm plugins`: what is installed, and whether it works."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.output import echo_json, echo_table, json_option
+from agentm_kernel.cli.output import current_device, echo_json, echo_table, json_option
 from agentm_kernel.cli.plugin_inventory import take_inventory
-from agentm_kernel.device.installed import HOOKS, PLUGINS, canonical_name, conflict, kind_of
+from agentm_kernel.device.installed import HOOKS, PLUGINS, canonical_name, kind_of
 from agentm_kernel.errors import PluginError
+from agentm_kernel.plugins.table import conflict
 
 if TYPE_CHECKING:
     from agentm_kernel.cli.plugin_inventory import Entry, Inventory
@@ -18,26 +19,9 @@ if TYPE_CHECKING:
     from agentm_kernel.plugins.probe import ProbeResult
 
 
-_APART = ("check", "new")
-
-
-class _Plugins(click.Group):
-    """Commands of `_APART` live in modules of their own, which load much that listing does not need."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *_APART])
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _APART:
-            return super().get_command(ctx, cmd_name)
-        module = __import__(f"agentm_kernel.cli.plugin_{cmd_name}", fromlist=[cmd_name])
-        apart: click.Command = getattr(module, cmd_name)
-        return apart
-
-
-@click.group("plugins", cls=_Plugins)
+@click.group("plugins")
 def command() -> None:
-    """List, check and create plugins."""
+    """Show which plugins are installed, and whether they work."""
 
 
 # ------------------------------------------------------------------------------------------------ list
@@ -52,7 +36,7 @@ def list_command(verify: bool, as_json: bool) -> int:
     Nothing is imported, so a broken plugin cannot get in the way; --verify loads each in a process of its own, and
     exits 1 if one is broken.
     """
-    inventory = take_inventory(os.environ)
+    inventory = take_inventory(current_device())
     probed = _probed(inventory) if verify else {}
     if as_json:
         echo_json(
@@ -173,7 +157,7 @@ def _printable(text: str) -> str:
 @json_option
 def show(name: str, as_json: bool) -> None:
     """Show what is known about the plugin or distribution NAME. Nothing is imported."""
-    inventory = take_inventory(os.environ)
+    inventory = take_inventory(current_device())
     entries = [entry for entry in inventory.entries if _is_meant(entry.record, name)]
     if not entries:
         known = ", ".join(sorted({entry.record.name for entry in inventory.entries})) or "none"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.output import echo_json, echo_table, json_option
+from agentm_kernel.cli.output import current_device, echo_json, echo_table, json_option
 from agentm_kernel.cli.state import cwd_option
 from agentm_kernel.errors import AgentmError, NotFoundError
 from agentm_kernel.projects.checkout import path_as_text
@@ -16,7 +16,6 @@ from agentm_kernel.projects.ownership import adopt as adopt_repository, check_ow
 from agentm_kernel.projects.repo_registry import list_repos, register_repo, unregister_repo
 from agentm_kernel.projects.root import find_project_root
 from agentm_kernel.projects.slug import identify_project, plain_slug
-from agentm_kernel.selection.open import select_backend
 from agentm_kernel.state.routing import is_local
 
 if TYPE_CHECKING:
@@ -46,8 +45,9 @@ def show(as_json: bool, cwd: str | None) -> None:
     problem = None
     try:
         fields["remote"] = project.remote
-        if not is_local(root):
-            backend = select_backend(read_only=True)
+        device = current_device()
+        if not is_local(device, root):
+            backend = device.store(read_only=True)
             fields.update(_in_store(backend, project.slug))
             check_ownership(backend, project.slug, project.remote)
     except AgentmError as error:
@@ -89,7 +89,7 @@ def register(slug: str | None, adopt: bool, wiki_path: str | None, cwd: str | No
     root = find_project_root(cwd)
     project = identify_project(root)
     name = project.slug if slug is None else plain_slug(slug)
-    backend = select_backend()
+    backend = current_device().store(read_only=False)
     if adopt:
         adopt_repository(backend, name, project.remote)
     else:
@@ -106,7 +106,7 @@ def register(slug: str | None, adopt: bool, wiki_path: str | None, cwd: str | No
 def unregister(slug: str | None, cwd: str | None) -> None:
     """Take SLUG, or the project here, out of the registry. Its notes and its plan stay where they are."""
     name = slug or identify_project(find_project_root(cwd)).slug
-    if not unregister_repo(select_backend(), name):
+    if not unregister_repo(current_device().store(read_only=False), name):
         raise NotFoundError(f"'{name}' is not registered", hint="`agentm project list` shows what is")
     click.echo(f"removed {name} from the registry")
 
@@ -115,7 +115,7 @@ def unregister(slug: str | None, cwd: str | None) -> None:
 @json_option
 def list_registered(as_json: bool) -> None:
     """List the repositories that the store's registry has."""
-    repos = list_repos(select_backend(read_only=True))
+    repos = list_repos(current_device().store(read_only=True))
     if as_json:
         echo_json(repos=repos)
     else:

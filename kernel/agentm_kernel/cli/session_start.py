@@ -10,25 +10,28 @@ import _thread
 import os
 import time
 
+from agentm_kernel.cli.deadline import end_process, waiting_for
 from agentm_kernel.errors import AgentmError, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel.device.installed import PluginRecord
+    from collections.abc import Iterator
+
+    from agentm_kernel.state.device import Device
     from agentm_kernel.state.resolution import Resolution
 
-DEADLINE_SECONDS = 2.0
+DEADLINE_SECONDS = 1.9
 _FOR_PLUGINS = 500
 """Characters that notes leave to whoever speaks after them."""
 _CHARACTERS_PER_TOKEN = 4
 
 
-def answer(host: str | None) -> None:
+def answer(device: Device, host: str | None) -> None:
     """Print the context for a session that starts."""
     reply = _Reply(host or "plain")
     try:
         _thread.start_new_thread(_answer_late, (reply, time.monotonic() + DEADLINE_SECONDS))
-        _find_context(reply)
+        _find_context(device, reply)
     except AgentmError as error:
         reply.add(_unavailable(error.message, error.hint))
     except Exception as error:  # noqa: BLE001 - the session must start; what broke is shown in it
@@ -40,10 +43,13 @@ def _answer_late(reply: _Reply, deadline: float) -> None:
     """Answer for a main thread that is stuck, in a system call perhaps, where nothing else can reach it."""
     time.sleep(max(0.0, deadline - time.monotonic()))
     reply.add(
-        f"[agentm] Not everything is here: {reply.doing} took more than {DEADLINE_SECONDS:g} s. Run `agentm doctor`."
+        one_line(
+            f"[agentm] Not everything is here: {reply.doing} took more than {DEADLINE_SECONDS:g} s{waiting_for()}. "
+            "Run `agentm doctor`."
+        )
     )
     reply.send()
-    os._exit(0)
+    end_process(0)
 
 
 class _Reply:
@@ -102,53 +108,48 @@ def _unavailable(message: str, hint: str | None = None) -> str:
     return one_line(f"[agentm] Project state is not available: {message}{f' ({hint})' if hint else ''}")
 
 
-def _find_context(reply: _Reply) -> None:
+def _find_context(device: Device, reply: _Reply) -> None:
     from agentm_kernel.cli.agent_hosts import read_event, working_directory
     from agentm_kernel.cli.state_block import state_block
-    from agentm_kernel.device.installed import scan
-    from agentm_kernel.state.routing import route_project
 
     reply.doing = "reading the host's event"
     cwd = working_directory(read_event())
     reply.doing = "finding the project's state"
-    routed = route_project({"cwd": cwd}, read_only=True)
-    resolution = routed.on_this_device()
-    reply.add(state_block(resolution))
-    records = scan()
+    project = device.project(cwd)
+    here = project.on_this_device()
+    reply.add(state_block(here))
     reply.doing = "recalling notes"
-    reply.add(_recalled(routed, records, reply.room))
+    reply.add(_recalled(device, project, reply.room))
     reply.doing = "asking plugins"
-    for section in _sections(resolution, records):
+    for section in _sections(device, here):
         reply.add(section)
 
 
-def _recalled(resolution: Resolution, records: list[PluginRecord], room: int) -> str:
+def _recalled(device: Device, project: Resolution, room: int) -> str:
     """What memory holds for this project, in the room that the state block leaves."""
     from agentm_kernel.device.installed import RECALL
 
-    if not any(record.group == RECALL for record in records):
+    if not device.plugins.of(RECALL):
         return ""
     from agentm_kernel.process_seam import recall_at_start
 
     try:
-        return recall_at_start(resolution, records, max(1, (room - _FOR_PLUGINS) // _CHARACTERS_PER_TOKEN)).rstrip()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the session must start; what broke is shown in it
-        reason = error.message if isinstance(error, AgentmError) else f"{type(error).__name__}: {error}"
-        return one_line(f"[agentm] Notes are not available: {reason}")
+        return recall_at_start(device, project, max(1, (room - _FOR_PLUGINS) // _CHARACTERS_PER_TOKEN)).rstrip()
+    except AgentmError as error:  # the session must start; what broke is shown in it
+        return one_line(f"[agentm] Notes are not available: {error.message}")
 
 
-def _sections(resolution: Resolution, records: list[PluginRecord]) -> list[str]:
+def _sections(device: Device, project: Resolution) -> Iterator[str]:
     """What plugins add, and a line for each that failed. Where nobody listens, nothing is imported."""
     from agentm_kernel.device.installed import listens_to
 
-    if not any(listens_to(record, "agentm_session_start") for record in records):
-        return []
-    from agentm_kernel.plugins.hooks import current_context, installed_plugins
+    if not any(listens_to(record, "agentm_session_start") for record in device.plugins.records):
+        return
+    from agentm_kernel.plugins.hooks import HookCaller
     from agentm_kernel.plugins.values import HookContext
 
-    here = current_context()
-    host = installed_plugins(
-        HookContext(here.surroundings, resolution.root, here.config, resolution.backend, resolution.slug)
-    )
-    sections = [f"## {section.title}\n\n{section.text}" for section in host.session_sections()]
-    return sections + [one_line(f"[agentm] {failure.message}") for failure in host.failures]
+    caller = HookCaller(HookContext(device, project.root, project, project.backend))
+    for section in caller.session_sections():
+        yield f"## {section.title}\n\n{section.text}"
+    for failure in caller.failures:
+        yield one_line(f"[agentm] {failure.message}")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
 
-from agentm_kernel.device.config import load
+from agentm_kernel.cli.output import current_device
 from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.seam.backend import STAMP_KEY
 from agentm_kernel.seam.layer import unwrap
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.selection.adopting import select_store
-from agentm_kernel.selection.open import Refusal, inspect, select_backend
+from agentm_kernel.selection.inspect import Refusal, inspect_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ def selected_store(
 
     `noun` is the word for such a store, `init` the command that makes one.
     """
-    selected = select_backend(read_only=read_only)
+    selected = current_device().store(read_only=read_only)
     store = unwrap(selected)
     if not isinstance(store, kind):
         raise StorageSelectionError(
@@ -61,10 +61,10 @@ def conclude_set_up(
     is_present = present is not None and (present.protocol, present.place) == (protocol, place)
     others = present if present and present.has_notes and not is_present else None
     if use_it:
-        select_store(protocol, options)
+        select_store(current_device(), protocol, options)
         click.echo("this device uses it now")
         _say_what_stays(others, protocol)
-    elif is_present and load().options(protocol).items() >= options.items():
+    elif is_present and current_device().config.options(protocol).items() >= options.items():
         click.echo("this device uses it already")
     else:
         _say_how_to_use(others, protocol, options)
@@ -92,7 +92,7 @@ def _say_how_to_use(others: _Present | None, protocol: str, options: Mapping[str
 
 
 def _present_store() -> _Present | None:
-    found = inspect()
+    found = inspect_store(current_device())
     if isinstance(found, Refusal):
         return None
     store = found.backend

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel.cli.hook_verbs import read_text, write_text
-from agentm_kernel.cli.output import echo_json, json_option
+from agentm_kernel.cli.output import current_device, echo_json, json_option
+from agentm_kernel.cli.streams import read_text, write_text
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.state.files import list_state_files, update_state_file, write_state_file
-from agentm_kernel.state.routing import route_project, state_directory, state_file_path
+from agentm_kernel.state.routing import state_directory, state_file_path
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agentm_kernel.seam.backend import Absent
     from agentm_kernel.state.resolution import Resolution
 
@@ -32,7 +30,7 @@ _body_option = click.option(
 
 def resolve(cwd: str | None, *, read_only: bool) -> Resolution:
     """The project of `cwd`, for commands."""
-    return route_project({"cwd": cwd} if cwd else None, read_only=read_only)
+    return current_device().project(cwd, read_only=read_only)
 
 
 @click.group("state")
@@ -103,7 +101,7 @@ def _condition(if_match: str | None) -> str | Absent | None:
     return if_match
 
 
-def _echo_path(path: str | Path) -> None:
+def _echo_path(path: str) -> None:
     write_text(f"{path}\n")
 
 

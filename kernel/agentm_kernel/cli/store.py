@@ -6,10 +6,10 @@ import os
 
 import click
 
-from agentm_kernel.cli.output import confirm, echo_json, echo_table, json_option
+from agentm_kernel.cli.output import confirm, current_device, echo_json, echo_table, json_option
 from agentm_kernel.errors import AgentmError
-from agentm_kernel.selection.identity import forget as forget_store, known_stores
-from agentm_kernel.selection.open import Refusal, inspect, open_context
+from agentm_kernel.selection.identity import forget_store, known_stores
+from agentm_kernel.selection.inspect import Refusal, inspect_store
 
 
 @click.group("store")
@@ -21,7 +21,7 @@ def command() -> None:
 @json_option
 def show(as_json: bool) -> None:
     """Show which store is selected, where it is, and what it promises."""
-    found = inspect()
+    found = inspect_store(current_device())
     if isinstance(found, Refusal):
         raise found.error
     capabilities = found.backend.capabilities
@@ -49,7 +49,7 @@ def forget(place: str | None, yes: bool) -> None:
 
     Nothing in any store is touched.
     """
-    state_dir = open_context(os.environ, read_only=True).state_dir
+    state_dir = current_device().state_dir
     known = known_stores(state_dir)
     meant = [entry for entry in known if place is None or entry.place in (place, os.path.abspath(place))]
     if len({entry.place for entry in meant}) != 1:

@@ -1,8 +1,7 @@
 """The one reader of the configuration.
 
-Hooks call `load` on every run and long-lived processes for every answer, so a file that has not changed costs one
-look at it. Reading creates nothing, and whatever is wrong with the file is a `ConfigError`: only a file that is not
-there at all means that nothing is configured.
+`Device.config` calls it, once. Reading creates nothing, and whatever is wrong with the file is a `ConfigError`: only
+a file that is not there at all means that nothing is configured.
 """
 
 from __future__ import annotations
@@ -13,12 +12,7 @@ import stat
 
 from agentm_kernel.device.directories import config_places
 from agentm_kernel.errors import ConfigError
-from agentm_kernel.files.evidence import (
-    read_small_file,
-    saw_file,
-    saw_nothing,
-    signature_of,
-)
+from agentm_kernel.files.small_files import read_small_file
 from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
@@ -27,9 +21,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agentm_kernel.device.settings import Settings
-    from agentm_kernel.files.evidence import Signature
 
 SIZE_LIMIT = 1_000_000
+
+SHORTCUTS = {"storage.policy": "policy"}
+"""Settings that choose a backend and say the path that it is opened with, its option `path`, in one."""
 
 _OLDER_TABLES = {"vault": "obsidian-vault"}
 _OLDER_KEYS = {"vault": ("vault_path",)}
@@ -55,9 +51,12 @@ class Config(Frozen):
         return self._text("storage.backend")
 
     @property
-    def storage_policy(self) -> str | None:
-        """The path of the storage policy."""
-        return self._text("storage.policy")
+    def shortcut(self) -> tuple[str, str, str] | None:
+        """A setting other than `storage.backend` that chooses the store: its key, the protocol, and its path."""
+        for key, protocol in SHORTCUTS.items():
+            if (path := self._text(key)) is not None:
+                return key, protocol, path
+        return None
 
     @property
     def state_mode(self) -> str | None:
@@ -147,32 +146,12 @@ def _copied(value: object) -> object:
 # ------------------------------------------------------------------------------------------------ finding and loading
 
 
-class _Remembered:
-    """The last file that was read, as it was then."""
-
-    __slots__ = ("config", "data", "path", "trusted")
-
-    def __init__(self, path: str, trusted: Signature | None, data: bytes, config: Config) -> None:
-        self.path = path
-        self.trusted = trusted
-        """Its signature; `None` if the file was so new that only its bytes can tell whether it changed since."""
-        self.data = data
-        self.config = config
-
-
-_remembered: _Remembered | None = None
-
-
-def load(environ: Mapping[str, str] | None = None) -> Config:
+def load(environ: Mapping[str, str]) -> Config:
     """The configuration as it is now; `ConfigError` if there is one that cannot be relied on."""
-    path, status, is_legacy = find(os.environ if environ is None else environ)
+    path, status, is_legacy = find(environ)
     if status is None:
         return Config(path, False, False, {})
-    last = _remembered
-    if last is None or last.path != path or last.trusted != signature_of(status):
-        last = _read(path, is_legacy)
-    saw_file(path, last.trusted, last.config, lambda _: load(environ))
-    return last.config
+    return Config(path, True, is_legacy, settings_in(parse_document(read_file(path), path), path))
 
 
 def find(environ: Mapping[str, str]) -> tuple[str, os.stat_result | None, bool]:
@@ -188,7 +167,6 @@ def _look(path: str) -> os.stat_result | None:
     try:
         status = os.lstat(path)
     except FileNotFoundError:
-        saw_nothing(path)
         return None
     except OSError as error:
         raise _unreadable(path, error) from error
@@ -200,23 +178,11 @@ def _look(path: str) -> os.stat_result | None:
     return status
 
 
-def _read(path: str, is_legacy: bool) -> _Remembered:
-    global _remembered
-    data, trusted = read_file(path)
-    last = _remembered
-    if last is not None and last.path == path and last.data == data:
-        config = last.config
-    else:
-        config = Config(path, True, is_legacy, settings_in(parse_document(data, path), path))
-    last = _remembered = _Remembered(path, trusted, data, config)
-    return last
-
-
 # ------------------------------------------------------------------------------------------------ bytes to settings
 
 
-def read_file(path: str) -> tuple[bytes, Signature | None]:
-    """The bytes of the configuration, and the signature of its file if that can be relied on."""
+def read_file(path: str) -> bytes:
+    """The bytes of the configuration."""
     try:
         return read_small_file(path, SIZE_LIMIT)
     except OSError as error:

@@ -14,7 +14,7 @@ from agentm_kernel.device.settings import UnfitSetting, is_group, normalised
 from agentm_kernel.errors import AgentmError, ConfigError
 from agentm_kernel.files.atomic import replace_file
 from agentm_kernel.files.mutex import store_mutex
-from agentm_kernel.files.tree import open_root
+from agentm_kernel.files.root import open_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,18 +26,17 @@ _UNCHANGED = "nothing was changed"
 _PRIVATE = 0o600
 
 
-def set_value(key: str, value: object, *, environ: Mapping[str, str] | None = None) -> None:
+def set_value(environ: Mapping[str, str], key: str, value: object) -> None:
     """Give the setting `key` a value; `ConfigError` and no change if it or the whole could not be read back."""
     wanted = _checked(key, value)
-    _edit(os.environ if environ is None else environ, lambda document: put(document, key, wanted), must_be_sound=True)
+    _edit(environ, lambda document: put(document, key, wanted), must_be_sound=True)
 
 
-def unset_value(key: str, *, environ: Mapping[str, str] | None = None) -> bool:
+def unset_value(environ: Mapping[str, str], key: str) -> bool:
     """Remove the setting or group `key`; `False` if it was not there.
 
     Works on a configuration that is refused for its settings too: it is how those are put right one by one.
     """
-    environ = os.environ if environ is None else environ
     document, _ = _current(environ)
     if not take_out(document, key):
         return False
@@ -91,7 +90,7 @@ def _current(environ: Mapping[str, str]) -> tuple[Document, bool]:
     path, status, is_legacy = find(environ)
     if status is None:
         return {}, True
-    return parse_document(read_file(path)[0], path), is_legacy
+    return parse_document(read_file(path), path), is_legacy
 
 
 def _serialised(document: Document) -> bytes:

@@ -51,22 +51,7 @@ def config_path(environ: Mapping[str, str]) -> str:
 
 
 def config_places(environ: Mapping[str, str]) -> tuple[str, str | None]:
-    """`config_path`, and where older installs kept the file: no such place when a prefix was chosen.
-
-    Long-lived processes ask for every answer they give, so the last answer is kept, with what it was derived from.
-    """
-    global _last_places
-    source = (environ.get(PREFIX_VARIABLE), environ.get(_VARIABLES["config"]), environ.get(_HOME_VARIABLE))
-    last = _last_places
-    if last is None or last[0] != source:
-        last = _last_places = (source, _config_places(environ))
-    return last[1]
-
-
-_last_places: tuple[tuple[str | None, ...], tuple[str, str | None]] | None = None
-
-
-def _config_places(environ: Mapping[str, str]) -> tuple[str, str | None]:
+    """`config_path`, and where older installs kept the file: no such place when a prefix was chosen."""
     prefix = environ.get(PREFIX_VARIABLE)
     if prefix:
         return os.path.join(_checked_prefix(prefix, environ), CONFIG_NAME), None

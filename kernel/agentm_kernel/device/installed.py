@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
-from agentm_kernel.errors import PluginError
+from agentm_kernel.files.small_files import read_small_file
 from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
@@ -43,7 +44,9 @@ API_GROUP = "agentm.api"
 
 _PREFIX = "agentm."
 _METADATA_SUFFIXES = (".dist-info", ".egg-info")
-_CHUNK = 8192
+_LARGEST = 1_000_000
+"""Bytes of a metadata file. Real ones have a few thousand; a larger one is somebody's accident or attack."""
+_SETTLED_AFTER_NS = 2_000_000_000  # the coarsest clock of a file system in use
 _STANDARD_LIBRARY = os.path.dirname(getattr(os, "__file__", "")) or None
 _NEVER_SITES = frozenset((_STANDARD_LIBRARY, f"{_STANDARD_LIBRARY}{os.sep}lib-dynload"))
 """Python's own folders: no installer puts a distribution there, and looking through their names takes a while."""
@@ -116,89 +119,61 @@ def listens_to(record: PluginRecord, hook: str) -> bool:
     return record.group in (PLUGINS, f"{PLUGINS}.{hook.removeprefix('agentm_')}")
 
 
-def scan(
-    group: str | None = None, path: Iterable[str] | None = None, *, unreadable: list[str] | None = None
-) -> list[PluginRecord]:
-    """Every plugin along `path` (`sys.path` if not given), of one group or of all, in a stable order.
+class Installed:
+    """Every plugin along a search path, in a stable order: one scan."""
 
-    A distribution that is there several times counts once: the first one, which is the one that would be imported.
-    What cannot be read is left out here and added to `unreadable`, a line each: one damaged distribution of somebody
-    else must not take every plugin away.
+    __slots__ = ("records", "unreadable")
+
+    def __init__(self, records: tuple[PluginRecord, ...], unreadable: tuple[str, ...]) -> None:
+        self.records = records
+        self.unreadable = unreadable
+        """What could not be read, a line each. It is left out rather than fatal: one damaged distribution of somebody
+        else must not take every plugin away."""
+
+    def of(self, group: str) -> list[PluginRecord]:
+        """The plugins of one group."""
+        return [record for record in self.records if record.group == group]
+
+
+def installed_plugins(path: Iterable[str] | None = None) -> Installed:
+    """The plugins along `path` (`sys.path` if not given). Scanned again only if a folder of the path has changed.
+
+    Long-lived processes ask before every answer, and a scan of a hundred distributions takes a millisecond.
     """
-    found: list[PluginRecord] = []
-    for folder in _distributions(sys.path if path is None else path, [] if unreadable is None else unreadable):
-        found += folder.records()
-    if group is not None:
-        found = [record for record in found if record.group == group]
-    found.sort(key=lambda record: (record.group, record.name, record.distribution, record.value))
+    global _last_scan
+    folders = tuple(sys.path if path is None else path)
+    times = tuple(_change_time(folder) for folder in folders)
+    last = _last_scan
+    if last is not None and last[:2] == (folders, times):
+        return last[2]
+    found = scan(folders)
+    # The clock of a file system ticks slowly: a folder that changed just now may change again and look the same.
+    if time.time_ns() - max(times, default=0) > _SETTLED_AFTER_NS:
+        _last_scan = folders, times, found
     return found
 
 
-def find(
-    group: str,
-    name: str,
-    path: Iterable[str] | None = None,
-    *,
-    disabled: Iterable[str] = (),
-    allowed: Iterable[str] | None = None,
-) -> PluginRecord | None:
-    """The one plugin called `name` in `group`; `None` only if none is installed.
+_last_scan: tuple[tuple[str, ...], tuple[int, ...], Installed] | None = None
 
-    Two that claim the name, one that the policy keeps out, and metadata that cannot be read while nothing was found
-    are a `PluginError`: each looks like "not installed" and is not.
+
+def _change_time(folder: str) -> int:
+    try:
+        return os.stat(folder or ".").st_mtime_ns
+    except (OSError, ValueError, TypeError):
+        return 0  # an entry of the search path need not exist, nor be a path at all
+
+
+def scan(path: Iterable[str]) -> Installed:
+    """Read the metadata of every distribution along `path`.
+
+    A distribution that is there several times counts once: the first one, which is the one that would be imported.
     """
     unreadable: list[str] = []
-    claims = [record for record in scan(group, path, unreadable=unreadable) if record.name == name]
-    permitted = _permitted(claims, disabled, allowed)
-    if len(permitted) > 1:
-        raise conflict(permitted)
-    if permitted:
-        return permitted[0]
-    if unreadable:
-        raise PluginError(
-            f"cannot tell whether the {kind_of(group)} '{name}' is installed: {unreadable[0]}",
-            hint="make that file readable, or reinstall the distribution it belongs to",
-        )
-    return None
-
-
-def _permitted(
-    claims: list[PluginRecord], disabled: Iterable[str], allowed: Iterable[str] | None
-) -> list[PluginRecord]:
-    """Those that the policy lets in; `PluginError` if there are some and it lets none of them in."""
-    if not disabled and allowed is None:
-        return claims
-    from agentm_kernel.plugins.policy import refusal
-
-    refusals = [refusal(record, disabled, allowed) for record in claims]
-    permitted = [record for record, refused in zip(claims, refusals, strict=True) if refused is None]
-    if claims and not permitted:
-        raise PluginError(
-            f"the {claims[0]} is not loaded: {refusals[0]}", hint="`agentm config list` shows plugin_policy.*"
-        )
-    return permitted
-
-
-def conflict(claims: list[PluginRecord]) -> PluginError:
-    """The refusal to choose between distributions that claim one name."""
-    first = claims[0]
-    owners = " and ".join(f"{record.distribution} {record.version} ({record.location})" for record in claims)
-    return PluginError(
-        f"the {kind_of(first.group)} '{first.name}' is claimed by {owners}",
-        hint=f"uninstall one of them, or keep one out with `agentm config set plugin_policy.disabled "
-        f"{claims[-1].distribution}`",
-    )
-
-
-def conflicts(records: Iterable[PluginRecord]) -> list[list[PluginRecord]]:
-    """The claims on every name that is claimed more than once. Hook plugins are told, not asked for by name, so
-    theirs are labels and may repeat.
-    """
-    claims: dict[tuple[str, str], list[PluginRecord]] = {}
-    for record in records:
-        if not is_hook_plugin(record):
-            claims.setdefault((record.group, record.name), []).append(record)
-    return [claimed for claimed in claims.values() if len(claimed) > 1]
+    found: list[PluginRecord] = []
+    for folder in _distributions(path, unreadable):
+        found += folder.records()
+    found.sort(key=lambda record: (record.group, record.name, record.distribution, record.value))
+    return Installed(tuple(found), tuple(unreadable))
 
 
 # ------------------------------------------------------------------------------------------------ metadata folders
@@ -241,7 +216,7 @@ def _open(root: str, unreadable: list[str]) -> _Folder | ZippedFolder | None:
         except NotADirectoryError:
             from agentm_kernel.device.zipped import open_zip
 
-            return open_zip(root)
+            return open_zip(root, _LARGEST, unreadable)
     except (FileNotFoundError, NotADirectoryError):
         return None  # an entry of sys.path need not exist
     except OSError as error:
@@ -264,27 +239,15 @@ class _Folder:
         """The bytes of a metadata file; nothing if it is not there."""
         path = f"{self._prefix}{folder}{os.sep}{file}"  # joining costs more than opening
         try:
-            descriptor = os.open(path, os.O_RDONLY)
+            return read_small_file(path, _LARGEST)
         except (FileNotFoundError, NotADirectoryError):
             return b""
         except OSError as error:
-            self._unreadable.append(f"{path}: {error.strerror}")
+            self.report(f"{path}: {error.strerror}")
             return b""
-        try:
-            return _read_all(descriptor)
-        except OSError as error:
-            self._unreadable.append(f"{path}: {error.strerror}")
-            return b""
-        finally:
-            os.close(descriptor)
 
-
-def _read_all(descriptor: int) -> bytes:
-    data = chunk = os.read(descriptor, _CHUNK)
-    while len(chunk) == _CHUNK:  # one that is shorter is the last
-        chunk = os.read(descriptor, _CHUNK)
-        data += chunk
-    return data
+    def report(self, line: str) -> None:
+        self._unreadable.append(line)
 
 
 class _Metadata:
@@ -305,8 +268,7 @@ class _Metadata:
         text = self._site.read(self._folder, "entry_points.txt")
         if b"agentm." not in text:
             return []
-        # A file that is not UTF-8 keeps its good entries, and the bad ones are seen for what they are.
-        entries = dict.fromkeys(_entries(text.decode("utf-8", "backslashreplace")))
+        entries = dict.fromkeys(_entries(self._decoded(text)))
         api = tuple(sorted(name for group, name, _ in entries if group == API_GROUP))
         version = self._version or self._header("Version") or "unknown"
         location = os.path.join(os.path.abspath(self._site.root), self._folder)
@@ -315,6 +277,16 @@ class _Metadata:
             for group, name, value in entries
             if group != API_GROUP
         ]
+
+    def _decoded(self, data: bytes) -> str:
+        """A file that is not UTF-8 is reported, and keeps its good entries."""
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            self._site.report(
+                f"{os.path.join(self._site.root, self._folder)}: entry_points.txt is not UTF-8: {error.reason}"
+            )
+            return data.decode("utf-8", "backslashreplace")
 
     def _header(self, field: str) -> str:
         """One field of the metadata file, which eggs call PKG-INFO."""

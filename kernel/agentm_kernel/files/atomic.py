@@ -6,7 +6,7 @@ import os
 import stat
 
 from agentm_kernel.errors import LocatorConflictError, StorageIOError
-from agentm_kernel.files.tree import open_root
+from agentm_kernel.files.root import open_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

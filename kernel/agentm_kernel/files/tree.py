@@ -2,7 +2,7 @@
 (but for the one note that `read_stamp_fast` reads for hooks).
 
 A path is walked one name at a time from the open root, never following a link, so nothing that happens to the tree
-meanwhile can lead a read or a write outside it. `open_root` picks the implementation:
+meanwhile can lead a read or a write outside it. `root.open_root` picks the implementation:
 
 - `FdDirectory`, where the platform resolves names relative to an open directory (Linux, macOS, the BSDs);
 - `PathDirectory` elsewhere (Windows), see `path_tree`.
@@ -33,8 +33,6 @@ _O_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _O_BINARY = getattr(os, "O_BINARY", 0)
 READ_FLAGS = os.O_RDONLY | _O_NOFOLLOW | _O_NONBLOCK | _O_BINARY
 CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_NOFOLLOW | _O_BINARY
-
-CAN_WALK_BY_DESCRIPTOR = os.open in os.supports_dir_fd and bool(_O_DIRECTORY and _O_NOFOLLOW)
 
 
 NO_DIRECTORY = frozenset((errno.ENOTDIR, errno.ELOOP, errno.EMLINK))
@@ -281,36 +279,3 @@ class FdDirectory(Directory):
                 os.close(descriptor)
             except OSError:
                 pass  # it is gone all the same, and nothing was written through it
-
-
-def open_root(path: str) -> Directory:
-    """Open the directory `path` that the operator named: links in it are theirs and are followed."""
-    if CAN_WALK_BY_DESCRIPTOR:
-        return FdDirectory(os.open(path, os.O_RDONLY | _O_DIRECTORY))
-    from agentm_kernel.files.path_tree import PathDirectory
-
-    return PathDirectory(path)
-
-
-def make_root(path: str, mode: int) -> None:
-    """Make the directory `path` and what is missing above it, each durable before the next.
-
-    One that is there but empty may be new too, its maker dead before it was durable.
-    """
-    parent = os.path.dirname(path)
-    try:
-        if not _is_empty(path):
-            return
-    except FileNotFoundError:
-        make_root(parent, mode)
-        try:
-            os.mkdir(path, mode)
-        except FileExistsError:
-            pass  # another writer was faster
-    with open_root(parent) as directory:
-        directory.sync()
-
-
-def _is_empty(path: str) -> bool:
-    with os.scandir(path) as found:
-        return next(found, None) is None

@@ -6,12 +6,13 @@ import stat
 
 from agentm_kernel.errors import InvalidLocatorError, LocatorConflictError, NotFoundError
 from agentm_kernel.files.atomic import publish_new, publish_over, replace_file
-from agentm_kernel.files.evidence import signature_of
 from agentm_kernel.files.failures import Failures, changed
 from agentm_kernel.files.mutex import store_mutex
 from agentm_kernel.files.reading import enter_exactly, identity_of, kind_of
+from agentm_kernel.files.root import make_root
+from agentm_kernel.files.small_files import signature_of
 from agentm_kernel.files.spelling import clashing_name, is_spelled_like_this
-from agentm_kernel.files.tree import NO_DIRECTORY, FdDirectory, make_root
+from agentm_kernel.files.tree import NO_DIRECTORY, FdDirectory
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash, encode_content
 

@@ -1,24 +1,21 @@
-"""`HookCaller`: hooks for the rest of the kernel, one typed method each.
+"""`HookCaller`: hooks for the rest of the kernel, one typed method each, and a time of its own for each plugin.
 
-There is no host at module level. Whoever has something to tell makes one, tells it, and shows what failed; pluggy and
-the plugins are imported by the first call, and not at all where no plugin is installed.
+There is no caller at module level. Whoever has something to tell makes one, tells it, and shows what failed; pluggy
+and the plugins are imported by the first call, and not at all where no plugin listens.
 """
 
 from __future__ import annotations
 
-import os
-
-from agentm_kernel.device.directories import home_directory, state_directory
-from agentm_kernel.device.installed import is_hook_plugin, listens_to, scan
-from agentm_kernel.errors import AgentmError, ConfigError, PluginError
-from agentm_kernel.plugins.load import StdoutToStderr, load, reason_of, unusable
-from agentm_kernel.plugins.policy import refusal
+from agentm_kernel.device.installed import is_hook_plugin, listens_to
+from agentm_kernel.errors import AgentmError, ConfigError
+from agentm_kernel.plugins.calling import Call, in_time, reason_of, wrong_answer
+from agentm_kernel.plugins.load import load, unusable
+from agentm_kernel.plugins.table import refusal
 from agentm_kernel.plugins.values import DoctorRow, HookContext, PluginFailure, Section
-from agentm_kernel.seam.values import OpenContext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import TypeVar
 
     from pluggy import PluginManager
@@ -28,13 +25,22 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+PATIENCE = 1.5
+"""Seconds for one plugin, its import included: with what the kernel itself needs, an answer comes within two."""
+
 
 class HookCaller:
-    """The hook plugins `records`, called in `context`. What they do wrong is kept in `failures`."""
+    """The hook plugins that the policy lets in, called in `context`. What they do wrong is kept in `failures`.
 
-    def __init__(self, records: Iterable[PluginRecord], context: HookContext) -> None:
-        self._records = tuple(records)
+    A policy that cannot be read lets nothing in; that the configuration is broken is for its reader to say.
+    """
+
+    def __init__(
+        self, context: HookContext, *, records: Iterable[PluginRecord] | None = None, patience: float = PATIENCE
+    ) -> None:
+        self._records = tuple(_permitted(context) if records is None else records)
         self._context = context
+        self._patience = patience
         self._loaded: PluginManager | None = None
         self._tried: set[str] = set()
         self._failures: list[PluginFailure] = []
@@ -44,23 +50,21 @@ class HookCaller:
         """Every failure so far: to be shown by whoever called a hook."""
         return tuple(self._failures)
 
-    def doctor_checks(self) -> list[DoctorRow]:
-        """The rows that plugins add to `agentm doctor`."""
+    def doctor_checks(self) -> Iterator[DoctorRow]:
+        """The rows that plugins add to `agentm doctor`, as they come."""
         return self._gather("agentm_doctor_checks", DoctorRow)
 
-    def session_sections(self) -> list[Section]:
-        """What plugins add to the start of a session."""
+    def session_sections(self) -> Iterator[Section]:
+        """What plugins add to the start of a session, as it comes."""
         return self._gather("agentm_session_start", Section)
 
-    def event(self, name: str, payload: Mapping[str, object]) -> list[str]:
-        """Tell what happened; the lines that plugins have for the operator."""
-        lines = []
+    def event(self, name: str, payload: Mapping[str, object]) -> Iterator[str]:
+        """Tell what happened; the lines that plugins have for the operator, as they come."""
         for record, answer in self._call("agentm_event", name=name, payload=payload):
             if isinstance(answer, str):
-                lines.append(answer)
+                yield answer
             else:
-                self._fail(record, _wrong_answer("agentm_event", answer, "a line of text"))
-        return lines
+                self._keep(record, wrong_answer(str(record), "agentm_event", answer, "a line of text"))
 
     def alert(self, alert: Alert) -> None:
         """Tell what the operator has to see."""
@@ -69,124 +73,116 @@ class HookCaller:
 
     def load_all(self) -> None:
         """Load every plugin without calling any: `failures` then says which ones cannot be used."""
-        self._manager(None)
+        for record in self._records:
+            self._registered(record)
 
     # -- calling ----------------------------------------------------------------------------------------------
 
-    def _gather(self, hook: str, kind: type[T]) -> list[T]:
+    def _gather(self, hook: str, kind: type[T]) -> Iterator[T]:
         """The items of every answer; an answer with anything else in it is a failure and counts for nothing."""
-        gathered: list[T] = []
         for record, answer in self._call(hook):
             if isinstance(answer, list) and all(isinstance(item, kind) for item in answer):
-                gathered += answer
+                yield from answer
             else:
-                self._fail(record, _wrong_answer(hook, answer, f"a list of {kind.__name__}"))
-        return gathered
+                self._keep(record, wrong_answer(str(record), hook, answer, f"a list of {kind.__name__}"))
 
     def _call(self, hook: str, **arguments: object) -> Iterator[tuple[PluginRecord, object]]:
-        """The answers to `hook`, `None` left out. Each plugin is called by itself: pluggy's own call of them all
-        ends with the first that raises.
+        """The answers to `hook`, `None` left out. Each plugin is called by itself, in a thread that is left behind
+        when it takes too long: pluggy's own call of them all ends with the first that raises or hangs.
         """
-        manager = self._manager(hook)
+        by_name = {plugin_name(record): record for record in self._records if listens_to(record, hook)}
+        for record in reversed(by_name.values()):  # pluggy calls the last registered first
+            self._registered(record)
+        manager = self._loaded
         if manager is None:
             return
-        by_name = {_plugin_name(record): record for record in self._records}
         implementations = reversed(getattr(manager.hook, hook).get_hookimpls())
         for name in dict.fromkeys(implementation.plugin_name for implementation in implementations):
-            record = by_name[name]
+            if name not in by_name:
+                continue
             others = [plugin for other, plugin in manager.list_name_plugin() if other != name]
-            try:
-                with StdoutToStderr():
-                    answers = manager.subset_hook_caller(hook, others)(**arguments, context=self._context)
-            except AgentmError as error:  # an outcome, said by the plugin itself
-                self._failures.append(PluginFailure(record, error.message, error.hint, error.code))
-                continue
-            except (Exception, SystemExit) as error:  # noqa: BLE001 - kept and shown; the others are called
-                self._fail(record, f"failed in {hook}: {reason_of(error)}")
-                continue
-            for answer in answers:
-                yield record, answer
+            caller = manager.subset_hook_caller(hook, others)
+            for answer in self._ask(by_name[name], hook, caller, arguments):
+                yield by_name[name], answer
+
+    def _ask(
+        self, record: PluginRecord, hook: str, caller: Callable[..., list[object]], arguments: dict[str, object]
+    ) -> list[object]:
+        answers = self._within_patience(record, hook, lambda: caller(**arguments, context=self._context))
+        return answers or []
+
+    def _within_patience(self, record: PluginRecord, doing: str, work: Callable[[], T]) -> T | None:
+        """The result of `work`, which is the plugin's code; `None`, and a failure kept, if it fails or is late."""
+
+        def run() -> T:
+            with Call(str(record), doing):
+                return work()
+
+        try:
+            return in_time(run, self._patience)
+        except AgentmError as error:
+            self._keep(record, error)
+            return None
 
     # -- loading ----------------------------------------------------------------------------------------------
 
-    def _manager(self, hook: str | None) -> PluginManager | None:
-        """The manager, with the plugins that listen to `hook` registered; all of them for `None`."""
-        wanted = [record for record in self._records if hook is None or listens_to(record, hook)]
-        if self._loaded is None and wanted:
+    def _registered(self, record: PluginRecord) -> None:
+        """Load the plugin and register it, once."""
+        name = plugin_name(record)
+        if name in self._tried:
+            return
+        self._tried.add(name)
+        if self._loaded is None:
             from pluggy import PluginManager
 
             from agentm_kernel.plugins import hookspecs
 
             self._loaded = PluginManager(hookspecs.PROJECT)
             self._loaded.add_hookspecs(hookspecs)
-        for record in reversed(wanted):  # pluggy calls the last registered first
-            if self._loaded is not None and _plugin_name(record) not in self._tried:
-                self._tried.add(_plugin_name(record))
-                self._register(self._loaded, record)
-        return self._loaded
+        manager = self._loaded
+        # In a table of its own first: a plugin that is late must not come in while others are called.
+        if self._within_patience(record, "its import", lambda: _checked(record)) is not None:
+            manager.register(load(record), name)
 
-    def _register(self, manager: PluginManager, record: PluginRecord) -> None:
-        name = _plugin_name(record)
-        try:
-            plugin = load(record)
-            if isinstance(plugin, type):
-                raise unusable(record, "is a class: its entry point must name a module or an object")
-            with StdoutToStderr():
-                manager.register(plugin, name)
-                manager.check_pending()
-                if not manager.get_hookcallers(plugin):
-                    raise unusable(record, "has no hooks: they are marked with agentm_kernel.hookimpl")
-        except PluginError as error:
-            self._failures.append(PluginFailure(record, error.message, error.hint))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - kept and shown
-            self._fail(record, f"is not valid: {reason_of(error)}")
-        else:
-            return
-        if manager.has_plugin(name):
-            manager.unregister(name=name)
-
-    def _fail(self, record: PluginRecord, why: str) -> None:
-        error = unusable(record, why)
-        self._failures.append(PluginFailure(record, error.message, error.hint))
+    def _keep(self, record: PluginRecord, error: AgentmError) -> None:
+        self._failures.append(PluginFailure(record, error.message, error.hint, error.code))
 
 
-def installed_plugins(context: HookContext | None = None) -> HookCaller:
-    """The host of every installed hook plugin that the policy lets in.
+def _checked(record: PluginRecord) -> bool:
+    """Load a plugin and let pluggy validate it by itself; whatever is wrong with it raises."""
+    from pluggy import PluginManager
 
-    A policy that cannot be read lets nothing in; that the configuration is broken is for its reader to say.
-    """
-    context = context or current_context()
-    config = context.config
-    records = (
-        []
-        if config is None
-        else [
-            record
-            for record in scan()
-            if is_hook_plugin(record) and refusal(record, config.disabled_plugins, config.allowed_plugins) is None
-        ]
-    )
-    return HookCaller(records, context)
+    from agentm_kernel.plugins import hookspecs
 
-
-def current_context(environ: Mapping[str, str] | None = None) -> HookContext:
-    """The surroundings of this process, without a store."""
-    from agentm_kernel.device.config import load as load_config
-
-    environ = os.environ if environ is None else environ
-    surroundings = OpenContext(environ, home_directory(environ), state_directory(environ), read_only=True)
+    plugin = load(record)
+    if isinstance(plugin, type):
+        raise unusable(record, "is a class: its entry point must name a module or an object")
+    manager = PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
     try:
-        config = load_config(environ)
+        manager.register(plugin)
+        manager.check_pending()
+        has_hooks = bool(manager.get_hookcallers(plugin))
+    except Exception as error:
+        raise unusable(record, f"is not valid: {reason_of(error)}") from error
+    if not has_hooks:
+        raise unusable(record, "has no hooks: they are marked with agentm_kernel.plugin.hookimpl")
+    return True
+
+
+def listens(context: HookContext, hook: str) -> bool:
+    """Whether any installed plugin would be loaded when `hook` is told."""
+    return any(listens_to(record, hook) for record in context.device.plugins.records)
+
+
+def _permitted(context: HookContext) -> list[PluginRecord]:
+    try:
+        config = context.device.config
     except ConfigError:
-        config = None
-    return HookContext(surroundings, os.getcwd(), config)
+        return []
+    return [r for r in context.device.plugins.records if is_hook_plugin(r) and refusal(r, config) is None]
 
 
-def _plugin_name(record: PluginRecord) -> str:
+def plugin_name(record: PluginRecord) -> str:
     """What pluggy knows it by: unique even where one distribution gives two plugins one name."""
     return f"{record.distribution}: {record.name} = {record.value}"
-
-
-def _wrong_answer(hook: str, answer: object, wanted: str) -> str:
-    given = "a list with something else in it" if isinstance(answer, list) else type(answer).__name__
-    return f"failed in {hook}: it answered with {given}, not with {wanted}"

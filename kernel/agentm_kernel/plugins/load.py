@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from _thread import allocate_lock
 
-from agentm_kernel.errors import PluginError
+from agentm_kernel.errors import AgentmError, PluginError
+from agentm_kernel.plugins.calling import Call, StdoutToStderr, reason_of
 from agentm_kernel.seam.backend import API_VERSION, StorageBackend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import TextIO
-
     from agentm_kernel.device.installed import PluginRecord
 
 OLDEST_API_VERSION = 1
@@ -23,19 +19,21 @@ OLDEST_API_VERSION = 1
 def load(record: PluginRecord) -> object:
     """Import what the entry point names, and nothing else.
 
-    An exception or `sys.exit` at import, a missing attribute, a malformed value, and an API version that the
-    distribution declares and this kernel does not speak are a `PluginError`. Ctrl-C is not the plugin's doing.
+    Whatever it raises at import (`sys.exit` and other `BaseException`s too), a missing attribute, a malformed value,
+    and an API version that the distribution declares and this kernel does not speak are a `PluginError`. Ctrl-C is
+    not the plugin's doing.
     """
     check_declared_api(record)
     module, attributes = _reference(record)
     try:
-        with StdoutToStderr():
+        with StdoutToStderr(), Call(str(record), "its import"):
             __import__(module)
             found: object = sys.modules[module]
             for name in attributes:
                 found = getattr(found, name)
-    except (Exception, SystemExit) as error:
-        raise unusable(record, f"cannot be loaded: {reason_of(error)}") from error
+    except AgentmError as error:
+        cause = error.__cause__ or error
+        raise unusable(record, f"cannot be loaded: {reason_of(cause)}") from cause
     return found
 
 
@@ -95,17 +93,6 @@ def unusable(record: PluginRecord, why: str, *, hint: str | None = None) -> Plug
     )
 
 
-def reason_of(error: BaseException) -> str:
-    """What a plugin's exception says; even its text is the plugin's code, and may fail."""
-    if isinstance(error, SystemExit):
-        return f"it called sys.exit({error.code!r})"
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 - the type still names what happened
-        text = "(no text)"
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
 def _reference(record: PluginRecord) -> tuple[str, list[str]]:
     """Module and attributes of `module:attribute [extras]`."""
     reference = record.value.partition("[")[0]
@@ -114,75 +101,3 @@ def _reference(record: PluginRecord) -> tuple[str, list[str]]:
     if not all(name.isidentifier() for name in (*module.split("."), *attributes)):
         raise unusable(record, f"cannot be loaded: its value {record.value!r} is not of the form module:attribute")
     return module, attributes
-
-
-# ------------------------------------------------------------------------------------------------ stdout
-
-_lock = allocate_lock()
-_depth = 0
-_stream: TextIO | None = None
-_descriptor: int | None = None
-
-
-class StdoutToStderr:
-    """While a plugin's code runs, standard output belongs to the answer of the command or server that runs it.
-
-    `state-path` is read by shell scripts and an MCP server speaks its protocol there, so one stray line of a plugin
-    that greets its user, or of a program that it starts, would break either. May be nested, and entered by several
-    threads: the last to leave restores.
-    """
-
-    __slots__ = ()
-
-    def __enter__(self) -> None:
-        global _depth, _stream, _descriptor
-        with _lock:
-            if _depth == 0:
-                _flush(sys.stdout)
-                _stream, sys.stdout = sys.stdout, sys.stderr
-                _descriptor = _divert() if _is_only_thread() else None
-            _depth += 1
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        global _depth, _stream, _descriptor
-        with _lock:
-            _depth -= 1
-            if _depth == 0:
-                try:
-                    _flush(_stream)  # a plugin may have kept the stream, and what it wrote is still in there
-                finally:
-                    sys.stdout, _stream = _stream, None
-                    _restore(_descriptor)
-                    _descriptor = None
-
-
-def _flush(stream: TextIO | None) -> None:
-    if stream is not None and not stream.closed:
-        stream.flush()
-
-
-def _is_only_thread() -> bool:
-    """Another thread may be writing its answer to the descriptor at this moment: then only the stream is diverted."""
-    return len(sys._current_frames()) == 1  # noqa: SLF001 - `threading` would have to be imported to say the same
-
-
-def _divert() -> int | None:
-    """Point the descriptor of stdout at stderr; the copy to restore it from, `None` if either is closed."""
-    try:
-        saved = os.dup(1)
-    except OSError:
-        return None
-    try:
-        os.dup2(2, 1)
-    except OSError:
-        os.close(saved)
-        return None
-    return saved
-
-
-def _restore(saved: int | None) -> None:
-    if saved is not None:
-        os.dup2(saved, 1)
-        os.close(saved)

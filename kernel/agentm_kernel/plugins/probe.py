@@ -21,8 +21,9 @@ from typing import IO, TYPE_CHECKING
 
 from agentm_kernel.device.installed import BACKENDS, COMMANDS, PluginRecord, is_hook_plugin
 from agentm_kernel.errors import PluginError
-from agentm_kernel.plugins.hooks import HookCaller, current_context
+from agentm_kernel.plugins.hooks import HookCaller
 from agentm_kernel.plugins.load import load, load_backend, unusable
+from agentm_kernel.plugins.values import HookContext
 from agentm_kernel.seam.values import Capabilities
 
 if TYPE_CHECKING:
@@ -149,9 +150,9 @@ def _examine(record: PluginRecord) -> list[str] | None:
     if record.group == BACKENDS:
         return _declared_capabilities(record, load_backend(record))
     if is_hook_plugin(record):
-        host = HookCaller([record], current_context())
-        host.load_all()
-        for failure in host.failures:
+        caller = HookCaller(_no_context(), records=[record], patience=TIME_LIMIT)
+        caller.load_all()
+        for failure in caller.failures:
             raise PluginError(failure.message)
         return None
     found = load(record)
@@ -161,6 +162,11 @@ def _examine(record: PluginRecord) -> list[str] | None:
         if not isinstance(found, click.Command):
             raise unusable(record, f"is not a click command: {record.value} is of type {type(found).__name__}")
     return None
+
+
+def _no_context() -> HookContext:
+    """Nothing is called, so nothing is asked of it."""
+    return HookContext(None, os.getcwd())  # type: ignore[arg-type]
 
 
 def _declared_capabilities(record: PluginRecord, backend: type[StorageBackend]) -> list[str] | None:

@@ -23,6 +23,8 @@ PUBLISHED = {
         "forget": "agentm-recall",
         "git": "agentm-git",
         "notes": "agentm-recall",
+        "plugins check": "agentm-devkit",
+        "plugins new": "agentm-devkit",
         "policy": "agentm-storage-policy",
         "reindex": "agentm-recall",
         "save": "agentm-recall",

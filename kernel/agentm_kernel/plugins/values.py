@@ -6,37 +6,33 @@ from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel.device.config import Config
     from agentm_kernel.device.installed import PluginRecord
     from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.values import OpenContext
+    from agentm_kernel.state.device import Device
+    from agentm_kernel.state.resolution import Resolution
 
 STATUSES = ("ok", "warn", "fail")
 
 
 class HookContext(Frozen):
-    """The surroundings of one call. Hooks read them from here, never from the process's globals."""
+    """Where and about what a hook is called. Hooks read it from here, never from the process's globals."""
 
-    __slots__ = ("surroundings", "cwd", "config", "backend", "project")
-    surroundings: OpenContext
-    """Environment, home and state directory."""
+    __slots__ = ("device", "cwd", "project", "store")
+    device: Device
     cwd: str
-    config: Config | None
-    """`None` if there is one that cannot be read."""
-    backend: StorageBackend | None
+    project: Resolution | None
+    """The project that `cwd` belongs to, where the caller knows it."""
+    store: StorageBackend | None
     """The selected store; `None` if the caller needs none, or none can be had."""
-    project: str | None
-    """The slug of the project that `cwd` belongs to, where the caller knows it."""
 
     def __init__(
         self,
-        surroundings: OpenContext,
+        device: Device,
         cwd: str,
-        config: Config | None = None,
-        backend: StorageBackend | None = None,
-        project: str | None = None,
+        project: Resolution | None = None,
+        store: StorageBackend | None = None,
     ) -> None:
-        self._set(surroundings=surroundings, cwd=cwd, config=config, backend=backend, project=project)
+        self._set(device=device, cwd=cwd, project=project, store=store)
 
 
 class DoctorRow(Frozen):
@@ -86,17 +82,14 @@ class Alert(Frozen):
 
 
 class PluginFailure(Frozen):
-    """What one plugin could not do, or did wrong. The others went on.
-
-    A typed error (`AgentmError`) is what the plugin has to say: its words, its hint and its code stand here as they
-    are. Anything else that a plugin raises is a defect, and the message names the plugin.
-    """
+    """What one plugin did wrong. The others went on."""
 
     __slots__ = ("record", "message", "hint", "code")
     record: PluginRecord
     message: str
     hint: str | None
     code: str | None
+    """The stable name of what was refused, where a specification fixes one: then the plugin did what it should."""
 
     def __init__(self, record: PluginRecord, message: str, hint: str | None = None, code: str | None = None) -> None:
         self._set(record=record, message=message, hint=hint, code=code)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.files.evidence import observe
 from agentm_kernel.projects.git_files import find_repository
 from agentm_kernel.projects.remote import canonical_remote, parse_remote
 
@@ -61,7 +60,7 @@ class Checkout:
 
 
 def _local_identity(path: str) -> str:
-    return canonical_remote(path_as_text(observe(os.path.realpath, path)))
+    return canonical_remote(path_as_text(os.path.realpath(path)))
 
 
 def path_as_text(path: str) -> str:

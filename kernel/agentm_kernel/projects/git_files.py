@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import ConfigError
-from agentm_kernel.files.evidence import observe, saw_more
 from agentm_kernel.projects.git_config import BadGitConfig, is_true, parse_git_config
 from agentm_kernel.projects.root import GIT_ENTRY, is_work_tree, read_checkout_file
 
@@ -47,8 +46,6 @@ class Repository:
         except _AskGit:
             from agentm_kernel.projects.git_command import origin_urls
 
-            saw_more()  # git reads files of its own
-
             urls = origin_urls(self.work_tree)
         return urls[0] if urls else None
 
@@ -68,7 +65,7 @@ class Repository:
 
 def find_repository(directory: str) -> Repository | None:
     """The repository whose work tree holds `directory`, found upward as git does; `None` outside of one."""
-    while not observe(is_work_tree, directory):
+    while not is_work_tree(directory):
         parent = os.path.dirname(directory)
         if parent == directory:
             return None
@@ -83,7 +80,7 @@ def find_repository(directory: str) -> Repository | None:
 def _git_dir(work_tree: str) -> str:
     """What a `.git` that is a file or a link leads to."""
     entry = os.path.join(work_tree, GIT_ENTRY)
-    if observe(os.path.isdir, entry):
+    if os.path.isdir(entry):
         return entry
     pointer = read_checkout_file(entry) or b""
     if not pointer.startswith(b"gitdir: "):
@@ -92,7 +89,7 @@ def _git_dir(work_tree: str) -> str:
             hint="git cannot use it either: remove it, or restore the repository",
         )
     git_dir = os.path.normpath(os.path.join(work_tree, _path_in(pointer.removeprefix(b"gitdir: "))))
-    if not observe(os.path.isdir, git_dir):
+    if not os.path.isdir(git_dir):
         raise ConfigError(
             f"{entry} points to {git_dir}, which is not there",
             hint="make that repository available here (a container may not mount it) or run `git worktree repair` in "

@@ -6,7 +6,7 @@ import os
 import stat
 
 from agentm_kernel.errors import ConfigError
-from agentm_kernel.files.evidence import observe, read_small_file, saw_file, saw_nothing
+from agentm_kernel.files.small_files import read_small_file
 
 HARNESS_DIR = ".harness"
 GIT_ENTRY = ".git"
@@ -30,7 +30,7 @@ def find_project_root(cwd: str | None = None) -> str:
 def project_root_above(start: str) -> str:
     """`find_project_root` of a directory whose path has no links."""
     directory = start
-    while not (observe(_has_harness, directory) or observe(is_work_tree, directory)):
+    while not (_has_harness(directory) or is_work_tree(directory)):
         parent = os.path.dirname(directory)
         if parent == directory:
             return start
@@ -97,18 +97,15 @@ def read_checkout_file(path: str) -> bytes | None:
     A FIFO or a device is not waited for, and a link that leads nowhere is broken, not absent.
     """
     try:
-        data, trusted = read_small_file(path, _LIMIT)
+        return read_small_file(path, _LIMIT)
     except (FileNotFoundError, NotADirectoryError):
         if os.path.islink(path):
             raise _unreadable(path, "it is a link that leads nowhere") from None
-        saw_nothing(path)
         return None
     except OSError as error:
         raise _unreadable(path, str(error.strerror)) from error
     except ValueError:
         raise _unreadable(path, "its name holds a NUL") from None
-    saw_file(path, trusted, data, read_checkout_file)
-    return data
 
 
 def _unreadable(path: str, why: str) -> ConfigError:

@@ -6,7 +6,6 @@ import os
 
 from agentm_kernel.device.json_text import MalformedJson, parse_bytes
 from agentm_kernel.errors import ConfigError, InvalidLocatorError
-from agentm_kernel.files.evidence import observe
 from agentm_kernel.projects.checkout import Checkout
 from agentm_kernel.projects.remote import parse_remote
 from agentm_kernel.projects.root import HARNESS_DIR, read_checkout_file
@@ -124,7 +123,7 @@ def _unfit(path: str, why: str) -> ConfigError:
 
 def _directory_name(directory: str) -> str:
     """The name of a directory as a repository goes by it: a bare `widgets.git` is `widgets`."""
-    return parse_remote(observe(os.path.realpath, directory)).name
+    return parse_remote(os.path.realpath(directory)).name
 
 
 def _made_safe(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The contract of a backend: its verbs, and the edge cases that the conformance kit pins."""
+"""The contract of a backend: its verbs, and the edge cases that all of them answer alike."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from agentm_kernel.seam.personal import Authorization
     from agentm_kernel.seam.tiers import TierLayout
-    from agentm_kernel.seam.values import Capabilities, Info, OpenContext
+    from agentm_kernel.seam.values import Capabilities, Info, Opening
+    from agentm_kernel.state.device import Device
 
 API_VERSION = 1
 """The version of this contract. A backend built for another one is refused before it is used."""
@@ -66,6 +67,9 @@ class StorageBackend(ABC):
     self_stamping = False
     """Whether the first write may give an unmarked store its identity without being told to (see selection)."""
 
+    own_wrappers: ClassVar[tuple[str, ...]] = ()
+    """Layers that belong around this backend, outside of those that the configuration asks for."""
+
     scratch_options: ClassVar[Mapping[str, str]] = {}
     """Options that open a store in an empty folder, for `agentm plugins check`; `{scratch}` stands for the folder."""
 
@@ -73,7 +77,7 @@ class StorageBackend(ABC):
     """Heavy modules that this backend cannot be imported without: declared, because every hook call pays for them."""
 
     @classmethod
-    def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
+    def create(cls, options: Mapping[str, Any], device: Device, opening: Opening) -> Self:
         """Open the store that the configuration describes; `options` is its `plugins.<protocol>` table.
 
         Creates nothing and touches no network: the first write may, opening may not.

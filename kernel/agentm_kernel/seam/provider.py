@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.locator import Locator
-    from agentm_kernel.seam.values import OpenContext
+    from agentm_kernel.seam.values import Opening
+    from agentm_kernel.state.device import Device
 
     Opener = Callable[[Mapping[str, Any], Mapping[str, str], "ProviderContext"], StorageBackend]
 
@@ -51,8 +52,9 @@ class SyncRules(Frozen):
 class ProviderContext(Frozen):
     """What a provider is told about the policy and the process that open it."""
 
-    __slots__ = ("surroundings", "name", "rules", "is_excluded")
-    surroundings: OpenContext
+    __slots__ = ("device", "opening", "name", "rules", "is_excluded")
+    device: Device
+    opening: Opening
     name: str
     """The policy's id, or where its document lies: for messages."""
     rules: SyncRules
@@ -60,9 +62,9 @@ class ProviderContext(Frozen):
     """Whether a key is kept out of what is mirrored. A store that syncs obeys; a canonical one may ignore it."""
 
     def __init__(
-        self, surroundings: OpenContext, name: str, rules: SyncRules, is_excluded: Callable[[str], bool]
+        self, device: Device, opening: Opening, name: str, rules: SyncRules, is_excluded: Callable[[str], bool]
     ) -> None:
-        self._set(surroundings=surroundings, name=name, rules=rules, is_excluded=is_excluded)
+        self._set(device=device, opening=opening, name=name, rules=rules, is_excluded=is_excluded)
 
 
 # ------------------------------------------------------------------------------------------------ pull-push

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from agentm_kernel.seam.locator import Locator
@@ -116,22 +115,16 @@ class Capabilities(Frozen):
         return tuple(name for name in self.__slots__ if getattr(required, name) and not getattr(self, name))
 
 
-class OpenContext(Frozen):
-    """What a backend is told about the process that opens it, so that it never reads the process's globals."""
+class Opening(Frozen):
+    """For what, and under which name, a store is opened. What a backend keeps beside its store goes by this."""
 
-    __slots__ = ("environ", "home", "state_dir", "read_only")
-    environ: Mapping[str, str]
-    home: str
-    state_dir: str
-    """Where this device keeps what is not the store: `<state_dir>/…`, never inside a store."""
+    __slots__ = ("name", "read_only", "state_dir")
+    name: str
+    """What the configuration calls the store; `default` for the one that this device uses."""
     read_only: bool
     """The opener will only read: create nothing, lock nothing."""
+    state_dir: str
+    """Where this device keeps what is not the store: `<state_dir>/…`, never inside a store."""
 
-    def __init__(self, environ: Mapping[str, str], home: str, state_dir: str, read_only: bool = False) -> None:
-        self._set(environ=environ, home=home, state_dir=state_dir, read_only=read_only)
-
-    def expand(self, path: str) -> str:
-        """`path` with a leading `~` replaced by this context's home."""
-        if path == "~" or path.startswith(("~/", "~\\")):
-            return self.home + path[1:]
-        return path
+    def __init__(self, name: str = "default", read_only: bool = False, state_dir: str = "") -> None:
+        self._set(name=name, read_only=read_only, state_dir=state_dir)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import ConcurrentModificationError, StoreIdentityError
-from agentm_kernel.files.evidence import read_small_file, saw_file, saw_nothing
+from agentm_kernel.files.small_files import read_small_file
 from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
 from agentm_kernel.seam.layer import BackendLayer
 from agentm_kernel.seam.locator import Locator
@@ -27,17 +27,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.seam.backend import Absent, StorageBackend
     from agentm_kernel.seam.personal import Authorization
-    from agentm_kernel.seam.values import OpenContext
 
 LAYOUT_VERSION = 1
 _RECORD = "stores.json"
 _RECORD_LIMIT = 10_000_000
 
 
-def check_identity(backend: StorageBackend, protocol: str, context: OpenContext) -> str | None:
+def check_identity(backend: StorageBackend, protocol: str, state_dir: str) -> str | None:
     """The id that the store carries, `None` without one; `StoreIdentityError` if it is not the one known here."""
     stamp = read_stamp(backend)
-    known = known_id(context.state_dir, protocol, backend.describe())
+    known = known_id(state_dir, protocol, backend.describe())
     if known is None or stamp == known:
         return stamp
     place = backend.describe()
@@ -62,10 +61,10 @@ def _forgetting(place: str) -> str:
 class IdentityGuard(BackendLayer):
     """The innermost layer around every selected backend: no write before the store's identity is settled."""
 
-    def __init__(self, inner: StorageBackend, protocol: str, context: OpenContext) -> None:
+    def __init__(self, inner: StorageBackend, protocol: str, state_dir: str) -> None:
         super().__init__(inner)
         self._protocol = protocol
-        self._context = context
+        self._state_dir = state_dir
         self._settled = False
 
     def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
@@ -92,19 +91,19 @@ class IdentityGuard(BackendLayer):
         return super().write_personal(locator, content, authorization=authorization, if_match=if_match)
 
     def confirm(self) -> None:
-        check_identity(self.inner, self._protocol, self._context)
+        check_identity(self.inner, self._protocol, self._state_dir)
 
     def _settle(self) -> None:
         if self._settled:
             return
-        store_id = check_identity(self.inner, self._protocol, self._context)
+        store_id = check_identity(self.inner, self._protocol, self._state_dir)
         if store_id is None:
             if not self.inner.self_stamping:
                 raise unmarked(self.inner, self._protocol)
-            store_id = stamp(self.inner)
+            store_id = stamp_store(self.inner)
         place = self.inner.describe()
-        if known_id(self._context.state_dir, self._protocol, place) != store_id:
-            remember(self._context.state_dir, self._protocol, place, store_id)
+        if known_id(self._state_dir, self._protocol, place) != store_id:
+            record_store(self._state_dir, self._protocol, place, store_id)
         self._settled = True
 
 
@@ -151,7 +150,7 @@ def read_stamp(backend: StorageBackend) -> str | None:
     return store_id
 
 
-def stamp(backend: StorageBackend) -> str:
+def stamp_store(backend: StorageBackend) -> str:
     """Give the store an identity unless it has one, and return it. Of two who stamp at once, one wins for both."""
     import json
     from datetime import UTC, datetime
@@ -210,12 +209,12 @@ def known_id(state_dir: str, protocol: str, place: str) -> str | None:
     return _read(state_dir).get(_key(protocol, place))
 
 
-def remember(state_dir: str, protocol: str, place: str, store_id: str) -> None:
+def record_store(state_dir: str, protocol: str, place: str, store_id: str) -> None:
     """Record that the store at `place` is `store_id`."""
     _change(state_dir, {_key(protocol, place): store_id})
 
 
-def forget(state_dir: str, protocol: str, place: str) -> bool:
+def forget_store(state_dir: str, protocol: str, place: str) -> bool:
     """Drop the record; whether there was one."""
     if known_id(state_dir, protocol, place) is None:
         return False
@@ -230,15 +229,12 @@ def _key(protocol: str, place: str) -> str:
 def _read(state_dir: str) -> dict[str, str]:
     path = os.path.join(state_dir, _RECORD)
     try:
-        data, trusted = read_small_file(path, _RECORD_LIMIT)
+        data = read_small_file(path, _RECORD_LIMIT)
     except FileNotFoundError:
-        saw_nothing(path)
         return {}
     except OSError as error:
         raise _bad_record(path, str(error.strerror)) from error
-    fields = _parsed(data, path)
-    saw_file(path, trusted, fields, lambda _: _read(state_dir))
-    return fields
+    return _parsed(data, path)
 
 
 def _parsed(data: bytes, path: str) -> dict[str, str]:

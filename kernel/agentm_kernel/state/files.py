@@ -8,25 +8,19 @@ from agentm_kernel.errors import NotFoundError
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.projects.root import HARNESS_DIR
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.state.routing import checked_name, current, is_marker, state_file_path
+from agentm_kernel.state.routing import checked_name, is_marker, state_file_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from agentm_kernel.seam.backend import Absent, StorageBackend
     from agentm_kernel.state.resolution import Resolution
 
 
-def read_state_file(resolution: Resolution, name: str) -> str:
-    """The text of a state file, `""` if there is none; one that cannot be read raises."""
-    return find_state_file(resolution, name) or ""
-
-
 def find_state_file(resolution: Resolution, name: str) -> str | None:
     """The text of a state file, `None` if there is none; one that cannot be read raises."""
-    store, locator = _place(current(resolution), name)
+    store, locator = _place(resolution, name)
     try:
         return store.read(locator)
     except NotFoundError:
@@ -35,36 +29,30 @@ def find_state_file(resolution: Resolution, name: str) -> str | None:
 
 def is_written(resolution: Resolution, name: str) -> bool:
     """Whether a state file is there and has something in it."""
-    store, locator = _place(current(resolution), name)
+    store, locator = _place(resolution, name)
     return _is_file(store, locator) and store.info(locator).size > 0
 
 
 def list_state_files(resolution: Resolution) -> list[str]:
     """The names of the project's state files, sorted."""
-    store, directory = _directory(current(resolution))
+    store, directory = _directory(resolution)
     return [child.name for child in store.list(directory) if not is_marker(child.name) and _is_file(store, child)]
 
 
-def write_state_file(
-    resolution: Resolution, name: str, content: str, *, if_match: str | Absent | None = None
-) -> Path:
-    """Write a state file where it belongs and return its path on this host."""
-    from pathlib import Path
-
+def write_state_file(resolution: Resolution, name: str, content: str, *, if_match: str | Absent | None = None) -> str:
+    """Write a state file where it belongs and return its path on this device."""
     store, locator, path = _place_for_writing(resolution, name)
     store.write(locator, content, if_match=if_match)
-    return Path(path)
+    return path
 
 
-def update_state_file(resolution: Resolution, name: str, fn: Callable[[str | None], str]) -> Path:
-    """Change a state file without losing anyone's edit; `fn` as in `update`."""
-    from pathlib import Path
-
+def update_state_file(resolution: Resolution, name: str, fn: Callable[[str | None], str]) -> str:
+    """Change a state file without losing anyone's edit; `fn` as in `update`. Returns its path on this device."""
     from agentm_kernel.seam.update import update
 
     store, locator, path = _place_for_writing(resolution, name)
     update(store, locator, fn)
-    return Path(path)
+    return path
 
 
 def write_marker(resolution: Resolution, name: str, text: str) -> None:
@@ -91,9 +79,6 @@ def _place(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator]:
 
 def _place_for_writing(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator, str]:
     """Store, locator and path, everything that can be refused having been refused: nothing is written before."""
-    resolution = current(resolution, read_only=False)
-    if resolution.is_synced:
-        resolution = resolution.placed_anew()
     store, locator = _place(resolution, name)
     path = state_file_path(resolution, name)
     if resolution.is_synced:
@@ -106,10 +91,6 @@ def _place_for_writing(resolution: Resolution, name: str) -> tuple[StorageBacken
 def _directory(resolution: Resolution) -> tuple[StorageBackend, Locator]:
     if resolution.is_synced:
         assert resolution.backend is not None
-        if resolution.identified is not None and not resolution.identified.holds():
-            from agentm_kernel.selection.identity import confirm_identity
-
-            confirm_identity(resolution.backend)
         return resolution.backend, resolution.state_locator
     return _checkout(resolution), Locator()
 

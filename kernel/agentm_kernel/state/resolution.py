@@ -12,11 +12,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from agentm_kernel.files.gathering import Evidence
     from agentm_kernel.projects.slug import ProjectIdentity
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.locator import Locator
-    from agentm_kernel.state.memo import Kept
+    from agentm_kernel.state.device import Device
 
 _KEYS = ("slug", "project_locator", "backend", "project_root", "layout")
 
@@ -28,18 +27,14 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     to know that state lies in the checkout does not pay for reading git's files.
     """
 
-    __slots__ = ("_identity", "_placement", "backend", "identified", "kept", "near", "root", "standing")
+    __slots__ = ("_identity", "_placement", "backend", "device", "local_view", "root")
     root: str
     backend: StorageBackend | None
     """The selected store; `None` in mode `local`, where nothing is selected."""
-    near: StorageBackend | None
-    """The store as this host has it: `backend` itself, or its copy here if it lies elsewhere."""
-    standing: Evidence | None
-    """What mode and choice of store rest on; `None` if nobody looked, or a caller chose the store."""
-    identified: Evidence | None
-    """What the store was recognised by; `None` if that was only just now."""
-    kept: Kept | None
-    """The state directory as it was last found out."""
+    local_view: StorageBackend | None
+    """The store as this device has it: `backend` itself, or its copy here if it lies elsewhere."""
+    device: Device | None
+    """The device that it was found on; `None` for one that was made by hand."""
     _identity: ProjectIdentity | None
     _placement: tuple[str, Locator | None] | None
 
@@ -48,11 +43,11 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         root: str,
         backend: StorageBackend | None,
         *,
-        near: StorageBackend | None = None,
-        standing: Evidence | None = None,
+        local_view: StorageBackend | None = None,
+        device: Device | None = None,
     ) -> None:
-        self._fill(root=root, backend=backend, near=near or backend, standing=standing)
-        self._fill(identified=None, kept=None, _identity=None, _placement=None)
+        self._fill(root=root, backend=backend, local_view=local_view or backend, device=device)
+        self._fill(_identity=None, _placement=None)
 
     @property
     def identity(self) -> ProjectIdentity:
@@ -97,21 +92,21 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         return self.project_locator.child("_harness")
 
     def on_this_device(self) -> Resolution:
-        """The same project in the store as this host has it, for hooks: they do not wait for a network."""
-        return self if self.near is self.backend else self._in(self.near)
-
-    def placed_anew(self) -> Resolution:
-        """The same project, its place in the store to be looked up again: another device may have moved it."""
-        return self._in(self.backend)
-
-    def _in(self, backend: StorageBackend | None) -> Resolution:
-        other = Resolution(self.root, backend, near=self.near, standing=self.standing)
-        other._fill(identified=self.identified, _identity=self._identity)
+        """The same project in the store as this device has it, for hooks: they do not wait for a network."""
+        if self.local_view is self.backend:
+            return self
+        other = Resolution(self.root, self.local_view, device=self.device)
+        other._fill(_identity=self._identity)
         return other
+
+    @property
+    def store(self) -> StorageBackend | None:
+        """The store, as hooks and tools call it."""
+        return self.backend
 
     def _place(self) -> tuple[str, Locator | None]:
         if self._placement is None:
-            self._fill(_placement=("none", None) if self.near is None else self._place_in(self.near))
+            self._fill(_placement=("none", None) if self.local_view is None else self._place_in(self.local_view))
         assert self._placement is not None
         return self._placement
 
@@ -124,10 +119,6 @@ class Resolution(Mapping):  # type: ignore[type-arg]
 
             check_ownership(store, self.slug, self.identity.remote)
         return place_in_store(store, self.slug)
-
-    def keep(self, *, identified: Evidence | None = None, kept: Kept | None = None) -> None:
-        """Remember what can be found out again at any time: not a change."""
-        self._fill(identified=identified or self.identified, kept=kept or self.kept)
 
     def _fill(self, **values: object) -> None:
         for name, value in values.items():

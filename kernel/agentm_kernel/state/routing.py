@@ -2,17 +2,15 @@
 
 The mode is what a marker in the checkout's `.harness/` folder says, which never leaves it, or else the device.
 The discriminator is the backend's `sync` capability, never its class or a path. This is the only module that may
-ask a store for a path on this host.
+ask a store for a path on this device.
 """
 
 from __future__ import annotations
 
 import os
 
-from agentm_kernel.device.config import load
 from agentm_kernel.errors import ConfigError, InvalidLocatorError, StorageError
-from agentm_kernel.files.evidence import saw_process
-from agentm_kernel.projects.root import HARNESS_DIR, find_project_root, read_checkout_file
+from agentm_kernel.projects.root import HARNESS_DIR, read_checkout_file
 from agentm_kernel.seam.backend import DeviceCopy, DeviceFiles
 from agentm_kernel.seam.layer import unwrap
 from agentm_kernel.seam.locator import Locator
@@ -20,11 +18,8 @@ from agentm_kernel.state.resolution import Resolution
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from agentm_kernel.files.gathering import Evidence
     from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.state.device import Device
 
 MODE_MARKER = ".project-mode"
 """Whether state stays in the checkout (`local`) or goes to the store (`backend`)."""
@@ -33,65 +28,31 @@ ACTIVE_MARKER = "active-plan"
 """Which plan this checkout works on."""
 
 
-def route_project(context: Mapping[str, Any] | None = None, *, read_only: bool = False) -> Resolution:
-    """`resolve_project` for a caller that asks once, and may not need the project's name."""
-    return route(find_project_root(working_directory(context)), read_only=read_only)
+def route(device: Device, root: str, *, read_only: bool) -> Resolution:
+    """The project at `root` and, unless its state is local, the store; one that cannot be had raises."""
+    if is_local(device, root):
+        return Resolution(root, None, device=device)
+    return in_store(device, root, read_only=read_only)
 
 
-def route_memory(context: Mapping[str, Any] | None = None) -> Resolution:
-    """The project and the store of its notes, to read: the mode decides about state, and notes are not state."""
-    resolution = route_project(context, read_only=True)
-    return resolution if resolution.backend is not None else _in_store(resolution.root, read_only=True)
+def in_store(device: Device, root: str, *, read_only: bool) -> Resolution:
+    """The project at `root` and the store, whatever the mode says about its state."""
+    backend = device.store(read_only=read_only)
+    return Resolution(root, backend, local_view=_on_this_device(backend), device=device)
 
 
-def working_directory(context: Mapping[str, Any] | None) -> str | None:
-    """`context["cwd"]`; `None` for the current directory."""
-    cwd = (context or {}).get("cwd")
-    return os.fspath(cwd) if cwd else None
-
-
-def route(root: str, *, read_only: bool, standing: Evidence | None = None) -> Resolution:
-    """The project at `root` and, unless its state is local, the store; one that cannot be had raises.
-
-    `standing` is what the choice rests on, where somebody has looked at that before.
-    """
-    if is_local(root):
-        return Resolution(root, None, standing=standing)
-    return _in_store(root, standing, read_only=read_only)
-
-
-def _in_store(root: str, standing: Evidence | None = None, *, read_only: bool) -> Resolution:
-    from agentm_kernel.selection.open import select_backend
-
-    backend = select_backend(read_only=read_only)
-    return Resolution(root, backend, near=_on_this_device(backend), standing=standing)
-
-
-def current(resolution: Resolution, *, read_only: bool = True) -> Resolution:
-    """`resolution` as things stand now: a marker or a configuration that was replaced since it was made counts."""
-    standing = resolution.standing
-    if standing is None:
-        saw_process()
-        if is_local(resolution.root) == (resolution.backend is None):
-            return resolution
-    elif standing.holds():
-        standing.lend()
-        return resolution
-    return route(resolution.root, read_only=read_only)
-
-
-# ------------------------------------------------------------------------------------------------ paths on this host
+# ------------------------------------------------------------------------------------------------ paths
 
 
 def state_directory(resolution: Resolution) -> str:
-    """The directory of the project's state on this host, as `resolution` has it."""
+    """The directory of the project's state on this device, as `resolution` has it."""
     if not resolution.is_synced:
         return os.path.join(resolution.root, HARNESS_DIR)
     return path_in_store(resolution, resolution.state_locator)
 
 
 def state_file_path(resolution: Resolution, name: str) -> str:
-    """The path of one state file on this host, whether or not it is there yet."""
+    """The path of one state file on this device, whether or not it is there yet."""
     return os.path.join(state_directory(resolution), checked_name(name))
 
 
@@ -111,12 +72,12 @@ def checked_name(name: str) -> str:
 
 
 def path_in_store(resolution: Resolution, locator: Locator) -> str:
-    """Where this host has what is stored at `locator`; `StorageError` for a store that has no files here."""
+    """Where this device has what is stored at `locator`; `StorageError` for a store that has no files here."""
     backend = resolution.backend
     if backend is None or not has_host_paths(backend):
         place = "no store" if backend is None else f"the synced store at {backend.describe()}"
         raise StorageError(
-            f"{place} has no files on this host, so a project's state cannot lie there",
+            f"{place} has no files on this device, so a project's state cannot lie there",
             hint="choose another store, or keep state in the checkout: `agentm config set state_mode local`",
         )
     assert isinstance(backend, DeviceFiles)
@@ -124,7 +85,7 @@ def path_in_store(resolution: Resolution, locator: Locator) -> str:
 
 
 def has_host_paths(backend: StorageBackend) -> bool:
-    """Whether the store, or the part of it that hooks need, is files on this host."""
+    """Whether the store, or the part of it that hooks need, is files on this device."""
     store = unwrap(backend)
     return isinstance(store, DeviceFiles) and (store.capabilities.device_files or isinstance(store, DeviceCopy))
 
@@ -141,13 +102,13 @@ def _on_this_device(backend: StorageBackend) -> StorageBackend:
 # ------------------------------------------------------------------------------------------------ markers
 
 
-def is_local(project_root: str) -> bool:
+def is_local(device: Device, project_root: str) -> bool:
     """Whether the project's state stays in its checkout: the repository's own word first, then the device's.
 
     A repository that has its own word does not ask the device: its state stays where it is even while the device's
     configuration is being repaired.
     """
-    return (_marked_mode(project_root) or load().state_mode) == "local"
+    return (_marked_mode(project_root) or device.config.state_mode) == "local"
 
 
 def is_marker(name: str) -> bool:

@@ -25,7 +25,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from agentm_bucket.backend import BucketBackend
-from agentm_kernel import OpenContext
+from agentm_kernel.plugin import Device, Opening
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agentm-tests" / "object-stores"
 """Where `install_servers.py` puts what npm has."""
@@ -63,7 +63,9 @@ class Server:
         """The store below `prefix`, as a device opens it."""
         given = {"kind": self.kind, "bucket": BUCKET, "prefix": prefix, "endpoint": self.endpoint, **self.options}
         state = os.path.join(self.folder, "state", device)
-        return BucketBackend.create({**given, **options}, OpenContext(self.environ, self.folder, state))
+        return BucketBackend.create(
+            {**given, **options}, Device({**self.environ, "HOME": self.folder}), Opening(state_dir=state)
+        )
 
     def at(self, endpoint: str) -> Server:
         """The same server by another address."""

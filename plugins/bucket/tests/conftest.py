@@ -15,7 +15,7 @@ sys.path.insert(
 
 from bucket_servers import OpenScratch, ServerMissingError, running
 
-from agentm_kernel.conformance import Subject
+from agentm_devkit.conformance import Subject
 
 
 def _server(name, tmp_path_factory):

@@ -21,7 +21,7 @@ from agentm_kernel.errors import StorageIOError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentm_kernel import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
 COUNTER = Locator("projects/shared/counter.md")
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from agentm_kernel import Locator, content_hash
+from agentm_kernel import Locator
+from agentm_kernel.plugin import content_hash
 from agentm_kernel.seam.layer import BackendLayer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentm_bucket.backend import BucketBackend
-    from agentm_kernel import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
 VERBS = ("read", "write", "list", "exists", "info", "walk", "mkdir", "delete", "foreign_entries")
 

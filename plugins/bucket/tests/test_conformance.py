@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.conformance.pytest_suite import conformance_tests
-from agentm_kernel.conformance.worker import is_child
+from agentm_devkit.conformance.pytest_suite import conformance_tests
+from agentm_devkit.conformance.worker import is_child
 
 
 def unless_all_is_asked_for(groups):

@@ -10,17 +10,16 @@ from laptops import Laptop
 from strangers import Redirector, Stranger, WithoutEtags, listening
 
 from agentm_bucket.backend import BucketBackend
-from agentm_kernel import Locator, OpenContext
-from agentm_kernel.errors import StorageIOError
+from agentm_kernel.plugin import Device, Locator, Opening, StorageIOError
 
 KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
 NOTE = Locator("plans/note.md")
 
 
 def bucket_at(endpoint, tmp_path, **options):
-    context = OpenContext(KEYS, str(tmp_path), str(tmp_path / "state"))
+    device = Device({**KEYS, "HOME": str(tmp_path)})
     given = {"bucket": "notes", "endpoint": endpoint, "deadline": 8, "allow_http": True}
-    return BucketBackend.create({**given, **options}, context)
+    return BucketBackend.create({**given, **options}, device, Opening(state_dir=str(tmp_path / "state")))
 
 
 # ------------------------------------------------------------------------------------------------ redirects

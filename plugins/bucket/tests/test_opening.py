@@ -13,16 +13,17 @@ import pytest
 from bucket_servers import AZURE_KEY, SECRET
 
 from agentm_bucket.backend import BucketBackend
-from agentm_kernel import Locator, OpenContext
+from agentm_kernel import Locator
 from agentm_kernel.errors import AgentmError, StorageIOError, StorageReadOnlyError, StorageSelectionError
+from agentm_kernel.plugin import Device, Opening
 
 NOTE = Locator("dir/note.md")
 KEYS = {"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "hidden-value"}
 
 
 def opened(tmp_path, environ=KEYS, *, read_only=False, **options):
-    context = OpenContext(environ, str(tmp_path), str(tmp_path / "state"), read_only)
-    return BucketBackend.create({"bucket": "b", **options}, context)
+    opening = Opening(read_only=read_only, state_dir=str(tmp_path / "state"))
+    return BucketBackend.create({"bucket": "b", **options}, Device(environ), opening)
 
 
 @pytest.mark.parametrize(
@@ -72,15 +73,16 @@ def test_addresses_of_servers_are_taken(tmp_path, endpoint):
 
 @pytest.mark.parametrize("key", ["", "AKIA\n", "ключ"])
 def test_a_key_that_cannot_be_one_is_named_before_anything_is_sent(tmp_path, key):
-    context = OpenContext({"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": "x"}, str(tmp_path), str(tmp_path))
-    store = BucketBackend.create({"bucket": "b", "endpoint": "http://127.0.0.1:1"}, context)
+    device = Device({"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": "x"})
+    options = {"bucket": "b", "endpoint": "http://127.0.0.1:1"}
+    store = BucketBackend.create(options, device, Opening(state_dir=str(tmp_path)))
     with pytest.raises(StorageSelectionError, match=r"^\$AWS_ACCESS_KEY_ID is empty, or holds a line break"):
         store.fetch_stamp()
 
 
 def test_a_service_account_that_is_none_is_refused_and_not_repeated(tmp_path):
-    context = OpenContext({"GOOGLE_SERVICE_ACCOUNT_KEY": '{"secret": "hunter2"}'}, str(tmp_path), str(tmp_path))
-    store = BucketBackend.create({"kind": "gcs", "bucket": "b"}, context)
+    device = Device({"GOOGLE_SERVICE_ACCOUNT_KEY": '{"secret": "hunter2"}'})
+    store = BucketBackend.create({"kind": "gcs", "bucket": "b"}, device, Opening(state_dir=str(tmp_path)))
     with pytest.raises(StorageSelectionError, match="does not accept the credentials") as caught:
         store.fetch_stamp()
     assert "hunter2" not in str(caught.value)
@@ -99,9 +101,9 @@ def test_a_hook_does_not_even_load_the_client_library(tmp_path):
     script = (
         "import sys\n"
         "from agentm_bucket.backend import BucketBackend\n"
-        "from agentm_kernel import Locator, OpenContext\n"
-        f"context = OpenContext({{}}, {str(tmp_path)!r}, {str(tmp_path)!r}, True)\n"
-        "store = BucketBackend.create({'bucket': 'b'}, context)\n"
+        "from agentm_kernel.plugin import Device, Locator, Opening\n"
+        f"opening = Opening(read_only=True, state_dir={str(tmp_path)!r})\n"
+        "store = BucketBackend.create({'bucket': 'b'}, Device({}), opening)\n"
         "store.check_usable(read_only=True), store.stamp_text(), store.copy_age(), store.device_path(Locator('a'))\n"
         "heavy = [name for name in ('obstore', 'http', 'socket', 'json', 're', 'typing') if name in sys.modules]\n"
         "print(heavy)\n"
@@ -146,7 +148,7 @@ def test_missing_credentials_are_named_before_the_first_request(tmp_path, option
 
 
 def test_the_environment_of_the_process_is_not_asked(moto, prefix, monkeypatch):
-    """Only the surroundings that the store was opened with count: no profile, no ambient endpoint, no token."""
+    """Only the device that the store was opened with count: no profile, no ambient endpoint, no token."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "ambient")
     monkeypatch.setenv("AWS_SESSION_TOKEN", "ambient")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")

@@ -13,16 +13,17 @@ from agentm_bucket.providers import (
     open_mastra_s3,
     open_self_bucket,
 )
-from agentm_kernel import Locator, OpenContext, ProviderContext, SyncRules
+from agentm_kernel import Locator
 from agentm_kernel.errors import StorageError, StorageSelectionError
+from agentm_kernel.plugin import Device, Opening, ProviderContext, SyncRules
 
 NOTE = Locator("note.md")
 
 
 @pytest.fixture
 def context(tmp_path):
-    surroundings = OpenContext({}, str(tmp_path), str(tmp_path / "state"))
-    return ProviderContext(surroundings, "STORAGE.md", SyncRules("canonical"), lambda _: False)
+    device, opening = Device({"HOME": str(tmp_path)}), Opening(state_dir=str(tmp_path / "state"))
+    return ProviderContext(device, opening, "STORAGE.md", SyncRules("canonical"), lambda _: False)
 
 
 def works(store):
@@ -65,9 +66,8 @@ def test_mastra_azure_needs_to_know_the_account(context):
 
 
 def test_cloud_bucket_is_where_the_host_says(moto, prefix, context):
-    surroundings = context.surroundings
-    around = OpenContext({CLOUD_ENDPOINT_VARIABLE: moto.server.endpoint}, surroundings.home, surroundings.state_dir)
-    here = ProviderContext(around, context.name, context.rules, context.is_excluded)
+    device = Device({CLOUD_ENDPOINT_VARIABLE: moto.server.endpoint})
+    here = ProviderContext(device, context.opening, context.name, context.rules, context.is_excluded)
     assert works(open_cloud_bucket({"bucket": BUCKET, "prefix": prefix}, moto.server.environ, here))
     elsewhere = open_cloud_bucket({"bucket": BUCKET, "region": "eu-west-1"}, {}, context)
     assert elsewhere.place.endpoint == "https://s3.eu-west-1.amazonaws.com"

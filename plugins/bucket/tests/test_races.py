@@ -9,8 +9,9 @@ from counting import begin, counted, finish, start_counters
 from fault_proxy import FaultProxy
 from stopwatch import Stopwatch, every_verb
 
-from agentm_kernel import ABSENT, Locator, content_hash, update
+from agentm_kernel import Locator, update
 from agentm_kernel.errors import AgentmError, ConcurrentModificationError, StorageIOError
+from agentm_kernel.plugin import ABSENT, content_hash
 
 NOTE = Locator("dir/note.md")
 IMPATIENT = {"attempt": 0.25, "deadline": 1.0}

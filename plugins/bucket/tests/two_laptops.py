@@ -14,7 +14,7 @@ from agentm_bucket.backend import PROTOCOL, BucketBackend
 from agentm_bucket.client import Client
 from agentm_bucket.events import agentm_event
 from agentm_bucket.mirror import is_mirrored
-from agentm_kernel import HookContext, OpenContext, adopt_store, current_context, select_backend, select_store
+from agentm_kernel.plugin import Device, HookContext, Opening, adopt_store, select_store
 from agentm_kernel.seam.layer import unwrap
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from bucket_servers import Server
 
-    from agentm_kernel import Locator, StorageBackend
+    from agentm_kernel import Locator
+    from agentm_kernel.plugin import StorageBackend
 
 _EVENTS = ("session-start", "turn-start", "turn-end", "session-end")
 
@@ -40,16 +41,13 @@ class TwoLaptops:
             home = folder / side
             home.mkdir(parents=True)
             environ = {"HOME": str(home), "AGENTM_INSTALL_PREFIX": str(home), **server.environ}
-            select_store(PROTOCOL, {**options, "endpoint": server.endpoint, **server.options}, environ=environ)
-            context = current_context(environ)
-            around = context.surroundings
-            writable = OpenContext(around.environ, around.home, around.state_dir)
-            store = BucketBackend.create(context.config.options(PROTOCOL), writable)
-            adopt_store(store, PROTOCOL, environ=environ)
-            self._contexts.append(context)
-        self.stores: list[StorageBackend] = [
-            select_backend(environ=context.surroundings.environ) for context in self._contexts
-        ]
+            select_store(Device.now(environ), PROTOCOL, {**options, "endpoint": server.endpoint, **server.options})
+            device = Device.now(environ)
+            opening = Opening(state_dir=device.state_dir)
+            store = BucketBackend.create(device.config.options(PROTOCOL), device, opening)
+            adopt_store(device, store, PROTOCOL)
+            self._contexts.append(HookContext(device, str(home)))
+        self.stores: list[StorageBackend] = [context.device.store(read_only=False) for context in self._contexts]
 
     def file(self, side: int, note: Locator) -> str | None:
         return self.bucket(side).device_path(note) if is_mirrored(note) else None

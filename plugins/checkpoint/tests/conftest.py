@@ -17,9 +17,10 @@ from click.testing import CliRunner
 
 from agentm_checkpoint.commands import command
 from agentm_checkpoint.image import Image
-from agentm_kernel import FileStore, Locator, OpenContext
+from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_kernel import Locator
 from agentm_kernel.cli.app import app
-from agentm_kernel.conformance.memory import MemoryBackend
+from agentm_kernel.plugin import Device as ThisDevice, FileStore, Opening
 from agentm_kernel.seam.registry import registry
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
-    from agentm_kernel import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
 STORE_ID = "11111111-2222-3333-4444-555555555555"
 STAMP = json.dumps({"id": STORE_ID, "created": "2026-01-01T00:00:00+00:00", "layout": 1}) + "\n"
@@ -124,8 +125,9 @@ def open_image(image_file: Path) -> Callable[[], Image]:
 
 
 @pytest.fixture
-def context(tmp_path: Path) -> OpenContext:
-    return OpenContext({"HOME": str(tmp_path)}, str(tmp_path), str(tmp_path / "state"))
+def context(tmp_path: Path) -> tuple[ThisDevice, Opening]:
+    """What a guard is opened with."""
+    return ThisDevice({"HOME": str(tmp_path)}), Opening(state_dir=str(tmp_path / "state"))
 
 
 # ------------------------------------------------------------------------------------------------ a device

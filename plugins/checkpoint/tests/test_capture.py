@@ -14,9 +14,10 @@ from agentm_checkpoint.image import Image
 from agentm_checkpoint.reading import read_note, read_tree
 from agentm_checkpoint.seen import SETTLED_AFTER, SeenFolder
 from agentm_checkpoint.verifying import verified_leaves
-from agentm_kernel import FileStore, Locator
-from agentm_kernel.conformance.memory import MemoryBackend
+from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_kernel import Locator
 from agentm_kernel.errors import NotFoundError, StorageError
+from agentm_kernel.plugin import FileStore
 
 STAMP = "_meta/store.json"
 
@@ -185,7 +186,7 @@ def test_a_store_that_cannot_tell_versions_is_read_whole(memory, open_image, mon
 
 
 def _without_version(backend, locator):
-    from agentm_kernel import Info
+    from agentm_kernel.plugin import Info
 
     is_dir = locator in backend._directories
     return Info(locator, is_dir, 0 if is_dir else len(backend.read(locator).encode()), 0.0, "")

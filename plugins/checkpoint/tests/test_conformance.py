@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 from agentm_checkpoint.guard import IntegrityGuard
-from agentm_kernel import FileStore, OpenContext
-from agentm_kernel.conformance.pytest_suite import conformance_tests
+from agentm_devkit.conformance.pytest_suite import conformance_tests
+from agentm_kernel.plugin import Device, FileStore, Opening
 
 
 def open_guarded(scratch: str) -> IntegrityGuard:
     store = FileStore(os.path.join(scratch, "store"), create_root=True)
-    return IntegrityGuard(store, None, OpenContext({}, scratch, os.path.join(scratch, "state")))
+    return IntegrityGuard(store, None, Device({"HOME": scratch}), Opening(state_dir=os.path.join(scratch, "state")))
 
 
 test_conformance = conformance_tests(open_guarded)

@@ -14,7 +14,7 @@ from agentm_checkpoint.guard import IntegrityGuard, below_guard, describe, find_
 from agentm_checkpoint.guarded import guarded_keys, survey_guarded
 from agentm_checkpoint.known_good import KnownGood, Record
 from agentm_checkpoint.tree import leaf_of
-from agentm_kernel import ABSENT, BackendLayer, FileStore, Locator, OpenContext, content_hash, update
+from agentm_kernel import Locator, update
 from agentm_kernel.errors import (
     ConcurrentModificationError,
     ConfigError,
@@ -23,6 +23,7 @@ from agentm_kernel.errors import (
     StorageIOError,
     StorageSelectionError,
 )
+from agentm_kernel.plugin import ABSENT, BackendLayer, FileStore, Opening, content_hash
 
 SKILL = "# Deploy\n\n```bash\nmake deploy\n```\n\n## After\n\nRest.\n"
 DEPLOY = Locator("skills/deploy.md")
@@ -36,7 +37,7 @@ def alerts():
 
 @pytest.fixture
 def guard(store, context, alerts):
-    made = IntegrityGuard(store, None, context, tell=lambda _, key, what: alerts.append((key, what)))
+    made = IntegrityGuard(store, None, *context, tell=lambda _, key, what: alerts.append((key, what)))
     made.write(DEPLOY, SKILL)
     return made
 
@@ -44,8 +45,9 @@ def guard(store, context, alerts):
 @pytest.fixture
 def reader(store, context, alerts):
     """The same store and device, opened by a hook that may only read."""
-    read_only = OpenContext(context.environ, context.home, context.state_dir, read_only=True)
-    return IntegrityGuard(store, None, read_only, tell=lambda _, key, what: alerts.append((key, what)))
+    device, opening = context
+    read_only = Opening(read_only=True, state_dir=opening.state_dir)
+    return IntegrityGuard(store, None, device, read_only, tell=lambda _, key, what: alerts.append((key, what)))
 
 
 def refused(guard, locator=DEPLOY):
@@ -115,7 +117,7 @@ def test_a_store_that_nobody_has_written_to_has_nothing_to_guard(tmp_path, conte
             self.inner.write(Locator("_meta/store.json"), '{"id": "fresh", "layout": 1}')
             return self.inner.mkdir(locator)
 
-    guard = IntegrityGuard(Fresh(FileStore(tmp_path / "fresh", create_root=True)), None, context)
+    guard = IntegrityGuard(Fresh(FileStore(tmp_path / "fresh", create_root=True)), None, *context)
 
     with pytest.raises(NotFoundError):
         guard.read(DEPLOY)
@@ -169,7 +171,7 @@ def test_the_alert_is_raised_once_however_often_and_by_whomever_it_is_read(guard
     store.write(DEPLOY, "evil")
     for _ in range(3):
         refused(guard)
-    other = IntegrityGuard(store, None, context, tell=lambda _, key, what: alerts.append((key, what)))
+    other = IntegrityGuard(store, None, *context, tell=lambda _, key, what: alerts.append((key, what)))
     refused(other)
 
     assert len(alerts) == 1
@@ -219,7 +221,7 @@ def test_any_change_whatever_is_caught_on_the_next_read(store, context, tmp_path
     generator = random.Random(6)
     caught = 0
     for trial in range(TRIALS):
-        guard = IntegrityGuard(store, None, context, tell=lambda *_: None)
+        guard = IntegrityGuard(store, None, *context, tell=lambda *_: None)
         key = Locator(f"skills/{trial}.md")
         text = "".join(generator.choice("ab# \n`é") for _ in range(generator.randint(1, 300)))
         guard.write(key, text)
@@ -243,12 +245,12 @@ def test_whoever_can_only_write_the_store_cannot_bless_a_change(guard, store, co
         if key.name != "store.json":
             store.delete(key)
 
-    refused(IntegrityGuard(store, None, context, tell=lambda *_: None))
+    refused(IntegrityGuard(store, None, *context, tell=lambda *_: None))
 
 
 def test_what_was_there_before_the_guard_has_to_be_accepted(store, context):
     store.write(DEPLOY, SKILL)
-    guard = IntegrityGuard(store, None, context, tell=lambda *_: None)
+    guard = IntegrityGuard(store, None, *context, tell=lambda *_: None)
 
     assert "nobody has accepted it" in refused(guard).message
     guard.accept(DEPLOY, leaf_of(SKILL.encode()))
@@ -328,9 +330,9 @@ def test_the_operator_writes_over_a_locked_note_and_unlocks_it(guard, store):
 WRITER = """
 import random, sys
 from agentm_checkpoint.guard import IntegrityGuard
-from agentm_kernel import FileStore, Locator, OpenContext, update
+from agentm_kernel.plugin import Device, FileStore, Locator, Opening, update
 root, state, seed = sys.argv[1:]
-guard = IntegrityGuard(FileStore(root), None, OpenContext({}, state, state), tell=lambda *_: print("ALERT"))
+guard = IntegrityGuard(FileStore(root), None, Device({}), Opening(state_dir=state), tell=lambda *_: print("ALERT"))
 for number in range(25):
     update(guard, Locator("skills/shared.md"), lambda text: (text or "") + seed)
     guard.write(Locator(f"skills/{seed}.md"), str(number))
@@ -341,7 +343,7 @@ for number in range(25):
 
 
 def test_writers_and_readers_at_once_never_lock(store, context, guard, reader, alerts):
-    command = [sys.executable, "-c", WRITER, store.describe(), context.state_dir]
+    command = [sys.executable, "-c", WRITER, store.describe(), context[1].state_dir]
     writers = [subprocess.Popen([*command, seed], stdout=subprocess.PIPE, text=True) for seed in "ab"]
     done = threading.Event()
     failures = []
@@ -378,7 +380,7 @@ def test_a_writer_that_dies_on_the_way_locks_nothing(guard, store, context, mome
 
     child = os.fork()
     if child == 0:
-        IntegrityGuard(Dies(store), None, context).write(DEPLOY, "new")
+        IntegrityGuard(Dies(store), None, *context).write(DEPLOY, "new")
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
 
     assert guard.read(DEPLOY) == ("new" if moment == "after the write" else SKILL)
@@ -410,7 +412,7 @@ def test_a_note_that_is_good_at_the_last_look_is_not_locked(guard, store, contex
             self.stale -= 1
             return "not written yet" if self.stale >= 0 and locator == DEPLOY else self.inner.read(locator)
 
-    late = IntegrityGuard(Late(store), None, context, tell=lambda _, key, what: alerts.append(key))
+    late = IntegrityGuard(Late(store), None, *context, tell=lambda _, key, what: alerts.append(key))
 
     assert late.read(DEPLOY) == SKILL
     assert (alerts, guard.record.read().locks()) == ([], {})
@@ -422,7 +424,7 @@ def test_a_write_that_fails_leaves_what_was_known(guard, store, context):
             raise StorageIOError("the disk is full")
 
     with pytest.raises(StorageIOError):
-        IntegrityGuard(Fails(store), None, context).write(DEPLOY, "new")
+        IntegrityGuard(Fails(store), None, *context).write(DEPLOY, "new")
 
     assert guard.read(DEPLOY) == SKILL
     store.write(DEPLOY, "new")
@@ -436,7 +438,7 @@ def test_an_intruder_between_the_look_and_the_write_is_caught(guard, store, cont
             return self.inner.write(locator, content, if_match=if_match)
 
     with pytest.raises(IntegrityError):
-        IntegrityGuard(Intruded(store), None, context, tell=lambda *_: None).write(DEPLOY, "new")
+        IntegrityGuard(Intruded(store), None, *context, tell=lambda *_: None).write(DEPLOY, "new")
     assert store.read(DEPLOY) == "evil"
 
 
@@ -449,7 +451,7 @@ def test_a_damaged_record_lets_nothing_through(guard, store, context, damage):
         file.write(damage)
 
     with pytest.raises(IntegrityError, match="damaged"):
-        IntegrityGuard(store, None, context).read(DEPLOY)
+        IntegrityGuard(store, None, *context).read(DEPLOY)
 
 
 def test_a_record_that_cannot_be_read_lets_nothing_through(guard, store, context):
@@ -457,11 +459,11 @@ def test_a_record_that_cannot_be_read_lets_nothing_through(guard, store, context
     os.mkdir(guard.record.path)
 
     with pytest.raises(StorageIOError):
-        IntegrityGuard(store, None, context).read(DEPLOY)
+        IntegrityGuard(store, None, *context).read(DEPLOY)
 
 
 def test_another_process_is_believed_at_once(guard, store, context):
-    other = IntegrityGuard(store, None, context)
+    other = IntegrityGuard(store, None, *context)
     for number in range(20):
         other.write(DEPLOY, f"version {number % 3}")
         assert guard.read(DEPLOY) == f"version {number % 3}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 
 import pytest
@@ -11,15 +12,16 @@ from agentm_checkpoint import alerts
 from agentm_checkpoint.doctor import agentm_doctor_checks
 from agentm_checkpoint.heartbeat import agentm_event
 from agentm_checkpoint.session import agentm_session_start
-from agentm_kernel import Alert, HookContext, Locator, OpenContext, current_context, select_backend
+from agentm_kernel import Locator, select_backend
 from agentm_kernel.errors import ConfigError, IntegrityError, StorageIOError
+from agentm_kernel.plugin import Alert, Device, HookContext
 
 DEPLOY = Locator("skills/deploy.md")
 
 
 def session_context():
-    here = current_context()
-    return HookContext(here.surroundings, here.cwd, here.config, select_backend(read_only=True))
+    here = Device.now()
+    return HookContext(here, os.getcwd(), store=here.store(read_only=True))
 
 
 def sections():
@@ -94,7 +96,7 @@ def test_many_locked_notes_are_counted(guarded):
 
 
 def beat(name="heartbeat"):
-    return agentm_event(name, current_context())
+    return agentm_event(name, HookContext(Device.now(), os.getcwd()))
 
 
 def test_a_heartbeat_takes_a_checkpoint(device):
@@ -170,11 +172,7 @@ def test_the_event_command_takes_a_checkpoint(device):
 def alert_in(device, *, read_only=False, **options):
     if options:
         device.configure(**{f"plugins__integrity__{name}": value for name, value in options.items()})
-    here = current_context()
-    surroundings = OpenContext(
-        here.surroundings.environ, here.surroundings.home, here.surroundings.state_dir, read_only
-    )
-    context = HookContext(surroundings, here.cwd, here.config, device.store)
+    context = HookContext(Device.now(), os.getcwd(), store=None if read_only else device.store)
     alerts.agentm_alert(Alert("skills/a.md", "it was changed", "look at it"), context)
 
 
@@ -282,6 +280,4 @@ def test_doctor_says_what_cannot_be_looked_at(guarded):
 
 
 def test_doctor_has_nothing_to_say_without_a_store(device):
-    here = current_context()
-
-    assert agentm_doctor_checks(HookContext(here.surroundings, here.cwd, here.config)) is None
+    assert agentm_doctor_checks(HookContext(Device.now(), os.getcwd())) is None

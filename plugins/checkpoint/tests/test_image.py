@@ -266,7 +266,7 @@ KILLED = """
 import sys
 from agentm_checkpoint.capture import take
 from agentm_checkpoint.image import Image
-from agentm_kernel import FileStore, Locator
+from agentm_kernel.plugin import FileStore, Locator
 store = FileStore(sys.argv[1])
 number = 0
 while True:

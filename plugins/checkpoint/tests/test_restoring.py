@@ -9,8 +9,8 @@ import pytest
 from agentm_checkpoint.capture import take
 from agentm_checkpoint.restoring import apply_restore, check_contents, plan_restore
 from agentm_checkpoint.verifying import verified_leaves
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Capabilities, Locator
-from agentm_kernel.conformance.memory import MemoryBackend
 from agentm_kernel.errors import (
     ConcurrentModificationError,
     IntegrityError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from agentm_device_local import DeviceLocalBackend
-from agentm_kernel.conformance.pytest_suite import conformance_tests
+from agentm_devkit.conformance.pytest_suite import conformance_tests
 
 
 def open_store(scratch: str) -> DeviceLocalBackend:

@@ -12,10 +12,11 @@ from tests.faults.wrong_moment import in_the_middle_of_a_write
 
 from agentm_device_local.local_fs import LocalFolder
 from agentm_device_local.providers import open_dev_local, open_local_fs
-from agentm_kernel import (
+from agentm_kernel import Locator
+from agentm_kernel.plugin import (
     ConcurrentModificationError,
-    Locator,
-    OpenContext,
+    Device,
+    Opening,
     ProviderContext,
     StorageConflictError,
     StorageError,
@@ -35,9 +36,9 @@ class Desk:
         self.folder.mkdir()
 
     def context(self, policy="abort", *, read_only=False, excluded=()):
-        surroundings = OpenContext({}, str(self.folder.parent), str(self.state), read_only)
+        opening = Opening(read_only=read_only, state_dir=str(self.state))
         return ProviderContext(
-            surroundings, "STORAGE.md", SyncRules("watch", policy), lambda key: key.startswith(tuple(excluded))
+            Device({}), opening, "STORAGE.md", SyncRules("watch", policy), lambda key: key.startswith(tuple(excluded))
         )
 
     def process(self, policy="abort", **options):
@@ -222,8 +223,9 @@ def test_two_processes_that_write_at_once_never_meet_a_conflict(desk):
     script = (
         "import sys\n"
         "from agentm_device_local.local_fs import LocalFolder\n"
-        "from agentm_kernel import Locator, OpenContext, ProviderContext, SyncRules\n"
-        "context = ProviderContext(OpenContext({}, '', sys.argv[2]), 'S', SyncRules('watch'), lambda key: False)\n"
+        "from agentm_kernel.plugin import Device, Locator, Opening, ProviderContext, SyncRules\n"
+        "opening = Opening(state_dir=sys.argv[2])\n"
+        "context = ProviderContext(Device({}), opening, 'S', SyncRules('watch'), lambda key: False)\n"
         "store = LocalFolder(sys.argv[1], context)\n"
         "for number in range(40):\n"
         "    store.write(Locator('plan.md'), f'{sys.argv[3]} {number}\\n')\n"

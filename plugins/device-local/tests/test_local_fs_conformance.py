@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 
 from agentm_device_local.local_fs import LocalFolder
-from agentm_kernel import OpenContext, ProviderContext, SyncRules
-from agentm_kernel.conformance.pytest_suite import conformance_tests
+from agentm_devkit.conformance.pytest_suite import conformance_tests
+from agentm_kernel.plugin import Device, Opening, ProviderContext, SyncRules
 
 
 def open_store(scratch: str) -> LocalFolder:
     folder, state = os.path.join(scratch, "notes"), os.path.join(scratch, "state")
     os.makedirs(folder, exist_ok=True)
-    surroundings = OpenContext(dict(os.environ), scratch, state)
-    return LocalFolder(folder, ProviderContext(surroundings, "STORAGE.md", SyncRules("watch"), lambda _: False))
+    device = Device({**os.environ, "HOME": scratch})
+    return LocalFolder(
+        folder, ProviderContext(device, Opening(state_dir=state), "STORAGE.md", SyncRules("watch"), lambda _: False)
+    )
 
 
 test_conformance = conformance_tests(open_store)

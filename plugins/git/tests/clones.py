@@ -12,8 +12,9 @@ from racing import edited
 
 from agentm_git.backend import GitStore
 from agentm_git.setup import set_up
-from agentm_kernel import Locator, select_store, update
+from agentm_kernel import Locator, update
 from agentm_kernel.errors import StorageConflictError
+from agentm_kernel.plugin import select_store
 from agentm_kernel.seam.backend import STAMP_KEY
 from agentm_kernel.seam.provider import Author, SyncTrigger
 

@@ -11,8 +11,9 @@ from git_servers import fsck, git
 
 from agentm_git.backend import GitStore
 from agentm_git.setup import make_clone
-from agentm_kernel import Author, Locator
+from agentm_kernel import Locator
 from agentm_kernel.errors import StorageConflictError, StorageSelectionError
+from agentm_kernel.plugin import Author
 
 NOTE = Locator("plans/note.md")
 

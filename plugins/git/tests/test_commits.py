@@ -10,7 +10,8 @@ from git_servers import fsck, git
 
 from agentm_git.backend import GitStore
 from agentm_git.setup import make_clone
-from agentm_kernel import Author, Locator
+from agentm_kernel import Locator
+from agentm_kernel.plugin import Author
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
+from agentm_devkit.conformance import Subject
+from agentm_devkit.conformance.pytest_suite import conformance_tests
 from agentm_git.backend import GitStore
 from agentm_git.setup import make_clone
-from agentm_kernel.conformance import Subject
-from agentm_kernel.conformance.pytest_suite import conformance_tests
 
 
 def open_clone(scratch: str) -> GitStore:

@@ -8,12 +8,15 @@ import pytest
 from clones import AUTHORS, OCCASION, open_clone
 from git_servers import fill, git, serving
 
+from agentm_kernel.plugin import Device, Opening
+
 pytest.importorskip("agentm_storage_policy")
 
 from agentm_git.backend import GitStore
 from agentm_git.providers import HOST_VARIABLE, open_github
-from agentm_kernel import Locator, OpenContext, ProviderContext, SyncRules
+from agentm_kernel import Locator
 from agentm_kernel.errors import StorageError, StorageIOError, StorageReadOnlyError
+from agentm_kernel.plugin import ProviderContext, SyncRules
 from agentm_storage_policy.handle import define_storage
 
 NOTE = Locator("plans/note.md")
@@ -32,7 +35,7 @@ class Team:
         home = self.folder / name
         home.mkdir(exist_ok=True)
         environ = {"HOME": str(home), "PATH": os.environ["PATH"], HOST_VARIABLE: self.host, "TEAM_TOKEN": TOKEN}
-        return OpenContext(environ, str(home), str(home / "state"), read_only)
+        return Device(environ), Opening(read_only=read_only, state_dir=str(home / "state"))
 
     def open(self, name, read_only=False, **more):
         definition = {
@@ -42,7 +45,8 @@ class Team:
             **more,
         }
         handle = define_storage(definition, root=str(self.folder))
-        return handle.open(self.context(name, read_only), {"user": "ana"})
+        device, opening = self.context(name, read_only)
+        return handle.open(device, {"user": "ana"}, opening)
 
 
 @pytest.fixture
@@ -154,7 +158,7 @@ def test_excluded_keys_stay_on_the_device(team):
 def test_a_read_only_store_still_pulls(team):
     reader = define_storage(
         {"provider": "github", "config": {"repo": "acme/notes"}, "read_only": True}, root=str(team.folder)
-    ).open(team.context("two"), {"user": "ana"})
+    ).open(team.context("two")[0], {"user": "ana"}, team.context("two")[1])
     reader.handle("workspace-open", {})
     assert reader.read(NOTE) == "begin\n"
     with pytest.raises(StorageReadOnlyError):
@@ -172,7 +176,7 @@ def test_the_token_of_the_policy_opens_the_origin(tmp_path):
         fill(origin, {NOTE.key: b"begin\n"})
         team = Team(tmp_path, origin)
         rules = SyncRules("pull-push", "rebase")
-        context = ProviderContext(team.context("one"), "STORAGE.md", rules, lambda _: False)
+        context = ProviderContext(*team.context("one"), "STORAGE.md", rules, lambda _: False)
         config = {"owner": "acme", "repo": "notes", "branch": "main"}
         store = open_github(config, {"GITHUB_TOKEN": TOKEN}, context)
         store.pull(OCCASION)
@@ -189,7 +193,11 @@ def test_the_token_of_the_policy_opens_the_origin(tmp_path):
 @pytest.mark.parametrize("repo", ["../x", "a/b", "-x", "a b", ".", "x;y"])
 def test_names_that_are_none_of_a_repository_are_refused(tmp_path, repo):
     context = ProviderContext(
-        OpenContext({}, str(tmp_path), str(tmp_path)), "STORAGE.md", SyncRules("pull-push", "rebase"), lambda _: False
+        Device({"HOME": str(tmp_path)}),
+        Opening(state_dir=str(tmp_path)),
+        "STORAGE.md",
+        SyncRules("pull-push", "rebase"),
+        lambda _: False,
     )
     with pytest.raises(StorageError, match="no name of a GitHub"):
         open_github({"owner": "acme", "repo": repo}, {}, context)

@@ -8,8 +8,7 @@ import pytest
 from clones import AUTHORS, OCCASION, open_clone
 from git_servers import BRANCH, git
 
-from agentm_kernel import Locator
-from agentm_kernel.errors import StorageConflictError
+from agentm_kernel.plugin import Locator, StorageConflictError
 
 SECRET, LATER = Locator("secret.md"), Locator("later.md")
 

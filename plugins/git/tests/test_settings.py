@@ -7,8 +7,8 @@ import pytest
 from agentm_git.backend import GitStore
 from agentm_git.branches import branch_for
 from agentm_git.settings import Settings, parse_options
-from agentm_kernel import OpenContext
 from agentm_kernel.errors import StorageSelectionError
+from agentm_kernel.plugin import Device, Opening
 from agentm_kernel.seam.provider import SyncTrigger
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -79,12 +79,12 @@ def test_a_command_is_words_and_no_shell_line():
 
 
 def test_the_root_has_to_be_a_full_path(tmp_path):
-    context = OpenContext({}, str(tmp_path), str(tmp_path))
+    around = Device({"HOME": str(tmp_path)}), Opening(state_dir=str(tmp_path))
     for options in ({}, {"root": "notes"}):
         with pytest.raises(StorageSelectionError) as caught:
-            GitStore.create(options, context)
+            GitStore.create(options, *around)
         assert "agentm git init" in caught.value.hint
-    assert GitStore.create({"root": "~/notes"}, context).describe() == str(tmp_path / "notes")
+    assert GitStore.create({"root": "~/notes"}, *around).describe() == str(tmp_path / "notes")
 
 
 def test_branches_follow_the_policy():

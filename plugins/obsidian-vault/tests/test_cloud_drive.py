@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import FileStore, Locator, LockTimeout, NotFoundError, StorageIOError, content_hash
+from agentm_kernel import Locator
+from agentm_kernel.plugin import FileStore, LockTimeout, NotFoundError, StorageIOError, content_hash
 from agentm_kernel.selection.identity import stamp
 from agentm_obsidian_vault import VaultBackend
 
@@ -81,7 +82,7 @@ def test_a_file_that_is_elsewhere_is_refused_at_once_and_never_read_as_empty(vau
 
 _FAR = """
 import sys
-from agentm_kernel import FileStore, Locator, content_hash
+from agentm_kernel.plugin import FileStore, Locator, content_hash
 from agentm_obsidian_vault import VaultBackend
 kind, root, verb = sys.argv[1:]
 store, far = {"vault": VaultBackend, "plain": FileStore}[kind](root), Locator("slow.md")

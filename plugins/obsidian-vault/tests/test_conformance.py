@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.conformance.pytest_suite import conformance_tests
+from agentm_devkit.conformance.pytest_suite import conformance_tests
 from agentm_obsidian_vault import VaultBackend
 
 test_conformance = conformance_tests(VaultBackend)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import ABSENT, InvalidLocatorError, Locator, LocatorConflictError, NotFoundError, StorageIOError
+from agentm_kernel import Locator
+from agentm_kernel.plugin import ABSENT, InvalidLocatorError, LocatorConflictError, NotFoundError, StorageIOError
 from agentm_obsidian_vault import VaultBackend
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentm_kernel import (
-    Capabilities,
+from agentm_kernel import Capabilities, Locator
+from agentm_kernel.plugin import (
+    Device,
     InvalidLocatorError,
-    Locator,
     NotFoundError,
-    OpenContext,
+    Opening,
     StorageIOError,
     StorageSelectionError,
 )
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 def opened(options: dict[str, Any], home: Path, **environ: str) -> VaultBackend:
-    vault = VaultBackend.create(options, OpenContext(environ, str(home), str(home / "state")))
+    vault = VaultBackend.create(
+        options, Device({**environ, "HOME": str(home)}), Opening(state_dir=str(home / "state"))
+    )
     vault.check_usable(read_only=False)
     return vault
 

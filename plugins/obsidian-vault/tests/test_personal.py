@@ -12,13 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from tests.faults.wrong_moment import in_the_middle_of_a_write
 
-from agentm_kernel import (
+from agentm_kernel import AgentmError, Locator
+from agentm_kernel.plugin import (
     ABSENT,
-    AgentmError,
     Authorization,
     AuthorizationError,
     ConcurrentModificationError,
-    Locator,
     LocatorConflictError,
     StorageIOError,
     StorageSelectionError,

@@ -12,8 +12,9 @@ from unittest import mock
 
 import pytest
 
-from agentm_kernel import ABSENT, Locator, NotFoundError, StorageIOError, content_hash
+from agentm_kernel import Locator
 from agentm_kernel.files.tree import FdDirectory
+from agentm_kernel.plugin import ABSENT, NotFoundError, StorageIOError, content_hash
 from agentm_kernel.selection.identity import stamp
 from agentm_obsidian_vault import VaultBackend, presence
 

@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.faults.wrong_moment import as_client, in_the_middle_of_a_write
 
-from agentm_kernel import (
-    ConcurrentModificationError,
-    Locator,
-    content_hash,
-)
+from agentm_kernel import Locator
+from agentm_kernel.plugin import ConcurrentModificationError, content_hash
 from agentm_obsidian_vault import VaultBackend
 from agentm_obsidian_vault.survey import find_conflicts
 

@@ -7,7 +7,8 @@ from unittest import mock
 
 import pytest
 
-from agentm_kernel import ConcurrentModificationError, Locator, LocatorConflictError, StorageIOError
+from agentm_kernel import Locator
+from agentm_kernel.plugin import ConcurrentModificationError, LocatorConflictError, StorageIOError
 from agentm_obsidian_vault import VaultBackend
 from agentm_obsidian_vault.resolve import BOTH, MINE, THEIRS, UNION, settle
 from agentm_obsidian_vault.survey import Conflict, find_conflicts

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from tests.faults.edit_script import NOTES
 
-from agentm_kernel import StorageBackend, select_backend
+from agentm_kernel import select_backend
+from agentm_kernel.plugin import StorageBackend
 from agentm_kernel.seam.layer import unwrap
 from agentm_obsidian_vault import VaultBackend
 from agentm_obsidian_vault.setup import set_up, use

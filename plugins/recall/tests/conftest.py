@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agentm_kernel import Locator, StorageBackend
-from agentm_kernel.conformance.memory import MemoryBackend
+from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_kernel import Locator
 from agentm_kernel.files.store import FileStore
+from agentm_kernel.plugin import StorageBackend
 
 sys.path.insert(0, str(Path(__file__).parent))  # the samples beside the tests; importlib mode adds nothing itself
 

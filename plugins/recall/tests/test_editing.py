@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from agentm_kernel import InvalidContentError
+from agentm_kernel.plugin import InvalidContentError
 from agentm_recall.editing import new_text, with_body, with_fields
 from agentm_recall.note import parse_note
 

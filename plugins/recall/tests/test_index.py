@@ -8,16 +8,16 @@ import sqlite3
 import pytest
 from conftest import PROJECT
 
-from agentm_kernel import (
+from agentm_kernel import Locator
+from agentm_kernel.errors import StorageError
+from agentm_kernel.plugin import (
     BackendLayer,
     DerivedMaintenance,
     InvalidContentError,
-    Locator,
     NotFoundError,
     StorageIOError,
     Tier,
 )
-from agentm_kernel.errors import StorageError
 from agentm_recall import RecallIndex
 from agentm_recall.index.database import Database, IndexUnavailable
 from agentm_recall.index.search import Scope, search

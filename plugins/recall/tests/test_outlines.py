@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from conftest import PROJECT
 
-from agentm_kernel import BackendLayer, Locator
+from agentm_kernel import Locator
+from agentm_kernel.plugin import BackendLayer
 from agentm_recall import Draft, RecallIndex, forget_note, phase_recall, save_note
 from agentm_recall.index.outlines import read_outlines
 

@@ -7,8 +7,9 @@ import os
 
 import pytest
 
-from agentm_kernel import BackendLayer, Capabilities, FileStore, Locator, StorageBackend, TierLayout
-from agentm_kernel.conformance.memory import MemoryBackend
+from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_kernel import Capabilities, Locator
+from agentm_kernel.plugin import BackendLayer, Device, FileStore, Opening, StorageBackend, TierLayout
 from agentm_recall import RecallIndex
 from agentm_recall.index.place import _DEFAULT_TIER, NoPlace, index_path
 
@@ -96,13 +97,14 @@ def installed_file_stores():
 
 @pytest.mark.parametrize("backend", list(installed_file_stores()))
 def test_over_every_backend_no_file_of_the_index_is_in_the_store(tmp_path, backend):
-    from agentm_kernel import OpenContext
 
     root = tmp_path / "store"
     root.mkdir()
     options = {name: str(value).replace("{scratch}", str(root)) for name, value in backend.scratch_options.items()}
     environ = {"HOME": str(tmp_path / "home"), "AGENTM_DEVICE_LOCAL_ROOT": str(root)}
-    store: StorageBackend = backend.create(options, OpenContext(environ, str(tmp_path), str(tmp_path / "state")))
+    store: StorageBackend = backend.create(
+        options, Device({**environ, "HOME": str(tmp_path)}), Opening(state_dir=str(tmp_path / "state"))
+    )
     store.write(Locator("_meta/store.json"), STAMP)
     store.write(Locator("personal/facts/a.md"), "# A quokka\n")
     before = sorted(str(file) for file in root.rglob("*"))

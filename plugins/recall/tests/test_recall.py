@@ -9,8 +9,9 @@ import pytest
 from conftest import PROJECT, STAMP
 from hypothesis import given, settings, strategies as st
 
-from agentm_kernel import BackendLayer, DeviceCopy, Locator, StorageIOError
-from agentm_kernel.conformance.memory import MemoryBackend
+from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_kernel import Locator
+from agentm_kernel.plugin import BackendLayer, DeviceCopy, StorageIOError
 from agentm_recall import Draft, RecallIndex, forget_note, phase_recall, save_note
 from agentm_recall.digest import tokens
 from agentm_recall.layout import PHASES

@@ -9,8 +9,9 @@ import pytest
 from conftest import PROJECT
 from secret_samples import planted
 
-from agentm_kernel import InvalidContentError, Locator, LocatorConflictError, NotFoundError, StorageError
+from agentm_kernel import Locator
 from agentm_kernel.files.store import FileStore
+from agentm_kernel.plugin import InvalidContentError, LocatorConflictError, NotFoundError, StorageError
 from agentm_recall import Draft, forget_note, parse_note, save_note
 from agentm_recall.saving import slugify
 

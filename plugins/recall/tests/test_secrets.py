@@ -7,7 +7,7 @@ import time
 import pytest
 from secret_samples import ORDINARY, planted
 
-from agentm_kernel import InvalidContentError
+from agentm_kernel.plugin import InvalidContentError
 from agentm_recall.secret_rules import RULES
 from agentm_recall.secret_scan import find_secrets, refuse_secrets
 

@@ -10,14 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from agentm_kernel import (
-    FileStore,
-    Locator,
-    OpenContext,
-    StorageConflictError,
-    SyncOutcome,
-    WorkingCopy,
-)
+from agentm_kernel import Locator
+from agentm_kernel.plugin import Device, FileStore, Opening, StorageConflictError, SyncOutcome, WorkingCopy
 from agentm_kernel.seam.locator import TEMP_PREFIX
 from agentm_kernel.seam.registry import registry as kernel_registry
 from agentm_storage_policy.handle import define_storage, load_storage
@@ -49,11 +43,15 @@ class Desk:
 
     @property
     def state(self) -> Path:
-        return self.home / "state"
+        return Path(self.device.state_dir)
 
     @property
-    def context(self) -> OpenContext:
-        return OpenContext(self.environ, str(self.home), str(self.state), self.read_only)
+    def device(self) -> Device:
+        return Device(self.environ)
+
+    @property
+    def opening(self) -> Opening:
+        return Opening(read_only=self.read_only, state_dir=str(self.state))
 
     def write(self, name: str, front: str, folder: Path | None = None) -> Path:
         """A document of the workspace, from its front matter."""
@@ -68,7 +66,7 @@ class Desk:
 
     def open(self, front: str):
         """The store of a policy, opened on this device."""
-        return self.policy(front).open(self.context, self.options)
+        return self.policy(front).open(self.device, self.options, self.opening)
 
     def audit(self) -> list[dict]:
         """Everything in the audit log."""
@@ -224,7 +222,7 @@ def defined(desk):
 # ------------------------------------------------------------------------------------------------ commands
 
 
-class Device:
+class Laptop:
     """A home of its own and the `agentm` command in it."""
 
     def __init__(self, home: Path) -> None:
@@ -255,8 +253,8 @@ class Device:
 
 
 @pytest.fixture
-def device(tmp_path) -> Device:
-    return Device(tmp_path / "home")
+def device(tmp_path) -> Laptop:
+    return Laptop(tmp_path / "home")
 
 
 NOTE = Locator("plan.md")

@@ -12,7 +12,8 @@ from types import MappingProxyType
 import pytest
 
 import agentm_storage_policy
-from agentm_kernel import Locator, ProtocolError, StorageRefUnresolvableError
+from agentm_kernel import Locator
+from agentm_kernel.plugin import ProtocolError, StorageRefUnresolvableError
 from agentm_storage_policy import HandleRegistry, StoragePolicyError, define_storage, load_storage
 from agentm_storage_policy.errors import CODES, StorageConfigInvalidError
 
@@ -81,7 +82,7 @@ def test_a_reference_has_no_definition_until_it_is_resolved(desk):
     desk.write("main.STORAGE.md", "provider: dev-local\nconfig: {root: /srv/x}\n")
     handle = define_storage({"ref": "./main.STORAGE.md"}, root=str(desk.root))
     assert handle.definition is None
-    assert handle.resolve(desk.context, desk.options).definition.provider == "dev-local"
+    assert handle.resolve(desk.device, desk.options).definition.provider == "dev-local"
 
 
 def test_a_document_that_is_not_there_is_unresolvable(tmp_path):
@@ -131,7 +132,7 @@ def test_a_handle_is_watched_by_a_host_that_lives_long(desk):
     stop, seen, told = threading.Event(), threading.Event(), []
 
     def listen():
-        for changes in handle.watch(stop, context=desk.context, options=desk.options):
+        for changes in handle.watch(stop, device=desk.device, options=desk.options):
             told.extend(change.locator for change in changes)
             seen.set()
 
@@ -151,7 +152,7 @@ def test_a_handle_is_watched_by_a_host_that_lives_long(desk):
 def test_what_is_not_watched_cannot_be_watched(desk):
     handle = define_storage({"provider": "dev-local", "config": {"root": str(desk.home / "x")}})
     with pytest.raises(StorageConfigInvalidError, match="mode canonical"):
-        handle.watch(context=desk.context, options=desk.options)
+        handle.watch(device=desk.device, options=desk.options)
 
 
 # ------------------------------------------------------------------------------------------------ the catalogue
@@ -197,10 +198,10 @@ def test_every_public_name_can_be_had():
 HEAVY = ("pydantic", "ruamel", "pathspec", "re", "json", "typing", "dataclasses", "pathlib", "logging", "click")
 OPEN = """
 import sys
-from agentm_kernel.seam.values import OpenContext
+from agentm_kernel.plugin import Device, Opening
 from agentm_storage_policy.store import PolicyStore
-context = OpenContext({"HOME": sys.argv[2]}, sys.argv[2], sys.argv[3], sys.argv[4] == "hook")
-PolicyStore.create({"path": sys.argv[1], "user": "ana"}, context)
+opening = Opening(read_only=sys.argv[4] == "hook", state_dir=sys.argv[3])
+PolicyStore.create({"path": sys.argv[1], "user": "ana"}, Device({"HOME": sys.argv[2]}), opening)
 print(" ".join(sorted(sys.modules)))
 """
 

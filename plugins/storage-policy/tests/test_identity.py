@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentm_kernel import StorageRefUnresolvableError
+from agentm_kernel.plugin import StorageRefUnresolvableError
 from agentm_storage_policy.errors import StoragePolicyError
 from agentm_storage_policy.host import Host
 from agentm_storage_policy.identity import authors
@@ -15,9 +15,9 @@ GITHUB = "provider: github\nconfig: {{owner: acme, repo: notes}}\n{identity}"
 
 def signed(desk, identity):
     handle = desk.policy(GITHUB.format(identity=f"identity: {identity}\n" if identity else ""))
-    host = Host(desk.options, desk.context)
+    host = Host(desk.options, desk.device, desk.opening)
     resolver = Resolver(host)
-    resolved = handle.resolve(desk.context, desk.options)
+    resolved = handle.resolve(desk.device, desk.options)
     return [(str(author), author.role) for author in authors(resolved.identity, host, resolver)]
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from agentm_kernel import FileStore, ProtocolError, StorageError
+from agentm_kernel.plugin import FileStore, ProtocolError, StorageError
 from agentm_storage_policy.errors import StorageConfigInvalidError, StorageProviderUnknownError
 from agentm_storage_policy.handle import define_storage, load_storage
 from agentm_storage_policy.registry import register_provider, unregister_provider
@@ -51,7 +51,7 @@ def test_an_unknown_provider_is_refused_with_its_place(desk, site):
 def test_one_of_the_seven_that_is_not_installed_comes_with_its_pip_line(desk, site):
     handle = load_storage(desk.write("STORAGE.md", "provider: github\nconfig: {repo: acme/notes}\n"))
     with pytest.raises(StorageProviderUnknownError) as caught:
-        handle.open(desk.context, desk.options)
+        handle.open(desk.device, desk.options)
     assert caught.value.hint == "run `pip install agentm-git`"
 
 
@@ -63,20 +63,20 @@ def test_a_provider_that_the_device_keeps_out_is_not_installed_again(desk, site)
     site("agentm-git", "github")
     handle = load_storage(desk.write("STORAGE.md", "provider: github\nconfig: {repo: acme/notes}\n"))
     with pytest.raises(StorageProviderUnknownError, match=r"plugin_policy\.disabled") as caught:
-        handle.open(desk.context, desk.options)
+        handle.open(desk.device, desk.options)
     assert "pip install" not in caught.value.hint
 
 
 @pytest.mark.rule(9, "accepted")
 def test_a_provider_of_a_distribution_opens_its_own_store(desk, site):
     source = (
-        "from agentm_kernel import FileStore\n"
+        "from agentm_kernel.plugin import FileStore\n"
         "def open(config, credentials, context):\n"
         "    return FileStore(config['folder'], create_root=True)\n"
     )
     site("acme-store", "acme", source)
     path = desk.write("STORAGE.md", f"provider: acme\nconfig: {{folder: {desk.home}/x}}\n")
-    assert load_storage(path).open(desk.context, desk.options).describe() == f"{desk.home}/x"
+    assert load_storage(path).open(desk.device, desk.options).describe() == f"{desk.home}/x"
 
 
 @pytest.mark.rule(10, "refused")
@@ -84,7 +84,7 @@ def test_a_stranger_may_not_provide_one_of_the_seven(desk, site):
     site("evil-git", "github", "raise SystemExit('imported')\n")
     handle = load_storage(desk.write("STORAGE.md", "provider: github\nconfig: {repo: acme/notes}\n"))
     with pytest.raises(StorageProviderUnknownError, match="evil-git provides it") as caught:
-        handle.open(desk.context, desk.options)
+        handle.open(desk.device, desk.options)
     assert "evil-git" in caught.value.hint
 
 
@@ -95,7 +95,7 @@ def test_two_distributions_may_not_provide_one_name(desk, site):
     path = desk.write("STORAGE.md", "provider: acme\nconfig: {}\n")
     handle = load_storage(path, providers=["acme"])
     with pytest.raises(StorageProviderUnknownError, match="claimed by"):
-        handle.open(desk.context, desk.options)
+        handle.open(desk.device, desk.options)
 
 
 @pytest.mark.rule(10, "refused")
@@ -128,7 +128,7 @@ def test_a_provider_that_is_broken_is_named(desk, site, source, attribute, words
     sys.modules.pop("acme_store", None)
     handle = load_storage(desk.write("STORAGE.md", "provider: acme\nconfig: {}\n"))
     with pytest.raises(StorageProviderUnknownError, match=words):
-        handle.open(desk.context, desk.options)
+        handle.open(desk.device, desk.options)
     sys.modules.pop("acme_store", None)
 
 
@@ -140,7 +140,7 @@ def test_a_provider_that_refuses_its_config_is_an_invalid_config_and_no_value_is
     try:
         handle = define_storage({"provider": "painter", "config": {"colour": "hidden-value"}})
         with pytest.raises(StorageConfigInvalidError) as caught:
-            handle.open(desk.context, desk.options)
+            handle.open(desk.device, desk.options)
     finally:
         unregister_provider("painter")
     assert "ValueError" in caught.value.message
@@ -158,7 +158,7 @@ def test_a_mode_that_the_store_cannot_keep_is_refused(desk, recorders, mode):
         {"provider": "recorder", "config": {"place": str(desk.home / "s")}, "sync": {"mode": mode}}
     )
     with pytest.raises(StorageConfigInvalidError, match=f"cannot work in mode {mode}"):
-        handle.open(desk.context, desk.options)
+        handle.open(desk.device, desk.options)
 
 
 def test_something_that_is_no_store_is_refused(desk):
@@ -166,7 +166,7 @@ def test_something_that_is_no_store_is_refused(desk):
     try:
         handle = define_storage({"provider": "nothing", "config": {}})
         with pytest.raises(StorageConfigInvalidError, match="str instead of a store"):
-            handle.open(desk.context, desk.options)
+            handle.open(desk.device, desk.options)
     finally:
         unregister_provider("nothing")
 
@@ -176,21 +176,21 @@ def test_local_fs_and_dev_local_open_what_their_policy_names(desk):
     notes = desk.home / "notes"
     notes.mkdir()
     folder = define_storage({"provider": "local-fs", "config": {"mount_path": str(notes)}})
-    store = folder.open(desk.context, desk.options)
+    store = folder.open(desk.device, desk.options)
     assert store.describe() == str(notes)
     (notes / "note.md").write_text("by hand\n")
     store.handle("turn-start", {})
     (notes / "note.md").write_text("by hand again\n")
     assert store.handle("turn-start", {}).lines == ["changed by others: note.md (write)"]
     scratch = define_storage({"provider": "dev-local", "config": {"root": str(desk.home / "dev")}})
-    assert scratch.open(desk.context, desk.options).describe() == str(desk.home / "dev")
+    assert scratch.open(desk.device, desk.options).describe() == str(desk.home / "dev")
 
 
 def test_many_changes_are_counted(desk):
     notes = desk.home / "notes"
     notes.mkdir()
     store = define_storage({"provider": "local-fs", "config": {"mount_path": str(notes)}}).open(
-        desk.context, desk.options
+        desk.device, desk.options
     )
     store.handle("turn-start", {})
     for number in range(7):
@@ -252,7 +252,7 @@ def test_an_endpoint_that_is_listed_is_allowed(endpoint, allowed):
 
 def test_the_store_of_a_policy_is_a_file_store_only_inside(desk, recorders):
     store = define_storage({"provider": "recorder", "config": {"place": str(desk.home / "s")}}).open(
-        desk.context, desk.options
+        desk.device, desk.options
     )
     assert isinstance(store.inner, FileStore)
     assert store.self_stamping

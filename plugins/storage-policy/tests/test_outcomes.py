@@ -7,8 +7,8 @@ import shlex
 
 import pytest
 
-from agentm_kernel import AuthorizationError, StorageSelectionError, select_backend
-from agentm_kernel.seam.backend import SWAP_PROVIDER
+from agentm_kernel import select_backend
+from agentm_kernel.plugin import SWAP_PROVIDER, AuthorizationError, StorageSelectionError
 
 READER = """policy:
   schema: policy/v1

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from agentm_kernel import Locator, StorageReadOnlyError, select_backend
+from agentm_kernel import Locator, select_backend
+from agentm_kernel.plugin import StorageReadOnlyError
 from agentm_kernel.seam.personal import Authorization
 
 POLICY = "provider: recorder\nconfig: {{place: {place}}}\nread_only: {read_only}\n"

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from agentm_kernel import StorageRefUnresolvableError
+from agentm_kernel.plugin import StorageRefUnresolvableError
 from agentm_storage_policy.errors import RefUnresolvableError, StoragePolicyError
 from agentm_storage_policy.handle import load_storage
 
@@ -30,7 +30,7 @@ def workspace(desk, storage, more=""):
 
 
 def resolve(desk, path):
-    return load_storage(path).resolve(desk.context, desk.options)
+    return load_storage(path).resolve(desk.device, desk.options)
 
 
 def refusal(desk, path) -> RefUnresolvableError:
@@ -178,9 +178,9 @@ def test_a_sibling_that_is_a_link_elsewhere_is_refused(desk, tmp_path):
 
 ASK = """
 import sys
-from agentm_kernel import OpenContext
+from agentm_kernel.plugin import Device
 from agentm_storage_policy import load_storage
-resolved = load_storage(sys.argv[1]).resolve(OpenContext({}, "/", sys.argv[2]), {"user": "ana"})
+resolved = load_storage(sys.argv[1]).resolve(Device({"HOME": "/", "XDG_STATE_HOME": sys.argv[2]}), {"user": "ana"})
 print("resolved", resolved.definition.provider)
 """
 

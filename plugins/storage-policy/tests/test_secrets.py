@@ -85,7 +85,7 @@ def test_an_inventory_that_is_not_there_is_met_when_the_store_is_opened_and_not_
     handle = safe.desk.policy(STORAGE.format(place=safe.desk.home / "store", state=""))
     assert handle.definition.auth_ref == "./SECRETS.md"
     with pytest.raises(StorageAuthUnresolvableError) as caught:
-        handle.open(safe.desk.context, safe.desk.options)
+        handle.open(safe.desk.device, safe.desk.options)
     (finding,) = caught.value.findings
     assert (finding.line, finding.column, finding.key) == (4, 13, "auth.ref")
 
@@ -209,8 +209,8 @@ def self_bucket(desk, slug):
 
     config = f"{{kind: s3, endpoint: https://s3.example.com, bucket: b, credentials_ref: {slug}}}"
     handle = desk.policy(f"provider: self-bucket\nconfig: {config}\n")
-    host = Host(desk.options, desk.context)
-    return credentials_for(handle.resolve(desk.context, desk.options), host, Resolver(host))
+    host = Host(desk.options, desk.device, desk.opening)
+    return credentials_for(handle.resolve(desk.device, desk.options), host, Resolver(host))
 
 
 @pytest.mark.parametrize("slug", ["acme/s3-rw", "org/acme/s3-rw"])

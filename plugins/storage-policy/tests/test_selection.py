@@ -9,7 +9,7 @@ import pytest
 POLICY = "---\nprovider: {provider}\nconfig: {{{config}}}\n{more}---\n"
 SYNCING = """
 import os
-from agentm_kernel import FileStore, SyncOutcome, WorkingCopy
+from agentm_kernel.plugin import FileStore, SyncOutcome, WorkingCopy
 
 class Copy(FileStore, WorkingCopy):
     self_stamping = True

@@ -7,7 +7,8 @@ import threading
 
 import pytest
 
-from agentm_kernel import Locator, StorageConflictError
+from agentm_kernel import Locator
+from agentm_kernel.plugin import StorageConflictError
 from agentm_storage_policy.errors import (
     StorageCommitFailedError,
     StorageDeniedError,

@@ -13,7 +13,7 @@ from agentm_recall.layout import place_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentm_kernel import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
 _HERE = Path(__file__).parent
 

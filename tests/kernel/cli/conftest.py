@@ -20,19 +20,21 @@ import platformdirs
 import pluggy
 import pytest
 
+import agentm_devkit
 import agentm_kernel
+from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel.cli.app import run as run_click
-from agentm_kernel.cli.main import exit_code_of
-from agentm_kernel.conformance.stubs import LocalStub, SyncedStub
+from agentm_kernel.cli.reporting import exit_code_of
+from agentm_kernel.plugin import Device
 from agentm_kernel.seam.registry import registry
-from agentm_kernel.selection.identity import remember, stamp
+from agentm_kernel.selection.identity import record_store, stamp_store
 
 if TYPE_CHECKING:
     from typing import Any
 
 # As `SyncedStub` and `LocalStub`, without the kit that these come with: hooks are held to what they import.
 STUB_PLUGIN = """
-from agentm_kernel import Capabilities, FileStore
+from agentm_kernel.plugin import Capabilities, FileStore
 
 class Store(FileStore):
     @property
@@ -43,14 +45,14 @@ class Store(FileStore):
 
 DEFAULT_STORE = """
 import os
-from agentm_kernel import FileStore
+from agentm_kernel.plugin import FileStore
 
 class Store(FileStore):
     self_stamping = True
 
     @classmethod
-    def create(cls, options, context):
-        return cls(options.get("root") or os.path.join(context.home, "memory"), create_root=True, private=True)
+    def create(cls, options, device, opening):
+        return cls(options.get("root") or os.path.join(device.home, "memory"), create_root=True, private=True)
 """
 
 
@@ -105,7 +107,7 @@ class Machine:
         self.install("stub", STUB_PLUGIN, "[agentm.backends]\nstub = plugin_stub:Store\n")
         self.store.mkdir()
         backend = SyncedStub(self.store)
-        remember(str(self.home / ".local" / "state" / "agentm"), "stub", str(self.store), stamp(backend))
+        record_store(str(self.home / ".local" / "state" / "agentm"), "stub", str(self.store), stamp_store(backend))
         self.configure(**{"storage.backend": "stub", "plugins.stub.root": str(self.store)})
 
     def snapshot(self) -> dict[str, tuple[object, ...]]:
@@ -129,7 +131,7 @@ class Machine:
             patch.chdir(cwd or self.project)
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
             patch.setattr(registry, "_classes", {"stub": SyncedStub, "device-local": LocalStub})
-            code = exit_code_of(lambda: run_click([*arguments]), as_json="--json" in arguments)
+            code = exit_code_of(lambda: run_click(Device.now(), [*arguments]), as_json="--json" in arguments)
         return Outcome(code, *self._capture.readouterr())
 
     def start(
@@ -154,7 +156,8 @@ class Machine:
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What is installed: other distributions that this environment may have are none of these tests' business."""
     folder = tmp_path_factory.mktemp("library")
-    for package in (agentm_kernel, click, filelock, platformdirs, pluggy):
+    # Of the devkit its stubs are importable; without its metadata it is not installed.
+    for package in (agentm_kernel, agentm_devkit, click, filelock, platformdirs, pluggy):
         home = Path(package.__file__).parent
         (folder / home.name).symlink_to(home, target_is_directory=True)
     info = folder / "default_store-1.0.dist-info"
@@ -169,7 +172,7 @@ def _compile(library: Path) -> None:
     """Have it compiled before a hook with a deadline needs it: on a busy machine that takes seconds."""
     environ = {"PYTHONPATH": str(library), "PYTHONPYCACHEPREFIX": str(library / "bytecode")}
     modules = "agentm_kernel.cli.session_start, agentm_kernel.cli.app, agentm_kernel.plugins.hooks, pluggy, json"
-    command = [sys.executable, "-P", "-S", "-c", f"import {modules}, agentm_kernel.conformance.stubs"]
+    command = [sys.executable, "-P", "-S", "-c", f"import {modules}, agentm_devkit.conformance.stubs"]
     subprocess.run(command, env=environ, check=True, timeout=120)
 
 

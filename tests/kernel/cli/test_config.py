@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel.cli import declared
 from agentm_kernel.cli.app import run as run_click
-from agentm_kernel.cli.main import exit_code_of
+from agentm_kernel.cli.command_table import match
+from agentm_kernel.cli.reporting import exit_code_of
+from agentm_kernel.plugin import Device
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +36,14 @@ def run(config: Path, capfd: pytest.CaptureFixture[str]) -> Run:
     """`agentm config ARGUMENTS` as `main` runs it, but for leaving the process: exit code, output, errors."""
 
     def run(*arguments: str) -> tuple[int, str, str]:
-        matched = declared.match(["config", *arguments])
-        code = exit_code_of(lambda: matched[0].run(matched[1]) if matched else run_click(["config", *arguments]))
+        matched = match(["config", *arguments])
+        code = exit_code_of(
+            lambda: (
+                matched[0].run(Device.now(), matched[1])
+                if matched
+                else run_click(Device.now(), ["config", *arguments])
+            )
+        )
         return code, *capfd.readouterr()
 
     return run

@@ -7,8 +7,9 @@ import signal
 
 import pytest
 
-from agentm_kernel import AgentmError, ConcurrentModificationError, LockTimeout
-from agentm_kernel.cli.main import exit_code_of
+from agentm_kernel import AgentmError
+from agentm_kernel.cli.reporting import exit_code_of
+from agentm_kernel.plugin import ConcurrentModificationError, LockTimeout
 
 
 @pytest.mark.parametrize(
@@ -165,7 +166,7 @@ def test_with_all_streams_closed_no_file_becomes_standard_output(machine):
 def test_an_interrupt_is_one_line(machine, arguments):
     machine.install(
         "slow",
-        "import time\nfrom agentm_kernel.conformance.stubs import SyncedStub\n"
+        "import time\nfrom agentm_devkit.conformance.stubs import SyncedStub\n"
         "class Store(SyncedStub):\n"
         "    def check_usable(self, *, read_only):\n"
         "        print('ready', flush=True)\n"

@@ -57,7 +57,7 @@ def test_a_terminal_that_wants_no_style_gets_none(machine: Machine, name: str, v
 def test_the_rows_of_doctor_are_aligned_however_long_their_names(machine: Machine) -> None:
     machine.install(
         "wordy",
-        "from agentm_kernel import DoctorRow, hookimpl\n"
+        "from agentm_kernel.plugin import DoctorRow, hookimpl\n"
         "@hookimpl\n"
         "def agentm_doctor_checks(context):\n"
         "    return [DoctorRow('ok', 'a check with a long name', 'HERE', 'HINT')]\n",

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from tests.kernel.conftest import Site
 
 STORE = """
-from agentm_kernel import FileStore
+from agentm_kernel.plugin import FileStore
 class Store(FileStore):
     scratch_options = {"root": "{scratch}"}
 """
 
-HOOK = "from agentm_kernel import hookimpl\n@hookimpl\ndef agentm_alert(alert): pass\n"
+HOOK = "from agentm_kernel.plugin import hookimpl\n@hookimpl\ndef agentm_alert(alert): pass\n"
 
 
 def listed(site: Site, *arguments: str, code: int = 0) -> dict[str, dict[str, Any]]:
@@ -32,7 +32,9 @@ def rogues(site: Site) -> Site:
     site.install_plugin("exits", "import sys; sys.exit(3)")
     site.install_plugin("hangs", "import time; time.sleep(600)")
     site.install_plugin("prints", STORE + "print('{\"schema\": 9}')")
-    site.install_plugin("abstract", "from agentm_kernel import StorageBackend\nclass Store(StorageBackend): pass")
+    site.install_plugin(
+        "abstract", "from agentm_kernel.plugin import StorageBackend\nclass Store(StorageBackend): pass"
+    )
     site.install_plugin("newer", STORE + "    api_version = 99")
     site.install_plugin("untyped", STORE + "    capabilities = {'sync': True}")
     site.install_plugin("typo", HOOK.replace("alert(", "alart("), group="agentm.plugins", attribute="")

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import Locator, registry
+from agentm_devkit.conformance.stubs import SyncedStub
+from agentm_kernel import Locator
 from agentm_kernel.cli.app import run as run_click
-from agentm_kernel.cli.main import exit_code_of
-from agentm_kernel.conformance.stubs import SyncedStub
+from agentm_kernel.cli.reporting import exit_code_of
+from agentm_kernel.plugin import Device, registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,7 +47,8 @@ def run(store: Shared, capfd: pytest.CaptureFixture[str]) -> Run:
     """`agentm project ARGUMENTS`: exit code, output, errors."""
 
     def run(*arguments: str) -> tuple[int, str, str]:
-        code = exit_code_of(lambda: run_click(["project", *arguments]), as_json="--json" in arguments)
+        run_it = lambda: run_click(Device.now(), ["project", *arguments])  # noqa: E731
+        code = exit_code_of(run_it, as_json="--json" in arguments)
         return code, *capfd.readouterr()
 
     return run

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from agentm_kernel.cli.agent_hosts import CONTEXT_LIMIT, session_context
-from agentm_kernel.cli.declared import COMMANDS
+from agentm_kernel.cli.command_table import COMMANDS
 from agentm_kernel.cli.session_start import DEADLINE_SECONDS
 
 HOSTS = ("claude-code", "codex", "gemini", "cursor", "plain")
@@ -163,7 +163,7 @@ def test_a_broken_configuration_is_one_visible_line(machine):
 def test_an_unexpected_failure_is_one_visible_line(machine):
     machine.install(
         "rogue",
-        "from agentm_kernel import FileStore\n"
+        "from agentm_kernel.plugin import FileStore\n"
         "class Store(FileStore):\n"
         "    def check_usable(self, *, read_only):\n"
         "        raise RuntimeError('boom\\nbang')\n",
@@ -280,7 +280,7 @@ def test_a_working_directory_that_was_removed_is_one_visible_line(machine):
 
 CHATTY = """
 import os, subprocess, sys
-from agentm_kernel import Section, hookimpl
+from agentm_kernel.plugin import Section, hookimpl
 
 print("imported")
 
@@ -292,7 +292,7 @@ def agentm_session_start(context):
     return [Section("Memory", f"of {context.project}")]
 """
 BROKEN = """
-from agentm_kernel import hookimpl
+from agentm_kernel.plugin import hookimpl
 
 @hookimpl
 def agentm_session_start(context):
@@ -300,7 +300,7 @@ def agentm_session_start(context):
 """
 STUCK_PLUGIN = """
 import time
-from agentm_kernel import hookimpl
+from agentm_kernel.plugin import hookimpl
 
 @hookimpl
 def agentm_session_start(context):
@@ -308,7 +308,7 @@ def agentm_session_start(context):
 """
 STUCK_STORE = """
 import time
-from agentm_kernel.conformance.stubs import SyncedStub
+from agentm_devkit.conformance.stubs import SyncedStub
 
 class Store(SyncedStub):
     def check_usable(self, *, read_only):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentm_kernel import content_hash
+from agentm_kernel.plugin import content_hash
 
 WRITERS = 24
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel.selection.identity import known_stores, remember
+from agentm_kernel.selection.identity import known_stores, record_store
 
 if TYPE_CHECKING:
     from tests.kernel.cli.conftest import Machine
@@ -24,7 +24,7 @@ def places(state: str) -> list[str]:
 
 
 def test_the_only_store_need_not_be_named(machine: Machine, state: str) -> None:
-    remember(state, "vault", "/gone", "1234")
+    record_store(state, "vault", "/gone", "1234")
 
     assert machine.run("store", "forget", "--yes") == (0, "forgot the vault store at /gone\n", "")
     assert places(state) == []
@@ -33,15 +33,15 @@ def test_the_only_store_need_not_be_named(machine: Machine, state: str) -> None:
 @pytest.mark.parametrize("place", ["/gone", BUCKET])
 def test_one_of_several_is_named_by_its_place(machine: Machine, state: str, place: str) -> None:
     for known in ("/gone", BUCKET):
-        remember(state, "some", known, "1234")
+        record_store(state, "some", known, "1234")
 
     assert machine.run("store", "forget", place, "--yes").code == 0
     assert places(state) == [known for known in ("/gone", BUCKET) if known != place]
 
 
 def test_a_place_that_was_two_stores_in_turn_is_forgotten_altogether(machine: Machine, state: str) -> None:
-    remember(state, "vault", "/gone", "1234")
-    remember(state, "git", "/gone", "1234")
+    record_store(state, "vault", "/gone", "1234")
+    record_store(state, "git", "/gone", "1234")
 
     assert machine.run("store", "forget", "/gone", "--yes").code == 0
     assert places(state) == []
@@ -50,7 +50,7 @@ def test_a_place_that_was_two_stores_in_turn_is_forgotten_altogether(machine: Ma
 @pytest.mark.parametrize(("named", "said"), [((), "name the store"), (("/x",), "knows no store at /x")])
 def test_what_is_not_clear_is_asked_back(machine: Machine, state: str, named: tuple[str, ...], said: str) -> None:
     for known in ("/a", "/b"):
-        remember(state, "some", known, "1234")
+        record_store(state, "some", known, "1234")
 
     done = machine.run("store", "forget", *named, "--yes")
 
@@ -65,7 +65,7 @@ def test_a_device_that_knows_no_store_says_so(machine: Machine) -> None:
 
 
 def test_without_a_terminal_and_without_yes_nothing_is_forgotten(machine: Machine, state: str) -> None:
-    remember(state, "vault", "/gone", "1234")
+    record_store(state, "vault", "/gone", "1234")
 
     done = machine.run("store", "forget")
 

@@ -6,10 +6,9 @@ import pickle
 
 import pytest
 
-from agentm_kernel.device import config as read
 from agentm_kernel.device.config import load
 from agentm_kernel.errors import ConfigError
-from agentm_kernel.files import evidence
+from agentm_kernel.plugin import Device
 
 # ------------------------------------------------------------------------------------------------ where it is
 
@@ -18,7 +17,7 @@ def test_without_a_file_nothing_is_configured(home):
     config = load(home.environ)
     assert (config.path, config.is_present, config.is_legacy) == (str(home.config), False, False)
     assert config.storage_backend is None
-    assert config.storage_policy is None
+    assert config.shortcut is None
     assert config.state_mode is None
     assert config.disabled_plugins == ()
     assert config.allowed_plugins is None
@@ -53,7 +52,7 @@ def test_a_prefix_means_that_place_and_no_other(home):
 def test_the_process_environment_is_the_default(home, monkeypatch):
     home.write({"storage.backend": "mine"})
     monkeypatch.setenv("AGENTM_INSTALL_PREFIX", str(home.config.parent))
-    assert load().storage_backend == "mine"
+    assert Device.now().config.storage_backend == "mine"
 
 
 def test_a_link_to_a_regular_file_is_followed(home):
@@ -97,7 +96,7 @@ def test_nested_and_dotted_say_the_same(home, document):
     home.write(document)
     config = load(home.environ)
     assert config.storage_backend == "vault"
-    assert config.storage_policy == "~/STORAGE.md"
+    assert config.shortcut == ("storage.policy", "policy", "~/STORAGE.md")
     assert config.options("vault") == {"vault_path": "/notes"}
     assert config.disabled_plugins == ("a",)
     assert config.allowed_plugins == ()
@@ -229,19 +228,6 @@ def test_a_change_that_the_clock_of_the_file_system_does_not_show_is_seen(home):
         for number in b"123":
             mapped[digit] = number  # from the second on, the page is dirty already and no time changes
             assert load(home.environ).storage_backend == chr(number)
-
-
-def test_a_settled_file_is_looked_at_and_not_read_again(home, monkeypatch):
-    home.write({"storage.backend": "one"})
-    opened = []
-    monkeypatch.setattr(evidence, "_SETTLED_AFTER_NS", -(10**18))
-    monkeypatch.setattr(read, "read_file", lambda path, real=read.read_file: opened.append(path) or real(path))
-    first = load(home.environ)
-    assert load(home.environ) is first
-    assert opened == [str(home.config)]
-    os.utime(home.config, ns=(1, 1))
-    assert load(home.environ) == first
-    assert len(opened) == 2
 
 
 def test_a_refused_file_is_refused_again_until_it_is_put_right(home):

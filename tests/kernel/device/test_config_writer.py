@@ -29,7 +29,7 @@ def mode_of(path: Path) -> int:
 def test_the_first_value_makes_a_private_file_in_a_private_folder(home):
     before = os.umask(0)
     try:
-        set_value("storage.backend", "vault", environ=home.environ)
+        set_value(home.environ, "storage.backend", "vault")
     finally:
         os.umask(before)
     assert load(home.environ).storage_backend == "vault"
@@ -45,14 +45,14 @@ def test_a_file_that_others_could_read_becomes_private(home, value):
     home.write({"storage.backend": "vault"})
     home.config.parent.chmod(0o755)
     home.config.chmod(0o664)
-    set_value("storage.backend", value, environ=home.environ)
+    set_value(home.environ, "storage.backend", value)
     assert mode_of(home.config) == 0o600
 
 
 @posix
 def test_a_new_file_is_private_in_a_folder_that_is_not(home):
     home.config.parent.mkdir(parents=True, mode=0o755)
-    set_value("storage.backend", "vault", environ=home.environ)
+    set_value(home.environ, "storage.backend", "vault")
     assert mode_of(home.config) == 0o600
 
 
@@ -65,16 +65,16 @@ def test_everything_else_in_the_file_is_kept_in_its_order(home):
         "x.y": "\n",
     }
     home.write(document)
-    set_value("storage.backend", "new", environ=home.environ)
-    set_value("state_mode", "local", environ=home.environ)
+    set_value(home.environ, "storage.backend", "new")
+    set_value(home.environ, "state_mode", "local")
     assert list(home.read().items()) == list({**document, "storage.backend": "new", "state_mode": "local"}.items())
 
 
 def test_the_spelling_that_is_found_is_kept(home):
     home.write({"storage": {"backend": "old"}, "plugins": {"vault": {"vault_path": "/a"}}})
-    set_value("storage.backend", "new", environ=home.environ)
-    set_value("plugins.vault.vault_path", "/b", environ=home.environ)
-    set_value("plugin_policy.disabled", ["x"], environ=home.environ)
+    set_value(home.environ, "storage.backend", "new")
+    set_value(home.environ, "plugins.vault.vault_path", "/b")
+    set_value(home.environ, "plugin_policy.disabled", ["x"])
     assert home.read() == {
         "storage": {"backend": "new"},
         "plugins": {"vault": {"vault_path": "/b"}},
@@ -85,13 +85,13 @@ def test_the_spelling_that_is_found_is_kept(home):
 def test_a_value_that_is_there_already_leaves_the_file_as_the_operator_formatted_it(home):
     text = '{ "storage.backend" : "vault" }'
     home.write(text)
-    set_value("storage.backend", "vault", environ=home.environ)
+    set_value(home.environ, "storage.backend", "vault")
     assert home.config.read_text() == text
 
 
 def test_true_and_1_are_two_values(home):
-    set_value("plugins.x.flag", True, environ=home.environ)
-    set_value("plugins.x.flag", 1, environ=home.environ)
+    set_value(home.environ, "plugins.x.flag", True)
+    set_value(home.environ, "plugins.x.flag", 1)
     assert home.read()["plugins.x.flag"] is not True
 
 
@@ -106,7 +106,7 @@ def test_true_and_1_are_two_values(home):
     ],
 )
 def test_values_are_written_the_way_they_are_read(home, key, given, written):
-    set_value(key, given, environ=home.environ)
+    set_value(home.environ, key, given)
     assert home.read() == {key: written}
 
 
@@ -142,13 +142,13 @@ def test_what_could_not_be_read_back_is_not_written(home, key, value, start):
         home.write(start)
     before = [entry for entry in home.snapshot() if entry[2] is not None]
     with pytest.raises(ConfigError) as caught:
-        set_value(key, value, environ=home.environ)
+        set_value(home.environ, key, value)
     assert caught.value.hint
     assert [entry for entry in home.snapshot() if entry[2] is not None] == before
 
 
 def test_a_group_may_be_set_as_a_whole(home):
-    set_value("plugins.vault", {"vault_path": "/a"}, environ=home.environ)
+    set_value(home.environ, "plugins.vault", {"vault_path": "/a"})
     assert load(home.environ).options("vault") == {"vault_path": "/a"}
 
 
@@ -157,8 +157,8 @@ def test_a_group_may_be_set_as_a_whole(home):
 
 def test_unsetting_says_whether_there_was_anything(home):
     home.write({"storage": {"backend": "vault"}, "state_mode": "local", "x": 1})
-    assert unset_value("storage.backend", environ=home.environ)
-    assert not unset_value("storage.backend", environ=home.environ)
+    assert unset_value(home.environ, "storage.backend")
+    assert not unset_value(home.environ, "storage.backend")
     assert home.read() == {"state_mode": "local", "x": 1}
 
 
@@ -167,17 +167,17 @@ def test_unsetting_what_is_not_set_makes_nothing(home, legacy):
     if legacy:
         home.write(legacy, legacy=True)
     before = home.snapshot()
-    assert not unset_value("storage.backend", environ=home.environ)
+    assert not unset_value(home.environ, "storage.backend")
     assert home.snapshot() == before
 
 
 def test_a_refused_file_can_be_put_right_one_setting_at_a_time(home):
     home.write('{"storage.bakend": 1, "storage.x": 2, "state_mode": "?", "half": "\\ud800", "storage.backend": 3}')
     with pytest.raises(ConfigError, match="bakend"):
-        set_value("state_mode", "local", environ=home.environ)
+        set_value(home.environ, "state_mode", "local")
     for key in ("storage.bakend", "storage.x", "state_mode", "half"):
-        assert unset_value(key, environ=home.environ)
-    set_value("storage.backend", "vault", environ=home.environ)
+        assert unset_value(home.environ, key)
+    set_value(home.environ, "storage.backend", "vault")
     assert home.read() == {"storage.backend": "vault"}
 
 
@@ -193,7 +193,7 @@ def test_the_first_write_carries_the_whole_older_file_over_and_leaves_it_alone(h
     }
     home.write(document, legacy=True)
     older = home.legacy.read_bytes()
-    set_value("state_mode", "vault", environ=home.environ)
+    set_value(home.environ, "state_mode", "vault")
     assert home.read() == {**document, "state_mode": "backend"}
     assert home.legacy.read_bytes() == older
     config = load(home.environ)
@@ -202,7 +202,7 @@ def test_the_first_write_carries_the_whole_older_file_over_and_leaves_it_alone(h
 
 def test_unsetting_in_an_older_file_makes_its_successor_without_the_setting(home):
     home.write({"storage.backend": "vault", "x": 1}, legacy=True)
-    assert unset_value("storage.backend", environ=home.environ)
+    assert unset_value(home.environ, "storage.backend")
     assert home.read() == {"x": 1}
     assert load(home.environ).storage_backend is None
 
@@ -211,7 +211,7 @@ def test_an_older_file_that_cannot_be_read_is_not_passed_over(home):
     home.write("broken", legacy=True)
     before = home.snapshot()
     with pytest.raises(ConfigError, match="not valid"):
-        set_value("storage.backend", "vault", environ=home.environ)
+        set_value(home.environ, "storage.backend", "vault")
     assert home.snapshot() == before
 
 
@@ -234,7 +234,7 @@ def test_what_cannot_be_read_is_not_written_over(home, make):
     home.config.parent.mkdir(parents=True)
     make(home.config)
     before = home.snapshot()
-    for change in (lambda: set_value("x", 1, environ=home.environ), lambda: unset_value("x", environ=home.environ)):
+    for change in (lambda: set_value(home.environ, "x", 1), lambda: unset_value(home.environ, "x")):
         with pytest.raises(ConfigError):
             change()
     assert home.snapshot() == before
@@ -247,7 +247,7 @@ def test_a_link_is_kept_and_the_file_it_leads_to_is_written(home):
     real.write_text('{"x": 1}')
     home.config.parent.mkdir(parents=True)
     home.config.symlink_to(real)
-    set_value("storage.backend", "vault", environ=home.environ)
+    set_value(home.environ, "storage.backend", "vault")
     assert home.config.is_symlink()
     assert json.loads(real.read_text()) == {"x": 1, "storage.backend": "vault"}
 
@@ -257,7 +257,7 @@ def test_a_place_that_cannot_be_written_is_an_error_and_no_change(unprivileged):
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o500)
         with pytest.raises(ConfigError, match="cannot be written: Permission denied"):
-            set_value("storage.backend", "vault", environ={"HOME": "/nowhere", "XDG_CONFIG_HOME": name})
+            set_value({"HOME": "/nowhere", "XDG_CONFIG_HOME": name}, "storage.backend", "vault")
         assert os.listdir(name) == []
         Path(name).chmod(0o700)
 
@@ -265,7 +265,7 @@ def test_a_place_that_cannot_be_written_is_an_error_and_no_change(unprivileged):
 def test_a_file_where_the_folder_should_be_is_an_error(home):
     home.root.joinpath(".config").write_text("")
     with pytest.raises(ConfigError, match="Not a directory"):
-        set_value("storage.backend", "vault", environ=home.environ)
+        set_value(home.environ, "storage.backend", "vault")
 
 
 @posix
@@ -278,7 +278,7 @@ def test_a_disk_that_takes_no_more_leaves_the_old_file_and_no_litter(home):
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
     try:
         with pytest.raises(ConfigError, match="cannot be written: File too large") as caught:
-            set_value("storage.backend", "new", environ=home.environ)
+            set_value(home.environ, "storage.backend", "new")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert caught.value.hint == "nothing was changed"
@@ -289,21 +289,21 @@ def test_leftovers_of_a_killed_writer_are_removed(home):
     home.write({})
     leftover = home.config.with_name(".agentm-0123456789abcdef.tmp")
     leftover.write_text("{")
-    set_value("storage.backend", "vault", environ=home.environ)
+    set_value(home.environ, "storage.backend", "vault")
     assert not leftover.exists()
 
 
 # ------------------------------------------------------------------------------------------------ several at once
 
 SETTER = """
-import sys
+import os, sys
 from agentm_kernel.device.config_writer import set_value, unset_value
 who = sys.argv[1]
 for number in range(12):
-    set_value(f"plugins.{who}.n{number}", number)
-    set_value("plugins.shared.last", who)
+    set_value(os.environ, f"plugins.{who}.n{number}", number)
+    set_value(os.environ, "plugins.shared.last", who)
     if number % 3 == 2:
-        unset_value(f"plugins.{who}.n{number}")
+        unset_value(os.environ, f"plugins.{who}.n{number}")
 """
 
 
@@ -329,11 +329,12 @@ def test_concurrent_setters_lose_nothing_and_readers_never_see_half_a_file(home,
 
 
 KILLED = """
+import os
 from agentm_kernel.device.config_writer import set_value
 number = 0
 while True:
     number += 1
-    set_value("plugins.x.number", number)
+    set_value(os.environ, "plugins.x.number", number)
     print(number, flush=True)
 """
 
@@ -349,5 +350,5 @@ def test_a_setter_killed_at_any_moment_leaves_a_whole_file_and_no_lock(home):
         setter.send_signal(signal.SIGKILL)
         setter.communicate()
         assert load(home.environ).get("plugins.x.number") >= acknowledged
-        set_value("storage.backend", f"after-{after}", environ=home.environ)
+        set_value(home.environ, "storage.backend", f"after-{after}")
         assert load(home.environ).storage_backend == f"after-{after}"

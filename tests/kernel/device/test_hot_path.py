@@ -55,7 +55,7 @@ def modules_loaded_by(work: str, environ: dict[str, str]) -> set[str]:
 def test_reading_imports_nothing_that_costs(home, place):
     if place != "nowhere":
         home.write({"storage": {"backend": "vault"}, "plugins.vault.n": 1.5}, legacy=place == "legacy")
-    work = "from agentm_kernel.device.config import load; load().storage_backend; load().options('vault')"
+    work = "from agentm_kernel.plugin import Device; c = Device.now().config; c.storage_backend; c.options('vault')"
     assert modules_loaded_by(work, home.environ) <= ALLOWED
 
 

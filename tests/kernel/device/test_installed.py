@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from agentm_kernel import PluginError
-from agentm_kernel.device.installed import API_GROUP, PluginRecord, canonical_name, conflicts, find, scan
+from agentm_kernel.device.installed import API_GROUP, canonical_name, installed_plugins, scan
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +39,7 @@ def ours_only(found: Counter[tuple[str, str, str]]) -> Counter[tuple[str, str, s
 
 
 def mine(*path: Path | str) -> Counter[tuple[str, str, str]]:
-    return Counter((r.group, r.name, r.value) for r in scan(path=[str(entry) for entry in path]))
+    return Counter((r.group, r.name, r.value) for r in scan([str(entry) for entry in path]).records)
 
 
 # ------------------------------------------------------------------------------------------------ equal answers
@@ -51,7 +50,7 @@ def test_the_running_environment_is_seen_as_importlib_sees_it() -> None:
     entries = [entry for group in groups for entry in importlib.metadata.entry_points(group=group)]
     expected = ours_only(Counter((entry.group, entry.name, entry.value) for entry in entries))
 
-    found = scan()
+    found = installed_plugins().records
 
     assert ("agentm.backends", "device-local") in {(record.group, record.name) for record in found}
     assert Counter((record.group, record.name, record.value) for record in found) == expected
@@ -124,7 +123,7 @@ FOLDERS = {
 def test_every_form_of_metadata_folder_names_its_distribution(site: Site, folder: str) -> None:
     site.install("agentm-mem-x", folder=folder, entry_points=BACKEND)
 
-    (record,) = scan(path=[str(site.path)])
+    (record,) = scan([str(site.path)]).records
 
     assert (record.distribution, record.version) == ("agentm-mem-x", "1.0")
     assert record.location == str(site.path / folder)
@@ -137,7 +136,7 @@ def test_an_egg_on_the_search_path_is_read(site: Site) -> None:
     (egg / "EGG-INFO" / "PKG-INFO").write_text("Metadata-Version: 1.0\nName: agentm.mem\nVersion: 1.0\n\nbody: no\n")
     (egg / "EGG-INFO" / "entry_points.txt").write_text(BACKEND)
 
-    (record,) = scan(path=[str(egg)])
+    (record,) = scan([str(egg)]).records
 
     assert (record.distribution, record.version) == ("agentm-mem", "1.0")
     assert mine(egg) == theirs(egg)
@@ -156,14 +155,14 @@ def test_an_editable_install_is_found_where_its_metadata_lies(site: Site, second
     (second_site.path / "mem_store.py").write_text("")
 
     assert mine(site.path, second_site.path) == theirs(site.path, second_site.path)
-    assert [record.name for record in scan(path=[str(site.path), str(second_site.path)])] == ["mem"]
+    assert [record.name for record in scan([str(site.path), str(second_site.path)]).records] == ["mem"]
 
 
 def test_an_editable_install_with_a_development_egg_in_its_sources_counts_once(site: Site, second_site: Site) -> None:
     site.install("agentm-mem", "2.0", entry_points=BACKEND)
     second_site.install("agentm-mem", folder="agentm_mem.egg-info", entry_points=BACKEND)
 
-    assert [record.version for record in scan(path=[str(site.path), str(second_site.path)])] == ["2.0"]
+    assert [record.version for record in scan([str(site.path), str(second_site.path)]).records] == ["2.0"]
 
 
 def test_metadata_in_a_zip_archive_is_read_as_importlib_reads_it(site: Site, tmp_path: Path) -> None:
@@ -191,7 +190,7 @@ def test_the_empty_entry_of_the_search_path_is_the_current_directory(
     info = site.install("agentm-mem", entry_points=BACKEND)
     monkeypatch.chdir(site.path)
 
-    assert [record.location for record in scan(path=[""])] == [str(info)]
+    assert [record.location for record in scan([""]).records] == [str(info)]
     assert mine("") == theirs("")
 
 
@@ -203,7 +202,7 @@ def test_python_s_own_folders_are_not_looked_through(site: Site, monkeypatch: py
     own = os.path.dirname(os.__file__)
     looked_through, listdir = [], os.listdir
     monkeypatch.setattr(os, "listdir", lambda folder: looked_through.append(folder) or listdir(folder))
-    assert len(scan(path=[own, os.path.join(own, "lib-dynload"), str(site.path)])) == 1
+    assert len(scan([own, os.path.join(own, "lib-dynload"), str(site.path)]).records) == 1
     assert looked_through == [str(site.path)]
 
 
@@ -213,8 +212,8 @@ def test_the_first_of_two_folders_on_the_path_wins(site: Site, second_site: Site
     path = [site.path, second_site.path]
 
     assert mine(*path) == theirs(*path)
-    assert [record.name for record in scan(path=map(str, path))] == ["new"]
-    assert [record.name for record in scan(path=map(str, reversed(path)))] == ["old"]
+    assert [record.name for record in scan(map(str, path)).records] == ["new"]
+    assert [record.name for record in scan(map(str, reversed(path))).records] == ["old"]
 
 
 def test_a_newer_version_without_plugins_hides_an_older_one_with_them(site: Site, second_site: Site) -> None:
@@ -229,8 +228,7 @@ def test_a_site_folder_seen_under_two_names_counts_once(site: Site, tmp_path: Pa
     (tmp_path / "lib64").symlink_to(site.path)
     path = [str(site.path), str(tmp_path / "lib64"), str(site.path)]
 
-    assert len(scan(path=path)) == 1
-    assert find("agentm.backends", "mem", path) is not None
+    assert len(scan(path).records) == 1
 
 
 def test_what_pip_moved_aside_is_not_installed(site: Site) -> None:
@@ -238,7 +236,7 @@ def test_what_pip_moved_aside_is_not_installed(site: Site) -> None:
     site.install("agentm-mem", "1.1", entry_points=BACKEND)
     site.install("agentm-mem", folder="~gentm_mem-1.0.dist-info", entry_points=BACKEND)
 
-    assert [record.version for record in scan(path=[str(site.path)])] == ["1.1"]
+    assert [record.version for record in scan([str(site.path)]).records] == ["1.1"]
 
 
 def test_the_order_does_not_depend_on_the_folder(site: Site) -> None:
@@ -247,7 +245,7 @@ def test_the_order_does_not_depend_on_the_folder(site: Site) -> None:
             f"agentm-{name}", entry_points=f"[agentm.plugins]\n{name} = m\n[agentm.backends]\n{name} = m:A\n"
         )
 
-    assert [(record.group, record.name) for record in scan(path=[str(site.path)])] == [
+    assert [(record.group, record.name) for record in scan([str(site.path)]).records] == [
         (group, name) for group in ("agentm.backends", "agentm.plugins") for name in ("alpha", "mid", "zeta")
     ]
 
@@ -255,13 +253,13 @@ def test_the_order_does_not_depend_on_the_folder(site: Site) -> None:
 def test_a_scan_of_one_group_leaves_the_others_out(site: Site) -> None:
     site.install("agentm-mem", entry_points=BACKEND + "[agentm.plugins]\nb = n\n")
 
-    assert {record.group for record in scan("agentm.plugins", [str(site.path)])} == {"agentm.plugins"}
+    assert {record.group for record in scan([str(site.path)]).of("agentm.plugins")} == {"agentm.plugins"}
 
 
 def test_api_versions_belong_to_each_plugin_of_the_distribution(site: Site) -> None:
     site.install("agentm-mem", entry_points=BACKEND + "[agentm.api]\n2 = mem_store\n1 = mem_store\n")
 
-    (record,) = scan(path=[str(site.path)])
+    (record,) = scan([str(site.path)]).records
 
     assert record.api == ("1", "2")
 
@@ -272,13 +270,13 @@ def test_api_versions_belong_to_each_plugin_of_the_distribution(site: Site) -> N
 def test_a_line_without_a_value_is_still_seen(site: Site) -> None:
     site.install("agentm-mem", entry_points="[agentm.backends]\nmem\n")
 
-    assert [(record.name, record.value) for record in scan(path=[str(site.path)])] == [("mem", "")]
+    assert [(record.name, record.value) for record in scan([str(site.path)]).records] == [("mem", "")]
 
 
 def test_a_file_that_is_not_utf8_keeps_its_good_entries(site: Site) -> None:
     site.install("agentm-mem", entry_points=b"[agentm.backends]\ngood = m:A\nb\xffd = m:B\n")
 
-    assert [record.name for record in scan(path=[str(site.path)])] == ["b\\xffd", "good"]
+    assert [record.name for record in scan([str(site.path)]).records] == ["b\\xffd", "good"]
 
 
 @pytest.fixture
@@ -291,87 +289,20 @@ def unreadable_site(site: Site) -> Site:
 
 def test_what_cannot_be_read_does_not_hide_the_rest(unreadable_site: Site) -> None:
     unreadable_site.install("agentm-mem", entry_points=BACKEND)
-    unreadable: list[str] = []
+    found = scan([str(unreadable_site.path)])
 
-    found = scan(path=[str(unreadable_site.path)], unreadable=unreadable)
-
-    assert [record.name for record in found] == ["mem"]
-    assert len(unreadable) == 1
-    assert "entry_points.txt: " in unreadable[0]
-
-
-def test_nothing_found_while_something_could_not_be_read_is_not_absence(unreadable_site: Site) -> None:
-    with pytest.raises(PluginError, match=r"cannot tell whether the backend 'mem' is installed: .*entry_points\.txt"):
-        find("agentm.backends", "mem", [str(unreadable_site.path)])
-
-
-# ------------------------------------------------------------------------------------------------ find
-
-
-def test_find_gives_the_one_plugin_of_a_name(site: Site) -> None:
-    info = site.install("agentm-mem", "1.2", entry_points=BACKEND)
-
-    assert find("agentm.backends", "mem", [str(site.path)]) == PluginRecord(
-        "agentm.backends", "mem", "mem_store:Store", "agentm-mem", "1.2", str(info)
-    )
-
-
-def test_find_is_none_when_nothing_is_installed_under_the_name(site: Site) -> None:
-    site.install("agentm-mem", entry_points=BACKEND)
-
-    assert find("agentm.backends", "Mem", [str(site.path)]) is None
-    assert find("agentm.plugins", "mem", [str(site.path)]) is None
-
-
-@pytest.fixture
-def two_claims(site: Site) -> list[str]:
-    site.install("agentm-mem", "1.0", entry_points=BACKEND)
-    site.install("stranger", "0.3", entry_points="[agentm.backends]\nmem = stranger:Store\n")
-    return [str(site.path)]
-
-
-def test_two_claims_on_a_name_are_refused_with_both_owners_and_a_way_out(two_claims: list[str]) -> None:
-    with pytest.raises(PluginError) as refused:
-        find("agentm.backends", "mem", two_claims)
-
-    assert "the backend 'mem' is claimed by agentm-mem 1.0" in refused.value.message
-    assert "and stranger 0.3" in refused.value.message
-    assert "plugin_policy.disabled stranger" in str(refused.value.hint)
-
-
-def test_disabling_one_of_two_claimants_settles_it(two_claims: list[str]) -> None:
-    record = find("agentm.backends", "mem", two_claims, disabled=["Stranger"])
-
-    assert record is not None
-    assert record.distribution == "agentm-mem"
-
-
-def test_one_distribution_that_declares_a_name_twice_is_refused(site: Site) -> None:
-    site.install("agentm-mem", entry_points="[agentm.backends]\nmem = a:A\nmem = b:B\n")
-
-    with pytest.raises(PluginError, match=r"claimed by agentm-mem 1\.0 .* and agentm-mem 1\.0"):
-        find("agentm.backends", "mem", [str(site.path)])
-
-
-def test_conflicts_are_seen_in_metadata_except_among_hook_plugins(site: Site) -> None:
-    for name in ("one", "two"):
-        site.install(name, entry_points=BACKEND + "[agentm.plugins]\nmem = m\n")
-
-    (claims,) = conflicts(scan(path=[str(site.path)]))
-
-    assert [(record.group, record.distribution) for record in claims] == [
-        ("agentm.backends", "one"),
-        ("agentm.backends", "two"),
-    ]
+    assert [record.name for record in found.records] == ["mem"]
+    assert len(found.unreadable) == 1
+    assert "entry_points.txt: " in found.unreadable[0]
 
 
 def test_uninstalling_is_noticed_at_once(site: Site) -> None:
     info = site.install("agentm-mem", entry_points=BACKEND)
-    assert scan(path=[str(site.path)])
+    assert scan([str(site.path)]).records
 
     shutil.rmtree(info)
 
-    assert scan(path=[str(site.path)]) == []
+    assert scan([str(site.path)]).records == ()
 
 
 @pytest.mark.parametrize("name", ["My.Store", "my_store", "MY-STORE", "my-_.store"])
@@ -383,8 +314,9 @@ def test_a_scan_imports_nothing(site: Site) -> None:
     site.install_plugin("mem", "raise SystemExit('imported')")
     code = (
         "import os, sys; before = set(sys.modules)\n"
-        "from agentm_kernel.device.installed import find; assert find('agentm.backends', 'mem')\n"
-        "new = set(sys.modules) - before - {'__future__'}\n"
+        "from agentm_kernel.device.installed import installed_plugins as found\n"
+        "assert found().of('agentm.backends')\n"
+        "new = set(sys.modules) - before - {'__future__', 'errno'}\n"
         "print(*sorted(name for name in new if not name.startswith('agentm_kernel')))"
     )
 
@@ -397,4 +329,4 @@ def test_the_search_path_is_that_of_the_process(site: Site, monkeypatch: pytest.
     site.install("agentm-mem", entry_points=BACKEND)
     monkeypatch.setattr(sys, "path", [*sys.path, str(site.path), os.fsencode(site.path)])
 
-    assert "mem" in {record.name for record in scan("agentm.backends")}
+    assert "mem" in {record.name for record in installed_plugins().of("agentm.backends")}

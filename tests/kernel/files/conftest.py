@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.faults.wrong_moment import in_the_middle_of_a_write
 
-from agentm_kernel import FileStore
+from agentm_kernel.plugin import FileStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _HOLD = """
 import sys
-from agentm_kernel import store_mutex
+from agentm_kernel.plugin import store_mutex
 with store_mutex(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.readline()

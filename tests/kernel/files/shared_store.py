@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from tests.faults.wrong_moment import as_client
 
-from agentm_kernel import FileStore, Locator
+from agentm_kernel import Locator
 from agentm_kernel.files.swap import ConflictKeeper
 from agentm_kernel.files.tree import FdDirectory
+from agentm_kernel.plugin import FileStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable

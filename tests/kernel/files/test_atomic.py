@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import LocatorConflictError, StorageIOError, atomic_write
 from agentm_kernel.files.atomic import publish_new, replace_file
 from agentm_kernel.files.tree import FdDirectory, open_root
+from agentm_kernel.plugin import LocatorConflictError, StorageIOError, atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

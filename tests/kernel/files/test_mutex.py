@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import filelock
 import pytest
 
-from agentm_kernel import LockTimeout, StorageIOError, store_mutex
 from agentm_kernel.files import mutex, native_lock
+from agentm_kernel.plugin import LockTimeout, StorageIOError, store_mutex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -398,7 +398,7 @@ def test_eight_threads_are_never_inside_together(store: Path) -> None:
 
 _FORK = """
 import os, sys
-from agentm_kernel import LockTimeout, store_mutex
+from agentm_kernel.plugin import LockTimeout, store_mutex
 
 root = sys.argv[1]
 with store_mutex(root):
@@ -426,7 +426,7 @@ def test_a_forked_child_holds_nothing_and_frees_nothing(store: Path, hold: Hold)
 
 _OUTLIVED = """
 import os, sys
-from agentm_kernel import store_mutex
+from agentm_kernel.plugin import store_mutex
 
 with store_mutex(sys.argv[1]):
     if os.fork() == 0:

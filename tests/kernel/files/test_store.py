@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.kernel.files.verbs import tree, verbs
 
-from agentm_kernel import (
+from agentm_kernel import Locator
+from agentm_kernel.files import reading
+from agentm_kernel.files.tree import FdDirectory
+from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
     FileStore,
     InvalidContentError,
     InvalidLocatorError,
-    Locator,
     LocatorConflictError,
     LockTimeout,
     NotFoundError,
@@ -26,8 +28,6 @@ from agentm_kernel import (
     content_hash,
     store_mutex,
 )
-from agentm_kernel.files import reading
-from agentm_kernel.files.tree import FdDirectory
 from agentm_kernel.seam.folders import walk_folders
 
 if TYPE_CHECKING:

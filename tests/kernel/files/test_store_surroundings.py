@@ -12,15 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.kernel.files.verbs import tree, verbs
 
-from agentm_kernel import (
-    ABSENT,
-    FileStore,
-    Locator,
-    LocatorConflictError,
-    NotFoundError,
-    StorageError,
-    StorageIOError,
-)
+from agentm_kernel import Locator
+from agentm_kernel.plugin import ABSENT, FileStore, LocatorConflictError, NotFoundError, StorageError, StorageIOError
 from agentm_kernel.seam.locator import TEMP_PREFIX
 
 if TYPE_CHECKING:

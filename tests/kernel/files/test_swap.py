@@ -19,15 +19,9 @@ from tests.kernel.files.shared_store import (
     when_looked_at,
 )
 
-from agentm_kernel import (
-    ABSENT,
-    ConcurrentModificationError,
-    FileStore,
-    LocatorConflictError,
-    content_hash,
-    update,
-)
+from agentm_kernel import update
 from agentm_kernel.files.tree import FdDirectory
+from agentm_kernel.plugin import ABSENT, ConcurrentModificationError, FileStore, LocatorConflictError, content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,13 +18,10 @@ from tests.kernel.files.shared_store import (
     when_looked_at,
 )
 
-from agentm_kernel import (
-    ConcurrentModificationError,
-    Locator,
-    content_hash,
-)
+from agentm_kernel import Locator
 from agentm_kernel.files import swap
 from agentm_kernel.files.swap import ConflictKeeper
+from agentm_kernel.plugin import ConcurrentModificationError, content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable

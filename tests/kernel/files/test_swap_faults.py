@@ -13,15 +13,10 @@ import pytest
 from tests.faults.wrong_moment import as_client
 from tests.kernel.files.shared_store import NOTE, Beside, Shared, kept, leftovers
 
-from agentm_kernel import (
-    ABSENT,
-    ConcurrentModificationError,
-    Locator,
-    StorageIOError,
-    content_hash,
-)
+from agentm_kernel import Locator
 from agentm_kernel.files import swap
 from agentm_kernel.files.tree import FdDirectory
+from agentm_kernel.plugin import ABSENT, ConcurrentModificationError, StorageIOError, content_hash
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -238,7 +233,7 @@ def test_a_link_that_took_effect_and_said_otherwise_counts(store: Shared, root: 
 
 _KILLED = """
 import os, sys
-from agentm_kernel import FileStore, Locator
+from agentm_kernel.plugin import FileStore, Locator
 from agentm_kernel.files import atomic
 from agentm_kernel.files.tree import FdDirectory
 

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import FileStore, InvalidContentError, Locator, StorageError, StorageIOError, update
-from agentm_kernel.files import tree
+from agentm_kernel import Locator, update
+from agentm_kernel.files import root as root_module
 from agentm_kernel.files.path_tree import PathDirectory
-from agentm_kernel.files.tree import FdDirectory, TooLarge, open_root
+from agentm_kernel.files.root import open_root
+from agentm_kernel.files.tree import FdDirectory, TooLarge
+from agentm_kernel.plugin import FileStore, InvalidContentError, StorageError, StorageIOError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +27,7 @@ KINDS = [pytest.param(True, id="by descriptor"), pytest.param(False, id="by path
 @pytest.fixture(params=KINDS)
 def directory(request: pytest.FixtureRequest, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Directory:
     """Both implementations, on this platform: they promise the same as long as nobody races them."""
-    monkeypatch.setattr(tree, "CAN_WALK_BY_DESCRIPTOR", request.param)
+    monkeypatch.setattr(root_module, "CAN_WALK_BY_DESCRIPTOR", request.param)
     with open_root(str(folder)) as opened:
         assert type(opened) is (FdDirectory if request.param else PathDirectory)
         yield opened
@@ -44,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_this_platform_walks_by_descriptor() -> None:
-    assert tree.CAN_WALK_BY_DESCRIPTOR
+    assert root_module.CAN_WALK_BY_DESCRIPTOR
 
 
 def test_entries_say_what_they_are_without_following(directory: Directory) -> None:
@@ -190,7 +192,7 @@ def test_a_directory_that_is_swapped_for_a_link_after_opening_leads_nowhere_else
 
 @pytest.fixture
 def fallback_store(folder: Path, monkeypatch: pytest.MonkeyPatch) -> FileStore:
-    monkeypatch.setattr(tree, "CAN_WALK_BY_DESCRIPTOR", False)
+    monkeypatch.setattr(root_module, "CAN_WALK_BY_DESCRIPTOR", False)
     return FileStore(folder)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentm_kernel import ABSENT, FileStore, Locator, content_hash
+from agentm_kernel import Locator
+from agentm_kernel.plugin import ABSENT, FileStore, content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable

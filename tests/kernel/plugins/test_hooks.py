@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import Alert, DoctorRow, Section, hookimpl
 from agentm_kernel.device.installed import HOOKS, scan
+from agentm_kernel.plugin import Alert, Device, DoctorRow, HookContext, Section, hookimpl
 from agentm_kernel.plugins import hookspecs
-from agentm_kernel.plugins.hooks import HookCaller, current_context, installed_plugins
+from agentm_kernel.plugins.hooks import HookCaller
 
 if TYPE_CHECKING:
     from tests.kernel.conftest import Site
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("importable")
 
 
-IMPORTS = "from agentm_kernel import Alert, DoctorRow, Section, hookimpl\n"
+IMPORTS = "from agentm_kernel.plugin import Alert, DoctorRow, Section, hookimpl\n"
 
 
 def hooks(source: str) -> str:
@@ -48,7 +49,8 @@ def agentm_alert(): raise ValueError
 def host_of(site: Site, **sources: str) -> HookCaller:
     for name, source in sources.items():
         site.install_plugin(name, source, group="agentm.plugins", attribute="")
-    return HookCaller(scan("agentm.plugins", [str(site.path)]), current_context({"HOME": str(site.home)}))
+    context = HookContext(Device({"HOME": str(site.home)}), os.getcwd())
+    return HookCaller(context, records=scan([str(site.path)]).of("agentm.plugins"))
 
 
 def messages(host: HookCaller) -> list[str]:
@@ -61,7 +63,7 @@ def messages(host: HookCaller) -> list[str]:
 def test_agentm_doctor_checks_gathers_the_rows_of_every_plugin(site: Site) -> None:
     host = host_of(site, one=DOCTOR, two=DOCTOR)
 
-    rows = host.doctor_checks()
+    rows = [*host.doctor_checks()]
 
     assert [row.check for row in rows] == ["plugin_one", "plugin_two"]
     assert host.failures == ()
@@ -70,13 +72,13 @@ def test_agentm_doctor_checks_gathers_the_rows_of_every_plugin(site: Site) -> No
 def test_agentm_session_start_gathers_sections(site: Site) -> None:
     source = hooks("@hookimpl\ndef agentm_session_start(context):\n    return [Section('Rules', 'be kind')]")
 
-    assert host_of(site, one=source).session_sections() == [Section("Rules", "be kind")]
+    assert [*host_of(site, one=source).session_sections()] == [Section("Rules", "be kind")]
 
 
 def test_agentm_event_carries_name_and_payload_and_brings_back_lines(site: Site) -> None:
     source = hooks("@hookimpl\ndef agentm_event(name, payload, context):\n    return f'{name}: {payload}'")
 
-    assert host_of(site, one=source).event("turn-end", {"turn": 3}) == ["turn-end: {'turn': 3}"]
+    assert [*host_of(site, one=source).event("turn-end", {"turn": 3})] == ["turn-end: {'turn': 3}"]
 
 
 def test_agentm_alert_reaches_every_plugin(site: Site) -> None:
@@ -117,7 +119,7 @@ def test_one_raising_hook_does_not_keep_the_others_from_being_called(site: Site)
 def test_every_hook_guards_each_plugin(site: Site) -> None:
     host = host_of(site, b=RAISING)
 
-    assert (host.doctor_checks(), host.session_sections(), host.event("x", {})) == ([], [], [])
+    assert ([*host.doctor_checks()], [*host.session_sections()], [*host.event("x", {})]) == ([], [], [])
     host.alert(Alert("x", "y"))
 
     assert [message.split("failed in ")[1] for message in messages(host)] == [
@@ -132,7 +134,7 @@ def test_ctrl_c_in_a_hook_is_not_the_plugins_failure(site: Site) -> None:
     host = host_of(site, a=hooks("@hookimpl\ndef agentm_doctor_checks():\n    raise KeyboardInterrupt"))
 
     with pytest.raises(KeyboardInterrupt):
-        host.doctor_checks()
+        [*host.doctor_checks()]
 
 
 INVALID = {
@@ -144,9 +146,9 @@ INVALID = {
     ),
     "an unknown argument": (
         hooks("@hookimpl\ndef agentm_alert(alert, warning): pass"),
-        "is not valid: PluginValidationError: Plugin 'agentm-bad: bad = plugin_bad' for hook 'agentm_alert'",
+        "is not valid: PluginValidationError: Plugin 'plugin_bad' for hook 'agentm_alert'",
     ),
-    "no hooks": ("def agentm_alert(alert): pass", "has no hooks: they are marked with agentm_kernel.hookimpl"),
+    "no hooks": ("def agentm_alert(alert): pass", "has no hooks: they are marked with agentm_kernel.plugin.hookimpl"),
 }
 
 
@@ -164,7 +166,7 @@ def test_an_invalid_plugin_is_left_out_and_named(site: Site, source: str, reason
 def test_no_hook_of_an_invalid_plugin_is_called(site: Site) -> None:
     host = host_of(site, bad=DOCTOR + "@hookimpl\ndef agentm_nonsense(): pass\n")
 
-    assert host.doctor_checks() == []
+    assert [*host.doctor_checks()] == []
     assert len(host.failures) == 1
 
 
@@ -182,7 +184,7 @@ def test_an_object_can_be_a_plugin(site: Site) -> None:
     source = hooks("class Plugin:\n    @hookimpl\n    def agentm_event(self, name): return name\nplugin = Plugin()")
     site.install_plugin("good", source, group="agentm.plugins", attribute="plugin")
 
-    assert host_of(site).event("turn-end", {}) == ["turn-end"]
+    assert [*host_of(site).event("turn-end", {})] == ["turn-end"]
 
 
 WRONG = {
@@ -210,7 +212,7 @@ WRONG = {
 def test_a_wrong_answer_is_a_failure_and_counts_for_nothing(site: Site, hook: str, answer: str, reason: str) -> None:
     host = host_of(site, bad=hooks(f"@hookimpl\ndef {hook}():\n    return {answer}"))
 
-    assert (host.doctor_checks(), host.session_sections(), host.event("x", {})) == ([], [], [])
+    assert ([*host.doctor_checks()], [*host.session_sections()], [*host.event("x", {})]) == ([], [], [])
     assert messages(host) == [f"the hook plugin 'bad' of agentm-bad 1.0 failed in {hook}: {reason}"]
 
 
@@ -219,7 +221,7 @@ def test_nothing_to_say_is_no_failure(site: Site) -> None:
         site, calm=hooks("@hookimpl\ndef agentm_doctor_checks(): pass\n@hookimpl\ndef agentm_event(): pass")
     )
 
-    assert (host.doctor_checks(), host.event("x", {}), host.failures) == ([], [], ())
+    assert ([*host.doctor_checks()], [*host.event("x", {})], host.failures) == ([], [], ())
 
 
 def test_a_wrapper_wraps_only_its_own_plugin(site: Site) -> None:
@@ -240,7 +242,7 @@ def test_a_plugin_may_ask_to_be_first_or_last(site: Site) -> None:
 def test_hooks_that_print_leave_standard_output_alone(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
     host = host_of(site, loud=hooks("@hookimpl\ndef agentm_event():\n    print('noise')\n    return 'line'"))
 
-    assert host.event("x", {}) == ["line"]
+    assert [*host.event("x", {})] == ["line"]
     assert capfd.readouterr() == ("", "noise\n")
 
 
@@ -262,9 +264,9 @@ def test_plugins_are_imported_by_the_first_call_and_once(site: Site) -> None:
     host = host_of(site, one=DOCTOR)
     assert "plugin_one" not in sys.modules
 
-    host.doctor_checks()
+    [*host.doctor_checks()]
     module = sys.modules["plugin_one"]
-    host.doctor_checks()
+    [*host.doctor_checks()]
 
     assert sys.modules["plugin_one"] is module
 
@@ -272,8 +274,8 @@ def test_plugins_are_imported_by_the_first_call_and_once(site: Site) -> None:
 def test_without_plugins_not_even_pluggy_is_imported(site: Site) -> None:
     code = (
         "import sys\n"
-        "from agentm_kernel.plugins.hooks import installed_plugins\n"
-        "host = installed_plugins(); assert host.doctor_checks() == []\n"
+        "from agentm_kernel.plugin import Device, HookCaller, HookContext\n"
+        "assert [*HookCaller(HookContext(Device.now(), '.')).doctor_checks()] == []\n"
         "print('pluggy' in sys.modules, 'click' in sys.modules)"
     )
 
@@ -290,7 +292,7 @@ def test_the_host_of_what_is_installed_obeys_the_policy(site: Site, monkeypatch:
     (prefix / ".agentm-config.json").write_text('{"plugin_policy": {"disabled": ["agentm-two"], "allowed": ["one"]}}')
     monkeypatch.setenv("AGENTM_INSTALL_PREFIX", str(prefix))
 
-    host = installed_plugins()
+    host = HookCaller(HookContext(Device.now(), os.getcwd()))
 
     assert [row.check for row in host.doctor_checks()] == ["plugin_one"]
     assert host.failures == ()
@@ -301,7 +303,7 @@ def test_a_policy_that_cannot_be_read_lets_nothing_in(site: Site, monkeypatch: p
     (site.home / ".agentm-config.json").write_text("{")
     monkeypatch.setenv("AGENTM_INSTALL_PREFIX", str(site.home))
 
-    assert installed_plugins().doctor_checks() == []
+    assert [*HookCaller(HookContext(Device.now(), os.getcwd())).doctor_checks()] == []
 
 
 def test_hookimpl_is_had_from_the_kernel() -> None:
@@ -316,13 +318,13 @@ def test_a_plugin_that_names_its_hook_is_loaded_for_that_hook_alone(tmp_path, mo
     (metadata / "METADATA").write_text("Name: narrow\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text("[agentm.plugins.doctor_checks]\nnarrow = narrow_hooks\n")
     (site / "narrow_hooks.py").write_text(
-        "from agentm_kernel import DoctorRow, hookimpl\n"
+        "from agentm_kernel.plugin import DoctorRow, hookimpl\n"
         "@hookimpl\ndef agentm_doctor_checks(context):\n    return [DoctorRow('ok', 'narrow', 'well')]\n"
     )
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.syspath_prepend(str(site))
-    host = installed_plugins()
-    host.session_sections()
+    host = HookCaller(HookContext(Device.now(), os.getcwd()))
+    [*host.session_sections()]
     assert "narrow_hooks" not in sys.modules
     assert "narrow" in [row.check for row in host.doctor_checks()]
     assert not [failure for failure in host.failures if failure.record.distribution == "narrow"]

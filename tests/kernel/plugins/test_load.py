@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import API_VERSION, PluginError, StorageBackend
 from agentm_kernel.device.installed import scan
+from agentm_kernel.plugin import API_VERSION, PluginError, StorageBackend
 from agentm_kernel.plugins.load import load, load_backend
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("importable")
 
 def installed(site: Site, source: str, **how: str) -> PluginRecord:
     site.install_plugin("mem", source, **how)
-    (record,) = scan(path=[str(site.path)])
+    (record,) = scan([str(site.path)]).records
     return record
 
 
@@ -63,7 +63,7 @@ def test_submodules_are_imported_by_their_full_name(site: Site) -> None:
         modules={"pack/__init__.py": "", "pack/deep/__init__.py": "", "pack/deep/module.py": "answer = 42"},
     )
 
-    assert load(scan(path=[str(site.path)])[0]) == 42
+    assert load(scan([str(site.path)]).records[0]) == 42
 
 
 REFUSALS = {
@@ -82,11 +82,11 @@ REFUSALS = {
         "is not a backend: plugin_mem:Store does not derive from StorageBackend",
     ),
     "the contract itself": (
-        "from agentm_kernel import StorageBackend as Store",
+        "from agentm_kernel.plugin import StorageBackend as Store",
         "is not a backend: plugin_mem:Store does not derive from StorageBackend",
     ),
     "an abstract class": (
-        "from agentm_kernel import StorageBackend\nclass Store(StorageBackend):\n    def read(self, locator): ...",
+        "from agentm_kernel.plugin import StorageBackend as S\nclass Store(S):\n    def read(self, locator): ...",
         "is abstract: plugin_mem:Store lacks capabilities, exists, info, list, mkdir, write",
     ),
     "a newer API": (
@@ -116,7 +116,7 @@ def test_a_plugin_is_refused_with_its_name_and_the_reason(site: Site, source: st
 def test_a_value_that_is_not_a_reference_is_refused(site: Site, value: str) -> None:
     site.install("agentm-mem", entry_points=f"[agentm.backends]\nmem = {value}\n")
 
-    message = refusal_of(scan(path=[str(site.path)])[0])
+    message = refusal_of(scan([str(site.path)]).records[0])
 
     assert "is not of the form module:attribute" in message
 
@@ -144,7 +144,7 @@ def test_an_api_version_declared_in_metadata_is_checked_before_the_import(site: 
         modules={"plugin_mem.py": "raise ImportError('cannot import name from agentm_kernel')"},
     )
 
-    message = refusal_of(scan(path=[str(site.path)])[0])
+    message = refusal_of(scan([str(site.path)]).records[0])
 
     assert "was built for version 98 or 99 of the kernel's API; this kernel speaks 1" in message
     assert "plugin_mem" not in sys.modules
@@ -157,7 +157,7 @@ def test_one_declared_api_version_that_is_spoken_is_enough(site: Site) -> None:
         modules={"plugin_mem.py": GOOD},
     )
 
-    assert load_backend(scan(path=[str(site.path)])[0]).__name__ == "Store"
+    assert load_backend(scan([str(site.path)]).records[0]).__name__ == "Store"
 
 
 def test_loading_one_plugin_imports_no_other(site: Site) -> None:
@@ -170,7 +170,7 @@ def test_loading_one_plugin_imports_no_other(site: Site) -> None:
 
 
 def test_loading_an_entry_point_does_not_register_it(site: Site) -> None:
-    from agentm_kernel import registry
+    from agentm_kernel.plugin import registry
 
     load_backend(installed(site, GOOD))
 

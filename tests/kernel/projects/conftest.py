@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import FileStore
+from agentm_kernel.plugin import FileStore
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import ConfigError
+from agentm_kernel.plugin import ConfigError
 from agentm_kernel.projects.git_files import find_repository
 
 if TYPE_CHECKING:

@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import (
-    ABSENT,
-    AgentmError,
-    ConfigError,
-    FileStore,
-    InvalidContentError,
-    Locator,
-    StorageIOError,
-)
+from agentm_kernel import AgentmError, Locator
+from agentm_kernel.plugin import ABSENT, ConfigError, FileStore, InvalidContentError, StorageIOError
 from agentm_kernel.projects.in_store import place_in_store
 from agentm_kernel.projects.ownership import adopt, check_ownership, claim_ownership, owners
 from agentm_kernel.projects.slug import identify_project

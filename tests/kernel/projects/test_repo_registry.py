@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import FileStore, InvalidContentError, InvalidLocatorError, Locator
+from agentm_kernel import Locator
+from agentm_kernel.plugin import FileStore, InvalidContentError, InvalidLocatorError
 from agentm_kernel.projects.repo_registry import (
     list_repos,
     read_registry,
@@ -147,7 +148,7 @@ def test_a_folder_whose_name_is_not_text_can_be_registered(store: FileStore) -> 
 
 def test_registrations_from_many_processes_at_once_are_all_kept(tmp_path: Path) -> None:
     script = (
-        "import sys; from agentm_kernel import FileStore\n"
+        "import sys; from agentm_kernel.plugin import FileStore\n"
         "from agentm_kernel.projects.repo_registry import register_repo\n"
         "store = FileStore(sys.argv[1], create_root=True)\n"
         "sys.stdin.read()  # all start together\n"

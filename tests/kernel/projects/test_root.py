@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import ConfigError
+from agentm_kernel.plugin import ConfigError
 from agentm_kernel.projects.root import find_project_root
 
 if TYPE_CHECKING:

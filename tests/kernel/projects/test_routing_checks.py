@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel.conformance import ConformanceFailure, all_checks
-from agentm_kernel.conformance.stubs import SyncedStub
+from agentm_devkit.conformance import ConformanceFailure, all_checks
+from agentm_devkit.conformance.stubs import SyncedStub
 
 if TYPE_CHECKING:
     from agentm_kernel import Locator

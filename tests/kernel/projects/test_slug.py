@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, strategies as st
 
-from agentm_kernel import ConfigError, InvalidLocatorError, normalize_key
+from agentm_kernel.plugin import ConfigError, InvalidLocatorError, normalize_key
 from agentm_kernel.projects.root import find_project_root
 from agentm_kernel.projects.slug import _made_safe, identify_project, plain_slug
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentm_kernel import BackendLayer, FileStore, Locator
-from agentm_kernel.conformance.memory import MemoryBackend
+from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_kernel import Locator
+from agentm_kernel.plugin import BackendLayer, FileStore
 from agentm_kernel.seam.folders import FolderWalk, walk_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from agentm_kernel import Info, StorageBackend
+    from agentm_kernel.plugin import Info, StorageBackend
 
 KEYS = ("b.md", "a/y/x.md", "a/y/w.md", "a/z.md", "skills/s.md")
 

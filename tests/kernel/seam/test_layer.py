@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import (
+from agentm_kernel import Capabilities, Locator
+from agentm_kernel.plugin import (
     ABSENT,
     BackendLayer,
-    Capabilities,
     ConcurrentModificationError,
     DeviceFiles,
     FileStore,
-    Locator,
     NotFoundError,
     StorageBackend,
     StorageError,

@@ -9,7 +9,8 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from agentm_kernel import InvalidLocatorError, Locator, normalize_key
+from agentm_kernel import Locator
+from agentm_kernel.plugin import InvalidLocatorError, normalize_key
 from agentm_kernel.seam.locator import MAX_KEY_BYTES, MAX_SEGMENT_BYTES, TEMP_PREFIX
 
 # ------------------------------------------------------------------------------------------------ one spelling

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentm_kernel import StorageSelectionError, check_options
+from agentm_kernel.plugin import StorageSelectionError, check_options
 
 
 def test_known_options_may_stand() -> None:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import agentm_kernel
-from agentm_kernel import Authorization, AuthorizationError, BackendLayer, Locator, PersonalSpace, StorageError
-from agentm_kernel.conformance.memory import MemoryBackend
+from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_kernel import Locator
+from agentm_kernel.plugin import Authorization, AuthorizationError, BackendLayer, PersonalSpace, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

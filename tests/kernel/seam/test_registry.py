@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentm_kernel import BackendRegistry, FileStore, ProtocolError, StorageBackend, registry
+from agentm_kernel.plugin import BackendRegistry, FileStore, ProtocolError, StorageBackend, registry
 
 
 class Other(FileStore):

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import agentm_kernel
-from agentm_kernel import DerivedMaintenance, FileStore, Locator, Tier, TierLayout
+from agentm_kernel import Locator
+from agentm_kernel.plugin import DerivedMaintenance, FileStore, Tier, TierLayout
 
 
 def test_only_the_local_index_stays_on_the_device() -> None:

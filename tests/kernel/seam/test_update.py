@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import (
+from agentm_kernel import Locator, update
+from agentm_kernel.plugin import (
     BackendLayer,
     ConcurrentModificationError,
     FileStore,
     InvalidContentError,
-    Locator,
     StorageIOError,
-    update,
 )
 
 if TYPE_CHECKING:

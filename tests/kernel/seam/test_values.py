@@ -7,14 +7,15 @@ import pickle
 
 import pytest
 
-from agentm_kernel import ABSENT, Capabilities, Info, Locator, OpenContext
+from agentm_kernel import Capabilities, Locator
+from agentm_kernel.plugin import ABSENT, Device, Info, Opening
 from agentm_kernel.seam.backend import Absent
 
 INFO = Info(Locator("a.md"), False, 3, 1.5, "v1")
 FLAGS = ("concurrent_writers", "conflict_files", "encryption", "sync", "device_files", "delete")
 
 
-@pytest.mark.parametrize("value", [INFO, Capabilities(sync=True), OpenContext({"A": "b"}, "/home", "/state", True)])
+@pytest.mark.parametrize("value", [INFO, Capabilities(sync=True), Opening("team", True, "/state")])
 def test_a_value_survives_copying_and_shows_its_fields(value: object) -> None:
     assert pickle.loads(pickle.dumps(value)) == value
     assert copy.deepcopy(value) == value
@@ -72,5 +73,5 @@ def test_absent_is_one_object_however_it_is_made() -> None:
 @pytest.mark.parametrize(
     ("path", "expanded"), [("~", "/h"), ("~/a", "/h/a"), ("~user/a", "~user/a"), ("/a/~", "/a/~"), ("a", "a")]
 )
-def test_a_context_expands_its_own_home(path: str, expanded: str) -> None:
-    assert OpenContext({}, "/h", "/s").expand(path) == expanded
+def test_a_device_expands_its_own_home(path: str, expanded: str) -> None:
+    assert Device({"HOME": "/h"}).expand(path) == expanded

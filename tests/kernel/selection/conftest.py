@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentm_kernel.conformance.stubs import SyncedStub
+from agentm_devkit.conformance.stubs import SyncedStub
 from agentm_kernel.seam.registry import registry
 
 

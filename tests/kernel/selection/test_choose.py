@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentm_kernel import choose_protocol
+from agentm_kernel.plugin import choose_protocol
 
 
 def test_a_new_device_uses_its_own_folder(device):

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from tests.kernel.selection.conftest import Device, make_device
 
-from agentm_kernel import Locator, StoreIdentityError, select_backend, storage_preview
-from agentm_kernel.selection.identity import stamp
+from agentm_kernel import Locator, select_backend, storage_preview
+from agentm_kernel.plugin import StoreIdentityError
+from agentm_kernel.selection.identity import stamp_store
 
 NOTE = Locator("note.md")
 
@@ -19,12 +20,12 @@ NOTE = Locator("note.md")
 @pytest.fixture
 def shared(tmp_path):
     """A folder that a sync tool would share: stamped, and holding one note."""
-    from agentm_kernel.conformance.stubs import SyncedStub
+    from agentm_devkit.conformance.stubs import SyncedStub
 
     folder = tmp_path / "shared"
     folder.mkdir()
     store = SyncedStub(str(folder))
-    stamp(store)
+    stamp_store(store)
     store.write(NOTE, "first\n")
     return folder
 
@@ -66,7 +67,7 @@ def test_an_unmounted_folder_is_not_an_empty_store(device, shared):
         with pytest.raises(StoreIdentityError, match="is gone") as caught:
             select_backend(environ=device.environ, read_only=read_only)
     assert "agentm store forget" in caught.value.hint
-    assert storage_preview(device.environ).line == caught.value.message
+    assert storage_preview(device.environ).line == str(caught.value)
     assert list(shared.iterdir()) == []
 
 
@@ -124,7 +125,7 @@ def test_a_record_of_stores_that_is_no_file_is_refused_without_waiting(device, s
 
 
 def test_two_who_stamp_at_once_agree(tmp_path):
-    from agentm_kernel.conformance.stubs import SyncedStub
+    from agentm_devkit.conformance.stubs import SyncedStub
 
     folder = tmp_path / "store"
     folder.mkdir()
@@ -137,12 +138,12 @@ def test_two_who_stamp_at_once_agree(tmp_path):
         def stamp_text(self):
             if not self.looked:
                 self.looked = True
-                self.other = stamp(SyncedStub(str(folder)))
+                self.other = stamp_store(SyncedStub(str(folder)))
                 return None
             return super().stamp_text()
 
     late = Late(str(folder))
-    assert stamp(late) == late.other
+    assert stamp_store(late) == late.other
 
 
 def test_a_store_replaced_while_it_is_open_is_refused(device, shared, tmp_path):

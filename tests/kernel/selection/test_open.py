@@ -6,19 +6,12 @@ import os
 
 import pytest
 
-from agentm_kernel import (
-    BackendNotInstalledError,
-    Capabilities,
-    CapabilityMismatchError,
-    Locator,
-    StorageSelectionError,
-    select_backend,
-    storage_preview,
-)
-from agentm_kernel.device.installed import PluginRecord
+from agentm_kernel import Capabilities, Locator, select_backend, storage_preview
+from agentm_kernel.device.installed import Installed, PluginRecord
+from agentm_kernel.plugin import BackendNotInstalledError, CapabilityMismatchError, Device, StorageSelectionError
 from agentm_kernel.seam.layer import unwrap
 from agentm_kernel.seam.registry import registry
-from agentm_kernel.selection.open import Refusal, inspect
+from agentm_kernel.selection.inspect import Refusal, inspect_store
 
 
 def refusal(environ, *, read_only=False):
@@ -28,7 +21,7 @@ def refusal(environ, *, read_only=False):
     if not read_only:
         preview = storage_preview(environ)
         assert preview.status == "fail"
-        assert preview.line == caught.value.message
+        assert preview.line == str(caught.value)
     assert caught.value.hint, "a refusal says what to run"
     return caught.value
 
@@ -56,15 +49,14 @@ def test_a_backend_that_is_not_installed_is_named_with_the_command(device):
 
 
 def test_known_backends_come_with_their_pip_line(device, monkeypatch):
-    monkeypatch.setattr("agentm_kernel.device.installed.scan", lambda *_, **__: [])
+    monkeypatch.setattr("agentm_kernel.device.installed.installed_plugins", lambda: Installed((), ()))
     device.configure(**{"storage.backend": "bucket"})
     assert "pip install agentm-bucket" in refusal(device.environ).hint
 
 
 def test_whoever_installed_another_store_than_the_default_is_led_to_its_set_up(device, monkeypatch):
     git = PluginRecord("agentm.backends", "git", "m:Store", "agentm-git", "1.0", "/site")
-    monkeypatch.setattr("agentm_kernel.device.installed.scan", lambda *_, **__: [git])
-    monkeypatch.setattr("agentm_kernel.device.installed.find", lambda *_, **__: None)
+    monkeypatch.setattr("agentm_kernel.device.installed.installed_plugins", lambda: Installed((git,), ()))
     hint = refusal(device.environ).hint
     assert hint == "run `pip install agentm-device-local`, or set up what is installed with `agentm git init`"
 
@@ -133,18 +125,18 @@ def test_the_registry_is_asked_before_entry_points(device, tmp_path):
 
 
 SHOUTING = """
-from agentm_kernel import BackendLayer
+from agentm_kernel.plugin import BackendLayer
 
 class Shouting(BackendLayer):
     def read(self, locator):
         return super().read(locator).upper() + self.tail
 
-def wrap(backend, options, context):
+def wrap(backend, options, device, opening):
     layer = Shouting(backend)
     layer.tail = options.get("tail", "")
     return layer
 
-def fail(backend, options, context):
+def fail(backend, options, device, opening):
     raise RuntimeError("out of breath")
 """
 
@@ -186,7 +178,7 @@ def test_a_wrapper_that_cannot_be_had_is_a_refusal(device):
 
 def test_an_inspection_never_raises_an_expected_failure(device):
     device.configure(**{"storage.backend": "nowhere"})
-    found = inspect(device.environ)
+    found = inspect_store(Device(device.environ))
     assert isinstance(found, Refusal)
     assert found.choice is not None
     assert found.choice.protocol == "nowhere"

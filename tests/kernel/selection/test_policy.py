@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from agentm_kernel import (
+from agentm_kernel import Locator, select_backend, storage_preview
+from agentm_kernel.device.installed import Installed
+from agentm_kernel.plugin import (
     BackendNotInstalledError,
-    Locator,
     StorageReadOnlyError,
     StorageSelectionError,
     choose_protocol,
-    select_backend,
-    storage_preview,
 )
 
 PLUGIN = """
-from agentm_kernel import BackendLayer, FileStore, StorageReadOnlyError
+from agentm_kernel.plugin import BackendLayer, FileStore, StorageReadOnlyError
 
 calls = []
 
 class Store(FileStore):
     self_stamping = True
+    own_wrappers = ("policy",)
 
     @classmethod
-    def create(cls, options, context):
+    def create(cls, options, device, opening):
         with open(options["path"]) as document:
             return cls(document.read().strip(), create_root=True)
 
@@ -41,11 +41,11 @@ class Guard(BackendLayer):
             raise StorageReadOnlyError(f"'{locator}' is closed")
         return super().write(locator, content, if_match=if_match)
 
-def wrap(backend, options, context):
+def wrap(backend, options, device, opening):
     assert options["path"].endswith("STORAGE.md")
     return Guard(backend)
 
-def fail(backend, options, context):
+def fail(backend, options, device, opening):
     raise RuntimeError("out of order")
 """
 
@@ -121,14 +121,14 @@ def refusal(environ):
     with pytest.raises(StorageSelectionError) as caught:
         select_backend(environ=environ)
     preview = storage_preview(environ)
-    assert (preview.status, preview.line) == ("fail", caught.value.message)
+    assert (preview.status, preview.line) == ("fail", str(caught.value))
     assert caught.value.hint
     return caught.value
 
 
 @pytest.mark.usefixtures("policy")
 def test_without_the_plugin_a_policy_is_a_refusal_that_names_the_distribution(device, monkeypatch):
-    monkeypatch.setattr("agentm_kernel.device.installed.scan", lambda *_, **__: [])
+    monkeypatch.setattr("agentm_kernel.device.installed.installed_plugins", lambda: Installed((), ()))
     error = refusal(device.environ)
     assert isinstance(error, BackendNotInstalledError)
     assert "pip install agentm-storage-policy" in error.hint
@@ -165,4 +165,4 @@ def test_the_backend_can_also_be_named_with_the_path_as_its_option(device, plugi
     module = plugin("policing_i")
     device.configure(**{"storage.backend": "policy", "plugins.policy.path": str(policy)})
     backend = select_backend(environ=device.environ)
-    assert isinstance(backend, module.Guard), "and it is guarded all the same"
+    assert isinstance(backend.inner, module.Guard), "and it is guarded all the same"

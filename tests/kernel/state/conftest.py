@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
-from agentm_kernel import Locator, StorageSelectionError
-from agentm_kernel.conformance.memory import MemoryBackend
-from agentm_kernel.conformance.stubs import LocalStub, SyncedStub
+from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
+from agentm_kernel import Locator
+from agentm_kernel.plugin import StorageSelectionError
 from agentm_kernel.seam.registry import registry
-from agentm_kernel.selection.identity import remember, stamp
+from agentm_kernel.selection.identity import record_store, stamp_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
     from typing import Any, Self
 
-    from agentm_kernel import OpenContext, StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
 
 class Remote(MemoryBackend):
@@ -29,7 +30,7 @@ class Remote(MemoryBackend):
     buckets: ClassVar[dict[str, Remote]] = {}
 
     @classmethod
-    def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
+    def create(cls, options: Mapping[str, Any], device: object, opening: object) -> Self:
         bucket = cls.buckets.get(options["bucket"]) or cls.buckets.setdefault(options["bucket"], cls(sync=True))
         assert isinstance(bucket, cls)
         return bucket
@@ -88,8 +89,8 @@ class Device:
         else:
             self.store.mkdir()
             backend = SyncedStub(self.store)
-        store_id = stamp(backend)
-        remember(str(self.state_dir), protocol, backend.describe(), store_id)
+        store_id = stamp_store(backend)
+        record_store(str(self.state_dir), protocol, backend.describe(), store_id)
         return store_id
 
     def lose_store(self, protocol: str, how: str) -> None:
@@ -98,13 +99,13 @@ class Device:
             Remote.buckets["b"] = gone = Remote(sync=True)
             gone.is_gone = how == "missing"
             if how == "other":
-                stamp(gone)
+                stamp_store(gone)
             return
         shutil.rmtree(self.store)
         if how != "missing":
             self.store.mkdir()
         if how == "other":
-            stamp(SyncedStub(self.store))
+            stamp_store(SyncedStub(self.store))
 
     def stored(self, protocol: str) -> dict[str, str]:
         """Everything in the store, but for what the kernel keeps there for itself."""

@@ -6,6 +6,14 @@ import pytest
 from tests.faults.wrong_moment import in_the_middle_of_a_write
 
 from agentm_kernel import (
+    list_plan_files,
+    list_state_files,
+    read_state_file,
+    resolve_project,
+    update_state_file,
+    write_state_file,
+)
+from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
     InvalidContentError,
@@ -13,12 +21,6 @@ from agentm_kernel import (
     StorageError,
     StorageIOError,
     content_hash,
-    list_plan_files,
-    list_state_files,
-    read_state_file,
-    resolve_project,
-    update_state_file,
-    write_state_file,
 )
 
 

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import (
-    DeviceCopy,
     Locator,
-    StorageReadOnlyError,
     harness_state_dir,
     read_state_file,
     resolve_active_plan,
     resolve_project,
     state_path,
 )
-from agentm_kernel.conformance.memory import MemoryBackend
+from agentm_kernel.plugin import DeviceCopy, StorageReadOnlyError
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.state.files import list_state_files
 from agentm_kernel.state.routing import route_project
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Self
 
-    from agentm_kernel import Absent, OpenContext
+    from agentm_kernel.plugin import Absent
 
 
 class NetworkTouched(AssertionError):
@@ -38,7 +37,7 @@ class Bucket(MemoryBackend, DeviceCopy):
     network_is_there = True
 
     @classmethod
-    def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
+    def create(cls, options: Mapping[str, Any], device: object, opening: object) -> Self:
         bucket = cls(sync=True)
         bucket.copy = options["copy"]
         return bucket

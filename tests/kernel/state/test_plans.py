@@ -4,7 +4,9 @@ import os
 
 import pytest
 
-from agentm_kernel import ActivePlanError, ConfigError, list_plan_files, resolve_active_plan, resolve_project
+from agentm_kernel import resolve_project
+from agentm_kernel.here import list_plan_files, resolve_active_plan
+from agentm_kernel.plugin import ActivePlanError, ConfigError
 from agentm_kernel.state.files import write_state_file
 from agentm_kernel.state.plans import clear_plan, plan_files, use_plan
 

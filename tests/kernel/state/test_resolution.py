@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agentm_kernel import ConfigError, Locator, Resolution, StorageError, resolve_project, write_state_file
-from agentm_kernel.conformance.memory import MemoryBackend
+from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_kernel import Locator, resolve_project, write_state_file
+from agentm_kernel.plugin import ConfigError, Resolution, StorageError
 
 
 def test_a_resolution_is_a_mapping_of_exactly_five_keys(synced, monkeypatch):

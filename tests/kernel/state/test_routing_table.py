@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import (
-    ConfigError,
-    StorageError,
-    StorageSelectionError,
-    harness_state_dir,
-    read_state_file,
-    resolve_project,
-    write_state_file,
-)
+from agentm_kernel import harness_state_dir, read_state_file, resolve_project, write_state_file
+from agentm_kernel.plugin import ConfigError, StorageError, StorageSelectionError
 
 if TYPE_CHECKING:
     from pathlib import Path

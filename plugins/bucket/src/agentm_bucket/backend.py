@@ -7,11 +7,18 @@ from __future__ import annotations
 import os
 
 from agentm_bucket.place import parse_options
-from agentm_kernel.errors import ConcurrentModificationError, NotFoundError, StorageReadOnlyError
-from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.backend import STAMP_KEY, DeviceCopy, StorageBackend
-from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
+from agentm_kernel.plugin import (
+    MAX_CONTENT_BYTES,
+    STAMP_KEY,
+    Capabilities,
+    ConcurrentModificationError,
+    DeviceCopy,
+    FileStore,
+    Locator,
+    NotFoundError,
+    StorageBackend,
+    StorageReadOnlyError,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +32,7 @@ if TYPE_CHECKING:
     from agentm_bucket.place import Place, Timing
     from agentm_bucket.verbs import Verbs
     from agentm_bucket.waiting import Deadline
-    from agentm_kernel.seam.backend import Absent
-    from agentm_kernel.seam.values import Info, OpenContext
+    from agentm_kernel.plugin import Absent, Device, Info, Opening
 
 PROTOCOL = "bucket"
 
@@ -44,15 +50,15 @@ class BucketBackend(StorageBackend, DeviceCopy):
         place: Place,
         timing: Timing,
         credentials: Credentials,
-        context: OpenContext,
+        opening: Opening,
         *,
         size_limit: int = MAX_CONTENT_BYTES,
     ) -> None:
         self.place = place
         self._timing = timing
         self._credentials = credentials
-        self._state_dir = context.state_dir  # not the whole context: its environment has the secrets
-        self._read_only = context.read_only
+        self._state_dir = opening.state_dir
+        self._read_only = opening.read_only
         self._size_limit = size_limit
         self._lazy_verbs: Verbs | None = None
         self._lazy_mirror: Mirror | None = None
@@ -60,12 +66,12 @@ class BucketBackend(StorageBackend, DeviceCopy):
         self._capabilities = Capabilities(concurrent_writers=True, sync=True, delete=True)
 
     @classmethod
-    def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
+    def create(cls, options: Mapping[str, Any], device: Device, opening: Opening) -> Self:
         from agentm_bucket.credentials import Credentials
 
         place, timing, size_limit, names = parse_options(options)
-        credentials = Credentials(place.kind, names, context.environ)
-        return cls(place, timing, credentials, context, size_limit=size_limit)
+        credentials = Credentials(place.kind, names, device.environ)
+        return cls(place, timing, credentials, opening, size_limit=size_limit)
 
     @property
     def capabilities(self) -> Capabilities:

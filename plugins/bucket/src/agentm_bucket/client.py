@@ -15,7 +15,7 @@ from obstore import exceptions
 from agentm_bucket.failures import NOWHERE, Failure, RequestFailed, answered, failed
 from agentm_bucket.history import FIELD, History
 from agentm_bucket.waiting import Deadline, within
-from agentm_kernel.errors import StorageSelectionError
+from agentm_kernel.plugin import StorageSelectionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentm_bucket.backend import PROTOCOL, BucketBackend
-from agentm_kernel import (
-    adopt_store,
+from agentm_kernel.command import (
     conclude_set_up,
     confirm,
-    current_context,
+    current_device,
     echo_json,
     echo_table,
     json_option,
     selected_store,
 )
-from agentm_kernel.errors import NotFoundError, StorageSelectionError
-from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import OpenContext
+from agentm_kernel.plugin import Locator, NotFoundError, Opening, StorageSelectionError, adopt_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +52,7 @@ def init(bucket: str, adopt: bool, use_it: bool, **given: str) -> None:
             f"{store.describe()} has objects already and is no store of agentm",
             hint="choose another --prefix, or pass --adopt if they are the agent's notes",
         )
-    store_id = adopt_store(store, PROTOCOL)
+    store_id = adopt_store(current_device(), store, PROTOCOL)
     store.pull()
     stale = dict.fromkeys(_configuration().keys() & set(_OPTIONS), "")
     conclude_set_up(
@@ -113,13 +110,12 @@ def discard(version: str, yes: bool) -> None:
 
 
 def _opened(options: Mapping[str, str]) -> BucketBackend:
-    around = current_context().surroundings
+    device = current_device()
     kept = {name: value for name, value in _configuration().items() if name not in _OPTIONS}
-    store = BucketBackend.create({**kept, **options}, OpenContext(around.environ, around.home, around.state_dir))
+    store = BucketBackend.create({**kept, **options}, device, Opening(state_dir=device.state_dir))
     store.check_usable(read_only=False)
     return store
 
 
 def _configuration() -> dict[str, Any]:
-    config = current_context().config
-    return {} if config is None else dict(config.options(PROTOCOL))
+    return current_device().config.options(PROTOCOL)

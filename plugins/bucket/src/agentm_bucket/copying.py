@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentm_bucket.kept import place_for
-from agentm_kernel.files.store import FileStore
+from agentm_kernel.plugin import FileStore
 
 if TYPE_CHECKING:
-    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.plugin import Locator
 
 
 class EditedFolder(FileStore):

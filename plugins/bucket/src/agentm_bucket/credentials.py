@@ -6,7 +6,7 @@ metadata service of the machine; it is given a finished answer, so it never does
 
 from __future__ import annotations
 
-from agentm_kernel.errors import AgentmError, StorageSelectionError
+from agentm_kernel.plugin import AgentmError, StorageSelectionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentm_bucket.backend import BucketBackend
-from agentm_kernel import DoctorRow, hookimpl
-from agentm_kernel.errors import AgentmError
-from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.plugin import AgentmError, DoctorRow, hookimpl, unwrap
 
 if TYPE_CHECKING:
-    from agentm_kernel import HookContext
+    from agentm_kernel.plugin import HookContext
 
 _OLD = 24 * 3600.0
 
@@ -18,7 +16,7 @@ _OLD = 24 * 3600.0
 @hookimpl
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     """Nothing, where no bucket is selected."""
-    store = unwrap(context.backend) if context.backend is not None else None
+    store = unwrap(context.store) if context.store is not None else None
     if not isinstance(store, BucketBackend):
         return None
     return [_credentials(store), _copy(store), _conflicts(store)]

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentm_bucket.backend import PROTOCOL, BucketBackend
-from agentm_kernel import hookimpl, select_backend
-from agentm_kernel.errors import StorageIOError, StorageReadOnlyError
-from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.plugin import StorageIOError, StorageReadOnlyError, hookimpl, unwrap
 
 if TYPE_CHECKING:
     from agentm_bucket.mirror import Synced
-    from agentm_kernel import HookContext, StorageBackend
+    from agentm_kernel.plugin import HookContext, StorageBackend
 
 _PULLING = ("session-start", "conversation-start", "turn-start")
 _MAY_BE_BUCKETS = (PROTOCOL, "policy")
@@ -37,10 +35,10 @@ def agentm_event(name: str, context: HookContext) -> str | None:
 
 
 def _selected(context: HookContext) -> StorageBackend | None:
-    config = context.config
-    if config is None or (config.storage_backend not in _MAY_BE_BUCKETS and config.storage_policy is None):
+    config = context.device.config
+    if config.storage_backend not in _MAY_BE_BUCKETS and config.shortcut is None:
         return None
-    return select_backend(environ=context.surroundings.environ)
+    return context.device.store(read_only=False)
 
 
 def _age(store: BucketBackend) -> str:

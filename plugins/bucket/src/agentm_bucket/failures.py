@@ -11,7 +11,7 @@ from enum import Enum, auto
 
 from obstore import exceptions
 
-from agentm_kernel.errors import StorageIOError
+from agentm_kernel.plugin import StorageIOError
 
 _STATUS = re.compile(r"status code: (\d{3})|status: (\d{3})")
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.plugin import Locator
 
 if TYPE_CHECKING:
-    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
 _MARK = re.compile(r"(.+) \[conflict [0-9a-f]{8}\]")
 _LONGEST_STEM = 120  # bytes: with mark and suffix the name stays below what a segment may have

@@ -15,25 +15,25 @@ from typing import TYPE_CHECKING, NamedTuple
 from agentm_bucket.backend import PULLED
 from agentm_bucket.copying import EditedFolder
 from agentm_bucket.kept import kept_versions, place_for
-from agentm_kernel.errors import (
+from agentm_kernel.plugin import (
+    ABSENT,
+    STAMP_KEY,
     ConcurrentModificationError,
+    FileStore,
     InvalidContentError,
+    Locator,
     NotFoundError,
     StorageIOError,
     StoreIdentityError,
+    content_hash,
+    update,
 )
-from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
-from agentm_kernel.seam.content import content_hash
-from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.update import update
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentm_bucket.kept import Kept
-    from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.values import Info
+    from agentm_kernel.plugin import Info, StorageBackend
 
 _TREES = ("projects", "personal-projects")
 _HARNESS = "_harness"

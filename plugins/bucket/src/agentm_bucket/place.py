@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.errors import StorageSelectionError
-from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Frozen
+from agentm_kernel.plugin import MAX_CONTENT_BYTES, Frozen, StorageSelectionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

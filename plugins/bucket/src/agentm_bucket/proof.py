@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agentm_bucket.failures import Failure, RequestFailed
 from agentm_bucket.history import History, new_write
-from agentm_kernel.errors import NotFoundError, StorageSelectionError
-from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.content import content_hash
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.plugin import FileStore, Locator, NotFoundError, StorageSelectionError, content_hash
 
 if TYPE_CHECKING:
     from agentm_bucket.client import Client, Version

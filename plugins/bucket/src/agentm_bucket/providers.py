@@ -10,14 +10,14 @@ from urllib.parse import urlsplit
 from agentm_bucket.backend import BucketBackend
 from agentm_bucket.credentials import Credentials, variables_among
 from agentm_bucket.place import parse_options
-from agentm_kernel.errors import StorageError
+from agentm_kernel.plugin import StorageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from agentm_kernel.seam.provider import ProviderContext
+    from agentm_kernel.plugin import ProviderContext
 
 CLOUD_ENDPOINT_VARIABLE = "AGENTM_CLOUD_BUCKET_ENDPOINT"
 """The host's own object store. A policy with `cloud-bucket` cannot name one: the bucket is the host's to place."""
@@ -27,7 +27,7 @@ def open_cloud_bucket(
     config: Mapping[str, Any], credentials: Mapping[str, str], context: ProviderContext
 ) -> BucketBackend:
     """A bucket that the host manages: on the endpoint that its environment names, else on AWS."""
-    endpoint = context.surroundings.environ.get(CLOUD_ENDPOINT_VARIABLE, "")
+    endpoint = context.device.environ.get(CLOUD_ENDPOINT_VARIABLE, "")
     return _opened({**_some(config, "bucket", "prefix", "region"), "endpoint": endpoint}, credentials, context)
 
 
@@ -61,7 +61,7 @@ def open_mastra_azure(
 def _opened(options: Mapping[str, Any], credentials: Mapping[str, str], context: ProviderContext) -> BucketBackend:
     place, timing, size_limit, _ = parse_options({name: value for name, value in options.items() if value})
     named = Credentials(place.kind, variables_among(place.kind, credentials), credentials)
-    return BucketBackend(place, timing, named, context.surroundings, size_limit=size_limit)
+    return BucketBackend(place, timing, named, context.opening, size_limit=size_limit)
 
 
 def _some(config: Mapping[str, Any], *names: str) -> dict[str, Any]:

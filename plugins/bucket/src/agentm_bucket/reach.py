@@ -8,7 +8,7 @@ from agentm_bucket.client import Client
 from agentm_bucket.failures import Failure, RequestFailed, io_error
 from agentm_bucket.place import Timing
 from agentm_bucket.waiting import within
-from agentm_kernel.seam.backend import STAMP_KEY
+from agentm_kernel.plugin import STAMP_KEY
 
 if TYPE_CHECKING:
     from agentm_bucket.credentials import Credentials

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentm_kernel.errors import LocatorConflictError
+from agentm_kernel.plugin import LocatorConflictError
 
 if TYPE_CHECKING:
     from agentm_bucket.client import Client
     from agentm_bucket.waiting import Deadline
-    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.plugin import Locator
 
 
 def check_room(client: Client, locator: Locator, deadline: Deadline) -> None:

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from agentm_bucket.failures import Failure, RequestFailed, io_error
-from agentm_kernel.errors import InvalidLocatorError, NotFoundError
-from agentm_kernel.seam.content import check_size, content_hash, decode_content
-from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import Info
+from agentm_kernel.plugin import (
+    Info,
+    InvalidLocatorError,
+    Locator,
+    NotFoundError,
+    check_size,
+    content_hash,
+    decode_content,
+)
 
 if TYPE_CHECKING:
     import builtins

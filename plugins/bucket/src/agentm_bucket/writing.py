@@ -13,20 +13,20 @@ from agentm_bucket.failures import Failure, RequestFailed, io_error
 from agentm_bucket.history import History, new_write
 from agentm_bucket.room import check_room
 from agentm_bucket.verbs import MARKER, Known
-from agentm_kernel.errors import (
+from agentm_kernel.plugin import (
+    ABSENT,
     ConcurrentModificationError,
     LocatorConflictError,
     NotFoundError,
     StorageError,
+    content_hash,
+    encode_content,
 )
-from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.content import content_hash, encode_content
 
 if TYPE_CHECKING:
     from agentm_bucket.verbs import Verbs
     from agentm_bucket.waiting import Deadline
-    from agentm_kernel.seam.backend import Absent
-    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.plugin import Absent, Locator
 
     Condition = str | Absent | None
 

@@ -11,11 +11,10 @@ import time
 from typing import TYPE_CHECKING
 
 from agentm_checkpoint.restoring import ALERT_LOG
-from agentm_kernel import Locator, hookimpl, update
-from agentm_kernel.errors import ConfigError, StorageIOError
+from agentm_kernel.plugin import ConfigError, Locator, StorageIOError, hookimpl, update
 
 if TYPE_CHECKING:
-    from agentm_kernel import Alert, HookContext
+    from agentm_kernel.plugin import Alert, HookContext
 
 _HEADING = "# Alerts\n\n"
 _COMMAND_SECONDS = 2.0
@@ -25,8 +24,8 @@ _COMMAND_SECONDS = 2.0
 def agentm_alert(alert: Alert, context: HookContext) -> None:
     """The line on the terminal comes first: nothing that fails later may keep it back."""
     _show(f"agentm alert: {alert.message}" + (f" ({alert.hint})" if alert.hint else ""))
-    if context.surroundings.read_only:
-        return
+    if context.store is None:
+        return  # what noticed it only reads
     try:
         _log(alert, context)
     finally:
@@ -52,16 +51,15 @@ def _show(line: str) -> None:
 
 
 def _log(alert: Alert, context: HookContext) -> None:
-    if context.backend is None:
-        return
+    assert context.store is not None
     when = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime())
     entry = f"- {when} {alert.message}\n"
-    update(context.backend, Locator(ALERT_LOG), lambda text: (text or _HEADING) + entry)
+    update(context.store, Locator(ALERT_LOG), lambda text: (text or _HEADING) + entry)
 
 
 def _run_command(alert: Alert, context: HookContext) -> None:
     """Start what `plugins.integrity.alert_command` names, without a shell; the text goes in variables."""
-    command = context.config.options("integrity").get("alert_command") if context.config is not None else None
+    command = context.device.config.options("integrity").get("alert_command")
     if command is None:
         return
     if not isinstance(command, list) or not command or not all(isinstance(part, str) for part in command):
@@ -73,7 +71,7 @@ def _run_command(alert: Alert, context: HookContext) -> None:
     import threading
 
     environ = {
-        **context.surroundings.environ,
+        **context.device.environ,
         "AGENTM_ALERT_SUBJECT": alert.subject,
         "AGENTM_ALERT_MESSAGE": alert.message,
         "AGENTM_ALERT_HINT": alert.hint or "",

@@ -10,10 +10,14 @@ from agentm_checkpoint.places import folder_of, image_path, store_id
 from agentm_checkpoint.seen import SeenFolder, find_strangers, load_seen, save_seen, settled_version
 from agentm_checkpoint.snapshot import Snapshot
 from agentm_checkpoint.tree import join_folders, note_blocks
-from agentm_kernel import walk_folders
-from agentm_kernel.errors import ConcurrentModificationError, InvalidContentError, NotFoundError
-from agentm_kernel.seam.backend import STAMP_KEY
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.plugin import (
+    STAMP_KEY,
+    ConcurrentModificationError,
+    InvalidContentError,
+    Locator,
+    NotFoundError,
+    walk_folders,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +25,7 @@ if TYPE_CHECKING:
 
     from agentm_checkpoint.seen import Note, Seen
     from agentm_checkpoint.tree import Blocks, Leaf, Root
-    from agentm_kernel import Folder
-    from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.values import Info
+    from agentm_kernel.plugin import Folder, Info, StorageBackend
 
     Progress = Callable[[str, Iterable[Info]], Iterable[Info]]
 

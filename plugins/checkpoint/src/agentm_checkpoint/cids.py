@@ -11,7 +11,7 @@ from struct import Struct
 
 import libipld
 
-from agentm_kernel.errors import IntegrityError, InvalidContentError
+from agentm_kernel.plugin import IntegrityError, InvalidContentError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from agentm_checkpoint.cids import parse_cid
 from agentm_checkpoint.remote import pull, push
 from agentm_checkpoint.words import counted
 from agentm_checkpoint.workplace import Workplace, fields_of
-from agentm_kernel import echo_json, json_option
-from agentm_kernel.seam.backend import SWAP_PROVIDER
+from agentm_kernel.command import echo_json, json_option
+from agentm_kernel.plugin import SWAP_PROVIDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable

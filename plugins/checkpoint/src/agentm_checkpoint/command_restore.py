@@ -15,9 +15,8 @@ from agentm_checkpoint.reading import read_note, read_tree
 from agentm_checkpoint.restoring import DELETE, apply_restore, check_contents, chooser, plan_restore
 from agentm_checkpoint.words import counted
 from agentm_checkpoint.workplace import Workplace, bar, fields_of, is_at_terminal, silent
-from agentm_kernel import confirm, echo_json, json_option
-from agentm_kernel.errors import AgentmError, ConfigError, IntegrityError, NotFoundError
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.command import confirm, echo_json, json_option
+from agentm_kernel.plugin import AgentmError, ConfigError, IntegrityError, Locator, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

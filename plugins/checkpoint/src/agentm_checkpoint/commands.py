@@ -16,9 +16,8 @@ from agentm_checkpoint.reading import read_note, read_tree
 from agentm_checkpoint.verifying import verified_leaves, verify_image
 from agentm_checkpoint.words import counted
 from agentm_checkpoint.workplace import Workplace, bar, fields_of, silent
-from agentm_kernel import echo_json, echo_table, json_option
-from agentm_kernel.errors import NotFoundError
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.command import echo_json, echo_table, json_option
+from agentm_kernel.plugin import Locator, NotFoundError
 
 if TYPE_CHECKING:
     from agentm_checkpoint.cids import Cid

@@ -7,14 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agentm_checkpoint.words import counted
-from agentm_kernel import DoctorRow, hookimpl
-from agentm_kernel.errors import AgentmError
+from agentm_kernel.plugin import AgentmError, DoctorRow, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentm_checkpoint.guard import IntegrityGuard
-    from agentm_kernel import HookContext, StorageBackend
+    from agentm_kernel.plugin import HookContext, StorageBackend
 
 
 @hookimpl
@@ -22,7 +21,7 @@ def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     """Nothing without a store, or for one that nobody has written to."""
     from agentm_checkpoint.guard import find_guard
 
-    backend = context.backend
+    backend = context.store
     if backend is None or backend.stamp_text() is None:
         return None
     guard = find_guard(backend)
@@ -43,7 +42,7 @@ def _row(check: str, look: Callable[[], DoctorRow]) -> DoctorRow:
 def _image_row(backend: StorageBackend, context: HookContext) -> DoctorRow:
     from agentm_checkpoint.capture import open_image
 
-    image = open_image(backend, context.surroundings.state_dir)
+    image = open_image(backend, context.device.state_dir)
     if image.damage:
         return DoctorRow("warn", "checkpoints", image.damage, "run `agentm checkpoint verify`, then `create`")
     last = image.latest()

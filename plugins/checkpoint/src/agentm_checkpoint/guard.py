@@ -13,9 +13,7 @@ from agentm_checkpoint.known_good import KnownGood, Record
 from agentm_checkpoint.patterns import Patterns
 from agentm_checkpoint.places import folder_of, store_id
 from agentm_checkpoint.tree import leaf_of
-from agentm_kernel.errors import ConcurrentModificationError, IntegrityError, NotFoundError
-from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.layer import BackendLayer
+from agentm_kernel.plugin import ABSENT, BackendLayer, ConcurrentModificationError, IntegrityError, NotFoundError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,9 +22,7 @@ if TYPE_CHECKING:
 
     from agentm_checkpoint.known_good import Edit
     from agentm_checkpoint.tree import Leaf
-    from agentm_kernel.seam.backend import Absent, StorageBackend
-    from agentm_kernel.seam.locator import Locator
-    from agentm_kernel.seam.values import OpenContext
+    from agentm_kernel.plugin import Absent, Device, Locator, Opening, StorageBackend
 
     Tell = Callable[["IntegrityGuard", str, str], None]
 
@@ -36,24 +32,30 @@ _LOOKS = 50
 _HINT = "look at it: `agentm checkpoint verify`; then `agentm checkpoint accept {key}` or `restore ID --path {key}`"
 
 
-def wrap(backend: StorageBackend, options: Mapping[str, Any], context: OpenContext) -> StorageBackend:
+def wrap(backend: StorageBackend, options: Mapping[str, Any], device: Device, opening: Opening) -> StorageBackend:
     """The entry point of group `agentm.wrappers`."""
     unknown = options.keys() - set(_OPTIONS)
     if unknown:
-        from agentm_kernel import check_options
+        from agentm_kernel.plugin import check_options
 
         check_options(NAME, unknown, _OPTIONS)
-    return IntegrityGuard(backend, options.get("guard"), context)
+    return IntegrityGuard(backend, options.get("guard"), device, opening)
 
 
 class IntegrityGuard(BackendLayer):
     """Every verb of `inner`, with the notes that match `patterns` under guard."""
 
     def __init__(
-        self, inner: StorageBackend, patterns: object, context: OpenContext, tell: Tell | None = None
+        self,
+        inner: StorageBackend,
+        patterns: object,
+        device: Device,
+        opening: Opening,
+        tell: Tell | None = None,
     ) -> None:
         super().__init__(inner)
-        self.context = context
+        self.device = device
+        self.opening = opening
         self.patterns = Patterns(patterns)
         self.is_guarded = self.patterns.match
         self._tell = tell or _tell_plugins
@@ -65,7 +67,7 @@ class IntegrityGuard(BackendLayer):
     def record(self) -> Record:
         """What is known about this store. Its id is asked for when it is needed: a new store has none yet."""
         if self._lazy_record is None:
-            self._lazy_record = Record(folder_of(self.context.state_dir, store_id(self.inner)))
+            self._lazy_record = Record(folder_of(self.opening.state_dir, store_id(self.inner)))
         return self._lazy_record
 
     # -- reading ----------------------------------------------------------------------------------------------
@@ -139,7 +141,7 @@ class IntegrityGuard(BackendLayer):
     def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
         if not self.is_guarded(locator.key):
             return self.inner.write(locator, content, if_match=if_match)
-        from agentm_kernel.seam.content import encode_content
+        from agentm_kernel.plugin import encode_content
 
         data = encode_content(content, locator)
         self._change(locator, data, lambda seen: self.inner.write(locator, content, if_match=_given(if_match, seen)))
@@ -188,7 +190,7 @@ class IntegrityGuard(BackendLayer):
     def _clear_leftovers(self, edit: Edit) -> None:
         """What is pending while we hold the lock was left by writers that died: see what became of it."""
         from agentm_checkpoint.sections import marks_of
-        from agentm_kernel.seam.locator import Locator
+        from agentm_kernel.plugin import Locator
 
         for key in edit.leftovers():
             text = self._look(Locator(key))
@@ -243,7 +245,7 @@ class IntegrityGuard(BackendLayer):
         """
         key = locator.key
         what = describe(key, text, known)
-        if self.context.read_only:
+        if self.opening.read_only:
             is_new = key not in self._told
             self._told.add(key)
         else:
@@ -286,7 +288,7 @@ def _given(if_match: str | Absent | None, seen: str | None) -> str | Absent:
     """The caller's condition, or that the note still is what was just found good."""
     if if_match is not None:
         return if_match
-    from agentm_kernel.seam.content import content_hash
+    from agentm_kernel.plugin import content_hash
 
     return ABSENT if seen is None else content_hash(seen)
 
@@ -325,10 +327,10 @@ def _tell_plugins(guard: IntegrityGuard, key: str, what: str) -> None:
     import os
     import sys
 
-    from agentm_kernel import Alert, HookContext, current_context, installed_plugins
+    from agentm_kernel.plugin import Alert, HookCaller, HookContext
 
-    config = current_context(guard.context.environ).config
-    host = installed_plugins(HookContext(guard.context, os.getcwd(), config, guard))
-    host.alert(Alert(key, what, _HINT.format(key=key)))
-    for failure in host.failures:
+    store = None if guard.opening.read_only else guard  # nothing is written down where nothing may be
+    caller = HookCaller(HookContext(guard.device, os.getcwd(), store=store))
+    caller.alert(Alert(key, what, _HINT.format(key=key)))
+    for failure in caller.failures:
         sys.stderr.write(f"agentm: {failure.message}\n")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 
-from agentm_kernel.errors import NotFoundError
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.plugin import Locator, NotFoundError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

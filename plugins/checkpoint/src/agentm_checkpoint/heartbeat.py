@@ -6,10 +6,10 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from agentm_kernel import hookimpl, select_backend
+from agentm_kernel.plugin import hookimpl
 
 if TYPE_CHECKING:
-    from agentm_kernel import HookContext
+    from agentm_kernel.plugin import HookContext
 
 EVENT = "heartbeat"
 _MARK = "last-heartbeat"
@@ -26,14 +26,14 @@ def agentm_event(name: str, context: HookContext) -> str | None:
     from agentm_checkpoint.settings import settings_of
     from agentm_checkpoint.words import counted
 
-    settings = settings_of(context)
-    backend = below_guard(select_backend(environ=context.surroundings.environ))
+    settings = settings_of(context.device)
+    backend = below_guard(context.device.store(read_only=False))
     if backend.stamp_text() is None:
         return None  # nobody has written to this store yet
-    mark = os.path.join(folder_of(context.surroundings.state_dir, store_id(backend)), _MARK)
+    mark = os.path.join(folder_of(context.device.state_dir, store_id(backend)), _MARK)
     if _age(mark) < settings.heartbeat_minutes * 60:
         return None
-    image = open_image(backend, context.surroundings.state_dir)
+    image = open_image(backend, context.device.state_dir)
     taken = take(backend, image, author=settings.author, reason=EVENT)
     _touch(mark)
     if not taken.is_new:

@@ -16,8 +16,14 @@ from agentm_checkpoint.car import encode_frame, encode_header
 from agentm_checkpoint.cids import cid_text, encode_node, matches, node_cid
 from agentm_checkpoint.index import MARK, Index
 from agentm_checkpoint.places import make_folder
-from agentm_kernel import atomic_write, store_mutex
-from agentm_kernel.errors import ConcurrentModificationError, IntegrityError, NotFoundError, StorageIOError
+from agentm_kernel.plugin import (
+    ConcurrentModificationError,
+    IntegrityError,
+    NotFoundError,
+    StorageIOError,
+    atomic_write,
+    store_mutex,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from agentm_checkpoint.caches import load_cache, save_cache
 from agentm_checkpoint.car import frames
 from agentm_checkpoint.cids import CID_BYTES, DAG_CBOR, encode_node, matches, split_cids
 from agentm_checkpoint.snapshot import FORMAT as SNAPSHOT_FORMAT, Snapshot, decode_snapshot, is_snapshot
-from agentm_kernel.errors import IntegrityError
+from agentm_kernel.plugin import IntegrityError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from agentm_checkpoint.cids import cid_text, parse_cid
-from agentm_kernel.errors import ConfigError, IntegrityError, InvalidContentError, StorageIOError
+from agentm_kernel.plugin import ConfigError, IntegrityError, InvalidContentError, StorageIOError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

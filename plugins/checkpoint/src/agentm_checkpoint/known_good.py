@@ -11,7 +11,7 @@ import os
 import time
 
 from agentm_checkpoint.cids import cid_text, decode_node, encode_node, matches, node_cid
-from agentm_kernel.errors import IntegrityError, StorageIOError
+from agentm_kernel.plugin import IntegrityError, StorageIOError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class _Editing:
 
     def __enter__(self) -> Edit:
         from agentm_checkpoint.places import make_folder
-        from agentm_kernel import store_mutex
+        from agentm_kernel.plugin import store_mutex
 
         make_folder(self._record.folder)
         self._mutex = store_mutex(self._record.folder)
@@ -215,6 +215,6 @@ class _Editing:
             self._mutex.__exit__(kind, value, trace)
 
     def _write(self, data: bytes) -> None:
-        from agentm_kernel import atomic_write
+        from agentm_kernel.plugin import atomic_write
 
         atomic_write(self._record.path, data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.errors import ConfigError
+from agentm_kernel.plugin import ConfigError
 
 DEFAULT = ("skills/**",)
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel import read_stamp
-from agentm_kernel.errors import StorageError
+from agentm_kernel.plugin import StorageError, read_stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
 _SAFE = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-")
 

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from agentm_checkpoint.cids import cid_text, decode_node, is_node_link, is_note_link
 from agentm_checkpoint.tree import FAN_OUT, MAX_ENTRIES, MAX_PART, Root, build_tree, shard_of
-from agentm_kernel.errors import IntegrityError, InvalidLocatorError
-from agentm_kernel.seam.backend import STAMP_KEY
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.plugin import STAMP_KEY, IntegrityError, InvalidLocatorError, Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from agentm_checkpoint.car import MAX_FRAME, encode_frame, encode_header, frames
 from agentm_checkpoint.cids import CID_BYTES, cid_text, matches
 from agentm_checkpoint.reading import Limits, check_totals, part_cids, reachable, read_tree
 from agentm_checkpoint.snapshot import decode_snapshot
-from agentm_kernel.errors import IntegrityError, StorageIOError
+from agentm_kernel.plugin import IntegrityError, StorageIOError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,16 +10,17 @@ from __future__ import annotations
 from agentm_checkpoint.reading import read_note
 from agentm_checkpoint.tree import MAX_PART
 from agentm_checkpoint.words import counted
-from agentm_kernel.errors import (
+from agentm_kernel.plugin import (
+    ABSENT,
     ConcurrentModificationError,
     IntegrityError,
+    Locator,
     LocatorConflictError,
     NotFoundError,
     StorageError,
+    content_hash,
+    decode_content,
 )
-from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.content import content_hash, decode_content
-from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from agentm_checkpoint.reading import Fetch
     from agentm_checkpoint.tree import Leaf
-    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
     Progress = Callable[[str, Iterable["Step"]], Iterable["Step"]]
 

@@ -17,7 +17,7 @@ import libipld
 
 from agentm_checkpoint.caches import load_cache, save_cache
 from agentm_checkpoint.cids import encode_node, split_cids
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.plugin import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agentm_checkpoint.tree import Entry, Leaf
-    from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.values import Info
+    from agentm_kernel.plugin import Info, StorageBackend
 
     Note = tuple[str | None, Leaf]
     """The version of a note, and what stands for it in the tree."""

@@ -6,12 +6,12 @@ behind agentm's back either.
 
 from __future__ import annotations
 
-from agentm_kernel import hookimpl
+from agentm_kernel.plugin import hookimpl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_checkpoint.guarded import Survey
-    from agentm_kernel import HookContext, Section
+    from agentm_kernel.plugin import HookContext, Section
 
 SECONDS = 1.0
 """What this may take of the two seconds that a session's start has."""
@@ -23,13 +23,13 @@ _SHOWN = 10
 @hookimpl
 def agentm_session_start(context: HookContext) -> list[Section] | None:
     """Nothing to say while everything is as it should be."""
-    if context.backend is None or context.config is None or "integrity" not in context.config.wrappers:
+    if context.store is None or "integrity" not in context.device.config.wrappers:
         return None
     from agentm_checkpoint.guard import find_guard
     from agentm_checkpoint.guarded import survey_guarded
-    from agentm_kernel import Section
+    from agentm_kernel.plugin import Section
 
-    guard = find_guard(context.backend)
+    guard = find_guard(context.store)
     if guard is None or not guard.capabilities.device_files or guard.inner.stamp_text() is None:
         return None
     survey = survey_guarded(guard, seconds=SECONDS)
@@ -42,10 +42,9 @@ def agentm_session_start(context: HookContext) -> list[Section] | None:
 def _lock_and_alert(context: HookContext, survey: Survey) -> None:
     """The session's own opening of the store only reads; what has to be written down needs another."""
     from agentm_checkpoint.guard import find_guard
-    from agentm_kernel import Locator, select_backend
-    from agentm_kernel.errors import IntegrityError
+    from agentm_kernel.plugin import IntegrityError, Locator
 
-    guard = find_guard(select_backend(environ=context.surroundings.environ))
+    guard = find_guard(context.device.store(read_only=False))
     for key in survey.problems:
         try:
             if guard is not None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentm_kernel import check_options
-from agentm_kernel.errors import ConfigError
+from agentm_kernel.plugin import ConfigError, check_options
 
 if TYPE_CHECKING:
-    from agentm_kernel import HookContext
+    from agentm_kernel.plugin import Device
+
 
 _KINDS = {
     "author": "text",
@@ -71,7 +71,5 @@ def _kind_of(value: object) -> str | None:
     return "text" if isinstance(value, str) else None
 
 
-def settings_of(context: HookContext) -> Settings:
-    if context.config is None:
-        raise ConfigError("the configuration cannot be read", hint="`agentm doctor` says why")
-    return Settings(context.config.options("checkpoint"))
+def settings_of(device: Device) -> Settings:
+    return Settings(device.config.options("checkpoint"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from agentm_checkpoint.cids import cid_text, decode_node, encode_node, is_node_link, node_cid, parse_cid
 from agentm_checkpoint.tree import Root
-from agentm_kernel.errors import IntegrityError, InvalidContentError
+from agentm_kernel.plugin import IntegrityError, InvalidContentError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

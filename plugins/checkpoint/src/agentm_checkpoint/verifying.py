@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentm_checkpoint.cids import is_node_link
 from agentm_checkpoint.reading import children, part_cids, read_tree
 from agentm_checkpoint.tree import MAX_PART
-from agentm_kernel.errors import IntegrityError
+from agentm_kernel.plugin import IntegrityError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from agentm_checkpoint.guard import below_guard, find_guard
 from agentm_checkpoint.guarded import survey_guarded
 from agentm_checkpoint.reading import read_tree
 from agentm_checkpoint.settings import settings_of
-from agentm_kernel import current_context, select_backend
-from agentm_kernel.errors import IntegrityError
+from agentm_kernel.command import current_device
+from agentm_kernel.plugin import IntegrityError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agentm_checkpoint.image import Image
     from agentm_checkpoint.settings import Settings
     from agentm_checkpoint.snapshot import Snapshot
-    from agentm_kernel import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
 Item = TypeVar("Item")
 
@@ -32,8 +32,8 @@ class Workplace:
     """The selected store and what this device keeps for it."""
 
     def __init__(self, *, read_only: bool = True) -> None:
-        self._context = current_context()
-        self.backend: StorageBackend = select_backend(read_only=read_only)
+        self.device = current_device()
+        self.backend: StorageBackend = self.device.store(read_only=read_only)
         """As the configuration has it: what is written goes through here."""
 
     @property
@@ -47,11 +47,11 @@ class Workplace:
 
     @cached_property
     def settings(self) -> Settings:
-        return settings_of(self._context)
+        return settings_of(self.device)
 
     @cached_property
     def image(self) -> Image:
-        return open_image(self.store, self._context.surroundings.state_dir)
+        return open_image(self.store, self.device.state_dir)
 
     def report_damage(self) -> None:
         """Say that the image is not what it was; what is usable of it is used all the same."""

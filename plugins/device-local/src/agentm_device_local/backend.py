@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.values import MAX_CONTENT_BYTES
+from agentm_kernel.plugin import MAX_CONTENT_BYTES, FileStore
 
 TYPE_CHECKING = False  # importing `typing` would cost hooks more than this module does
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Self
 
-    from agentm_kernel.seam.values import OpenContext
+    from agentm_kernel.plugin import Device, Opening
 
 ROOT_VARIABLE = "AGENTM_DEVICE_LOCAL_ROOT"
 DEFAULT_ROOT = "~/.agentm/memory"
@@ -29,8 +28,8 @@ class DeviceLocalBackend(FileStore):
         )
 
     @classmethod
-    def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
+    def create(cls, options: Mapping[str, Any], device: Device, opening: Opening) -> Self:
         given = {**options}
-        root = context.environ.get(ROOT_VARIABLE) or given.pop("root", None) or DEFAULT_ROOT
+        root = device.environ.get(ROOT_VARIABLE) or given.pop("root", None) or DEFAULT_ROOT
         given.pop("root", None)
-        return cls(context.expand(root), **given)
+        return cls(device.expand(root), **given)

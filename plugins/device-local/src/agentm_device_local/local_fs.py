@@ -10,19 +10,21 @@ from __future__ import annotations
 import os
 
 from agentm_device_local.sightings import Sighting, Sightings
-from agentm_kernel.errors import (
+from agentm_kernel.plugin import (
+    ABSENT,
+    Capabilities,
+    Change,
     ConcurrentModificationError,
+    FileStore,
     InvalidContentError,
+    Locator,
     NotFoundError,
     StorageConflictError,
     StorageError,
+    WatchedStore,
+    content_hash,
+    encode_content,
 )
-from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.content import content_hash, encode_content
-from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.provider import Change, WatchedStore
-from agentm_kernel.seam.values import Capabilities
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +32,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from threading import Event
 
-    from agentm_kernel.seam.backend import Absent
-    from agentm_kernel.seam.provider import ProviderContext
+    from agentm_kernel.plugin import Absent, ProviderContext
 
 CONFLICT_POLICIES = ("abort", "manual", "last-writer-wins", "split-conflicts")
 """What a folder can do about a conflict. Merging and rebasing need history, which a folder does not have."""
@@ -55,8 +56,8 @@ class LocalFolder(FileStore, WatchedStore):
         self._policy = policy
         self._is_excluded = context.is_excluded
         self._is_replicated = is_replicated
-        surroundings = context.surroundings
-        self._seen = Sightings(surroundings.state_dir, self.describe(), may_write=not surroundings.read_only)
+        opening = context.opening
+        self._seen = Sightings(opening.state_dir, self.describe(), may_write=not opening.read_only)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -98,7 +99,7 @@ class LocalFolder(FileStore, WatchedStore):
 
     def _alone(self) -> AbstractContextManager[object]:
         """Without other processes of agentm: those that write at the same time would chase each other."""
-        from agentm_kernel.files.mutex import store_mutex
+        from agentm_kernel.plugin import store_mutex
 
         return store_mutex(self.describe())
 
@@ -155,7 +156,7 @@ class LocalFolder(FileStore, WatchedStore):
             self._keep(locator, text, "kept")
 
     def _keep(self, locator: Locator, text: str, why: str) -> Locator:
-        from agentm_kernel.files.swap import conflict_place
+        from agentm_kernel.plugin import conflict_place
 
         return self._put_aside(conflict_place(locator, content_hash(text), why), text)
 

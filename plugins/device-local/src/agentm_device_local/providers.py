@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.errors import StorageError
+from agentm_kernel.plugin import StorageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from agentm_device_local.backend import DeviceLocalBackend
     from agentm_device_local.local_fs import LocalFolder
-    from agentm_kernel.seam.provider import ProviderContext
+    from agentm_kernel.plugin import ProviderContext
 
 
 def open_dev_local(

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.errors import AgentmError, StorageIOError
-from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.content import content_hash
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.plugin import ABSENT, AgentmError, Frozen, StorageIOError, content_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from agentm_kernel.seam.backend import Absent
+    from agentm_kernel.plugin import Absent
 
 _FOLDER = "watched"
 _LOOKED = ""
@@ -103,7 +100,7 @@ class Sightings:
 
     def _change(self, change: Callable[[], object]) -> None:
         """Without the record a later write could not tell whose change it meets: so nothing is written without it."""
-        from agentm_kernel.files.mutex import store_mutex
+        from agentm_kernel.plugin import store_mutex
 
         try:
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
@@ -119,7 +116,7 @@ class Sightings:
             ) from error
 
     def _rewrite(self, text: str) -> None:
-        from agentm_kernel.files.atomic import atomic_write
+        from agentm_kernel.plugin import atomic_write
 
         atomic_write(self._path, text)
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentm_git.folder import Folder, blob_id
-from agentm_kernel.errors import AgentmError, LocatorConflictError
-from agentm_kernel.files.atomic import atomic_write
+from agentm_kernel.plugin import AgentmError, LocatorConflictError, atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

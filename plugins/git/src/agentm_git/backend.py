@@ -5,10 +5,16 @@ from __future__ import annotations
 import os
 
 from agentm_git.settings import PROTOCOL, Settings, parse_options
-from agentm_kernel.errors import LocatorConflictError, StorageIOError, StorageSelectionError
-from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.provider import SyncTrigger, WorkingCopy
-from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
+from agentm_kernel.plugin import (
+    MAX_CONTENT_BYTES,
+    Capabilities,
+    FileStore,
+    LocatorConflictError,
+    StorageIOError,
+    StorageSelectionError,
+    SyncTrigger,
+    WorkingCopy,
+)
 
 TYPE_CHECKING = False  # importing `typing` would cost hooks more than this module does
 if TYPE_CHECKING:
@@ -18,10 +24,7 @@ if TYPE_CHECKING:
 
     from agentm_git.clone import Clone
     from agentm_kernel.files.reading import StoreReader
-    from agentm_kernel.seam.backend import Absent
-    from agentm_kernel.seam.locator import Locator
-    from agentm_kernel.seam.provider import Author, SyncOutcome
-    from agentm_kernel.seam.values import OpenContext
+    from agentm_kernel.plugin import Absent, Author, Device, Locator, Opening, SyncOutcome
 
 _CAPABILITIES = Capabilities(concurrent_writers=True, sync=True, device_files=True, delete=True)
 _GIT = ".git"
@@ -65,14 +68,14 @@ class GitStore(FileStore, WorkingCopy):
         self._lazy_clone: Clone | None = None
 
     @classmethod
-    def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
+    def create(cls, options: Mapping[str, Any], device: Device, opening: Opening) -> Self:
         root, settings, size_limit = parse_options(options)
-        if not root or not os.path.isabs(path := context.expand(root)):
+        if not root or not os.path.isabs(path := device.expand(root)):
             raise StorageSelectionError(
                 "git is selected, but not where the clone is" if not root else f"plugins.git.root is {ascii(root)}",
                 hint="run `agentm git init PATH [URL] --use`, with a path that begins with / or ~",
             )
-        return cls(path, settings=settings, size_limit=size_limit, environ=context.environ)
+        return cls(path, settings=settings, size_limit=size_limit, environ=device.environ)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -83,7 +86,7 @@ class GitStore(FileStore, WorkingCopy):
 
     def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
         from agentm_git.folder import kept_place
-        from agentm_kernel.seam.locator import Locator
+        from agentm_kernel.plugin import Locator
 
         return Locator(kept_place(locator.key, digest))
 
@@ -175,7 +178,7 @@ class GitStore(FileStore, WorkingCopy):
 
     def operator(self) -> Author | None:
         """Whoever git would sign a commit with: a policy that names nobody has their commits."""
-        from agentm_kernel.seam.provider import Author
+        from agentm_kernel.plugin import Author
 
         told = self.clone.operator
         return Author(told["name"], told.get("email", "")) if "name" in told else None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentm_kernel.seam.content import content_hash
+from agentm_kernel.plugin import content_hash
 
 if TYPE_CHECKING:
     from agentm_git.settings import Settings
-    from agentm_kernel.seam.provider import SyncTrigger
+    from agentm_kernel.plugin import SyncTrigger
 
 PREFIX = "agentm"
 _ROOM = 60

@@ -27,14 +27,14 @@ from agentm_git.public_dir import PublicDir
 from agentm_git.rewritten import FOLLOW, KEEP, forget, refusal, removed_commits
 from agentm_git.runner import Git
 from agentm_git.stamps import check_stamps
-from agentm_kernel.errors import (
+from agentm_kernel.plugin import (
     ConcurrentModificationError,
     LockTimeout,
     StorageConflictError,
     StorageError,
     StorageIOError,
+    SyncOutcome,
 )
-from agentm_kernel.seam.provider import SyncOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from agentm_git.changes import Change
     from agentm_git.folder import Folder
     from agentm_git.settings import Settings
-    from agentm_kernel.seam.provider import Author, SyncTrigger
+    from agentm_kernel.plugin import Author, SyncTrigger
 
 NOTHING_KEPT: tuple[tuple[str, str], ...] = ()
 _TRIES = 30

@@ -11,15 +11,12 @@ from agentm_git.backend import GitStore
 from agentm_git.naming import find_note
 from agentm_git.rewritten import ANSWERS
 from agentm_git.settings import CONFLICTS, PROTOCOL
-from agentm_kernel import conclude_set_up, current_context, echo_json, echo_table, json_option, selected_store
-from agentm_kernel.errors import NotFoundError, StorageReadOnlyError, StorageSelectionError
-from agentm_kernel.seam.backend import COMMIT, PUSH
-from agentm_kernel.seam.provider import SyncTrigger
+from agentm_kernel.command import conclude_set_up, current_device, echo_json, echo_table, json_option, selected_store
+from agentm_kernel.plugin import COMMIT, PUSH, NotFoundError, StorageReadOnlyError, StorageSelectionError, SyncTrigger
 
 if TYPE_CHECKING:
     from agentm_git.history import Version
-    from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.provider import SyncOutcome
+    from agentm_kernel.plugin import StorageBackend, SyncOutcome
 
 _KIND = (GitStore, "clone", "agentm git init PATH [URL]")
 _SETTLING = [policy for policy in CONFLICTS if policy not in ("abort", "manual")]
@@ -203,15 +200,14 @@ def _echo_list(title: str, lines: list[str], otherwise: str) -> None:
 
 
 def _configuration() -> dict[str, Any]:
-    config = current_context().config
-    return {} if config is None else dict(config.options(PROTOCOL))
+    return current_device().config.options(PROTOCOL)
 
 
 def _kept_options(place: str) -> dict[str, Any]:
     """What of the configuration holds for the clone at `place`: all if it is about that one, else what is not."""
     configured = _configuration()
     root = configured.get("root")
-    if isinstance(root, str) and current_context().surroundings.expand(root) == place:
+    if isinstance(root, str) and current_device().expand(root) == place:
         return configured
     return {name: value for name, value in configured.items() if name in _OF_ANY_CLONE}
 

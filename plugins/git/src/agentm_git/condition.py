@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentm_git.folder import KEPT
 from agentm_git.origin import tracking
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.plugin import Locator
 
 if TYPE_CHECKING:
     from agentm_git.backend import GitStore

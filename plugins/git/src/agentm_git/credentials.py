@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agentm_git.runner import run_bounded
-from agentm_kernel.errors import StorageIOError, StorageSelectionError
+from agentm_kernel.plugin import StorageIOError, StorageSelectionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,13 +7,11 @@ import shlex
 from typing import TYPE_CHECKING
 
 from agentm_git.backend import GitStore
-from agentm_kernel import DoctorRow, hookimpl
-from agentm_kernel.errors import AgentmError
-from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.plugin import AgentmError, DoctorRow, hookimpl, unwrap
 
 if TYPE_CHECKING:
     from agentm_git.clone import Clone
-    from agentm_kernel import HookContext
+    from agentm_kernel.plugin import HookContext
 
 _OLD = 24 * 3600.0
 
@@ -21,7 +19,7 @@ _OLD = 24 * 3600.0
 @hookimpl
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     """Nothing, where no clone is selected."""
-    store = unwrap(context.backend) if context.backend is not None else None
+    store = unwrap(context.store) if context.store is not None else None
     if not isinstance(store, GitStore):
         return None
     if not store.is_here:

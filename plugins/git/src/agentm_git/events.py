@@ -6,17 +6,13 @@ import time
 from typing import TYPE_CHECKING
 
 from agentm_git.settings import PROTOCOL
-from agentm_kernel import hookimpl, select_backend
-from agentm_kernel.errors import StorageConflictError, StorageIOError
-from agentm_kernel.seam.layer import unwrap
-from agentm_kernel.seam.provider import SyncTrigger
+from agentm_kernel.plugin import StorageConflictError, StorageIOError, SyncTrigger, hookimpl, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from agentm_git.backend import GitStore
-    from agentm_kernel import HookContext
-    from agentm_kernel.seam.provider import SyncOutcome
+    from agentm_kernel.plugin import HookContext, SyncOutcome
 
 _PULLING = ("workspace-open", "session-start", "conversation-start", "turn-start")
 _PUSHING = ("turn-end", "conversation-end", "session-end", "workspace-close", "pre-compact", "flush", "manual")
@@ -57,9 +53,9 @@ def _with_origin(store: GitStore, trigger: SyncTrigger) -> Iterable[SyncOutcome]
 def _selected(context: HookContext) -> GitStore | None:
     from agentm_git.backend import GitStore
 
-    if context.config is None or context.config.storage_backend != PROTOCOL:
+    if context.device.config.storage_backend != PROTOCOL:
         return None
-    store = unwrap(select_backend(environ=context.surroundings.environ))
+    store = unwrap(context.device.store(read_only=False))
     return store if isinstance(store, GitStore) else None
 
 

@@ -6,24 +6,25 @@ import hashlib
 import os
 from typing import TYPE_CHECKING
 
-from agentm_kernel.errors import (
+from agentm_kernel.files.swap import CONFLICTS
+from agentm_kernel.plugin import (
+    ABSENT,
+    MAX_CONTENT_BYTES,
     ConcurrentModificationError,
+    FileStore,
     InvalidLocatorError,
+    Locator,
     LocatorConflictError,
     NotFoundError,
+    conflict_place,
+    content_hash,
+    store_mutex,
 )
-from agentm_kernel.files.mutex import store_mutex
-from agentm_kernel.files.store import FileStore
-from agentm_kernel.files.swap import CONFLICTS, conflict_place
-from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.content import content_hash
-from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import MAX_CONTENT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agentm_kernel.files.mutex import StoreMutex
+    from agentm_kernel.plugin import StoreMutex
 
 REGULAR = ("100644", "100755")
 _PATIENCE = 10

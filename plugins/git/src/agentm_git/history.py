@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentm_git.applying import read_blobs
-from agentm_kernel.errors import NotFoundError
-from agentm_kernel.seam.content import content_hash, decode_content
+from agentm_kernel.plugin import NotFoundError, content_hash, decode_content
 
 if TYPE_CHECKING:
     from agentm_git.clone import Clone
-    from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.plugin import Locator, StorageBackend
 
 WRITTEN, CHANGED, DELETED = "written", "changed", "deleted"
 
@@ -71,7 +69,7 @@ def restore(store: StorageBackend, clone: Clone, locator: Locator, version: Vers
         return
     text = decode_content(read_blobs(clone.git, [version.blob])[version.blob], locator)
     if now is None:
-        from agentm_kernel.seam.backend import ABSENT
+        from agentm_kernel.plugin import ABSENT
 
         store.write(locator, text, if_match=ABSENT)
     elif now != text:

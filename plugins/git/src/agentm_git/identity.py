@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agentm_git.settings import Settings
-    from agentm_kernel.seam.provider import Author
+    from agentm_kernel.plugin import Author
 
 NOBODY = "noreply.agentm.invalid"
 """The last part is reserved: mail to such an address arrives nowhere. Policies use it too, for whoever has none."""

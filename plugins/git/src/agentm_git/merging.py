@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from agentm_git.applying import read_blobs
 from agentm_git.folder import REGULAR, beside, kept_place, locator_of
 from agentm_git.settings import ABORT, LAST_WRITER_WINS, MANUAL, MERGE, SPLIT_CONFLICTS
-from agentm_kernel.errors import StorageConflictError
-from agentm_kernel.seam.backend import STAMP_KEY
+from agentm_kernel.plugin import STAMP_KEY, StorageConflictError
 
 if TYPE_CHECKING:
     from collections.abc import Collection

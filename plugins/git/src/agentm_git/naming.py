@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentm_kernel.errors import NotFoundError, StorageError
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.plugin import Locator, NotFoundError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agentm_git.credentials import access
 from agentm_git.rewritten import note_fetch
 from agentm_git.runner import GitFailed
-from agentm_kernel.errors import StorageError, StorageIOError, StorageSelectionError, one_line
+from agentm_kernel.plugin import StorageError, StorageIOError, StorageSelectionError, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,10 +14,8 @@ import time
 from typing import TYPE_CHECKING
 
 from agentm_git.backend import PULLED
-from agentm_kernel.errors import LockTimeout, StorageIOError, StorageSelectionError
 from agentm_kernel.files import native_lock
-from agentm_kernel.files.atomic import atomic_write
-from agentm_kernel.seam.locator import TEMP_PREFIX
+from agentm_kernel.plugin import TEMP_PREFIX, LockTimeout, StorageIOError, StorageSelectionError, atomic_write
 
 if TYPE_CHECKING:
     from types import TracebackType

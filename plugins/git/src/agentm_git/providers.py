@@ -10,14 +10,14 @@ import os
 
 from agentm_git.backend import GitStore
 from agentm_git.settings import PROTOCOL, Settings, parse_options
-from agentm_kernel.errors import StorageError
+from agentm_kernel.plugin import StorageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from agentm_kernel.seam.provider import ProviderContext
+    from agentm_kernel.plugin import Device, ProviderContext
 
 HOST_VARIABLE = "AGENTM_GITHUB_URL"
 """Where GitHub is, for an Enterprise server."""
@@ -28,12 +28,12 @@ _OF_THE_DEVICE = ("credential_command", "pr_command", "deadline", "pull_ttl", "u
 
 def open_github(config: Mapping[str, Any], credentials: Mapping[str, str], context: ProviderContext) -> GitStore:
     """A clone of `owner/repo`, below this device's state directory; the first pull makes it."""
-    surroundings, rules = context.surroundings, context.rules
+    device, rules = context.device, context.rules
     owner, repo, branch = str(config["owner"]), str(config["repo"]), str(config.get("branch") or "main")
     for part in (owner, repo):
         _check_name(part)
-    host = (surroundings.environ.get(HOST_VARIABLE) or _HOST).rstrip("/")
-    own = _own_settings(surroundings.environ)
+    host = (device.environ.get(HOST_VARIABLE) or _HOST).rstrip("/")
+    own = _own_settings(device)
     settings = Settings(
         **own,
         remote=f"{host}/{owner}/{repo}.git",
@@ -45,23 +45,22 @@ def open_github(config: Mapping[str, Any], credentials: Mapping[str, str], conte
         installation_id=str(config.get("installation_id") or ""),
         sparse=tuple(config.get("sparse_checkout") or ()),
     )
-    root = os.path.join(surroundings.state_dir, PROTOCOL, owner.lower(), f"{repo.lower()}@{branch.replace('/', '-')}")
+    root = os.path.join(
+        context.opening.state_dir, PROTOCOL, owner.lower(), f"{repo.lower()}@{branch.replace('/', '-')}"
+    )
     return GitStore(
         root,
         settings=settings,
-        environ=surroundings.environ,
+        environ=device.environ,
         credentials=credentials,
         is_excluded=context.is_excluded,
         clones_itself=True,
-        read_only=surroundings.read_only,
+        read_only=context.opening.read_only,
     )
 
 
-def _own_settings(environ: Mapping[str, str]) -> dict[str, Any]:
-    from agentm_kernel import current_context
-
-    config = current_context(environ).config
-    options = {} if config is None else dict(config.options(PROTOCOL))
+def _own_settings(device: Device) -> dict[str, Any]:
+    options = device.config.options(PROTOCOL)
     _, own, _ = parse_options({name: options[name] for name in _OF_THE_DEVICE if name in options})
     return {name: getattr(own, name) for name in _OF_THE_DEVICE}
 

@@ -14,7 +14,7 @@ import shutil
 import time
 from typing import TYPE_CHECKING
 
-from agentm_kernel.errors import ConcurrentModificationError, LockTimeout, StorageConflictError, StorageIOError
+from agentm_kernel.plugin import ConcurrentModificationError, LockTimeout, StorageConflictError, StorageIOError
 
 if TYPE_CHECKING:
     from agentm_git.private_dir import PrivateDir

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from agentm_git.runner import run_bounded
-from agentm_kernel.errors import AgentmError, one_line
-from agentm_kernel.files.atomic import atomic_write
-from agentm_kernel.seam.content import content_hash
+from agentm_kernel.plugin import AgentmError, atomic_write, content_hash, one_line
 
 if TYPE_CHECKING:
     from agentm_git.clone import Clone
     from agentm_git.settings import Settings
-    from agentm_kernel.seam.provider import SyncTrigger
+    from agentm_kernel.plugin import SyncTrigger
 
 _LIMIT = 60.0
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentm_kernel.errors import StorageConflictError
+from agentm_kernel.plugin import StorageConflictError
 
 if TYPE_CHECKING:
     from agentm_git.private_dir import PrivateDir

@@ -19,7 +19,7 @@ import subprocess
 import threading
 from typing import TYPE_CHECKING
 
-from agentm_kernel.errors import StorageIOError, StorageSelectionError, one_line
+from agentm_kernel.plugin import StorageIOError, StorageSelectionError, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.errors import StorageSelectionError
-from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Frozen
+from agentm_kernel.plugin import MAX_CONTENT_BYTES, Frozen, StorageSelectionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ def parse_options(options: Mapping[str, Any]) -> tuple[str, Settings, int]:
     """Root, settings and size limit of what the configuration has below `plugins.git`."""
     unknown = options.keys() - set(OPTIONS)
     if unknown:
-        from agentm_kernel import check_options
+        from agentm_kernel.plugin import check_options
 
         check_options(PROTOCOL, unknown, OPTIONS)
     given = {name: value for name, value in options.items() if value not in ("", None)}  # empty is as good as not set

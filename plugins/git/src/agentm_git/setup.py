@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING
 from agentm_git.backend import GitStore
 from agentm_git.runner import Git, make_repository
 from agentm_git.settings import PROTOCOL, Settings
-from agentm_kernel.errors import AgentmError, StorageIOError, StorageSelectionError, StoreIdentityError
-from agentm_kernel.seam.backend import STAMP_KEY
-from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.provider import SyncTrigger
+from agentm_kernel.plugin import (
+    STAMP_KEY,
+    AgentmError,
+    Locator,
+    StorageIOError,
+    StorageSelectionError,
+    StoreIdentityError,
+    SyncTrigger,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,28 +103,28 @@ def set_up(
 
     `adopt` accepts a folder or an origin that has files already. `options` are those of `plugins.git`.
     """
-    from agentm_kernel import adopt_store, check_store, current_context, stamp
-    from agentm_kernel.seam.values import OpenContext
+    from agentm_kernel.plugin import Device, Opening, adopt_store, check_store, stamp_store
 
-    around = current_context(environ).surroundings
+    device = Device.now(environ)
     place = place_of(path, environ=environ)
     _check_parent(place)
-    context = OpenContext(around.environ, around.home, around.state_dir)
     is_clone = os.path.isdir(os.path.join(place, ".git"))
-    url = url or (_known_origin(place, around.environ) if is_clone else "")
-    store = GitStore.create({**(options or {}), "root": place, "remote": url}, context)
+    url = url or (_known_origin(place, device.environ) if is_clone else "")
+    store = GitStore.create(
+        {**(options or {}), "root": place, "remote": url}, device, Opening(state_dir=device.state_dir)
+    )
     if not is_clone and not adopt:
         _check_empty(place)
-    make_clone(place, store.settings, around.environ)
+    make_clone(place, store.settings, device.environ)
     if url:
         _fill(store, place, is_new=not is_clone)
-    was_there = check_store(store, PROTOCOL, environ=environ) is not None
+    was_there = check_store(device, store, PROTOCOL) is not None
     if not was_there and not adopt and store.list(Locator()):
         raise StorageSelectionError(
             f"{url or place} has files already and is no store of agentm",
             hint=f"run `agentm git init --adopt {path} {url}`".rstrip() + " if they are the agent's notes",
         )
-    stamp(store)
+    stamp_store(store)
     try:
         store.sync(SyncTrigger("manual"), _MESSAGE)
     except StoreIdentityError:
@@ -127,8 +132,8 @@ def set_up(
             raise
         _take_identity_of_origin(store)  # another device was faster
         was_there = True
-    outer = "" if is_clone else _outer_repository(place, around.environ)
-    return SetUp(place, adopt_store(store, PROTOCOL, environ=environ), was_there, url, outer)
+    outer = "" if is_clone else _outer_repository(place, device.environ)
+    return SetUp(place, adopt_store(device, store, PROTOCOL), was_there, url, outer)
 
 
 def _fill(store: GitStore, place: str, *, is_new: bool) -> None:
@@ -145,9 +150,9 @@ def _fill(store: GitStore, place: str, *, is_new: bool) -> None:
 
 def place_of(path: str, *, environ: Mapping[str, str] | None = None) -> str:
     """The folder that somebody means with `path`."""
-    from agentm_kernel import current_context
+    from agentm_kernel.plugin import Device
 
-    return os.path.abspath(current_context(environ).surroundings.expand(path))
+    return os.path.abspath(Device.now(environ).expand(path))
 
 
 def _take_identity_of_origin(store: GitStore) -> None:

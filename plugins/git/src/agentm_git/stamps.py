@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from agentm_kernel.errors import StoreIdentityError
-from agentm_kernel.seam.backend import STAMP_KEY
+from agentm_kernel.plugin import STAMP_KEY, StoreIdentityError
 
 if TYPE_CHECKING:
     from agentm_git.folder import Folder

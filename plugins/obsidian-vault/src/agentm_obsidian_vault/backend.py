@@ -6,12 +6,18 @@ import os
 import stat
 import time
 
-from agentm_kernel.errors import LocatorConflictError, NotFoundError, StorageSelectionError
-from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
-from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.personal import PersonalSpace
-from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
+from agentm_kernel.plugin import (
+    ABSENT,
+    MAX_CONTENT_BYTES,
+    STAMP_KEY,
+    Capabilities,
+    FileStore,
+    Locator,
+    LocatorConflictError,
+    NotFoundError,
+    PersonalSpace,
+    StorageSelectionError,
+)
 from agentm_obsidian_vault.names import is_tool_file, may_be_copy, may_be_copy_of, note_of_stub, stub_of_note
 from agentm_obsidian_vault.presence import elsewhere, is_elsewhere, means_elsewhere
 
@@ -20,11 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from typing import Any, Self
 
-    from agentm_kernel.files.medium import Beside
-    from agentm_kernel.files.tree import Directory
-    from agentm_kernel.seam.backend import Absent
-    from agentm_kernel.seam.personal import Authorization
-    from agentm_kernel.seam.values import OpenContext
+    from agentm_kernel.plugin import Absent, Authorization, Beside, Device, Directory, Opening
     from agentm_obsidian_vault.personal import PersonalFiles
 
 PROTOCOL = "vault"
@@ -65,27 +67,27 @@ class VaultBackend(FileStore, PersonalSpace):
         self._lazy_personal: PersonalFiles | None = None
 
     @classmethod
-    def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
+    def create(cls, options: Mapping[str, Any], device: Device, opening: Opening) -> Self:
         unknown = options.keys() - {*_OPTIONS, *_OLDER_OPTIONS}
         if unknown:
-            from agentm_kernel import check_options
+            from agentm_kernel.plugin import check_options
 
             check_options(PROTOCOL, unknown, _OPTIONS)
         given = {name: value for name, value in options.items() if name in _OPTIONS}
         path = given.pop("vault_path", None)
         if isinstance(path, str) and path and options.get("memory_root"):
             path = os.path.join(path, *Locator(options["memory_root"]).parts)
-        path = context.environ.get(PATH_VARIABLE, "").strip() or path
+        path = device.environ.get(PATH_VARIABLE, "").strip() or path
         if not path:
             raise StorageSelectionError(
                 "the vault is selected, but not where it is",
                 hint="run `agentm vault init PATH --use`, with the folder in your vault that the agent may have",
             )
         if given.get("personal_root"):
-            given["personal_root"] = _folder(given["personal_root"], "personal_root", context)
+            given["personal_root"] = _folder(given["personal_root"], "personal_root", device)
         if isinstance(given.get("devices"), str):
             given["devices"] = [name.strip() for name in given["devices"].split(",") if name.strip()]
-        return cls(_folder(path, "vault_path", context), **given)
+        return cls(_folder(path, "vault_path", device), **given)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -187,8 +189,7 @@ class VaultBackend(FileStore, PersonalSpace):
 
         A file that takes long takes long once; one that always does is refused.
         """
-        from agentm_kernel.files.failures import Failures
-        from agentm_kernel.files.swap import hash_of_note
+        from agentm_kernel.plugin import Failures, hash_of_note
 
         for _ in range(2):
             start = time.monotonic()
@@ -248,8 +249,8 @@ class VaultBackend(FileStore, PersonalSpace):
         return self._lazy_personal
 
 
-def _folder(path: object, option: str, context: OpenContext) -> str:
-    if not isinstance(path, str) or not os.path.isabs(expanded := context.expand(path.strip())):
+def _folder(path: object, option: str, device: Device) -> str:
+    if not isinstance(path, str) or not os.path.isabs(expanded := device.expand(path.strip())):
         raise StorageSelectionError(
             f"the vault's {option} is {path!r}, not the full path of a folder",
             hint=f"run `agentm config set plugins.{PROTOCOL}.{option} PATH` with a path that begins with / or ~",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel import conclude_set_up, echo_json, echo_table, json_option, selected_store
-from agentm_kernel.errors import AgentmError
+from agentm_kernel.command import conclude_set_up, echo_json, echo_table, json_option, selected_store
+from agentm_kernel.plugin import AgentmError
 from agentm_obsidian_vault.backend import PROTOCOL, VaultBackend
 from agentm_obsidian_vault.merge import is_append_only
 from agentm_obsidian_vault.resolve import BOTH, MINE, THEIRS, UNION, check_union, read_versions, settle
@@ -18,8 +18,7 @@ from agentm_obsidian_vault.setup import check_variable, options_for, set_up
 from agentm_obsidian_vault.survey import find_conflicts
 
 if TYPE_CHECKING:
-    from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.values import Info
+    from agentm_kernel.plugin import Info, StorageBackend
     from agentm_obsidian_vault.survey import Conflict
 
 _SKIP = "skip"

@@ -5,17 +5,22 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from agentm_kernel import DoctorRow, check_store, hookimpl
-from agentm_kernel.errors import AgentmError, StoreIdentityError
-from agentm_kernel.seam.layer import unwrap
-from agentm_kernel.seam.locator import TEMP_PREFIX
+from agentm_kernel.plugin import (
+    TEMP_PREFIX,
+    AgentmError,
+    DoctorRow,
+    StoreIdentityError,
+    check_store,
+    hookimpl,
+    unwrap,
+)
 from agentm_obsidian_vault.backend import PROTOCOL, VaultBackend
 from agentm_obsidian_vault.survey import find_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentm_kernel import HookContext
+    from agentm_kernel.plugin import HookContext
 
 _SHOWN = 3
 
@@ -23,12 +28,12 @@ _SHOWN = 3
 @hookimpl
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     """Nothing, where no vault is configured, or where the operator has chosen another store that works."""
-    vault = unwrap(context.backend) if context.backend is not None else None
+    vault = unwrap(context.store) if context.store is not None else None
     if isinstance(vault, VaultBackend):
         return list(_rows(vault, context))
-    config = context.config
-    path = config.options(PROTOCOL).get("vault_path") if config is not None else None
-    was_left = vault is not None and config is not None and config.storage_backend is not None
+    config = context.device.config
+    path = config.options(PROTOCOL).get("vault_path")
+    was_left = vault is not None and config.storage_backend is not None
     return [_not_selected(path)] if path and not was_left else None
 
 
@@ -63,7 +68,7 @@ def _path_row(vault: VaultBackend) -> DoctorRow:
 
 def _identity_row(vault: VaultBackend, context: HookContext) -> DoctorRow:
     try:
-        store_id = check_store(vault, PROTOCOL, environ=context.surroundings.environ)
+        store_id = check_store(context.device, vault, PROTOCOL)
     except StoreIdentityError as error:
         return DoctorRow("fail", "vault id", error.message, error.hint)
     if store_id is None:

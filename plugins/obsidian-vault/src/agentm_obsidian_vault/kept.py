@@ -6,7 +6,7 @@ listed as conflicts. `kept` ones lost when a conflict was resolved: they only wa
 
 from __future__ import annotations
 
-from agentm_kernel.seam.locator import MAX_KEY_BYTES, Locator
+from agentm_kernel.plugin import MAX_KEY_BYTES, Locator
 
 FOLDER = Locator("_meta/conflicts")
 
@@ -40,6 +40,6 @@ def is_unseen(kept: Locator) -> bool:
 def _folder_of(note: Locator) -> Locator:
     if len(note.key.encode()) <= MAX_KEY_BYTES - _ROOM:
         return FOLDER.child(note.key)
-    from agentm_kernel.seam.content import content_hash
+    from agentm_kernel.plugin import content_hash
 
     return FOLDER.child(f"long-{content_hash(note.key)}")  # the key would leave no room for the version's own name

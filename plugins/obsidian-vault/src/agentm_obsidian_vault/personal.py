@@ -7,11 +7,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agentm_kernel.errors import AgentmError, LocatorConflictError
-from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.content import content_hash
-from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.update import update
+from agentm_kernel.plugin import AgentmError, FileStore, Locator, LocatorConflictError, content_hash, update
 from agentm_obsidian_vault.kept import UNSEEN
 from agentm_obsidian_vault.names import is_tool_file
 from agentm_obsidian_vault.presence import elsewhere
@@ -19,7 +15,7 @@ from agentm_obsidian_vault.presence import elsewhere
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from agentm_kernel.seam.backend import Absent, StorageBackend
+    from agentm_kernel.plugin import Absent, StorageBackend
 
 AUDIT = Locator("_meta/personal-writes.md")
 

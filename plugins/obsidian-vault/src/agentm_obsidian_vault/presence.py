@@ -15,14 +15,14 @@ from __future__ import annotations
 import errno
 import sys
 
-from agentm_kernel.errors import StorageIOError
+from agentm_kernel.plugin import StorageIOError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.plugin import Locator
 
 _SF_DATALESS = 0x40000000
 _RECALL = 0x00400000 | 0x00040000 | 0x00001000  # recall on data access, recall on open, offline

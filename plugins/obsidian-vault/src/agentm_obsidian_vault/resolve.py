@@ -9,17 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentm_kernel.errors import ConcurrentModificationError, LocatorConflictError, NotFoundError
-from agentm_kernel.files.mutex import store_mutex
-from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.content import content_hash
+from agentm_kernel.plugin import (
+    ABSENT,
+    ConcurrentModificationError,
+    LocatorConflictError,
+    NotFoundError,
+    content_hash,
+    store_mutex,
+)
 from agentm_obsidian_vault.kept import KEPT, place_for
 from agentm_obsidian_vault.merge import is_append_only, union
 from agentm_obsidian_vault.survey import raw_files
 
 if TYPE_CHECKING:
-    from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.plugin import Locator, StorageBackend
     from agentm_obsidian_vault.backend import VaultBackend
     from agentm_obsidian_vault.survey import Conflict
 

@@ -6,9 +6,15 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentm_kernel import adopt_store, check_store, current_context, select_store
-from agentm_kernel.errors import StorageIOError, StorageSelectionError
-from agentm_kernel.seam.backend import STAMP_KEY
+from agentm_kernel.plugin import (
+    STAMP_KEY,
+    Device,
+    StorageIOError,
+    StorageSelectionError,
+    adopt_store,
+    check_store,
+    select_store,
+)
 from agentm_obsidian_vault.backend import PATH_VARIABLE, PROTOCOL, VaultBackend
 from agentm_obsidian_vault.names import is_tool_file
 
@@ -30,22 +36,23 @@ class SetUp:
 
 def set_up(path: str, *, adopt: bool, environ: Mapping[str, str] | None = None) -> SetUp:
     """Give the folder at `path` a store's identity, unless it has one; `adopt` accepts notes that are there."""
-    place = os.path.abspath(current_context(environ).surroundings.expand(path))
-    _check_surroundings(place)
+    device = Device.now(environ)
+    place = os.path.abspath(device.expand(path))
+    _check_folders_around(place)
     vault = VaultBackend(place)
-    was_there = os.path.isdir(place) and check_store(vault, PROTOCOL, environ=environ) is not None
+    was_there = os.path.isdir(place) and check_store(device, vault, PROTOCOL) is not None
     if not os.path.isdir(place):
         _make_folder(place)
     elif not was_there and not adopt:
         _check_empty(place)
-    return SetUp(place, adopt_store(vault, PROTOCOL, environ=environ), was_there)
+    return SetUp(place, adopt_store(device, vault, PROTOCOL), was_there)
 
 
 def options_for(place: str, *, environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """What the configuration has to say for the vault at `place`."""
-    config = current_context(environ).config
+    config = Device.now(environ).config
     options = {"vault_path": place}
-    if config is not None and config.options(PROTOCOL).get("memory_root"):
+    if config.options(PROTOCOL).get("memory_root"):
         options["memory_root"] = ""  # of an older install: it would be looked for inside the new place
     return options
 
@@ -53,7 +60,7 @@ def options_for(place: str, *, environ: Mapping[str, str] | None = None) -> dict
 def use(place: str, *, environ: Mapping[str, str] | None = None) -> None:
     """Select the vault at `place` on this device."""
     check_variable(place, environ=environ)
-    select_store(PROTOCOL, options_for(place, environ=environ), environ=environ)
+    select_store(Device.now(environ), PROTOCOL, options_for(place, environ=environ))
 
 
 def check_variable(place: str, *, environ: Mapping[str, str] | None = None) -> None:
@@ -66,7 +73,7 @@ def check_variable(place: str, *, environ: Mapping[str, str] | None = None) -> N
         )
 
 
-def _check_surroundings(place: str) -> None:
+def _check_folders_around(place: str) -> None:
     parent = os.path.dirname(place)
     if not os.path.isdir(parent):
         raise StorageSelectionError(

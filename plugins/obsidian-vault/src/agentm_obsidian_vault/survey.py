@@ -6,9 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentm_kernel.errors import NotFoundError
-from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.plugin import FileStore, Locator, NotFoundError
 from agentm_obsidian_vault import kept
 from agentm_obsidian_vault.conflicts import conflict_copy
 from agentm_obsidian_vault.names import is_tool_file
@@ -16,7 +14,7 @@ from agentm_obsidian_vault.names import is_tool_file
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentm_kernel.seam.values import Info
+    from agentm_kernel.plugin import Info
     from agentm_obsidian_vault.backend import VaultBackend
 
 _OURSELVES = "agentm"

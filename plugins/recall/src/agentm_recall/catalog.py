@@ -9,10 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from agentm_kernel.errors import AgentmError, NotFoundError
-from agentm_kernel.seam.backend import DeviceCopy
-from agentm_kernel.seam.layer import unwrap
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.plugin import AgentmError, DeviceCopy, Locator, NotFoundError, unwrap
 from agentm_recall.layout import project_of
 from agentm_recall.lookup import note_files
 from agentm_recall.note import Note, parse_note
@@ -21,8 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.values import Info
+    from agentm_kernel.plugin import Info, StorageBackend
     from agentm_recall.index.database import Database
 
 _KEPT = 65_536

@@ -5,24 +5,23 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from agentm_kernel import DoctorRow, hookimpl
-from agentm_kernel.errors import AgentmError
+from agentm_kernel.plugin import AgentmError, DoctorRow, hookimpl
 
 if TYPE_CHECKING:
-    from agentm_kernel import HookContext
+    from agentm_kernel.plugin import HookContext
 
 _CHECK = "recall"
 
 
 @hookimpl
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
-    if context.backend is None:
+    if context.store is None:
         return None  # why there is no store is said by its own row
     from agentm_recall.index.database import Database, IndexUnavailable
     from agentm_recall.index.place import NoPlace, index_path
 
     try:
-        path = index_path(context.backend, context.surroundings.environ)
+        path = index_path(context.store, context.device.environ)
     except NoPlace as error:
         return [DoctorRow("ok", _CHECK, f"no index, searches read the notes: {error}")]
     except AgentmError as error:

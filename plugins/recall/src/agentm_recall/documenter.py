@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from agentm_kernel import list_repos, select_backend
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel import select_backend
+from agentm_kernel.plugin import Locator, list_repos
 from agentm_recall.catalog import gather
 from agentm_recall.layout import ALWAYS_LOAD, ANCHOR, PERSONAL, is_below, project_folder
 from agentm_recall.note import DELETED
@@ -16,7 +16,7 @@ from agentm_recall.supersession import superseded_keys
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
     from agentm_recall.catalog import Catalog
 
 

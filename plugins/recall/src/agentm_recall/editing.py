@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ruamel.yaml.nodes import ScalarNode, SequenceNode
 
-from agentm_kernel.errors import InvalidContentError
+from agentm_kernel.plugin import InvalidContentError
 from agentm_recall.front_matter import find_block
 from agentm_recall.yaml_fields import NotYaml, compose, library_fields
 

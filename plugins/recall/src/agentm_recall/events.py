@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentm_kernel import hookimpl, select_backend
-from agentm_kernel.errors import AgentmError, StorageError
+from agentm_kernel.plugin import AgentmError, StorageError, hookimpl
 
 if TYPE_CHECKING:
-    from agentm_kernel import HookContext
+    from agentm_kernel.plugin import HookContext
 
 _UPDATES = frozenset({"turn-end", "session-end", "stop"})
 _JOINING = frozenset({"session-start", "conversation-start", "workspace-open"})
@@ -27,13 +26,13 @@ def agentm_event(name: str, context: HookContext) -> str | None:
     from agentm_recall.index.maintenance import RecallIndex
 
     try:
-        backend = select_backend(environ=context.surroundings.environ, read_only=True)
+        backend = context.device.store(read_only=True)
     except AgentmError:
         return None  # the hook that needs the store says so
     if name in _JOINING and not is_elsewhere(backend):
         return None
     try:
-        changes = RecallIndex(backend, context.surroundings.environ).keep_warm()
+        changes = RecallIndex(backend, context.device.environ).keep_warm()
     except IndexUnavailable:
         return None  # derived, and somebody else's turn: the next search catches up
     except StorageError as error:  # a store elsewhere does not answer: recall goes on with what it knows

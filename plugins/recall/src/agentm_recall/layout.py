@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from agentm_kernel.errors import InvalidLocatorError
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.plugin import InvalidLocatorError, Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
 PERSONAL = "personal"
 """Notes that belong to no project."""

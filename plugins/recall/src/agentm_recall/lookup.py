@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.errors import NotFoundError, StorageError
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.plugin import Locator, NotFoundError, StorageError
 from agentm_recall.layout import PERSONAL, is_note, project_folder, slug_of
 from agentm_recall.supersession import names
 
@@ -11,8 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.values import Info
+    from agentm_kernel.plugin import Info, StorageBackend
 
 
 def find_note(backend: StorageBackend, name: str, folders: Sequence[Locator]) -> Locator:

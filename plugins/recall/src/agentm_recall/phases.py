@@ -6,8 +6,7 @@ import os
 import sys
 import time
 
-from agentm_kernel.errors import AgentmError
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.plugin import AgentmError, Locator
 from agentm_recall.catalog import gather, is_elsewhere
 from agentm_recall.digest import Digest
 from agentm_recall.layout import (
@@ -26,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
     from agentm_recall.catalog import Catalog
     from agentm_recall.note import Note
 

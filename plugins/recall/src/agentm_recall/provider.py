@@ -6,7 +6,7 @@ from agentm_recall.phases import recalled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel import Resolution
+    from agentm_kernel.plugin import Resolution
 
 
 def recall(resolution: Resolution, *, phase: str, query: str | None = None, limit: int | None = None) -> str:

@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from agentm_kernel import update
-from agentm_kernel.errors import InvalidContentError, LocatorConflictError, NotFoundError
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.plugin import InvalidContentError, Locator, LocatorConflictError, NotFoundError, update
 from agentm_recall.editing import new_text, with_body, with_fields
 from agentm_recall.layout import ALWAYS_LOAD_KIND, KINDS, PERSONAL, place_of
 from agentm_recall.lookup import find_note
@@ -22,7 +20,7 @@ from agentm_recall.secret_scan import refuse_secrets
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
 CREATED, REINFORCED, UPDATED, UNCHANGED, FORGOTTEN = "created", "reinforced", "updated", "unchanged", "forgotten"
 

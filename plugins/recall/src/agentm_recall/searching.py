@@ -13,7 +13,7 @@ from agentm_recall.index.search import WEIGHTS, Scope, scoped_expression, search
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
     from agentm_recall.index.database import Database
     from agentm_recall.index.maintenance import Opened
     from agentm_recall.index.refresh import Progress

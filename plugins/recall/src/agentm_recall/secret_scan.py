@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import NamedTuple
 
-from agentm_kernel.errors import InvalidContentError
+from agentm_kernel.plugin import InvalidContentError
 from agentm_recall.secret_rules import RULES
 
 _PLACEHOLDERS = (

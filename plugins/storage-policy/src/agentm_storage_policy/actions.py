@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.seam.backend import COMMIT, PUSH, SWAP_PROVIDER
+from agentm_kernel.plugin import COMMIT, PUSH, SWAP_PROVIDER
 
 READ = "storage:read"
 WRITE = "storage:write"

@@ -9,30 +9,30 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.errors import StorageIOError
+from agentm_kernel.plugin import StorageIOError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentm_kernel.seam.values import OpenContext
+    from agentm_kernel.plugin import Opening
 
 FILE = "audit.jsonl"
 LOGGER = "agentm.storage_policy"
 
 
-def record(surroundings: OpenContext, event: str, fields: Mapping[str, object], *, always: bool = False) -> None:
+def record(opening: Opening, event: str, fields: Mapping[str, object], *, always: bool = False) -> None:
     """Write one line; `always` even from a process that is to leave no trace."""
     import json
     import logging
 
     line = json.dumps({"event": event, "timestamp": _now(), **fields}, ensure_ascii=False, default=str) + "\n"
-    if surroundings.read_only and not always:
+    if opening.read_only and not always:
         logging.getLogger(LOGGER).info("%s", line.rstrip())
         return
-    path = os.path.join(surroundings.state_dir, FILE)
+    path = os.path.join(opening.state_dir, FILE)
     try:
-        os.makedirs(surroundings.state_dir, mode=0o700, exist_ok=True)
+        os.makedirs(opening.state_dir, mode=0o700, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o600)
         try:
             os.write(

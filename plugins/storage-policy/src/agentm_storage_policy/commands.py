@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel import OpenContext, adopt_store, current_context, echo_json, json_option, select_backend
-from agentm_kernel.errors import ConfigError, StorageSelectionError
-from agentm_kernel.seam.layer import unwrap
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.command import current_device, echo_json, json_option
+from agentm_kernel.plugin import Locator, Opening, StorageSelectionError, adopt_store, unwrap
 from agentm_storage_policy.composing import compose
 from agentm_storage_policy.errors import CONFIG_INVALID, Finding, StoragePolicyError
 from agentm_storage_policy.files import Unreadable, read_document
@@ -107,7 +105,7 @@ def explain(file: str, as_json: bool) -> None:
 
     host = _host()
     resolver = Resolver(host)
-    resolved = load_storage(file).resolve(host.surroundings, host.options)
+    resolved = load_storage(file).resolve(host.device, host.options)
     grants = compose(resolved, host, resolver) if resolved.policies else None
     lines = list(sentences(resolved, host, grants))
     if as_json:
@@ -134,7 +132,8 @@ def init(place: str | None, adopt: bool) -> None:
 
     PLACE, if given, has to be where the policy's store is. A store that is marked already is left as it is.
     """
-    selected = select_backend()
+    device = current_device()
+    selected = device.store(read_only=False)
     store = policy_store(selected)
     if store is None:
         raise StorageSelectionError(
@@ -150,14 +149,11 @@ def init(place: str | None, adopt: bool) -> None:
     if store.stamp_text() is None and not adopt and unwrap(store).list(Locator()):
         again = f"agentm policy init {shlex.quote(where)} --adopt"
         raise StorageSelectionError(f"{where} has notes already", hint=f"if it is the right place, run `{again}`")
-    click.echo(f"the store {adopt_store(store, 'policy')} is at {where}")
+    click.echo(f"the store {adopt_store(device, store, 'policy')} is at {where}")
 
 
 def _host() -> Host:
-    here = current_context()
-    if here.config is None:
-        raise ConfigError("the configuration cannot be read", hint="run `agentm doctor`")
-    about = here.surroundings
+    device = current_device()
     interactive = sys.stdin.isatty() and sys.stderr.isatty()
-    context = OpenContext(about.environ, about.home, about.state_dir, read_only=not interactive)
-    return Host(here.config.options("policy"), context)
+    opening = Opening(read_only=not interactive, state_dir=device.state_dir)
+    return Host(device.config.options("policy"), device, opening)

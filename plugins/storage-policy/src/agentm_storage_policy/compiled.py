@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from agentm_kernel.seam.content import content_hash
+from agentm_kernel.plugin import content_hash
 from agentm_storage_policy import __version__
 from agentm_storage_policy.errors import Finding
 
@@ -100,7 +100,7 @@ def _load(path: str, file: str) -> Document | None:
 def _store(path: str, document: Document) -> None:
     import marshal
 
-    from agentm_kernel.files.atomic import atomic_write
+    from agentm_kernel.plugin import atomic_write
 
     warnings = tuple((w.key, w.message, w.hint, w.line, w.column) for w in document.warnings)
     payload = marshal.dumps((document.kind, document.data, document.marks, warnings))

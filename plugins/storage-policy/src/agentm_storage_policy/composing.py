@@ -26,7 +26,7 @@ def compose(resolved: Resolved, host: Host, resolver: Resolver) -> Grants:
         policies,
         host.actor,
         email_in_file=lambda path, source: email_in_file(path, places[source], resolver),
-        is_within_limit=RateLimits(host.surroundings).is_within,
+        is_within_limit=RateLimits(host.opening).is_within,
     )
 
 

@@ -21,19 +21,19 @@ def may_cross(host: Host, workspace: str, other: str, ref: str) -> bool:
     else:
         how, allowed = "operator", _operator_agrees(host, workspace, other)
     fields = {"workspace": workspace, "other": other, "ref": ref, "actor": host.actor.user, "decided_by": how}
-    audit.record(host.surroundings, EVENT if allowed else f"{EVENT}.denied", fields)
+    audit.record(host.opening, EVENT if allowed else f"{EVENT}.denied", fields)
     return allowed
 
 
 def record_owner_change(host: Host, owner: str, ref: str) -> None:
     """A slug of somebody else's namespace was resolved."""
     fields = {"owner": owner, "ref": ref, "actor": host.actor.user}
-    audit.record(host.surroundings, "storage.ref.cross-owner", fields)
+    audit.record(host.opening, "storage.ref.cross-owner", fields)
 
 
 def _operator_agrees(host: Host, workspace: str, other: str) -> bool:
     """Ask, if there is a terminal to ask on and this is not a hook."""
-    if host.surroundings.read_only or not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
+    if host.opening.read_only or not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     here, there = os.path.basename(workspace), _printable(other)
     sys.stderr.write(f"The policy of '{_printable(here)}' refers to another workspace: {there}\nAllow it? [y/N] ")

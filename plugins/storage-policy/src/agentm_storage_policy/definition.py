@@ -6,7 +6,7 @@ compiled pays neither for YAML nor for the models.
 
 from __future__ import annotations
 
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.plugin import Frozen
 from agentm_storage_policy import lifecycle
 from agentm_storage_policy.providers import CANONICAL, MODES, PULL_PUSH
 

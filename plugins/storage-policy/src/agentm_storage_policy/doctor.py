@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from agentm_kernel import DoctorRow, choose_protocol, hookimpl
+from agentm_kernel.plugin import DoctorRow, choose_protocol, hookimpl
 from agentm_storage_policy.store import policy_store
 
 if TYPE_CHECKING:
-    from agentm_kernel import HookContext
+    from agentm_kernel.plugin import HookContext
     from agentm_storage_policy.sync_state import Failure
 
 _CHECK = "policy"
@@ -18,10 +18,9 @@ _AGAIN = "the notes are in the working copy; run `agentm event manual`"
 
 @hookimpl
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
-    config = context.config
-    if config is None or choose_protocol(context.surroundings.environ) != "policy":
+    if choose_protocol(device=context.device) != "policy":
         return None
-    store = None if context.backend is None else policy_store(context.backend)
+    store = None if context.store is None else policy_store(context.store)
     if store is None:
         return None  # selection has said already why there is none
     rows = [DoctorRow("ok", _CHECK, f"{store.rules.name}{' (read-only)' if store.rules.read_only else ''}")]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from agentm_kernel.errors import (
+from agentm_kernel.plugin import (
     AuthorizationError,
+    Frozen,
     StorageConflictError,
     StorageError,
     StorageReadOnlyError,
     StorageRefUnresolvableError,
 )
-from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

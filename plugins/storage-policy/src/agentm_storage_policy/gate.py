@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.errors import StorageReadOnlyError
-from agentm_kernel.seam.layer import BackendLayer
+from agentm_kernel.plugin import BackendLayer, StorageReadOnlyError
 from agentm_storage_policy import audit
 from agentm_storage_policy.errors import StorageDeniedError
 from agentm_storage_policy.grants import COMMIT, DELETE_FILES, PUSH, READ, SWAP_PROVIDER, WRITE
@@ -13,10 +12,7 @@ if TYPE_CHECKING:
     import builtins
     from collections.abc import Iterator, Mapping
 
-    from agentm_kernel.seam.backend import Absent, StorageBackend
-    from agentm_kernel.seam.locator import Locator
-    from agentm_kernel.seam.personal import Authorization
-    from agentm_kernel.seam.values import Info, OpenContext
+    from agentm_kernel.plugin import Absent, Authorization, Info, Locator, Opening, StorageBackend
     from agentm_storage_policy.grants import Grants
 
 _REMEDIES = {
@@ -31,11 +27,11 @@ _WHO = "who you are is said by plugins.policy.user, operator, roles and groups: 
 class AccessRules:
     """What may be done to the store of one policy."""
 
-    def __init__(self, name: str, read_only: bool, grants: Grants | None, surroundings: OpenContext) -> None:
+    def __init__(self, name: str, read_only: bool, grants: Grants | None, opening: Opening) -> None:
         self.name = name
         self.read_only = read_only
         self._grants = grants
-        self._surroundings = surroundings
+        self._opening = opening
 
     def require_read(self, locator: Locator) -> None:
         self.require(READ, locator)
@@ -85,7 +81,7 @@ class AccessRules:
             )
 
     def _record(self, fields: Mapping[str, object], *, always: bool) -> None:
-        audit.record(self._surroundings, "storage.decision", {"storage": self.name, **fields}, always=always)
+        audit.record(self._opening, "storage.decision", {"storage": self.name, **fields}, always=always)
 
 
 class PolicyGate(BackendLayer):

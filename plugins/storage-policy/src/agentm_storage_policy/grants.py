@@ -6,8 +6,7 @@ requirements and limits hold.
 
 from __future__ import annotations
 
-from agentm_kernel.seam.backend import COMMIT, PUSH, SWAP_PROVIDER
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.plugin import COMMIT, PUSH, SWAP_PROVIDER, Frozen
 from agentm_storage_policy import audit
 from agentm_storage_policy.actions import DELETE_FILES, READ, WRITE, plain_action
 

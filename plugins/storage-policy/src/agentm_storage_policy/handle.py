@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.seam.values import Frozen, OpenContext
+from agentm_kernel.plugin import Frozen
 from agentm_storage_policy.compiled import Document
 from agentm_storage_policy.definition import StorageDefinition
 from agentm_storage_policy.errors import (
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from threading import Event
     from typing import Any
 
-    from agentm_kernel.seam.provider import Change
+    from agentm_kernel.plugin import Change, Device, Opening
     from agentm_storage_policy.errors import Finding
     from agentm_storage_policy.resolving import Resolved
     from agentm_storage_policy.store import PolicyStore
@@ -60,18 +60,23 @@ class StorageHandle(Frozen):
         """What is allowed and questionable."""
         return self.document.warnings
 
-    def resolve(self, context: OpenContext | None = None, options: Mapping[str, Any] | None = None) -> Resolved:
+    def resolve(self, device: Device | None = None, options: Mapping[str, Any] | None = None) -> Resolved:
         """Follow references to the block. Files are read; nothing is opened."""
-        return self._resolve(context, options)[0]
+        return self._resolve(device, options, None)[0]
 
-    def open(self, context: OpenContext | None = None, options: Mapping[str, Any] | None = None) -> PolicyStore:
+    def open(
+        self,
+        device: Device | None = None,
+        options: Mapping[str, Any] | None = None,
+        opening: Opening | None = None,
+    ) -> PolicyStore:
         """The store, under the rules of the policy. `options` are those of `plugins.policy`; the configured ones
         if they are not given.
         """
         from agentm_storage_policy.host import Host
         from agentm_storage_policy.store import PolicyStore
 
-        resolved, host, resolver = self._resolve(context, options)
+        resolved, host, resolver = self._resolve(device, options, opening)
         assert isinstance(host, Host)
         return PolicyStore.of(resolved, host, resolver)
 
@@ -79,13 +84,13 @@ class StorageHandle(Frozen):
         self,
         stop: Event | None = None,
         *,
-        context: OpenContext | None = None,
+        device: Device | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> Iterator[list[Change]]:
         """Changes that others make, as they happen, for hosts that live long; `stop` ends it."""
-        from agentm_kernel.seam.provider import WatchedStore
+        from agentm_kernel.plugin import WatchedStore
 
-        store = self.open(context, options)
+        store = self.open(device, options)
         if not isinstance(store.inner, WatchedStore):
             mode = self.definition.sync.mode if self.definition else "another mode"
             raise StorageConfigInvalidError(
@@ -95,11 +100,17 @@ class StorageHandle(Frozen):
         return store.inner.watch(stop)
 
     def _resolve(
-        self, context: OpenContext | None, options: Mapping[str, Any] | None
+        self, device: Device | None, options: Mapping[str, Any] | None, opening: Opening | None
     ) -> tuple[Resolved, Any, Resolver]:
+        from agentm_kernel.plugin import Device, Opening
         from agentm_storage_policy.host import Host
 
-        host = Host(*_surroundings(context, options))
+        device = device or Device.now()
+        host = Host(
+            device.config.options("policy") if options is None else options,
+            device,
+            opening or Opening(state_dir=device.state_dir),
+        )
         resolver = Resolver(host)
         root = self.root or workspace_root(self.document.file)
         return resolver.follow(Place(self.document, root)), host, resolver
@@ -145,10 +156,10 @@ def check_provider(handle: StorageHandle) -> None:
     definition = handle.definition
     if definition is None or definition.provider in (*MODES, *registered_providers()):
         return
-    from agentm_kernel import PluginError, find_plugin
+    from agentm_kernel.plugin import Device, PluginError, find_plugin
 
     try:
-        find_plugin("agentm.providers", definition.provider)
+        find_plugin(Device.now(), "agentm.providers", definition.provider)
     except PluginError as error:
         _, prefix = block_of(handle.document)
         key = f"{prefix}.provider" if prefix else "provider"
@@ -165,25 +176,6 @@ def check_auth(document: Document) -> None:
     if block is not None and needs_auth(block["provider"], block["config"]) and not block.get("auth", {}).get("ref"):
         key = f"{prefix}.auth" if prefix else "auth"
         raise refusal([document.finding(AUTH_UNRESOLVABLE, key, f"is missing: {NO_AUTH}", AUTH_REMEDY)])
-
-
-def _surroundings(
-    context: OpenContext | None, options: Mapping[str, Any] | None
-) -> tuple[Mapping[str, Any], OpenContext]:
-    """What was given, or else this process and its configuration."""
-    if context is not None and options is not None:
-        return options, context
-    from agentm_kernel import ConfigError, current_context
-
-    here = current_context(context.environ if context else None)
-    if context is None:
-        about = here.surroundings
-        context = OpenContext(about.environ, about.home, about.state_dir, read_only=False)
-    if options is None:
-        if here.config is None:
-            raise ConfigError("the configuration cannot be read", hint="run `agentm doctor`")
-        options = here.config.options("policy")
-    return options, context
 
 
 def _plain(value: object) -> Any:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.errors import ConfigError
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.plugin import ConfigError, Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from agentm_kernel.seam.values import OpenContext
+    from agentm_kernel.plugin import Device, Opening
 
 OPTIONS = (
     "path",
@@ -54,13 +53,14 @@ class Actor(Frozen):
 
 
 class Host:
-    """The options of the configuration, checked, and the surroundings of this process."""
+    """The options of the configuration, checked, and the device on which the policy is opened."""
 
-    def __init__(self, options: Mapping[str, Any], surroundings: OpenContext) -> None:
+    def __init__(self, options: Mapping[str, Any], device: Device, opening: Opening) -> None:
         self.options = options
-        self.surroundings = surroundings
+        self.device = device
+        self.opening = opening
         if options.keys() - set(OPTIONS):
-            from agentm_kernel import check_options
+            from agentm_kernel.plugin import check_options
 
             check_options("policy", options, OPTIONS)
 
@@ -69,14 +69,14 @@ class Host:
         """Slugs and the documents that they stand for."""
         table = self._table("registry")
         for slug, path in table.items():
-            if not isinstance(path, str) or not os.path.isabs(self.surroundings.expand(path)):
+            if not isinstance(path, str) or not os.path.isabs(self.device.expand(path)):
                 raise _unfit("registry", f"the entry {slug!r} is not an absolute path")
-        return {slug: self.surroundings.expand(path) for slug, path in table.items()}
+        return {slug: self.device.expand(path) for slug, path in table.items()}
 
     @property
     def shared(self) -> tuple[str, ...]:
         """Other workspaces whose documents may be referred to."""
-        return tuple(os.path.realpath(self.surroundings.expand(path)) for path in self._names("shared"))
+        return tuple(os.path.realpath(self.device.expand(path)) for path in self._names("shared"))
 
     @property
     def endpoints(self) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ class Host:
     @property
     def actor(self) -> Actor:
         return Actor(
-            self._text("user") or _login(self.surroundings),
+            self._text("user") or _login(self.device),
             self._text("operator"),
             self._names("roles"),
             self._names("groups"),
@@ -136,8 +136,8 @@ def _unfit(name: str, why: str) -> ConfigError:
     )
 
 
-def _login(surroundings: OpenContext) -> str:
+def _login(device: Device) -> str:
     for variable in ("USER", "LOGNAME", "USERNAME"):
-        if name := surroundings.environ.get(variable):
+        if name := device.environ.get(variable):
             return name
-    return os.path.basename(surroundings.home.rstrip("/\\")) or "user"
+    return os.path.basename(device.home.rstrip("/\\")) or "user"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.seam.provider import Author
+from agentm_kernel.plugin import Author
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

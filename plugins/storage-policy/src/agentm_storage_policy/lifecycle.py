@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.plugin import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

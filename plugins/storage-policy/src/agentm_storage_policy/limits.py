@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentm_kernel.seam.values import OpenContext
+    from agentm_kernel.plugin import Opening
 
 _FILE = "policy-limits.json"
 _SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
@@ -17,18 +17,17 @@ _SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
 class RateLimits:
     """Sliding windows, kept in the state directory. Asking counts, so it is asked once for each act."""
 
-    def __init__(self, surroundings: OpenContext, now: Callable[[], float] | None = None) -> None:
+    def __init__(self, opening: Opening, now: Callable[[], float] | None = None) -> None:
         from time import time
 
-        self._folder = surroundings.state_dir
+        self._folder = opening.state_dir
         self._now = now or time
 
     def is_within(self, name: str, value: float, per: str) -> bool:
         """Count one more, unless that would be too many."""
         import json
 
-        from agentm_kernel.files.atomic import atomic_write
-        from agentm_kernel.files.mutex import store_mutex
+        from agentm_kernel.plugin import atomic_write, store_mutex
 
         now = self._now()
         path = os.path.join(self._folder, _FILE)

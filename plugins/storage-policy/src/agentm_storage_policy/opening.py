@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.errors import AgentmError, PluginError
-from agentm_kernel.seam.backend import StorageBackend
-from agentm_kernel.seam.provider import ProviderContext, SyncRules, WatchedStore, WorkingCopy
+from agentm_kernel.plugin import (
+    AgentmError,
+    PluginError,
+    ProviderContext,
+    StorageBackend,
+    SyncRules,
+    WatchedStore,
+    WorkingCopy,
+)
 from agentm_storage_policy.errors import (
     AUTH_UNRESOLVABLE,
     CONFIG_INVALID,
@@ -23,7 +29,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentm_kernel.seam.provider import Opener
+    from agentm_kernel.plugin import Opener
     from agentm_storage_policy.errors import StoragePolicyError
     from agentm_storage_policy.host import Host
     from agentm_storage_policy.resolving import Place, Resolved, Resolver
@@ -45,7 +51,7 @@ def open_provider(resolved: Resolved, host: Host, resolver: Resolver) -> Storage
         definition.sync.branch_policy,
         definition.sync.pr_policy,
     )
-    context = ProviderContext(host.surroundings, resolved.name, rules, excluder(definition.exclude))
+    context = ProviderContext(host.device, host.opening, resolved.name, rules, excluder(definition.exclude))
     try:
         backend = opener(definition.config, credentials_for(resolved, host, resolver), context)
     except AgentmError:
@@ -77,20 +83,19 @@ def _reason(error: Exception) -> str:
 
 
 def _opener(resolved: Resolved, host: Host) -> Opener:
-    from agentm_kernel import current_context, find_plugin, load_plugin
+    from agentm_kernel.plugin import find_plugin, load_plugin
 
     provider = resolved.definition.provider
     registered = registered_provider(provider)
     if registered is not None:
         return registered
     expected = DISTRIBUTIONS.get(provider)
-    config = current_context(host.surroundings.environ).config
     try:
-        record = find_plugin(GROUP, provider, config)
+        record = find_plugin(host.device, GROUP, provider)
         if expected is not None and record.distribution != expected:
             message = f"{record.distribution} provides it, and this name belongs to {expected}"
             raise _refused(resolved, PROVIDER_UNKNOWN, "provider", message, f"uninstall {record.distribution}")
-        found = load_plugin(GROUP, provider, config)
+        found = load_plugin(host.device, GROUP, provider)
     except PluginError as error:
         is_missing = error.message.startswith("no installed plugin")
         hint = f"run `pip install {expected}`" if expected and is_missing else error.hint
@@ -142,7 +147,7 @@ def credentials_for(resolved: Resolved, host: Host, resolver: Resolver) -> Mappi
     purpose = f"storage={resolved.name} provider={definition.provider}"
     credentials = Credentials(inventory, names, host, purpose)
     is_told_what = definition.auth_env is not None or slug is not None
-    if is_told_what and not host.surroundings.read_only:
+    if is_told_what and not host.opening.read_only:
         _check(credentials, resolved)
     return credentials
 

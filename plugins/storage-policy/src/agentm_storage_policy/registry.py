@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from agentm_kernel.errors import ProtocolError
+from agentm_kernel.plugin import ProtocolError
 from agentm_storage_policy.providers import MODES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentm_kernel.seam.provider import Opener
+    from agentm_kernel.plugin import Opener
     from agentm_storage_policy.handle import StorageHandle
 
 

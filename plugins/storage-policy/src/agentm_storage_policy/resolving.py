@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.plugin import Frozen
 from agentm_storage_policy.compiled import Document, parse_once
 from agentm_storage_policy.crossing import may_cross, record_owner_change
 from agentm_storage_policy.definition import StorageDefinition, entries
@@ -194,13 +194,13 @@ class Resolver:
         return confined(root, rest), root
 
     def _parse(self, data: bytes, path: str, expected: Sequence[str]) -> Document:
-        surroundings = self._host.surroundings
+        opening = self._host.opening
         return parse_once(
             data,
             path,
             expected=expected,
-            state_dir=surroundings.state_dir,
-            may_write=not surroundings.read_only,
+            state_dir=opening.state_dir,
+            may_write=not opening.read_only,
         )
 
     def _unresolvable(self, place: Place, key: str, message: str, hint: str | None = None) -> RefUnresolvableError:

@@ -96,7 +96,7 @@ class Credentials(Mapping[str, str]):
         if name not in self._names:
             raise KeyError(name)
         entry, granted_by = self._granted(name)
-        value = self._host.surroundings.environ[self._variable(entry, name)]
+        value = self._host.device.environ[self._variable(entry, name)]
         self._record("secret.reveal", entry, granted_by=granted_by)
         return value
 
@@ -117,7 +117,7 @@ class Credentials(Mapping[str, str]):
                 hint=f"add `- tool: {TOOL}` to its access.bind, or a role that plugins.policy.roles has",
             )
         variable = self._variable(entry, name)
-        if not self._host.surroundings.environ.get(variable):
+        if not self._host.device.environ.get(variable):
             raise _unresolvable(
                 f"the environment variable {variable} is not set", hint=f"set it before running agentm: {variable}=…"
             )
@@ -156,7 +156,7 @@ class Credentials(Mapping[str, str]):
             **{name: audited[name] for name in ("retention", "pii", "classification") if name in audited},
             **fields,
         }
-        audit.record(self._host.surroundings, event, about, always=True)
+        audit.record(self._host.opening, event, about, always=True)
 
 
 def _unresolvable(message: str, *, hint: str) -> StorageAuthUnresolvableError:

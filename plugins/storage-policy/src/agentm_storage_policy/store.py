@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.errors import StorageSelectionError
-from agentm_kernel.seam.layer import BackendLayer
-from agentm_kernel.seam.provider import WatchedStore, WorkingCopy
+from agentm_kernel.plugin import BackendLayer, StorageSelectionError, WatchedStore, WorkingCopy
 from agentm_storage_policy.gate import AccessRules, PolicyGate
 from agentm_storage_policy.host import Host
 from agentm_storage_policy.lifecycle import DELETE, WRITE
@@ -22,9 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Self
 
-    from agentm_kernel.seam.backend import Absent, StorageBackend
-    from agentm_kernel.seam.locator import Locator
-    from agentm_kernel.seam.values import OpenContext
+    from agentm_kernel.plugin import Absent, Device, Locator, Opening, StorageBackend
     from agentm_storage_policy.errors import Finding
     from agentm_storage_policy.grants import Grants
     from agentm_storage_policy.resolving import Resolved
@@ -46,17 +42,19 @@ class PolicyStore(PolicyGate):
         self.warnings = warnings
         """What is allowed and questionable about the document."""
 
+    own_wrappers = ("policy",)
+
     @classmethod
-    def create(cls, options: Mapping[str, Any], context: OpenContext) -> Self:
+    def create(cls, options: Mapping[str, Any], device: Device, opening: Opening) -> Self:
         path = options.get("path")
         if not isinstance(path, str) or not path:
             raise StorageSelectionError(
                 "the backend 'policy' is selected, but no policy is named",
                 hint="run `agentm config set storage.policy PATH`",
             )
-        host = Host(options, context)
+        host = Host(options, device, opening)
         resolver = Resolver(host)
-        resolved = resolver.follow(resolver.open_file(os.path.abspath(context.expand(path))))
+        resolved = resolver.follow(resolver.open_file(os.path.abspath(device.expand(path))))
         return cls.of(resolved, host, resolver)
 
     @classmethod
@@ -64,7 +62,7 @@ class PolicyStore(PolicyGate):
         """Open what a block describes, under its rules."""
         backend = open_provider(resolved, host, resolver)
         grants = _grants(resolved, host, resolver)
-        rules = AccessRules(resolved.name, is_read_only(resolved, grants), grants, host.surroundings)
+        rules = AccessRules(resolved.name, is_read_only(resolved, grants), grants, host.opening)
         driver = None
         if isinstance(backend, WorkingCopy):
             driver = _driver(backend, backend.describe(), resolved, rules, host, resolver)
@@ -111,7 +109,7 @@ class PolicyStore(PolicyGate):
         return self.handle("manual", {})
 
 
-def wrap(backend: StorageBackend, _options: Mapping[str, Any], _context: OpenContext) -> PolicyGate:
+def wrap(backend: StorageBackend, _options: Mapping[str, Any], _device: Device, _opening: Opening) -> PolicyGate:
     """The wrapper `policy`: the same rules, outermost."""
     store = policy_store(backend)
     if store is None:
@@ -163,8 +161,7 @@ def _driver(
     from agentm_storage_policy.sync import SyncDriver
     from agentm_storage_policy.sync_state import SyncState
 
-    surroundings = host.surroundings
-    state = SyncState(surroundings.state_dir, place, may_write=not surroundings.read_only)
+    state = SyncState(host.opening.state_dir, place, may_write=not host.opening.read_only)
     return SyncDriver(
         copy,
         resolved.definition.sync,

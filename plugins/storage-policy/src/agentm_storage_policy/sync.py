@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from _thread import RLock
 
-from agentm_kernel.errors import AgentmError, StorageConflictError
-from agentm_kernel.seam.provider import SyncTrigger
+from agentm_kernel.plugin import AgentmError, StorageConflictError, SyncTrigger
 from agentm_storage_policy import audit, lifecycle
 from agentm_storage_policy.definition import TOKENS
 from agentm_storage_policy.errors import (
@@ -25,8 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from agentm_kernel.errors import StorageError
-    from agentm_kernel.seam.provider import Author, SyncOutcome, WorkingCopy
+    from agentm_kernel.plugin import Author, StorageError, SyncOutcome, WorkingCopy
     from agentm_storage_policy.definition import SyncPlan
     from agentm_storage_policy.gate import AccessRules
     from agentm_storage_policy.sync_state import Failure, SyncState

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.errors import one_line
-from agentm_kernel.seam.content import content_hash
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.plugin import Frozen, content_hash, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentm_kernel.errors import AgentmError
+    from agentm_kernel.plugin import AgentmError
 
 _FOLDER = "sync"
 
@@ -78,7 +76,7 @@ class SyncState:
         return Failure(code, message, hint)
 
     def note_failure(self, error: AgentmError) -> None:
-        from agentm_kernel.files.atomic import atomic_write
+        from agentm_kernel.plugin import atomic_write
 
         self._make_folder()
         parts = (error.code or "", one_line(error.hint or ""), error.message)

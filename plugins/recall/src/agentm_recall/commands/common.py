@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentm_kernel import resolve_project, select_backend
-from agentm_kernel.errors import AgentmError
+from agentm_kernel.plugin import AgentmError
 from agentm_recall.layout import project_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.locator import Locator
-    from agentm_kernel.seam.values import Info
+    from agentm_kernel.plugin import Info, Locator, StorageBackend
     from agentm_recall.note import Note
 
 project_option = click.option("--project", metavar="SLUG", help="Another project than the one of this directory.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from agentm_kernel import echo_json, json_option
+from agentm_kernel.command import echo_json, json_option
 from agentm_recall.commands.common import cwd_option, store_and_project
 from agentm_recall.documenter import resolve_documenter_context
 

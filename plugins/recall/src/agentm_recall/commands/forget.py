@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from agentm_kernel import echo_json, json_option
+from agentm_kernel.command import echo_json, json_option
 from agentm_recall.commands.common import cwd_option, project_option, store_and_project
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.lookup import find_note, folders_of

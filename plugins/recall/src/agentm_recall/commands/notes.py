@@ -7,8 +7,8 @@ import time
 
 import click
 
-from agentm_kernel import echo_json, echo_table, json_option
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.command import echo_json, echo_table, json_option
+from agentm_kernel.plugin import Locator
 from agentm_recall.catalog import gather, is_elsewhere
 from agentm_recall.commands.common import (
     as_json as note_as_json,

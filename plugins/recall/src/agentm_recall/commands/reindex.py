@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from agentm_kernel import echo_json, json_option, select_backend
-from agentm_kernel.errors import AgentmError
+from agentm_kernel import select_backend
+from agentm_kernel.command import echo_json, json_option
+from agentm_kernel.plugin import AgentmError
 from agentm_recall.commands.common import bar
 from agentm_recall.index.database import IndexUnavailable
 from agentm_recall.index.maintenance import RecallIndex

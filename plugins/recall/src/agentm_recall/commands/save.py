@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel import choose_protocol, echo_json, json_option, read_text, select_backend
-from agentm_kernel.errors import AgentmError, InvalidContentError
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel import select_backend
+from agentm_kernel.command import echo_json, json_option, read_text
+from agentm_kernel.plugin import AgentmError, InvalidContentError, Locator, choose_protocol
 from agentm_recall.commands.common import cwd_option, project_option, store_and_project
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.layout import ALWAYS_LOAD, ALWAYS_LOAD_KIND, KINDS, is_below, project_folder
@@ -20,7 +20,7 @@ from agentm_recall.saving import Draft, check_draft, save_note
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
     from agentm_recall.saving import Saved
 
 _OFFERED = frozenset(

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel import echo_json, json_option, resolve_project, select_backend, styled
-from agentm_kernel.errors import AgentmError
+from agentm_kernel import resolve_project, select_backend
+from agentm_kernel.command import echo_json, json_option, styled
+from agentm_kernel.plugin import AgentmError
 from agentm_recall.commands.common import as_json as note_as_json, bar, cwd_option
 from agentm_recall.index.search import Scope
 from agentm_recall.searching import CLOSE, OPEN, search_notes

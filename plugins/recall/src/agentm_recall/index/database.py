@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
-    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.plugin import Locator
 
 _APPLICATION = 0x61676D72
 

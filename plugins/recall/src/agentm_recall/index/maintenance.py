@@ -12,9 +12,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from agentm_kernel import DerivedMaintenance, Tier
-from agentm_kernel.errors import StorageError
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.plugin import DerivedMaintenance, Locator, StorageError, Tier
 from agentm_recall.index.database import Database, IndexDamaged, IndexUnavailable
 from agentm_recall.index.outlines import write_outlines
 from agentm_recall.index.place import NoPlace, index_path
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypeVar
 
-    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
     from agentm_recall.index.refresh import Progress
 
     T = TypeVar("T")

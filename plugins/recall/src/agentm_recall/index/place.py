@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel import cache_directory, read_stamp
-from agentm_kernel.seam.backend import StorageBackend
-from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.plugin import Device, StorageBackend, read_stamp, unwrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +32,7 @@ def index_path(backend: StorageBackend, environ: Mapping[str, str] | None = None
     store_id = read_stamp(backend)
     if store_id is None:
         raise NoPlace("the store has no identity yet")
-    folder = os.path.join(cache_directory(os.environ if environ is None else environ), "stores", _safe(store_id))
+    folder = os.path.join(Device.now(environ).cache_dir, "stores", _safe(store_id))
     path = os.path.join(folder, *_tier(backend).split("/"), f"notes-{SCHEMA}.sqlite3")
     if _is_inside(path, backend.describe()):
         raise NoPlace(f"the cache directory lies inside the store ({path})")

@@ -10,8 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentm_kernel import content_hash
-from agentm_kernel.errors import InvalidContentError, NotFoundError, StorageError
+from agentm_kernel.plugin import InvalidContentError, NotFoundError, StorageError, content_hash
 from agentm_recall.index.database import Failures
 from agentm_recall.index.words import hidden_words, pieces
 from agentm_recall.layout import slug_of
@@ -23,9 +22,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Sequence
 
-    from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.locator import Locator
-    from agentm_kernel.seam.values import Info
+    from agentm_kernel.plugin import Info, Locator, StorageBackend
     from agentm_recall.index.database import Database
 
     Progress = Callable[[str, Sequence[Info]], Iterable[Info]]

@@ -1,0 +1,198 @@
+"""Commands that have to be quick, declared once and, in their plain spellings, parsed without click.
+
+Whatever is not plain (help, completion, an unknown or abbreviated option, a missing value) is left to click, which
+reads the same declaration, calls the same function, and says what is wrong. So there is one code path.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agentm_kernel.state.device import Device
+
+
+class Parameter:
+    """One argument (`which`) or option (`--cwd`) of a declared command."""
+
+    __slots__ = ("choices", "flag", "help", "metavar", "name", "required")
+
+    def __init__(
+        self,
+        name: str,
+        help: str = "",  # noqa: A002 - click's word for it
+        *,
+        choices: tuple[str, ...] = (),
+        flag: bool = False,
+        required: bool = False,
+        metavar: str | None = None,
+    ) -> None:
+        self.name = name
+        self.help = help
+        self.choices = choices
+        self.flag = flag
+        self.required = required
+        self.metavar = metavar
+
+    @property
+    def is_option(self) -> bool:
+        return self.name.startswith("-")
+
+    @property
+    def key(self) -> str:
+        """The keyword under which the command's function gets the value."""
+        return self.name.lstrip("-").replace("-", "_")
+
+
+class DeclaredCommand:
+    """A command path, its parameters, and where the function that does the work lives (`module:function`)."""
+
+    __slots__ = ("help", "is_limited", "parameters", "path", "target")
+
+    def __init__(
+        self,
+        path: str,
+        target: str,
+        help: str,  # noqa: A002
+        *parameters: Parameter,
+        is_limited: bool = False,
+    ) -> None:
+        self.path = tuple(path.split())
+        self.target = target
+        self.help = help
+        self.parameters = parameters
+        self.is_limited = is_limited
+        """Whether it ends with an error rather than wait for a store that hangs."""
+
+    def run(self, device: Device, values: dict[str, object]) -> int:
+        """Do the work; the function writes its own output and returns the exit code, `None` for 0."""
+        module, _, name = self.target.partition(":")
+        function = getattr(__import__(f"agentm_kernel.{module}", fromlist=[name]), name)
+        return function(device, **values) or 0
+
+
+_CWD = Parameter("--cwd", "Directory of the project; the current one if not given.", metavar="DIR")
+_JSON = Parameter("--json", "Answer in JSON.", flag=True)
+
+COMMANDS = (
+    DeclaredCommand(
+        "config get",
+        "cli.config_get:config_get",
+        "Print one configuration value; exit 1 if it is not set.",
+        Parameter("key"),
+        _JSON,
+    ),
+    DeclaredCommand(
+        "state-path",
+        "cli.fast_commands:state_path",
+        "Print where the active plan or its progress file lives.",
+        Parameter("which", choices=("plan", "progress")),
+        _CWD,
+        Parameter("--plan", "A named plan instead of the active one.", metavar="NAME"),
+        is_limited=True,
+    ),
+    DeclaredCommand(
+        "state read",
+        "cli.fast_commands:state_read",
+        "Print FILE byte for byte; exit 1 if it does not exist. In JSON also its hash, for `write --if-match`.",
+        Parameter("file"),
+        _JSON,
+        _CWD,
+        is_limited=True,
+    ),
+    DeclaredCommand(
+        "recall-here",
+        "cli.fast_commands:recall_here",
+        "Print what memory holds for this project and phase; nothing if there is nothing.",
+        _CWD,
+        Parameter("--phase", "Phase of the work; any other word counts as work.", metavar="PHASE"),
+        Parameter("--query", "Words to look for.", metavar="TEXT"),
+        Parameter("--limit", "Budget in tokens.", metavar="N"),
+    ),
+    DeclaredCommand(
+        "offer-save-here",
+        "cli.fast_commands:offer_save_here",
+        "Print, as JSON, what could be saved and where. Saves nothing.",
+        Parameter("--kind", "Kind of note.", required=True, metavar="KIND"),
+        Parameter("--slug", "Short name of the note.", required=True, metavar="SLUG"),
+        Parameter("--body-file", "File with the text, - for standard input.", metavar="FILE"),
+        _CWD,
+        Parameter("--phase", "Phase of the work.", metavar="PHASE"),
+        Parameter("--confidence", "How sure you are.", metavar="TEXT"),
+        Parameter("--confidence-reason", "Why.", metavar="TEXT"),
+    ),
+    DeclaredCommand(
+        "doctor",
+        "cli.doctor:doctor",
+        "Check this installation: configuration, selected store, plugins. Changes nothing.\n\n"
+        "Exits 1 if anything fails; warnings do not count.",
+        Parameter(
+            "--requires",
+            "Also fail unless the store has these capabilities, separated by commas: "
+            "concurrent_writers, conflict_files, encryption, sync, device_files, delete",
+            metavar="NAMES",
+        ),
+        _JSON,
+    ),
+    DeclaredCommand(
+        "event",
+        "cli.fast_commands:event",
+        "Tell plugins that something happened in the agent's life: turn-start, turn-end, workspace-open …",
+        Parameter("name"),
+        _CWD,
+    ),
+    DeclaredCommand(
+        "hook session-start",
+        "cli.fast_commands:session_start",
+        "Answer an agent host's session-start hook: JSON on standard input, context on standard output. Exits 0.",
+        Parameter(
+            "--host",
+            "Whose output format to use.",
+            choices=("claude-code", "codex", "gemini", "cursor", "plain"),
+        ),
+    ),
+)
+
+
+# ------------------------------------------------------------------------------------------------ plain spellings
+
+
+def match(arguments: list[str]) -> tuple[DeclaredCommand, dict[str, object]] | None:
+    """The declared command that `arguments` spell plainly, with its values."""
+    for command in COMMANDS:
+        words = len(command.path)
+        if tuple(arguments[:words]) == command.path:
+            values = _parse(command, arguments[words:])
+            return None if values is None else (command, values)
+    return None
+
+
+def _parse(command: DeclaredCommand, words: list[str]) -> dict[str, object] | None:
+    options = {parameter.name: parameter for parameter in command.parameters if parameter.is_option}
+    pending = [parameter for parameter in command.parameters if not parameter.is_option]
+    values: dict[str, object] = {parameter.key: False if parameter.flag else None for parameter in command.parameters}
+    remaining = iter(words)
+    for word in remaining:
+        if word.startswith("-") and word != "-":
+            name, equals, value = word.partition("=")
+            option = options.get(name)
+            if option is None or (option.flag and equals):
+                return None
+            given: object = True if option.flag else _plain(value if equals else next(remaining, None))
+        elif pending:
+            option, given = pending.pop(0), word
+        else:
+            return None
+        if given is None or not _is_allowed(option, given) or values[option.key] not in (None, False):
+            return None
+        values[option.key] = given
+    missing = pending or [p for p in command.parameters if p.required and values[p.key] is None]
+    return None if missing else values
+
+
+def _plain(word: str | None) -> str | None:
+    """A value, unless it looks like an option: then click has to decide."""
+    return None if word is None or (word.startswith("-") and word != "-") else word
+
+
+def _is_allowed(parameter: Parameter, value: object) -> bool:
+    return not parameter.choices or value in parameter.choices

@@ -1,0 +1,41 @@
+"""Small files outside of stores: the configuration, records of this device, markers of a checkout.
+
+Hooks read them, so nothing is waited for: a FIFO or a device in the place of a file is an error at once.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+Signature = tuple[int, int, int, int, int]
+_CHUNK = 4096
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+
+
+def read_small_file(path: str, limit: int) -> bytes:
+    """The bytes of a file, a link to one will do.
+
+    What is no regular file, or has more than `limit` bytes, is an `OSError` too: `EINVAL`, `EFBIG`.
+    """
+    descriptor = os.open(path, _FLAGS)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        chunks = []
+        room = limit + 1
+        while room > 0 and (chunk := os.read(descriptor, min(room, max(status.st_size + 1, _CHUNK)))):
+            chunks.append(chunk)
+            room -= len(chunk)
+    finally:
+        os.close(descriptor)
+    if room <= 0:
+        raise OSError(errno.EFBIG, f"it has more than {limit:,} bytes")
+    return b"".join(chunks)
+
+
+def signature_of(status: os.stat_result) -> Signature:
+    """What of a file's status changes with its content."""
+    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size

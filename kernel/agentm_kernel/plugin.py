@@ -1,0 +1,186 @@
+"""The door for plugin authors: everything that a store, layer, provider or hook plugin builds on.
+
+Nothing else of the kernel may be imported by a plugin, and a gate sees to that (`python -m agentm_devkit.gates`).
+"""
+
+from __future__ import annotations
+
+from agentm_kernel import _lazy_door
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table below
+    from agentm_kernel.device.installed import BACKENDS as BACKENDS, PluginRecord as PluginRecord
+    from agentm_kernel.errors import (
+        ActivePlanError as ActivePlanError,
+        AgentmError as AgentmError,
+        AuthorizationError as AuthorizationError,
+        BackendNotInstalledError as BackendNotInstalledError,
+        CapabilityMismatchError as CapabilityMismatchError,
+        ConcurrentModificationError as ConcurrentModificationError,
+        ConfigError as ConfigError,
+        IntegrityError as IntegrityError,
+        InvalidContentError as InvalidContentError,
+        InvalidLocatorError as InvalidLocatorError,
+        LocatorConflictError as LocatorConflictError,
+        LockTimeout as LockTimeout,
+        NotFoundError as NotFoundError,
+        PluginError as PluginError,
+        ProtocolError as ProtocolError,
+        StorageConflictError as StorageConflictError,
+        StorageError as StorageError,
+        StorageIOError as StorageIOError,
+        StorageReadOnlyError as StorageReadOnlyError,
+        StorageRefUnresolvableError as StorageRefUnresolvableError,
+        StorageSelectionError as StorageSelectionError,
+        StoreIdentityError as StoreIdentityError,
+        one_line as one_line,
+    )
+    from agentm_kernel.files.atomic import atomic_write as atomic_write
+    from agentm_kernel.files.failures import Failures as Failures
+    from agentm_kernel.files.medium import Beside as Beside, Medium as Medium
+    from agentm_kernel.files.mutex import StoreMutex as StoreMutex, store_mutex as store_mutex
+    from agentm_kernel.files.store import FileStore as FileStore
+    from agentm_kernel.files.swap import conflict_place as conflict_place, hash_of_note as hash_of_note
+    from agentm_kernel.files.tree import Directory as Directory
+    from agentm_kernel.here import choose_protocol as choose_protocol
+    from agentm_kernel.plugins.calling import StdoutToStderr as StdoutToStderr, reason_of as reason_of
+    from agentm_kernel.plugins.events import (
+        EVENTS as EVENTS,
+        PULLING as PULLING,
+        PUSHING as PUSHING,
+        Event as Event,
+        is_event as is_event,
+    )
+    from agentm_kernel.plugins.hooks import HookCaller as HookCaller
+    from agentm_kernel.plugins.hookspecs import hookimpl as hookimpl
+    from agentm_kernel.plugins.load import load_backend as load_backend, unusable as unusable
+    from agentm_kernel.plugins.table import find_plugin as find_plugin, load_plugin as load_plugin
+    from agentm_kernel.plugins.values import (
+        Alert as Alert,
+        DoctorRow as DoctorRow,
+        HookContext as HookContext,
+        PluginFailure as PluginFailure,
+        Section as Section,
+    )
+    from agentm_kernel.projects.ownership import (
+        check_ownership as check_ownership,
+        claim_ownership as claim_ownership,
+    )
+    from agentm_kernel.projects.repo_registry import (
+        list_repos as list_repos,
+        read_registry as read_registry,
+        register_repo as register_repo,
+        registry_locator as registry_locator,
+        unregister_repo as unregister_repo,
+    )
+    from agentm_kernel.seam.backend import (
+        ABSENT as ABSENT,
+        API_VERSION as API_VERSION,
+        COMMIT as COMMIT,
+        PUSH as PUSH,
+        STAMP_KEY as STAMP_KEY,
+        SWAP_PROVIDER as SWAP_PROVIDER,
+        Absent as Absent,
+        DeviceCopy as DeviceCopy,
+        DeviceFiles as DeviceFiles,
+        PersonalSpace as PersonalSpace,
+        StorageBackend as StorageBackend,
+    )
+    from agentm_kernel.seam.content import (
+        check_size as check_size,
+        content_hash as content_hash,
+        decode_content as decode_content,
+        encode_content as encode_content,
+    )
+    from agentm_kernel.seam.folders import Folder as Folder, FolderWalk as FolderWalk, walk_folders as walk_folders
+    from agentm_kernel.seam.layer import BackendLayer as BackendLayer, unwrap as unwrap
+    from agentm_kernel.seam.locator import (
+        MAX_KEY_BYTES as MAX_KEY_BYTES,
+        MAX_SEGMENT_BYTES as MAX_SEGMENT_BYTES,
+        TEMP_PREFIX as TEMP_PREFIX,
+        Locator as Locator,
+        normalize_key as normalize_key,
+    )
+    from agentm_kernel.seam.options import check_options as check_options
+    from agentm_kernel.seam.personal import Authorization as Authorization
+    from agentm_kernel.seam.provider import (
+        Author as Author,
+        Change as Change,
+        Opener as Opener,
+        ProviderContext as ProviderContext,
+        SyncOutcome as SyncOutcome,
+        SyncRules as SyncRules,
+        SyncTrigger as SyncTrigger,
+        WatchedStore as WatchedStore,
+        WorkingCopy as WorkingCopy,
+    )
+    from agentm_kernel.seam.registry import BackendRegistry as BackendRegistry, registry as registry
+    from agentm_kernel.seam.tiers import (
+        DerivedMaintenance as DerivedMaintenance,
+        Tier as Tier,
+        TierLayout as TierLayout,
+    )
+    from agentm_kernel.seam.update import update as update
+    from agentm_kernel.seam.values import (
+        MAX_CONTENT_BYTES as MAX_CONTENT_BYTES,
+        Capabilities as Capabilities,
+        Frozen as Frozen,
+        Info as Info,
+        Opening as Opening,
+    )
+    from agentm_kernel.selection.adopting import (
+        adopt_store as adopt_store,
+        check_store as check_store,
+        select_store as select_store,
+    )
+    from agentm_kernel.selection.identity import read_stamp as read_stamp, stamp_store as stamp_store
+    from agentm_kernel.state.device import Device as Device
+    from agentm_kernel.state.resolution import Resolution as Resolution
+
+_HOMES = {
+    "device.installed": "BACKENDS PluginRecord",
+    "errors": (
+        "ActivePlanError AgentmError AuthorizationError BackendNotInstalledError CapabilityMismatchError "
+        "ConcurrentModificationError ConfigError IntegrityError InvalidContentError InvalidLocatorError "
+        "LocatorConflictError LockTimeout NotFoundError PluginError ProtocolError StorageConflictError "
+        "StorageError StorageIOError StorageReadOnlyError StorageRefUnresolvableError "
+        "StorageSelectionError StoreIdentityError one_line"
+    ),
+    "files.atomic": "atomic_write",
+    "files.failures": "Failures",
+    "files.medium": "Medium",
+    "files.mutex": "StoreMutex store_mutex",
+    "files.store": "FileStore",
+    "files.swap": "conflict_place hash_of_note",
+    "files.tree": "Directory",
+    "here": "choose_protocol",
+    "plugins.calling": "StdoutToStderr reason_of",
+    "plugins.events": "EVENTS Event PULLING PUSHING is_event",
+    "plugins.hooks": "HookCaller",
+    "plugins.hookspecs": "hookimpl",
+    "plugins.load": "load_backend unusable",
+    "plugins.table": "find_plugin load_plugin",
+    "plugins.values": "Alert DoctorRow HookContext PluginFailure Section",
+    "projects.ownership": "check_ownership claim_ownership",
+    "projects.repo_registry": "list_repos read_registry register_repo registry_locator unregister_repo",
+    "seam.backend": "ABSENT API_VERSION Absent COMMIT DeviceCopy DeviceFiles PUSH PersonalSpace STAMP_KEY "
+    "SWAP_PROVIDER StorageBackend",
+    "seam.content": "check_size content_hash decode_content encode_content",
+    "seam.folders": "Folder FolderWalk walk_folders",
+    "seam.layer": "BackendLayer unwrap",
+    "seam.locator": "Locator MAX_KEY_BYTES MAX_SEGMENT_BYTES TEMP_PREFIX normalize_key",
+    "seam.options": "check_options",
+    "seam.personal": "Authorization",
+    "seam.provider": "Author Change ProviderContext SyncOutcome SyncRules SyncTrigger WatchedStore WorkingCopy",
+    "seam.registry": "BackendRegistry registry",
+    "seam.tiers": "DerivedMaintenance Tier TierLayout",
+    "seam.update": "update",
+    "seam.values": "Capabilities Frozen Info MAX_CONTENT_BYTES Opening",
+    "selection.adopting": "adopt_store check_store select_store",
+    "selection.identity": "read_stamp stamp_store",
+    "state.device": "Device",
+    "state.resolution": "Resolution",
+}
+
+if not TYPE_CHECKING:  # hidden from type checkers: for them, a misspelt name must stay an error
+    __getattr__, __dir__, __all__ = _lazy_door(__name__, _HOMES)

@@ -1,0 +1,204 @@
+"""Running the code of a plugin: whatever it does wrong becomes a typed error that names it.
+
+Three things go on around every call. Standard output is kept for the answer of the command (`StdoutToStderr`). What
+the code raises leaves as an `AgentmError` (`Call`), with the original as its cause. And `os._exit`, which would end
+the process without a word, is refused while the plugin runs; one that ends it from C code cannot be held up.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from _thread import allocate_lock, start_new_thread
+
+from agentm_kernel.errors import AgentmError, PluginError, StorageIOError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import NoReturn, TextIO, TypeVar
+
+    T = TypeVar("T")
+
+active: list[tuple[str, str]] = []
+"""Which plugin is running, and what it was asked to do, innermost last: for whoever has waited too long."""
+
+
+class PluginEndsProcess(BaseException):
+    """Raised in the plugin's stead when it calls `os._exit`; only `Call` sees it."""
+
+
+class Call:
+    """`with Call(label, doing):` around a plugin's code; `label` names it as in "the backend 'x' of y 1.0"."""
+
+    __slots__ = ("_doing", "_exit", "_label")
+
+    def __init__(self, label: str, doing: str) -> None:
+        self._label = label
+        self._doing = doing
+
+    def __enter__(self) -> None:
+        active.append((self._label, self._doing))
+        self._exit = os._exit
+        os._exit = _refuse_to_end  # type: ignore[assignment]
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os._exit = self._exit
+        active.pop()
+        if value is None or isinstance(value, (AgentmError, KeyboardInterrupt, GeneratorExit, StopIteration)):
+            return
+        raise failed(self._label, self._doing, value) from value
+
+
+def failed(label: str, doing: str, error: BaseException) -> AgentmError:
+    """What a plugin's exception is told as: a failure of its medium, or of itself."""
+    message = f"the {label} failed in {doing}: {reason_of(error)}"
+    if isinstance(error, OSError):
+        return StorageIOError(message, errno=error.errno, hint="check the medium that the store lies on")
+    return PluginError(message, hint=_hint(label))
+
+
+def wrong_answer(label: str, doing: str, answer: object, wanted: str) -> PluginError:
+    """What an answer of the wrong type is told as."""
+    given = "a list with something else in it" if isinstance(answer, list) else type(answer).__name__
+    return PluginError(
+        f"the {label} failed in {doing}: it answered with {given}, not with {wanted}", hint=_hint(label)
+    )
+
+
+def _hint(label: str) -> str:
+    owner = label.rpartition(" of ")[2].split(" ")[0]
+    return (
+        f"reinstall or upgrade {owner}, or keep it out with `agentm config set plugin_policy.disabled {owner}`; "
+        "AGENTM_DEBUG=1 shows where it failed"
+    )
+
+
+def reason_of(error: BaseException) -> str:
+    """What a plugin's exception says; even its text is the plugin's code, and may fail."""
+    if isinstance(error, SystemExit):
+        return f"it called sys.exit({error.code!r})"
+    if isinstance(error, PluginEndsProcess):
+        return "it called os._exit()"
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - the type still names what happened
+        text = "(no text)"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def in_time(work: Callable[[], T], seconds: float) -> T:
+    """The result of `work`, which runs code of plugins; `PluginError` naming the one that is late.
+
+    It runs in a thread, which is left behind then: nothing in Python can stop it, and the process will soon end.
+    """
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+    finished = allocate_lock()
+    finished.acquire()
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # noqa: BLE001 - raised by the thread that waits
+            failure.append(error)
+        finally:
+            finished.release()
+
+    with StdoutToStderr():
+        start_new_thread(run, ())
+        is_late = not finished.acquire(timeout=seconds)
+    if is_late:
+        label, doing = active[-1] if active else ("plugin", "its work")
+        raise PluginError(
+            f"the {label} is late: {doing} took more than {seconds:g} s",
+            hint="check that what it needs is there (a network, a mount), or upgrade it",
+        )
+    if failure:
+        raise failure[0]
+    return outcome[0]
+
+
+_pid = os.getpid()
+end_process = os._exit
+
+
+def _refuse_to_end(code: int = 0) -> NoReturn:
+    if os.getpid() != _pid:
+        end_process(code)  # a child that the plugin forked may end as it likes
+    raise PluginEndsProcess
+
+
+# ------------------------------------------------------------------------------------------------ stdout
+
+_lock = allocate_lock()
+_depth = 0
+_stream: TextIO | None = None
+_descriptor: int | None = None
+
+
+class StdoutToStderr:
+    """While a plugin's code runs, standard output belongs to the answer of the command or server that runs it.
+
+    `state-path` is read by shell scripts and an MCP server speaks its protocol there, so one stray line of a plugin
+    that greets its user, or of a program that it starts, would break either. May be nested, and entered by several
+    threads: the last to leave restores.
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        global _depth, _stream, _descriptor
+        with _lock:
+            if _depth == 0:
+                _flush(sys.stdout)
+                _stream, sys.stdout = sys.stdout, sys.stderr
+                _descriptor = _divert() if _is_only_thread() else None
+            _depth += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        global _depth, _stream, _descriptor
+        with _lock:
+            _depth -= 1
+            if _depth == 0:
+                try:
+                    _flush(_stream)  # a plugin may have kept the stream, and what it wrote is still in there
+                finally:
+                    sys.stdout, _stream = _stream, None
+                    _restore(_descriptor)
+                    _descriptor = None
+
+
+def _flush(stream: TextIO | None) -> None:
+    if stream is not None and not stream.closed:
+        stream.flush()
+
+
+def _is_only_thread() -> bool:
+    """Another thread may be writing its answer to the descriptor at this moment: then only the stream is diverted."""
+    return len(sys._current_frames()) == 1  # noqa: SLF001 - `threading` would have to be imported to say the same
+
+
+def _divert() -> int | None:
+    """Point the descriptor of stdout at stderr; the copy to restore it from, `None` if either is closed."""
+    try:
+        saved = os.dup(1)
+    except OSError:
+        return None
+    try:
+        os.dup2(2, 1)
+    except OSError:
+        os.close(saved)
+        return None
+    return saved
+
+
+def _restore(saved: int | None) -> None:
+    if saved is not None:
+        os.dup2(saved, 1)
+        os.close(saved)

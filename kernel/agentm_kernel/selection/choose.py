@@ -1,0 +1,45 @@
+"""Which backend this device uses: the configuration's word, then the environment's, then the default."""
+
+from __future__ import annotations
+
+from agentm_kernel.errors import StorageSelectionError
+from agentm_kernel.seam.values import Frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agentm_kernel.device.facts import DeviceFacts
+
+VAULT_VARIABLE = "MEMORY_VAULT_PATH"
+DEFAULT_PROTOCOL = "device-local"
+BY_DEFAULT = "the default"
+
+
+class Choice(Frozen):
+    """A protocol, in words where the choice comes from, and what the choosing setting says beyond the name."""
+
+    __slots__ = ("protocol", "origin", "setting")
+    protocol: str
+    origin: str
+    setting: str | None
+    """The setting that chose it, where that is not `storage.backend`: unsetting it chooses anew."""
+
+    def __init__(self, protocol: str, origin: str, setting: str | None = None) -> None:
+        self._set(protocol=protocol, origin=origin, setting=setting)
+
+
+def choose(device: DeviceFacts) -> Choice:
+    """The choice, made or refused; nothing is loaded for it."""
+    config = device.config
+    if config.shortcut is not None:
+        setting, protocol, _ = config.shortcut
+        if config.storage_backend not in (None, protocol):
+            raise StorageSelectionError(
+                f"storage.backend and {setting} in {config.path} name two stores",
+                hint=f"keep one: run `agentm config unset storage.backend` or `agentm config unset {setting}`",
+            )
+        return Choice(protocol, f"{setting} in {config.path}", setting)
+    if config.storage_backend is not None:
+        return Choice(config.storage_backend, f"storage.backend in {config.path}")
+    if device.environ.get(VAULT_VARIABLE, "").strip():
+        return Choice("vault", f"${VAULT_VARIABLE}")
+    return Choice(DEFAULT_PROTOCOL, BY_DEFAULT)

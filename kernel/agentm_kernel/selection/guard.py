@@ -1,0 +1,140 @@
+"""Around every backend and layer of a plugin: what it raises or answers wrongly is a typed error that names it."""
+
+from __future__ import annotations
+
+from agentm_kernel.errors import AgentmError
+from agentm_kernel.plugins.calling import Call, wrong_answer
+from agentm_kernel.seam.folders import FolderWalk
+from agentm_kernel.seam.layer import BackendLayer
+from agentm_kernel.seam.locator import Locator
+from agentm_kernel.seam.values import Capabilities, Info
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import builtins
+    from collections.abc import Iterator
+    from typing import TypeVar
+
+    from agentm_kernel.seam.backend import Absent, StorageBackend
+    from agentm_kernel.seam.folders import Folder
+    from agentm_kernel.seam.tiers import TierLayout
+
+    Answer = TypeVar("Answer")
+
+
+class PluginGuard(BackendLayer):
+    """Passes everything on; `label` names the plugin in messages."""
+
+    def __init__(self, inner: StorageBackend, label: str) -> None:
+        super().__init__(inner)
+        self.label = label
+        self.self_stamping = inner.self_stamping
+        self.own_wrappers = inner.own_wrappers  # type: ignore[misc]
+
+    def _checked(self, doing: str, answer: Answer, kind: type) -> Answer:
+        if not isinstance(answer, kind):
+            raise wrong_answer(self.label, doing, answer, kind.__name__)
+        return answer
+
+    @property
+    def capabilities(self) -> Capabilities:
+        with Call(self.label, "capabilities"):
+            return self._checked("capabilities", self.inner.capabilities, Capabilities)
+
+    def read(self, locator: Locator) -> str:
+        with Call(self.label, "read"):
+            return self._checked("read", self.inner.read(locator), str)
+
+    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+        with Call(self.label, "write"):
+            return self._checked("write", self.inner.write(locator, content, if_match=if_match), Locator)
+
+    def list(self, locator: Locator) -> builtins.list[Locator]:
+        with Call(self.label, "list"):
+            children = self._checked("list", self.inner.list(locator), list)
+            for child in children:
+                self._checked("list", child, Locator)
+            return children
+
+    def exists(self, locator: Locator) -> bool:
+        with Call(self.label, "exists"):
+            return self._checked("exists", self.inner.exists(locator), bool)
+
+    def info(self, locator: Locator) -> Info:
+        with Call(self.label, "info"):
+            return self._checked("info", self.inner.info(locator), Info)
+
+    def mkdir(self, locator: Locator) -> Locator:
+        with Call(self.label, "mkdir"):
+            return self._checked("mkdir", self.inner.mkdir(locator), Locator)
+
+    def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
+        with Call(self.label, "delete"):
+            self.inner.delete(locator, if_match=if_match)
+
+    def walk(self, locator: Locator) -> Iterator[Info]:
+        with Call(self.label, "walk"):
+            walk = self.inner.walk(locator)
+            return _GuardedWalk(self.label, walk) if isinstance(walk, FolderWalk) else _guarded(self.label, walk)
+
+    def foreign_entries(self, locator: Locator) -> Iterator[str]:
+        with Call(self.label, "foreign_entries"):
+            return iter([*self.inner.foreign_entries(locator)])
+
+    def describe(self) -> str:
+        with Call(self.label, "describe"):
+            return self._checked("describe", self.inner.describe(), str)
+
+    def check_usable(self, *, read_only: bool) -> None:
+        with Call(self.label, "check_usable"):
+            self.inner.check_usable(read_only=read_only)
+
+    def check_reachable(self, seconds: float) -> None:
+        with Call(self.label, "check_reachable"):
+            self.inner.check_reachable(seconds)
+
+    def check_allowed(self, action: str) -> None:
+        with Call(self.label, "check_allowed"):
+            self.inner.check_allowed(action)
+
+    def stamp_text(self) -> str | None:
+        with Call(self.label, "stamp_text"):
+            return self._checked("stamp_text", self.inner.stamp_text(), (str, type(None)))  # type: ignore[arg-type]
+
+    @property
+    def tier_layout(self) -> TierLayout:
+        with Call(self.label, "tier_layout"):
+            return self.inner.tier_layout
+
+
+def _guarded(label: str, walk: Iterator[Info]) -> Iterator[Info]:
+    """The items of a walk. Only what advances the walk is the plugin's: what the reader does with an item is not."""
+    while True:
+        try:
+            info = next(walk)
+        except StopIteration:
+            return
+        except AgentmError:
+            raise
+        except Exception as error:
+            with Call(label, "walk"):
+                raise error from None
+        if not isinstance(info, Info):
+            raise wrong_answer(label, "walk", info, "Info")
+        yield info
+
+
+class _GuardedWalk(FolderWalk):
+    """A walk that can go folder by folder still can."""
+
+    def __init__(self, label: str, walk: FolderWalk) -> None:
+        self._label = label
+        self._walk = walk
+
+    def __next__(self) -> Info:
+        with Call(self._label, "walk"):
+            return next(self._walk)
+
+    def folders(self) -> Iterator[Folder]:
+        with Call(self._label, "walk"):
+            return self._walk.folders()

@@ -1,0 +1,47 @@
+"""`Device`: this machine as one process sees it, with its store and its projects.
+
+Made by `main()` and by the public functions (`here.py`), handed down to everything else, plugins included.
+"""
+
+from __future__ import annotations
+
+from agentm_kernel.device.facts import DeviceFacts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.seam.values import Capabilities
+    from agentm_kernel.state.resolution import Resolution
+
+
+class Device(DeviceFacts):
+    """Environment, directories, configuration and plugins of this device, and what is found through them."""
+
+    __slots__ = ()
+
+    def store(
+        self, name: str | None = None, *, read_only: bool = True, required: Capabilities | None = None
+    ) -> StorageBackend:
+        """The configured store, or `StorageSelectionError`; never another one instead."""
+        from agentm_kernel.errors import StorageSelectionError
+        from agentm_kernel.selection.inspect import inspect_store, require
+
+        if name not in (None, "default"):
+            raise StorageSelectionError(
+                f"there is no store called {name!r}", hint="`agentm store show` shows the store"
+            )
+        return require(inspect_store(self, read_only=read_only), required)
+
+    def project(self, cwd: str | None = None, *, read_only: bool = True) -> Resolution:
+        """The project that `cwd` lies in, and where its state belongs. Its name is looked up when it is asked for."""
+        from agentm_kernel.projects.root import find_project_root
+        from agentm_kernel.state.routing import route
+
+        return route(self, find_project_root(cwd), read_only=read_only)
+
+    def memory(self, cwd: str | None = None, *, read_only: bool = True) -> Resolution:
+        """The project and the store of its notes: the mode decides about state, and notes are not state."""
+        from agentm_kernel.state.routing import in_store
+
+        project = self.project(cwd, read_only=read_only)
+        return project if project.backend is not None else in_store(self, project.root, read_only=read_only)

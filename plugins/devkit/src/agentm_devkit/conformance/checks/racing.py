@@ -1,0 +1,213 @@
+"""Several writers at once: real processes, racing. Nothing that was acknowledged is lost, nothing is seen half."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from agentm_devkit.conformance.checking import check
+from agentm_devkit.conformance.expect import NotApplicable, Violation, same, shown
+from agentm_devkit.conformance.processes import begin_together, together
+from agentm_kernel.plugin import ABSENT, ConcurrentModificationError, Locator, update
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentm_devkit.conformance.bench import Bench
+    from agentm_devkit.conformance.processes import Process
+    from agentm_devkit.conformance.worker import Child
+    from agentm_kernel.plugin import StorageBackend
+
+_COUNTER = Locator("race/counter.md")
+_WRITERS = 4
+_FOR_EVER = 1_000_000_000
+
+
+def _increment(store: StorageBackend) -> None:
+    update(store, _COUNTER, lambda text: f"{int(text or 0) + 1}\n")
+
+
+def _count(store: StorageBackend) -> int:
+    return int(store.read(_COUNTER))
+
+
+def _increments(child: Child, times: int) -> None:
+    for number in range(times):
+        child.say(number)
+        _increment(child.store)
+
+
+@check("racing", needs=("concurrent_writers",), rows=(33,))
+def check_update_race(bench: Bench) -> None:
+    """Four processes that each add 1 to a note fifty times through `update` bring it to exactly 200."""
+    together([bench.start(_increments, 50) for _ in range(_WRITERS)])
+    same("the counter", _count(bench.store), 200)
+
+
+@check("racing", needs=("concurrent_writers",))
+def check_create_race(bench: Bench) -> None:
+    """Of several processes that create one key with `ABSENT`, exactly one wins, and its content stays."""
+    won = together([bench.start(_create_all, name) for name in range(_WRITERS)])
+    for number in range(_CREATED):
+        winners = [name for name, keys in enumerate(won) if number in keys]
+        if len(winners) != 1:
+            raise Violation(f"{len(winners)} of {_WRITERS} processes were told that they had created '{number}.md'")
+        same(f"read('race/{number}.md')", bench.store.read(_created(number)), f"{winners[0]}\n")
+
+
+_CREATED = 25
+
+
+def _created(number: int) -> Locator:
+    return Locator(f"race/{number}.md")
+
+
+def _create_all(child: Child, name: int) -> list[int]:
+    won = []
+    for number in range(_CREATED):
+        try:
+            child.store.write(_created(number), f"{name}\n", if_match=ABSENT)
+        except ConcurrentModificationError:
+            continue
+        won.append(number)
+    return won
+
+
+@check("racing", needs=("concurrent_writers",), rows=(32,))
+def check_own_keys(bench: Bench) -> None:
+    """Processes that write different notes into one new directory lose none of them, and none fails."""
+    together([bench.start(_write_own, name) for name in range(_WRITERS)])
+    wanted = {f"shared/{name}/{number}.md" for name in range(_WRITERS) for number in range(_OWN)}
+    stored = {info.locator.key for info in bench.store.walk(Locator("shared")) if not info.is_dir}
+    same("the set of notes", stored, wanted)
+
+
+_OWN = 15
+
+
+def _write_own(child: Child, name: int) -> None:
+    for number in range(_OWN):
+        child.store.write(Locator(f"shared/{name}/{number}.md"), f"{name} {number}\n")
+
+
+@check("racing", needs=("concurrent_writers",), rows=(34,))
+def check_threads(bench: Bench) -> None:
+    """Threads that share one backend lose no update either."""
+    store = bench.store
+    failures: list[Exception] = []
+
+    def work() -> None:
+        try:
+            for _ in range(10):
+                _increment(store)
+        except Exception as error:  # noqa: BLE001 - a thread's error would be printed and forgotten
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+    same("the counter", _count(store), 80)
+
+
+@check("racing", needs=("concurrent_writers",))
+def check_whole_reads(bench: Bench) -> None:
+    """Whoever reads while another process writes sees the old note or the new one, never half of one, never none."""
+    store = bench.store
+    whole = {_body(number) for number in range(2)}
+    store.write(_COUNTER, _body(0))
+    writer = bench.start(_rewrite)
+    writer.go()
+    for _ in writer.said():
+        seen = store.read(_COUNTER)
+        if seen not in whole:
+            raise Violation(f"a reader saw {shown(seen)}, {len(seen)} of {len(_body(0))} characters")
+
+
+_REWRITES = 60
+
+
+def _body(number: int) -> str:
+    return f"{number}" * 300_000 + "\n"
+
+
+def _rewrite(child: Child) -> None:
+    for number in range(_REWRITES):
+        child.say(number)
+        child.store.write(_COUNTER, _body(number % 2))
+
+
+@check("racing", needs=("concurrent_writers",), rows=(35, 36))
+def check_killed_racer(bench: Bench) -> None:
+    """When one of several racing writers is killed, the others lose nothing and go on."""
+    racers = [bench.start(_increments, 25) for _ in range(_WRITERS - 1)]
+    victim = bench.start(_increments, _FOR_EVER)
+    begin_together((*racers, victim))
+    finished = _killed_after(victim, random.randint(2, 5))
+    _increment(bench.store)
+    for process in racers:
+        process.result()
+    _counts_all(bench.store, 25 * len(racers) + finished + 1)
+
+
+def _counts_all(store: StorageBackend, acknowledged: int) -> None:
+    """The counter has what was acknowledged, and perhaps the increment during which a process was killed."""
+    count = _count(store)
+    if count not in (acknowledged, acknowledged + 1):
+        raise Violation(f"{acknowledged} increments were acknowledged, and the counter is at {count}")
+
+
+def _killed_after(victim: Process, count: int) -> int:
+    """Kill a process that counts aloud, soon after `count`; how many rounds it had finished by then."""
+    said: Iterator[int] = victim.said()
+    last = 0
+    for last in said:
+        if last >= count:
+            break
+    time.sleep(random.uniform(0, 0.01))
+    victim.kill()
+    return max([last, *said])
+
+
+@check("racing", needs=("concurrent_writers",), rows=(37,))
+def check_paused_writer(bench: Bench) -> None:
+    """A writer that is stopped for a while is waited for: neither its update nor anybody else's is lost."""
+    if not hasattr(signal, "SIGSTOP"):
+        raise NotApplicable("this platform cannot stop a process")
+    paused, other = bench.start(_increments, 30), bench.start(_increments, _FOR_EVER)
+    begin_together((paused, other))
+    for number in paused.said():
+        if number % 3 == 1:
+            time.sleep(random.uniform(0, 0.006))
+            paused.signal(signal.SIGSTOP)
+            time.sleep(0.1)
+            paused.signal(signal.SIGCONT)
+    other.kill()
+    _counts_all(bench.store, 30 + max(other.said()))
+
+
+_HOMES = ("HOME", "USERPROFILE", "TMPDIR", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
+
+
+@check("racing", needs=("concurrent_writers", "device_files"), rows=(43,))
+def check_many_paths_one_store(bench: Bench) -> None:
+    """Processes that reach one store by different paths, with different homes, still exclude each other."""
+    alias = os.path.join(bench.outside, "alias")
+    try:
+        os.symlink(bench.scratch, alias)
+    except (OSError, NotImplementedError) as error:
+        raise NotApplicable(f"symbolic links cannot be made here: {error}") from None
+    processes = []
+    for number, path in enumerate((bench.scratch, alias, os.path.join(alias, ".") + os.sep)):
+        home = os.path.join(bench.outside, f"home-{number}")
+        os.mkdir(home)
+        processes.append(bench.start(_increments, 25, scratch=path, environ=dict.fromkeys(_HOMES, home)))
+    together(processes)
+    same("the counter", _count(bench.store), 25 * len(processes))

@@ -1,0 +1,34 @@
+"""What a plugin's author hands to the kit: one function that opens a store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agentm_kernel.plugin import StorageBackend
+
+OpenStore = Callable[[str], StorageBackend]
+"""Opens the store that belongs to a scratch directory.
+
+The first call with a directory, which is empty then, gives an empty store; later calls with the same directory, from
+this process or another, give the same store. Where the store is not files, anything that follows from the path will
+do: a prefix in a bucket, a remote beside a clone. Other processes import the function by name or unpickle it, so it
+is a function or a class of a module, or an instance of one, and not a lambda.
+"""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A backend under test, with the few things that its capabilities do not tell."""
+
+    open: OpenStore
+
+    in_memory: bool = False
+    """The store ends with the process that made it: what needs a second process is skipped."""
+
+    time_limit: float = 60.0
+    """Seconds after which a process that a check started counts as hanging; more for a slow network."""
+
+    @classmethod
+    def of(cls, subject: Subject | OpenStore) -> Subject:
+        return subject if isinstance(subject, Subject) else cls(subject)

@@ -1,0 +1,114 @@
+"""`agentm plugins check`: the conformance kit, let loose on scratch stores only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.kernel.conftest import Site
+
+STORE = """
+from agentm_kernel.plugin import FileStore
+class Store(FileStore):
+    scratch_options = {"root": "{scratch}"}
+"""
+
+
+def test_check_runs_the_conformance_kit_on_a_scratch_store(site: Site) -> None:
+    site.install_plugin("mem", STORE)
+
+    result = site.agentm("plugins", "check", "mem", "--only", "declaring", "--only", "reading")
+
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[-1].startswith("mem: ")
+    assert " 0 failed" in result.stdout
+    assert site.home_files() == []
+
+
+def test_check_fails_with_what_the_contract_wants_and_what_was_seen(site: Site) -> None:
+    site.install_plugin("mem", STORE + "    def exists(self, locator): return True\n")
+
+    failed = site.answer("plugins", "check", "mem", "--only", "exists_of_nothing", code=1)
+    shown = site.agentm("plugins", "check", "mem", "--only", "exists_of_nothing")
+
+    (result,) = failed["results"]
+    assert (failed["ok"], result["outcome"]) == (False, "failed")
+    assert "`exists` is false for nothing" in result["detail"]
+    assert f"FAIL  reading/exists_of_nothing: {result['detail']}" in shown.stdout
+
+
+def test_check_never_opens_the_real_store(site: Site) -> None:
+    """The variable that names it beats every option, so the variable must not get through."""
+    real = site.home / "real"
+    real.mkdir()
+    (real / "note.md").write_text("precious")
+
+    result = site.agentm(
+        *("plugins", "check", "device-local", "--only", "writing", "--only", "deleting"),
+        AGENTM_DEVICE_LOCAL_ROOT=str(real),
+    )
+
+    assert result.returncode == 0, result.stderr
+    assert site.home_files() == ["real", "real/note.md"]
+
+
+def test_check_refuses_a_store_that_holds_something(site: Site) -> None:
+    site.install_plugin("mem", STORE)
+    (site.home / "note.md").write_text("precious")
+
+    result = site.agentm("plugins", "check", "mem", "--option", f"root={site.home}")
+
+    assert result.returncode == 1
+    assert "opened a store that is not empty: it holds 'note.md'" in result.stderr
+    assert site.home_files() == ["note.md"]
+
+
+def test_check_says_which_options_are_missing(site: Site) -> None:
+    source = "    def __init__(self, folder): super().__init__(folder, create_root=True)\n"
+    site.install_plugin("mem", STORE.replace("scratch_options", "unused") + source)
+
+    result = site.agentm("plugins", "check", "mem")
+    fixed = site.agentm("plugins", "check", "mem", "--only", "declaring", "--option", "folder={scratch}/notes")
+
+    assert result.returncode == 1
+    assert "cannot open a store in an empty folder: TypeError: " in result.stderr
+    assert "--option NAME=VALUE" in result.stderr
+    assert fixed.returncode == 0, fixed.stderr
+
+
+def test_check_passes_on_only_the_variables_it_is_told_to(site: Site) -> None:
+    create = (
+        "    @classmethod\n    def create(cls, options, device, opening): raise ValueError(sorted(device.environ))\n"
+    )
+    site.install_plugin("mem", STORE + create)
+
+    told = site.agentm("plugins", "check", "mem", "--env", "TOKEN", TOKEN="t", OTHER="o")
+    missing = site.agentm("plugins", "check", "mem", "--env", "TOKEN")
+
+    assert "ValueError: ['TOKEN']" in told.stderr
+    assert (missing.returncode, missing.stderr.splitlines()[0]) == (2, "error: not set in this environment: TOKEN")
+
+
+def test_check_refuses_a_broken_plugin_with_its_reason(site: Site) -> None:
+    site.install_plugin("exits", "import sys; sys.exit(3)")
+    for distribution in ("one", "two"):
+        site.install(distribution, entry_points="[agentm.backends]\ntwice = m:Store\n")
+
+    for name, reason in (("exits", "sys.exit(3)"), ("twice", "is claimed by one 1.0"), ("nothing", "no installed")):
+        result = site.agentm("plugins", "check", name)
+        error, hint = result.stderr.splitlines()
+
+        assert (result.returncode, result.stdout) == (1, "")
+        assert reason in error
+        assert hint.startswith("hint: ")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--only", "nonsense"], ["--option", "root"], ["--option", "=x"]], ids=" ".join
+)
+def test_check_refuses_arguments_it_cannot_understand(site: Site, arguments: list[str]) -> None:
+    site.install_plugin("mem", STORE)
+
+    assert site.agentm("plugins", "check", "mem", *arguments).returncode == 2

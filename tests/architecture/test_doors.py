@@ -1,0 +1,80 @@
+"""The three doors: every public name, for people, for type checkers and for tools alike."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+
+import pytest
+
+import agentm_kernel
+from agentm_kernel import command, plugin
+
+DOORS = (agentm_kernel, plugin, command)
+CASES = [(door, home, name) for door in DOORS for home, names in door._HOMES.items() for name in names.split()]
+TYPES_ONLY = {"Beside", "Opener"}
+"""Names of types that exist for type checkers alone."""
+
+
+def names_for_type_checkers(source: str) -> dict[str, set[str]]:
+    """What the `if TYPE_CHECKING` block imports, by module; only `name as name` is a re-export for a checker."""
+    blocks = [
+        node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    ]
+    found: dict[str, set[str]] = {}
+    for statement in (part for block in blocks for part in block.body if isinstance(part, ast.ImportFrom)):
+        exported = {alias.name for alias in statement.names if alias.asname == alias.name}
+        if exported - TYPES_ONLY:
+            found.setdefault(statement.module or "", set()).update(exported - TYPES_ONLY)
+    return found
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+def test_type_checkers_see_exactly_the_names_that_load_lazily(door, shipped_files):
+    source = shipped_files[door.__name__].read_text(encoding="utf-8")
+
+    homes = {f"agentm_kernel.{home}": set(names.split()) for home, names in door._HOMES.items()}
+
+    assert names_for_type_checkers(source) == homes
+
+
+@pytest.mark.parametrize(("door", "home", "name"), CASES, ids=lambda value: getattr(value, "__name__", value))
+def test_every_public_name_can_be_had(door, home, name):
+    assert getattr(door, name) is getattr(__import__(f"agentm_kernel.{home}", fromlist=[name]), name)
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+def test_every_public_name_has_one_home_and_is_listed_for_people_who_look(door):
+    names = [name for names in door._HOMES.values() for name in names.split()]
+
+    assert sorted(names) == sorted(set(names)) == door.__all__
+    assert {*names} <= {*dir(door)}
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+def test_a_home_lists_its_names_in_order(door):
+    assert {home: names for home, names in door._HOMES.items() if names.split() != sorted(names.split())} == {}
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+def test_a_name_that_is_not_there_is_an_attribute_error(door):
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = door.nothing
+
+
+def test_callers_have_few_names_to_learn():
+    assert len(agentm_kernel.__all__) <= 18
+
+
+@pytest.mark.parametrize("name", ["Locater", "select_backends"])
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+def test_a_misspelt_import_is_an_error_for_mypy(door, name, tmp_path):
+    (tmp_path / "user.py").write_text(f"from {door.__name__} import {name}\n")
+    run = [sys.executable, "-m", "mypy", "--no-incremental", "--cache-dir", str(tmp_path / "cache"), "user.py"]
+
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+
+    assert f'has no attribute "{name}"' in done.stdout, done.stdout + done.stderr

@@ -1,0 +1,80 @@
+"""Giving a store its identity and selecting it, as the `init` command of a plugin does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentm_kernel.device.config import load
+from agentm_kernel.device.config_writer import set_value
+from agentm_kernel.plugin import (
+    Device,
+    FileStore,
+    StorageSelectionError,
+    StoreIdentityError,
+    adopt_store,
+    check_store,
+    read_stamp,
+    select_store,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    home = tmp_path / "home"
+    home.mkdir()
+    return {"HOME": str(home), "AGENTM_INSTALL_PREFIX": str(home)}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FileStore:
+    (tmp_path / "store").mkdir()
+    return FileStore(tmp_path / "store")
+
+
+def test_an_unmarked_store_has_no_identity_and_asking_gives_it_none(
+    store: FileStore, environ: dict[str, str]
+) -> None:
+    assert check_store(Device(environ), store, "files") is None
+    assert read_stamp(store) is None
+
+
+def test_a_store_is_marked_once_and_known_then(store: FileStore, environ: dict[str, str]) -> None:
+    store_id = adopt_store(Device(environ), store, "files")
+    assert store_id == read_stamp(store)
+    assert adopt_store(Device(environ), store, "files") == store_id
+    assert check_store(Device(environ), store, "files") == store_id
+
+
+def test_a_store_that_this_device_knows_differently_is_neither_identified_nor_marked(
+    store: FileStore, tmp_path: Path, environ: dict[str, str]
+) -> None:
+    adopt_store(Device(environ), store, "files")
+    (tmp_path / "store").rename(tmp_path / "unplugged")
+    (tmp_path / "store").mkdir()
+    empty = FileStore(tmp_path / "store")
+    for ask in (check_store, adopt_store):
+        with pytest.raises(StoreIdentityError):
+            ask(Device(environ), empty, "files")
+    assert read_stamp(empty) is None
+
+
+def test_using_a_store_sets_its_options_and_selects_it(environ: dict[str, str]) -> None:
+    select_store(Device(environ), "files", {"root": "/somewhere", "depth": 3})
+    config = load(environ)
+    assert config.storage_backend == "files"
+    assert config.options("files") == {"root": "/somewhere", "depth": 3}
+
+
+def test_a_store_that_a_policy_names_is_left_on_purpose_only(environ: dict[str, str]) -> None:
+    set_value(environ, "storage.policy", "/team/STORAGE.md")
+
+    with pytest.raises(StorageSelectionError, match="names the store of this device already") as caught:
+        select_store(Device(environ), "files", {"root": "/somewhere"})
+
+    assert "agentm config unset storage.policy" in caught.value.hint
+    assert load(environ).options("files") == {}

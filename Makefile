@@ -8,10 +8,18 @@ PLUGINS := $(sort $(wildcard plugins/*/pyproject.toml))
 EDITABLE := $(foreach file,$(PLUGINS),-e $(dir $(file)))
 READY  := $(VENV)/.ready
 
-.PHONY: help setup demo test check format servers bench faults wheels clean
+SERVERS := $(VENV)/.servers
+INSTALLERS := tests/node.py plugins/bucket/tests/install_servers.py plugins/checkpoint/tests/js_ipfs.py
+# What FAST=1 leaves out, by name: it is not installed, and not used where it is.
+SERVER_NAMES := moto, SeaweedFS, azurite, s3rver, js-ipfs
+# Campaigns of tests/faults in which whole devices work through a real server or a real remote.
+ROUNDS := buckets checkpoints git-kills git-races two-devices
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+
+.PHONY: help setup demo test check format servers bench faults e2e mutants dist wheels clean
 
 help: ## Show the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: $(READY) ## Make the virtual environment, with everything the other targets need
 
@@ -25,8 +33,14 @@ $(READY): pyproject.toml $(PLUGINS)
 demo: $(READY) ## Show in a minute what agentm does
 	@$(BIN)/python -m tests.demo
 
-test: $(READY) ## Run the whole suite, with the short fault campaign
-	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+ifdef FAST
+test: $(READY) ## Run the whole suite, with real servers and the short fault campaign (FAST=1: without the servers)
+	@AGENTM_WITHOUT_SERVERS=1 $(PYTEST) $(ARGS); code=$$?; \
+	echo "FAST=1 skipped the tests that need real servers: $(SERVER_NAMES)"; exit $$code
+else
+test: $(SERVERS)
+	@$(PYTEST) $(ARGS)
+endif
 
 check: $(READY) ## Lint, format, types, gates
 	@$(BIN)/ruff check
@@ -38,9 +52,13 @@ format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix --quiet
 	@$(BIN)/ruff format
 
-servers: $(READY) ## Install the real servers that tests start: object stores, and IPFS (some minutes the first time)
-	@$(BIN)/python plugins/bucket/tests/install_servers.py
-	@$(BIN)/python plugins/checkpoint/tests/js_ipfs.py
+servers: $(SERVERS) ## Install the real servers that tests start: object stores, and IPFS (some minutes the first time)
+
+$(SERVERS): $(READY) $(INSTALLERS)
+	@for program in $(INSTALLERS); do \
+		$(BIN)/python $$program || { echo "the real servers cannot be installed; FAST=1 does without: make test FAST=1" >&2; exit 1; }; \
+	done
+	@touch $@
 
 bench: $(READY) ## Measure; prints tables and writes .cache/bench.json
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
@@ -48,9 +66,17 @@ bench: $(READY) ## Measure; prints tables and writes .cache/bench.json
 faults: $(READY) ## The long fault campaign
 	@$(BIN)/python -m tests.faults $(ARGS)
 
-wheels: $(READY) ## Build every wheel into dist/, then test each alone in a clean environment
+e2e: $(SERVERS) ## Rounds with real servers that are too long for the suite: git, buckets, IPFS (ARGS="--seed N")
+	@$(BIN)/python -m tests.faults $(ROUNDS) $(ARGS)
+
+mutants: $(READY) ## Change the code and see whether tests notice: 20 minutes (ARGS="--sample N --seed S --only files")
+	@$(BIN)/python -m tests.mutants $(ARGS)
+
+dist: $(READY) ## Build every wheel into dist/
 	@rm -rf dist
 	@$(UV) build --quiet --all-packages --wheel --out-dir dist
+
+wheels: dist ## Build every wheel, then test each alone in a clean environment
 	@$(BIN)/python -m tests.packaging.wheels dist
 
 clean: ## Remove what the targets made

@@ -92,7 +92,8 @@ def renewed(resolution: Resolution, *, read_only: bool = True) -> Resolution:
     from agentm_kernel.state.routing import is_local, route
 
     if resolution.device is not None:
-        return route(resolution.device.renewed(), resolution.root, read_only=read_only)
+        now = route(resolution.device.renewed(), resolution.root, read_only=read_only)
+        return now.on_this_device() if resolution.is_local_view else now
     device = this_device()
     if is_local(device, resolution.root) == (resolution.backend is None):
         return resolution

@@ -39,10 +39,16 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.files.failures import Failures as Failures
     from agentm_kernel.files.medium import Beside as Beside, Medium as Medium
     from agentm_kernel.files.mutex import StoreMutex as StoreMutex, store_mutex as store_mutex
+    from agentm_kernel.files.root import make_private_folder as make_private_folder
     from agentm_kernel.files.store import FileStore as FileStore
     from agentm_kernel.files.swap import conflict_place as conflict_place, hash_of_note as hash_of_note
     from agentm_kernel.files.tree import Directory as Directory
-    from agentm_kernel.here import choose_protocol as choose_protocol
+    from agentm_kernel.here import (
+        choose_protocol as choose_protocol,
+        list_plan_files as list_plan_files,
+        list_state_files as list_state_files,
+        resolve_active_plan as resolve_active_plan,
+    )
     from agentm_kernel.plugins.calling import StdoutToStderr as StdoutToStderr, reason_of as reason_of
     from agentm_kernel.plugins.events import (
         EVENTS as EVENTS,
@@ -150,10 +156,11 @@ _HOMES = {
     "files.failures": "Failures",
     "files.medium": "Medium",
     "files.mutex": "StoreMutex store_mutex",
+    "files.root": "make_private_folder",
     "files.store": "FileStore",
     "files.swap": "conflict_place hash_of_note",
     "files.tree": "Directory",
-    "here": "choose_protocol",
+    "here": "choose_protocol list_plan_files list_state_files resolve_active_plan",
     "plugins.calling": "StdoutToStderr reason_of",
     "plugins.events": "EVENTS Event PULLING PUSHING is_event",
     "plugins.hooks": "HookCaller",

@@ -12,6 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 PAGES_WITH_SESSIONS = [page for page in PAGES if steps_of(page.read_text())]
 
+pytestmark = pytest.mark.timeout(300)  # some pages have dozens of commands
+
 
 @pytest.mark.parametrize("page", PAGES_WITH_SESSIONS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_tells_what_happens(page: Path, tmp_path: Path) -> None:

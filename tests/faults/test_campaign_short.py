@@ -15,6 +15,8 @@ from tests.faults.__main__ import CAMPAIGNS
 REPOSITORY = Path(__file__).resolve().parents[2]
 HANGS = 300  # seconds; each takes a few
 
+pytestmark = pytest.mark.timeout(2 * HANGS)
+
 
 @pytest.mark.parametrize("name", sorted(CAMPAIGNS))
 def test_the_store_survives_and_a_broken_one_is_caught(name: str) -> None:

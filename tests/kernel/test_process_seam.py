@@ -110,7 +110,7 @@ def test_notes_are_recalled_also_where_state_is_local(here):
     [
         ("raise ImportError('missing')", "cannot be loaded"),
         ("def provide(*a, **k): raise RuntimeError('two\\nlines')", "RuntimeError: two lines"),
-        ("def provide(*a, **k): raise SystemExit(3)", "SystemExit: 3"),
+        ("def provide(*a, **k): raise SystemExit(3)", "it called sys.exit(3)"),
         ("def provide(*a, **k): return 5", "answered with int"),
         ("def provide(): return ''", "TypeError"),
     ],

@@ -24,6 +24,9 @@ DISTRIBUTIONS = [
 ]
 
 
+pytestmark = pytest.mark.timeout(900)  # the first one builds every wheel, and the others wait for it
+
+
 @pytest.fixture(scope="session")
 def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One folder for all workers of a run."""

@@ -24,13 +24,15 @@ DEADLINE_SECONDS = 1.9
 _FOR_PLUGINS = 500
 """Characters that notes leave to whoever speaks after them."""
 _CHARACTERS_PER_TOKEN = 4
+_FOR_SENDING = 0.2
+"""Seconds of the deadline that plugins leave, so that what they did not say can be said."""
 
 
 def answer(device: Device, host: str | None) -> None:
     """Print the context for a session that starts."""
     reply = _Reply(host or "plain")
     try:
-        _thread.start_new_thread(_answer_late, (reply, time.monotonic() + DEADLINE_SECONDS))
+        _thread.start_new_thread(_answer_late, (reply,))
         _find_context(device, reply)
     except AgentmError as error:
         reply.add(_unavailable(error.message, error.hint))
@@ -39,9 +41,9 @@ def answer(device: Device, host: str | None) -> None:
     reply.send()
 
 
-def _answer_late(reply: _Reply, deadline: float) -> None:
+def _answer_late(reply: _Reply) -> None:
     """Answer for a main thread that is stuck, in a system call perhaps, where nothing else can reach it."""
-    time.sleep(max(0.0, deadline - time.monotonic()))
+    time.sleep(max(0.0, reply.time_left))
     reply.add(
         one_line(
             f"[agentm] Not everything is here: {reply.doing} took more than {DEADLINE_SECONDS:g} s{waiting_for()}. "
@@ -61,10 +63,16 @@ class _Reply:
 
     def __init__(self, host: str) -> None:
         self.doing = "starting"
+        self._deadline = time.monotonic() + DEADLINE_SECONDS
         self._host = host
         self._parts: list[str] = []
         self._unsent = _thread.allocate_lock()
         self._output = _taken_stdout()
+
+    @property
+    def time_left(self) -> float:
+        """Seconds until the answer is given as it is."""
+        return self._deadline - time.monotonic()
 
     @property
     def room(self) -> int:
@@ -121,7 +129,7 @@ def _find_context(device: Device, reply: _Reply) -> None:
     reply.doing = "recalling notes"
     reply.add(_recalled(device, project, reply.room))
     reply.doing = "asking plugins"
-    for section in _sections(device, here):
+    for section in _sections(device, here, reply.time_left - _FOR_SENDING):
         reply.add(section)
 
 
@@ -139,16 +147,17 @@ def _recalled(device: Device, project: Resolution, room: int) -> str:
         return one_line(f"[agentm] Notes are not available: {error.message}")
 
 
-def _sections(device: Device, project: Resolution) -> Iterator[str]:
+def _sections(device: Device, project: Resolution, seconds: float) -> Iterator[str]:
     """What plugins add, and a line for each that failed. Where nobody listens, nothing is imported."""
     from agentm_kernel.device.installed import listens_to
 
     if not any(listens_to(record, "agentm_session_start") for record in device.plugins.records):
         return
-    from agentm_kernel.plugins.hooks import HookCaller
+    from agentm_kernel.plugins.hooks import PATIENCE, HookCaller
     from agentm_kernel.plugins.values import HookContext
 
-    caller = HookCaller(HookContext(device, project.root, project, project.backend))
+    context = HookContext(device, project.root, project, project.backend)
+    caller = HookCaller(context, patience=max(0.1, min(PATIENCE, seconds)))
     for section in caller.session_sections():
         yield f"## {section.title}\n\n{section.text}"
     for failure in caller.failures:

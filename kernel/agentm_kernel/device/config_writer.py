@@ -14,7 +14,7 @@ from agentm_kernel.device.settings import UnfitSetting, is_group, normalised
 from agentm_kernel.errors import AgentmError, ConfigError
 from agentm_kernel.files.atomic import replace_file
 from agentm_kernel.files.mutex import store_mutex
-from agentm_kernel.files.root import open_root
+from agentm_kernel.files.root import make_private_folder, open_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -66,7 +66,7 @@ def _edit(environ: Mapping[str, str], change: Callable[[Document], object], *, m
     target = os.path.realpath(config_path(environ))
     folder, name = os.path.split(target)
     try:
-        _make_private(folder)
+        make_private_folder(folder)
         with store_mutex(folder), open_root(folder) as directory:
             directory.sweep()
             document, is_successor = _current(environ)
@@ -107,20 +107,6 @@ def _check(data: bytes, target: str, *, must_be_sound: bool) -> None:
     document = parse_document(data, target)
     if must_be_sound:
         settings_in(document, target)
-
-
-def _make_private(folder: str) -> None:
-    """Make the folder and what is missing above it, for this user alone, each durable before the next."""
-    if os.path.isdir(folder):
-        return
-    parent = os.path.dirname(folder)
-    _make_private(parent)
-    try:
-        os.mkdir(folder, 0o700)
-    except FileExistsError:
-        pass  # another writer was faster, or a file is in the way: opening it will tell
-    with open_root(parent) as directory:
-        directory.sync()
 
 
 def _restrict(directory: Directory, name: str, target: str) -> None:

@@ -41,6 +41,24 @@ def make_root(path: str, mode: int) -> None:
         directory.sync()
 
 
+def make_private_folder(path: str) -> None:
+    """Make the folder `path` and what is missing above it, for this user alone, each durable before the next.
+
+    `os.makedirs` gives its mode to the last folder only: under a umask of 0 anybody could replace the others.
+    """
+    if os.path.isdir(path):
+        return
+    parent = os.path.dirname(path)
+    make_private_folder(parent)
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise  # a file is in the way; otherwise another writer was faster
+    with open_root(parent) as directory:
+        directory.sync()
+
+
 def _is_empty(path: str) -> bool:
     with os.scandir(path) as found:
         return next(found, None) is None

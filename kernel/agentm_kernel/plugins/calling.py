@@ -70,7 +70,7 @@ def wrong_answer(label: str, doing: str, answer: object, wanted: str) -> PluginE
 
 
 def _hint(label: str) -> str:
-    owner = label.rpartition(" of ")[2].split(" ")[0]
+    owner = label.rpartition(" of ")[2].split(" ")[0] if " of " in label else "it"
     return (
         f"reinstall or upgrade {owner}, or keep it out with `agentm config set plugin_policy.disabled {owner}`; "
         "AGENTM_DEBUG=1 shows where it failed"

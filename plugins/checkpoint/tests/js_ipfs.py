@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -17,9 +18,15 @@ from pathlib import Path
 
 from filelock import FileLock
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))  # for what the tests of all plugins share
+
+import tests.node
+
 VERSION = "0.66.1"
 REQUIRE = "AGENTM_REQUIRE_SERVERS"
 """With this variable set to 1, a daemon that cannot be had is a failure, and one that is missing is installed."""
+WITHOUT = "AGENTM_WITHOUT_SERVERS"
+"""With this one, there is none, installed or not."""
 
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agentm-tests" / f"js-ipfs-{VERSION}"
 _DONE = _CACHE / "installed"
@@ -44,15 +51,17 @@ def require() -> bool:
 
 def install() -> None:
     """Put js-ipfs into the cache, unless it is there."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        raise Unavailable("node and npm are not installed")
+    npm = tests.node.npm()
+    if npm is None:
+        raise Unavailable("there is no npm: `python -m tests.node` installs one")
     _CACHE.mkdir(parents=True, exist_ok=True)
     with FileLock(_CACHE / "lock"):
         if _DONE.exists():
             return
         (_CACHE / "package.json").write_text('{"name": "agentm-tests", "private": true}\n')
-        command = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", f"ipfs@{VERSION}"]
-        done = subprocess.run(command, cwd=_CACHE, capture_output=True, text=True, check=False)
+        command = [*npm, "install", "--no-audit", "--no-fund", "--loglevel=error", f"ipfs@{VERSION}"]
+        environ = tests.node.environ_for_npm()
+        done = subprocess.run(command, cwd=_CACHE, env=environ, capture_output=True, text=True, check=False)
         if done.returncode:
             raise Unavailable(f"npm cannot install ipfs@{VERSION}: {done.stderr.strip()[-300:]}")
         (_CACHE / "polyfill.cjs").write_text(_POLYFILL)
@@ -60,10 +69,12 @@ def install() -> None:
 
 
 def check_installed() -> None:
-    if shutil.which("node") is None:
-        raise Unavailable("node is not installed")
+    if os.environ.get(WITHOUT) == "1":
+        raise Unavailable("the servers were left out: js-ipfs")
+    if tests.node.node() is None:
+        raise Unavailable("js-ipfs needs Node, which is not installed: run `make servers`")
     if not _DONE.exists():
-        raise Unavailable(f"js-ipfs is not installed: run `python {Path(__file__).name}` in its folder")
+        raise Unavailable("js-ipfs is not installed: run `make servers`")
 
 
 class JsIpfs:
@@ -78,7 +89,7 @@ class JsIpfs:
 
     def _command(self, *arguments: str) -> list[str]:
         program = _CACHE / "node_modules" / ".bin" / "jsipfs"
-        return ["node", "--require", str(_CACHE / "polyfill.cjs"), str(program), *arguments]
+        return [str(tests.node.node()), "--require", str(_CACHE / "polyfill.cjs"), str(program), *arguments]
 
     @property
     def _environ(self) -> dict[str, str]:

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 
+import pytest
 from clones import AUTHORS, OCCASION, open_clone
 from git_servers import BRANCH, bare_environment, fill, fsck, git
 from tests.faults.wrong_moment import in_the_middle_of_a_write
@@ -15,6 +16,8 @@ from tests.faults.wrong_moment import in_the_middle_of_a_write
 from agentm_kernel import Locator, update
 
 SHARED = "shared.md"
+
+pytestmark = pytest.mark.timeout(600)  # several sessions, each with hundreds of git processes
 
 _SESSION = """
 import sys

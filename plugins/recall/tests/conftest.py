@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 
 from agentm_devkit.conformance.memory import MemoryBackend
-from agentm_kernel import Locator
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.plugin import StorageBackend
 
 sys.path.insert(0, str(Path(__file__).parent))  # the samples beside the tests; importlib mode adds nothing itself
 
-PROJECT = Locator("projects/widgets")
-STAMP = '{"id": "4f1c0b52-test", "created": "2025-01-01T00:00:00+00:00", "layout": 1}\n'
+from widgets import STAMP
 
 
 class Home:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 
 import pytest
-from conftest import PROJECT
+from widgets import PROJECT, STAMP
 
 from agentm_kernel import Locator
 from agentm_kernel.errors import StorageError
 from agentm_kernel.plugin import (
     BackendLayer,
     DerivedMaintenance,
+    FileStore,
     InvalidContentError,
     NotFoundError,
     StorageIOError,
@@ -330,3 +332,28 @@ def test_unreadable_notes_say_why(watched):
         notes = database.notes([PROJECT])
 
     assert notes[key("cache")][1].problem == "it is not text"
+
+
+def test_the_deadline_of_whoever_waits_is_kept_and_what_it_left_out_is_counted(home, tmp_path):
+    """Reading stops at the moment that was given; what is not reached is told, and found by the next one."""
+
+    class Slow(FileStore):
+        def read(self, locator):
+            time.sleep(0.05)
+            return super().read(locator)
+
+    store = Slow(tmp_path / "slow", create_root=True)
+    store.write(Locator("_meta/store.json"), STAMP)
+    for number in range(40):
+        store.write(
+            PROJECT.child("facts", f"fact-{number}.md"), f"The port of service {number} is {8000 + number}.\n"
+        )
+    index = RecallIndex(store)
+    started = time.monotonic()
+    with index.opened([Locator()], may_write=False, deadline=started + 0.3, without_file=True) as opened:
+        spent = time.monotonic() - started
+    assert 0 < opened.changes.indexed < 40
+    assert opened.changes.unreached == 40 - opened.changes.looked_at > 0
+    assert spent < 40 * 0.05, "it did not read them all"
+    with index.opened([Locator()], may_write=False, without_file=True) as opened:
+        assert (opened.changes.indexed, opened.changes.unreached) == (40, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import PROJECT
+from widgets import PROJECT
 
 from agentm_kernel import Locator
 from agentm_kernel.plugin import BackendLayer

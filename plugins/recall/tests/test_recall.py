@@ -6,8 +6,8 @@ import re
 import time
 
 import pytest
-from conftest import PROJECT, STAMP
 from hypothesis import given, settings, strategies as st
+from widgets import PROJECT, STAMP
 
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Locator

@@ -6,8 +6,8 @@ import multiprocessing
 from datetime import UTC, datetime
 
 import pytest
-from conftest import PROJECT
 from secret_samples import planted
+from widgets import PROJECT
 
 from agentm_kernel import Locator
 from agentm_kernel.files.store import FileStore

@@ -43,9 +43,15 @@ def test_a_failure_is_one_line_and_its_hint_another(capfd):
     assert capfd.readouterr().err == "error: it broke\\x1b[2J\nhint: mend  it\n"
 
 
-def test_what_is_not_expected_is_not_hidden():
-    with pytest.raises(ZeroDivisionError):
-        exit_code_of(lambda: 1 // 0)
+def test_what_is_not_expected_is_one_line_and_shown_in_full_on_demand(capsys, monkeypatch):
+    assert exit_code_of(lambda: 1 // 0) == 1
+    short = capsys.readouterr().err
+    monkeypatch.setenv("AGENTM_DEBUG", "1")
+    assert exit_code_of(lambda: 1 // 0) == 1
+
+    assert "ZeroDivisionError" in short
+    assert "Traceback" not in short
+    assert "Traceback" in capsys.readouterr().err
 
 
 def test_a_hook_command_prints_its_answer_and_nothing_else(machine):
@@ -137,12 +143,12 @@ def test_an_output_that_is_full_is_one_line(machine, arguments):
     assert (done.code, done.err) == (1, "error: the output cannot be written: No space left on device\n")
 
 
-def test_a_failure_that_is_not_about_the_output_is_not_taken_for_it():
+def test_a_failure_that_is_not_about_the_output_is_not_taken_for_it(capsys):
     def fail() -> int:
         raise PermissionError(13, "no")
 
-    with pytest.raises(PermissionError):
-        exit_code_of(fail)
+    assert exit_code_of(fail) == 1
+    assert "output" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("descriptor", [0, 1, 2])

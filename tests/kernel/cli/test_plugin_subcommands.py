@@ -145,7 +145,10 @@ def test_the_names_below_each_group_are_known_without_click(name):
 
 def test_a_look_at_subcommands_of_plugins_does_not_import_click(walker):
     """`doctor` has to be quick on the device of a plugin's author, too."""
-    look = "from agentm_kernel.cli.plugin_inventory import take_inventory; take_inventory({})"
+    look = (
+        "from agentm_kernel.cli.plugin_inventory import take_inventory; from agentm_kernel.plugin import Device; "
+        "take_inventory(Device({}))"
+    )
     program = f"import sys; {look}; print('click' in sys.modules)"
 
     done = subprocess.run([sys.executable, "-P", "-S", "-c", program], env=walker.environ, capture_output=True)

@@ -40,6 +40,7 @@ COMMANDS = [
 ]
 CALLS = """
 from agentm_kernel import *
+from agentm_kernel.plugin import *
 here = resolve_project(read_only=True)
 print(here.slug, here.layout, here.project_locator, is_available())
 print(recall_here(), offer_save_here(None, {"kind": "decision"}), state_path(None, "plan"))
@@ -53,6 +54,7 @@ RECALL = "def provide(resolution, **_): return f'notes of {resolution.slug}'"
 TRIPWIRE = """
 import os, sys
 
+leave = os._exit  # while a plugin runs, the name in `os` is another function
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 CHANGES = {f"os.{name}" for name in (
     "chmod", "chown", "link", "mkdir", "mkfifo", "remove", "rename", "rmdir", "setxattr", "symlink", "truncate",
@@ -63,7 +65,7 @@ def watch(event, arguments):
     opened = event == "open" and arguments[2] & WRITES and arguments[0] != os.devnull
     if opened or event in CHANGES:
         os.write(2, f"TRIPPED by {event} {arguments[0]!r}\\n".encode())
-        os._exit(99)
+        leave(99)
 
 sys.addaudithook(watch)
 if sys.argv[1] == "-c":

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel.files.atomic import publish_new, replace_file
-from agentm_kernel.files.tree import FdDirectory, open_root
+from agentm_kernel.files.root import open_root
+from agentm_kernel.files.tree import FdDirectory
 from agentm_kernel.plugin import LocatorConflictError, StorageIOError, atomic_write
 
 if TYPE_CHECKING:

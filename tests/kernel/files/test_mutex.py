@@ -449,6 +449,10 @@ class Interrupted(Exception):
     pass
 
 
+# These tests take the alarm for themselves, which is the time limit of all others.
+with_a_thread_as_limit = pytest.mark.timeout(method="thread")
+
+
 @pytest.fixture
 def on_alarm() -> Callable[[Callable[[], None]], None]:
     """Set what SIGALRM does, until the test ends."""
@@ -462,6 +466,7 @@ def on_alarm() -> Callable[[Callable[[], None]], None]:
     signal.signal(signal.SIGALRM, previous)
 
 
+@with_a_thread_as_limit
 def test_a_handler_that_raises_in_a_waiter_leaves_nothing_locked(store: Path, hold: Hold, on_alarm) -> None:
     def interrupt() -> None:
         raise Interrupted
@@ -477,6 +482,7 @@ def test_a_handler_that_raises_in_a_waiter_leaves_nothing_locked(store: Path, ho
     assert eventually(lambda: open_descriptors() <= before)
 
 
+@with_a_thread_as_limit
 def test_a_handler_that_raises_after_the_lock_came_leaves_nothing_locked(store: Path, hold: Hold, on_alarm) -> None:
     holder = hold(store)
 
@@ -494,6 +500,7 @@ def test_a_handler_that_raises_after_the_lock_came_leaves_nothing_locked(store: 
         pass
 
 
+@with_a_thread_as_limit
 def test_a_handler_may_enter_the_mutex_that_it_interrupted(store: Path, on_alarm) -> None:
     entered = threading.Event()
 

@@ -304,7 +304,7 @@ def test_a_configuration_that_may_not_be_read_is_an_error(widgets: Path) -> None
         "import os; from agentm_kernel.projects.git_files import Repository\n"
         "os.geteuid() or os.seteuid(65534)  # root may read everything\n"
         "try: Repository('', '.', '.').origin_url()\n"
-        "except Exception as error: print(type(error).__name__, error)"
+        "except Exception as error: print(type(error).__name__, error.message)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=widgets / ".git", capture_output=True, text=True, check=True

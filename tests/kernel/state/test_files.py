@@ -6,8 +6,6 @@ import pytest
 from tests.faults.wrong_moment import in_the_middle_of_a_write
 
 from agentm_kernel import (
-    list_plan_files,
-    list_state_files,
     read_state_file,
     resolve_project,
     update_state_file,
@@ -21,6 +19,8 @@ from agentm_kernel.plugin import (
     StorageError,
     StorageIOError,
     content_hash,
+    list_plan_files,
+    list_state_files,
 )
 
 
@@ -198,6 +198,6 @@ def test_a_store_without_files_on_this_device_is_read_but_not_written(device, mo
     resolution.backend.write(resolution.state_locator.child("PLAN.md"), "from elsewhere")
 
     assert read_state_file(resolution, "PLAN.md") == "from elsewhere"
-    with pytest.raises(StorageError, match="no files on this host"):
+    with pytest.raises(StorageError, match="no files on this device"):
         write_state_file(resolution, "PLAN.md", "from here")
     assert read_state_file(resolution, "PLAN.md") == "from elsewhere"

@@ -1,4 +1,4 @@
-"""An answer that is given again is the answer that would be found: whatever changed, and however."""
+"""Whatever changed, and however: the next answer of a long-lived process is the one that a new process finds."""
 
 from __future__ import annotations
 
@@ -9,19 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from agentm_kernel.state.memo import Memo
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from agentm_kernel import AgentmError, harness_state_dir, read_state_file, resolve_project, write_state_file
-from agentm_kernel.files import evidence
-from agentm_kernel.selection import open as selection
-from agentm_kernel.state import resolve
-from agentm_kernel.state.routing import route_project, state_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentm_kernel import Resolution
+    from agentm_kernel.plugin import Resolution
 
 
 def outcome(ask: Callable[[], object]) -> object:
@@ -39,13 +34,6 @@ def described(resolution: Resolution) -> tuple[object, ...]:
 
 def answers() -> tuple[object, object]:
     return outcome(lambda: str(harness_state_dir())), outcome(lambda: described(resolve_project(read_only=True)))
-
-
-def found_anew() -> tuple[object, object]:
-    def directory() -> str:
-        return state_directory(route_project(read_only=True))
-
-    return outcome(directory), outcome(lambda: described(route_project(read_only=True)))
 
 
 class World:
@@ -162,120 +150,90 @@ CHANGES = st.one_of(
 )
 
 
-def play(device_class, folder: Path, monkeypatch, changes: list[tuple[object, ...]]) -> None:
-    """Make one change after the other, and hold the kept answers against fresh ones after each."""
+@pytest.fixture
+def fresh_process():
+    """The answers of a process that has looked at nothing before: a child, forked before the first look."""
+    asking, answering = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(asking[1])
+        os.close(answering[0])
+        _serve(asking[0], answering[1])
+    os.close(asking[0])
+    os.close(answering[1])
+    with os.fdopen(asking[1], "w") as questions, os.fdopen(answering[0]) as found:
+
+        def ask() -> object:
+            questions.write(json.dumps([os.getcwd(), dict(os.environ)]) + "\n")
+            questions.flush()
+            return json.loads(found.readline())
+
+        yield ask
+    os.waitpid(child, 0)
+
+
+def _serve(asking: int, answering: int) -> None:
+    """Answer each question in a process of its own, which is thrown away."""
+    with os.fdopen(asking) as questions, os.fdopen(answering, "w") as answer:
+        for line in questions:
+            cwd, environ = json.loads(line)
+            one = os.fork()
+            if one == 0:
+                os.chdir(cwd)
+                os.environ.clear()
+                os.environ.update(environ)
+                answer.write(json.dumps(answers(), default=str) + "\n")
+                answer.flush()
+                os._exit(0)
+            os.waitpid(one, 0)
+    os._exit(0)
+
+
+def play(device_class, folder: Path, monkeypatch, changes: list[tuple[object, ...]], fresh_process) -> None:
+    """Make one change after the other, and hold our answers against those of a new process after each."""
     folder.mkdir()
     with monkeypatch.context() as patch:
         world = World(device_class(folder), patch)
         patch.setenv("HOME", str(world.device.home))
-        assert answers() == found_anew()
+        assert json.loads(json.dumps(answers(), default=str)) == fresh_process()
         for name, *arguments in changes:
             store = str(world.device.store)
             getattr(world, str(name))(
                 *(each.replace("STORE", store) if isinstance(each, str) else each for each in arguments)
             )
-            assert answers() == found_anew(), (name, arguments)
-            assert answers() == found_anew(), ("again", name, arguments)
+            assert json.loads(json.dumps(answers(), default=str)) == fresh_process(), (name, arguments)
     shutil.rmtree(folder)
 
 
-@pytest.mark.parametrize("is_settled", [False, True])
-def test_after_any_change_the_kept_answer_is_the_one_that_would_be_found(device, monkeypatch, tmp_path, is_settled):
-    """Young files are compared by content. Old ones by signature alone: then two changes within one tick of the
-    file system's clock that leave the size alone could look alike, so only such as do not are made."""
-    if is_settled:
-        monkeypatch.setattr(evidence, "_SETTLED_AFTER_NS", -(10**18))
+def test_after_any_change_a_process_that_goes_on_answers_as_a_new_one_does(
+    device, monkeypatch, tmp_path, fresh_process
+):
     folders = (tmp_path / str(number) for number in range(10**6))
 
     @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.lists(CHANGES, max_size=12))
     def run(changes: list[tuple[object, ...]]) -> None:
-        if is_settled:
-            changes = [tuple("replaced" if each == "in place" else each for each in change) for change in changes]
-        play(type(device), next(folders), monkeypatch, changes)
+        play(type(device), next(folders), monkeypatch, changes, fresh_process)
 
     run()
 
 
-BLIND_SPOTS = {
-    "projects.root.saw_nothing": [("folder", ".harness", True), ("marker", "local", "replaced")],
-    "projects.root.saw_file": [("git_config", TEXTS["git_config"][1], "replaced")],
-    "projects.root.observe": [("directory", "src"), ("folder", "src/.harness", True)],
-    "device.config.saw_nothing": [("config", None, "replaced"), ("config", config(), "replaced")],
-    "device.config.saw_file": [("config", config(state_mode="local"), "replaced")],
-    "selection.identity.saw_file": [("known_stores", '{"stub STORE": "another"}', "replaced")],
-    "selection.open.observe": [("move_store", True)],
-    "state.resolve._see": [("stamp", TEXTS["stamp"][1], "replaced")],
-    "state.resolve.saw_process": [("variable", "XDG_CONFIG_HOME", "/nowhere")],
-}
+def test_a_kept_resolution_is_looked_up_again(synced, monkeypatch):
+    root = synced.project(remote="git@example.com:ana/widgets.git")
+    monkeypatch.chdir(root)
+    kept = resolve_project()
+    assert harness_state_dir(kept) == synced.store / "projects" / "widgets" / "_harness"
 
+    (root / ".harness").mkdir()
+    (root / ".harness" / ".project-mode").write_text("local")
 
-@pytest.mark.parametrize(("blind", "changes"), BLIND_SPOTS.items())
-def test_a_look_that_is_forgotten_is_caught(device, monkeypatch, tmp_path, blind, changes):
-    """The test above would fail, were any room to forget to say what it looks at."""
-    monkeypatch.setattr(evidence, "_SETTLED_AFTER_NS", -(10**18))
-    play(type(device), tmp_path / "seeing", monkeypatch, changes)
-
-    def look_only(*arguments):
-        return arguments[0](arguments[1]) if blind.endswith("observe") else None
-
-    monkeypatch.setattr(f"agentm_kernel.{blind}", look_only)
-    if blind == "selection.open.observe":  # the stamp is seen to vanish with the store, too
-        monkeypatch.setattr("agentm_kernel.state.resolve._see", lambda path: None)
-    with pytest.raises(AssertionError):
-        play(type(device), tmp_path / "blind", monkeypatch, changes)
-
-
-@pytest.fixture
-def selections(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Grows by one with every store that is opened."""
-    opened: list[bool] = []
-    real = selection.inspect
-
-    def inspect(*arguments, **keywords):
-        opened.append(True)
-        return real(*arguments, **keywords)
-
-    monkeypatch.setattr(selection, "inspect", inspect)
-    return opened
-
-
-@pytest.mark.parametrize("kind", ["device-local", "stub"])
-def test_an_answer_that_holds_is_given_again_without_opening_the_store(device, monkeypatch, selections, kind):
-    monkeypatch.setattr(evidence, "_SETTLED_AFTER_NS", -(10**18))
-    monkeypatch.chdir(device.project())
-    device.found_store(kind)
-    device.uses(kind)
-    first = resolve_project(), harness_state_dir()
-    opened = len(selections)
-
-    for _ in range(10):
-        assert (resolve_project(), harness_state_dir()) == first
-        assert resolve_project() is first[0]
-        assert harness_state_dir(first[0]) == first[1]
-        read_state_file(first[0], "PLAN.md")
-    assert len(selections) == opened
+    assert harness_state_dir(kept) == root / ".harness"
 
 
 def test_read_only_and_writable_are_different_questions(device, monkeypatch):
     monkeypatch.chdir(device.project())
 
     assert resolve_project() is not resolve_project(read_only=True)
-
-
-def test_an_answer_found_through_a_wrapper_is_found_anew(synced, monkeypatch, selections):
-    """What a wrapper goes by, only the wrapper knows."""
-    monkeypatch.setattr(evidence, "_SETTLED_AFTER_NS", -(10**18))
-    monkeypatch.chdir(synced.project())
-    monkeypatch.setattr(selection, "_find_wrapper", lambda name, config: name)
-    monkeypatch.setattr("agentm_kernel.plugins.load.load", lambda record: lambda backend, options, context: backend)
-    synced.uses("stub", wrappers=["guard"])
-    resolve_project()
-    opened = len(selections)
-
-    resolve_project()
-
-    assert len(selections) > opened
 
 
 def test_a_conditional_include_is_asked_again(synced, monkeypatch):
@@ -290,30 +248,6 @@ def test_a_conditional_include_is_asked_again(synced, monkeypatch):
     monkeypatch.setattr("agentm_kernel.projects.git_command.origin_urls", lambda _: ["git@example.com:a/two.git"])
 
     assert resolve_project().slug == "two"
-
-
-def test_a_memo_keeps_a_few_answers_only():
-    memo = Memo(limit=3)
-
-    for question in range(10):
-        assert memo.answer(question, lambda: question) == question  # noqa: B023
-    assert len(memo._kept) <= 3
-
-
-def test_a_failure_is_not_kept():
-    memo = Memo()
-    with pytest.raises(ZeroDivisionError):
-        memo.answer("question", lambda: 1 // 0)
-
-    assert memo.answer("question", lambda: "answer") == "answer"
-
-
-def test_many_projects_are_kept_apart(synced, selections):
-    roots = [synced.project(f"project-{number}") for number in range(40)]
-    for _ in range(2):
-        for root in roots:
-            assert resolve_project({"cwd": root}).slug == root.name
-    assert len(resolve._projects._kept) <= 32
 
 
 def test_a_write_is_seen_by_the_next_question(synced, monkeypatch):

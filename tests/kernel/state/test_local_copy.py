@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_devkit.conformance.memory import MemoryBackend
-from agentm_kernel import (
-    Locator,
-    harness_state_dir,
-    read_state_file,
+from agentm_kernel import Locator, harness_state_dir, read_state_file, resolve_project, state_path
+from agentm_kernel.plugin import (
+    Device,
+    DeviceCopy,
+    PluginError,
+    StorageReadOnlyError,
+    list_state_files,
     resolve_active_plan,
-    resolve_project,
-    state_path,
+    unwrap,
 )
-from agentm_kernel.plugin import DeviceCopy, StorageReadOnlyError
 from agentm_kernel.seam.registry import registry
-from agentm_kernel.state.files import list_state_files
-from agentm_kernel.state.routing import route_project
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,12 +34,13 @@ class Bucket(MemoryBackend, DeviceCopy):
     """Its verbs go to the network. The copy is a folder."""
 
     network_is_there = True
+    only: Bucket | None = None
 
     @classmethod
     def create(cls, options: Mapping[str, Any], device: object, opening: object) -> Self:
-        bucket = cls(sync=True)
-        bucket.copy = options["copy"]
-        return bucket
+        cls.only = cls.only or cls(sync=True)
+        cls.only.copy = options["copy"]
+        return cls.only
 
     def device_path(self, locator: Locator) -> str:
         return "/".join((self.copy, *locator.parts))
@@ -105,7 +105,7 @@ def test_hooks_read_the_copy(copy, device):
     harness.mkdir()
     (harness / "active-plan").write_text("foo")
 
-    resolution = route_project(read_only=True).on_this_device()
+    resolution = Device.now().project().on_this_device()
 
     assert list_state_files(resolution) == ["PLAN-foo.md"]
     assert resolve_active_plan(resolution) == ("PLAN-foo.md", "progress-foo.md")
@@ -113,7 +113,7 @@ def test_hooks_read_the_copy(copy, device):
 
 
 def test_a_copy_is_not_written(copy):
-    store = route_project(read_only=True).on_this_device().backend
+    store = Device.now().project().on_this_device().backend
 
     for change in (
         lambda: store.write(Locator("a.md"), "x"),
@@ -127,16 +127,16 @@ def test_a_copy_is_not_written(copy):
 
 def test_whoever_asks_for_the_text_gets_it_from_the_store_itself(copy, monkeypatch):
     resolution = resolve_project(read_only=True)
-    with pytest.raises(NetworkTouched):
+    with pytest.raises(PluginError, match="NetworkTouched"):
         read_state_file(resolution, "PLAN.md")
     monkeypatch.setattr(Bucket, "network_is_there", True)
-    resolution.backend.inner.write(Locator("projects/widgets/_harness/PLAN.md"), "the plan")
+    unwrap(resolution.backend).write(Locator("projects/widgets/_harness/PLAN.md"), "the plan")
 
     assert read_state_file(resolution, "PLAN.md") == "the plan"
 
 
 def test_a_store_on_this_device_has_no_copy(synced, monkeypatch):
     monkeypatch.chdir(synced.project())
-    resolution = route_project(read_only=True)
+    resolution = Device.now().project()
 
     assert resolution.on_this_device() is resolution

@@ -26,6 +26,7 @@ from agentm_kernel.plugin import (
     StorageIOError,
     StoreIdentityError,
     content_hash,
+    make_private_folder,
     update,
 )
 
@@ -222,18 +223,20 @@ class Mirror:
         """Keep this host's version under a name of its own: it is sent like any other file."""
         text = self._copy.read(locator)
         place = place_for(locator, content_hash(text))
-        try:
-            self._copy.write(place, text, if_match=ABSENT)
-        except ConcurrentModificationError:
-            pass  # its name has the hash of its content, so it is kept already
-        return place
+        while True:
+            try:
+                return self._copy.write(place, text, if_match=ABSENT)
+            except ConcurrentModificationError:
+                if self._copy.read(place) == text:
+                    return place  # the same version lost before, and was kept then
+            place = place_for(locator, os.urandom(4).hex())  # somebody has edited the version that has this name
 
     def _note_the_time(self) -> None:
         path = os.path.join(self._folder, PULLED)
         try:
-            os.makedirs(self._folder, exist_ok=True)
-            with open(path, "wb"):
-                os.utime(path)
+            make_private_folder(self._folder)
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+            os.utime(path)
         except OSError as error:
             raise StorageIOError(f"cannot write {path}: {error.strerror}", errno=error.errno) from error
 

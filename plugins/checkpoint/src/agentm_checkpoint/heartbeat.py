@@ -53,5 +53,5 @@ def _age(path: str) -> float:
 
 
 def _touch(path: str) -> None:
-    with open(path, "ab"):
+    with open(path, "ab", opener=lambda name, flags: os.open(name, flags, 0o600)):
         os.utime(path)

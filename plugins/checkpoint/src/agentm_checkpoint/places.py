@@ -42,4 +42,6 @@ def image_path(folder: str) -> str:
 
 
 def make_folder(folder: str) -> None:
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    from agentm_kernel.plugin import make_private_folder
+
+    make_private_folder(folder)

@@ -100,10 +100,10 @@ class Sightings:
 
     def _change(self, change: Callable[[], object]) -> None:
         """Without the record a later write could not tell whose change it meets: so nothing is written without it."""
-        from agentm_kernel.plugin import store_mutex
+        from agentm_kernel.plugin import make_private_folder, store_mutex
 
         try:
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            make_private_folder(self._folder)
             with store_mutex(self._folder):
                 change()
         except AgentmError:
@@ -121,7 +121,7 @@ class Sightings:
         atomic_write(self._path, text)
 
     def _append(self, line: str) -> None:
-        with open(self._path, "a", encoding="utf-8") as file:
+        with open(self._path, "a", encoding="utf-8", opener=_for_this_user_alone) as file:
             file.write(line)
 
     def _load(self) -> dict[str, Sighting]:
@@ -153,3 +153,7 @@ def _line(key: str, sighting: Sighting | None) -> str:
 
     fields = [key, sighting.version, sighting.digest] if sighting else [key, "", None]
     return json.dumps(fields, ensure_ascii=False) + "\n"
+
+
+def _for_this_user_alone(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

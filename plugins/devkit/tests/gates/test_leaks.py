@@ -56,7 +56,7 @@ def test_a_path_behind_an_alias_of_another_module_is_found(rules):
         "src/agentm_example/types.py": "from pathlib import Path\nPlace = Path | str\n",
         "src/agentm_example/__init__.py": "from .types import Place as Spot\n",
         BACKEND: (
-            "from agentm_kernel.seam.backend import StorageBackend\nfrom agentm_example import Spot\n"
+            "from agentm_kernel.plugin import StorageBackend\nfrom agentm_example import Spot\n"
             "class Example(StorageBackend):\n    def read(self) -> Spot: ...\n"
         ),
     }
@@ -90,7 +90,7 @@ def test_each_class_of_the_seam_passes_the_rule_on(rules, base):
     ("imports", "base"),
     [
         ("import agentm_kernel", "agentm_kernel.StorageBackend"),
-        ("import agentm_kernel.seam.backend as seam", "seam.StorageBackend"),
+        ("import agentm_kernel.plugin as seam", "seam.StorageBackend"),
         ("from agentm_kernel.plugin import StorageBackend\nclass Middle(StorageBackend): ...", "Middle"),
         ("from agentm_kernel.plugin import StorageBackend\nBase = StorageBackend", "Base"),
         ("from agentm_kernel.plugin import StorageBackend\nclass Middle(StorageBackend): ...", "Middle[int]"),

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 
 from agentm_git.backend import PULLED
 from agentm_kernel.files import native_lock
-from agentm_kernel.plugin import TEMP_PREFIX, LockTimeout, StorageIOError, StorageSelectionError, atomic_write
+from agentm_kernel.plugin import (
+    TEMP_PREFIX,
+    LockTimeout,
+    StorageIOError,
+    StorageSelectionError,
+    atomic_write,
+    make_private_folder,
+)
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -59,7 +66,7 @@ class PrivateDir:
         self._check_format()
         if not os.path.isdir(os.path.join(self.path, _FOLDERS[-1])):
             for folder in ("", *_FOLDERS):
-                os.makedirs(os.path.join(self.path, folder), mode=0o700, exist_ok=True)
+                make_private_folder(os.path.join(self.path, folder).rstrip(os.sep))
         for name, content in _FILES.items():
             self._restore(os.path.join(self.path, name), content)
         if not os.path.exists(os.path.join(self.path, "HEAD")):
@@ -79,7 +86,7 @@ class PrivateDir:
 
     def set_ref(self, name: str, commit: str) -> None:
         path = os.path.join(self.path, *name.split("/"))
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        make_private_folder(os.path.dirname(path))
         atomic_write(path, f"{commit}\n")
 
     def remove_ref(self, name: str) -> None:

@@ -19,6 +19,7 @@ from agentm_kernel.plugin import (
     StorageSelectionError,
     StoreIdentityError,
     SyncTrigger,
+    make_private_folder,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def make_clone(root: str, settings: Settings, environ: Mapping[str, str]) -> Non
         return
     place = root if os.path.isdir(root) and os.listdir(root) else f"{root}.{os.urandom(4).hex()}.new"
     try:
-        os.makedirs(place, mode=0o700, exist_ok=True)
+        make_private_folder(place)
     except OSError as error:
         raise StorageIOError(f"cannot make {root}: {error.strerror}", errno=error.errno) from error
     make_repository(place, settings.branch, environ)

@@ -26,13 +26,15 @@ def record(opening: Opening, event: str, fields: Mapping[str, object], *, always
     import json
     import logging
 
+    from agentm_kernel.plugin import make_private_folder
+
     line = json.dumps({"event": event, "timestamp": _now(), **fields}, ensure_ascii=False, default=str) + "\n"
     if opening.read_only and not always:
         logging.getLogger(LOGGER).info("%s", line.rstrip())
         return
     path = os.path.join(opening.state_dir, FILE)
     try:
-        os.makedirs(opening.state_dir, mode=0o700, exist_ok=True)
+        make_private_folder(opening.state_dir)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o600)
         try:
             os.write(

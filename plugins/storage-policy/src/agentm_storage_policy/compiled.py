@@ -100,13 +100,13 @@ def _load(path: str, file: str) -> Document | None:
 def _store(path: str, document: Document) -> None:
     import marshal
 
-    from agentm_kernel.plugin import atomic_write
+    from agentm_kernel.plugin import atomic_write, make_private_folder
 
     warnings = tuple((w.key, w.message, w.hint, w.line, w.column) for w in document.warnings)
     payload = marshal.dumps((document.kind, document.data, document.marks, warnings))
     folder = os.path.dirname(path)
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_private_folder(folder)
         atomic_write(path, content_hash(payload).encode() + payload)
         _sweep(folder)
     except OSError:

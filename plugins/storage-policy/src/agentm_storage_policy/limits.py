@@ -27,11 +27,11 @@ class RateLimits:
         """Count one more, unless that would be too many."""
         import json
 
-        from agentm_kernel.plugin import atomic_write, store_mutex
+        from agentm_kernel.plugin import atomic_write, make_private_folder, store_mutex
 
         now = self._now()
         path = os.path.join(self._folder, _FILE)
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        make_private_folder(self._folder)
         with store_mutex(self._folder):
             windows = _read(path)
             recent = [at for at in windows.get(name, []) if now - _SECONDS[per] < at <= now]

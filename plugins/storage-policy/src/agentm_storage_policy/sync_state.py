@@ -105,4 +105,6 @@ class SyncState:
             pass
 
     def _make_folder(self) -> None:
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        from agentm_kernel.plugin import make_private_folder
+
+        make_private_folder(self._folder)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from agentm_kernel.plugin import DerivedMaintenance, Locator, StorageError, Tier
+from agentm_kernel.plugin import DerivedMaintenance, Locator, StorageError, Tier, make_private_folder
 from agentm_recall.index.database import Database, IndexDamaged, IndexUnavailable
 from agentm_recall.index.outlines import write_outlines
 from agentm_recall.index.place import NoPlace, index_path
@@ -115,7 +115,7 @@ class RecallIndex(DerivedMaintenance):
         folder = os.path.dirname(path)
         temporary = f"{path}.{os.getpid()}-{time.monotonic_ns():x}{_TEMPORARY}"
         try:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
+            make_private_folder(folder)
             _sweep(folder)
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             try:

@@ -49,9 +49,11 @@ def write_outlines(index: str, database: Database, keys: Iterable[str] | None = 
 
     Failing is no loss: what is not there is read from the store.
     """
+    from agentm_kernel.plugin import make_private_folder
+
     projects = None if keys is None else {project_of(key) for key in keys}
     try:
-        os.makedirs(os.path.join(os.path.dirname(index), _FOLDER), mode=0o700, exist_ok=True)
+        make_private_folder(os.path.join(os.path.dirname(index), _FOLDER))
         for project, lines in _lines(database, projects).items():
             _write(_path(index, project), "\n".join((_HEADER, *lines, "")))
     except OSError:

@@ -1,0 +1,10 @@
+"""Mutation testing: change the code in one small place, and see whether a test notices.
+
+Why not a ready-made tool. mutmut (3.8) forks one child per mutant out of a process that has imported everything, and
+calls every function through a trampoline: our tests start the real command as a process with an environment of its
+own, and count what a hook imports, so both would measure the tool. cosmic-ray (8.7) changes files in place and has
+one test command for the whole tree, which takes a quarter of an hour here. Neither takes a lock away, opens a mode,
+or swaps two statements, and what this project most needs to know is whether a test notices exactly that. So the
+changes are made here, as text at the place that `ast` names, in a private copy of the tree with an environment of its
+own.
+"""

@@ -1,0 +1,122 @@
+"""`python -m tests.mutants [--sample N] [--seed S] [--only NAMES] [--minutes M]`: which mutants no test notices."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
+
+from tests.mutants.changes import PROMISES
+from tests.mutants.copies import PrivateCopy, Soundness
+from tests.mutants.tree import equivalents, mutants_of, sample
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.mutants.copies import Verdict
+    from tests.mutants.tree import Mutant
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+STRICT = frozenset({"files", "seam", "selection", "projects", "state"})
+STRICT_GOAL, GOAL = 0.95, 0.90
+
+
+def main(arguments: Sequence[str] | None = None, root: Path = REPOSITORY) -> int:
+    options = _parser().parse_args(arguments)
+    everything = mutants_of(root)
+    known = equivalents(root)
+    for entry in known:
+        if not any(entry.is_(mutant) for mutant in everything):
+            print(f"note: {entry.file} no longer has the equivalent mutant {entry.after!r}: take it off the list")
+    living = [mutant for mutant in everything if not any(entry.is_(mutant) for entry in known)]
+    only = [name for name in (options.only or "").split(",") if name]
+    if unknown := set(only) - {mutant.room for mutant in everything} - {mutant.change.kind for mutant in everything}:
+        print(f"no such room or kind: {', '.join(sorted(unknown))}", file=sys.stderr)
+        return 2
+    chosen = sample(living, options.sample, options.seed, only)
+    print(f"seed {options.seed}: {len(chosen)} of {len(living):,} mutants; {len(known)} are known to be equivalent")
+    verdicts = run(root, chosen, workers=options.workers, minutes=options.minutes)
+    if len(verdicts) < len(chosen):
+        print(f"the time was over after {len(verdicts)} of {len(chosen)}")
+    return report(verdicts)
+
+
+def run(root: Path, mutants: Sequence[Mutant], *, workers: int, minutes: float) -> list[Verdict]:
+    """Judge them, each worker in a copy of its own, until all are done or the time is over."""
+    waiting: SimpleQueue[Mutant] = SimpleQueue()
+    for mutant in mutants:
+        waiting.put(mutant)
+    end = time.monotonic() + minutes * 60
+    verdicts: list[Verdict] = []
+    troubles: list[BaseException] = []
+    soundness = Soundness()
+
+    def work(folder: Path) -> None:
+        try:
+            copy = PrivateCopy(root, folder, soundness)
+            while time.monotonic() < end:
+                verdict = copy.judge(waiting.get_nowait())
+                verdicts.append(verdict)
+                print(_line(verdict), flush=True)
+        except Empty:
+            return
+        except BaseException as error:
+            troubles.append(error)
+
+    with tempfile.TemporaryDirectory(prefix="agentm-mutants-") as folder:
+        threads = [threading.Thread(target=work, args=(Path(folder) / str(number),)) for number in range(workers)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    if troubles:
+        raise troubles[0]
+    return verdicts
+
+
+def _line(verdict: Verdict) -> str:
+    said = f"noticed by {verdict.by}" if verdict.is_noticed else "SURVIVED"
+    return f"{verdict.mutant.change.kind:<10} {verdict.mutant.place}: {said}"
+
+
+def report(verdicts: Sequence[Verdict]) -> int:
+    """A line per room, then every survivor; 1 if a goal is missed."""
+    is_missed = False
+    print("\nroom               mutants  noticed  goal")
+    for room in sorted({verdict.mutant.room for verdict in verdicts}):
+        here = [verdict for verdict in verdicts if verdict.mutant.room == room]
+        noticed = sum(verdict.is_noticed for verdict in here)
+        goal = STRICT_GOAL if room in STRICT else GOAL
+        is_below = noticed < goal * len(here)
+        is_missed |= is_below
+        share = f"{noticed} ({noticed / len(here):.0%})"
+        print(f"{room:<18} {len(here):>7}  {share:>11}  {goal:.0%}{'  missed' if is_below else ''}")
+    survivors = [verdict.mutant for verdict in verdicts if not verdict.is_noticed]
+    for mutant in survivors:
+        print(f"\nsurvivor {mutant.place} ({mutant.change.kind})")
+        for sign, text in (("-", mutant.before), ("+", mutant.after)):
+            print("\n".join(f"  {sign} {line}" for line in text.splitlines()))
+    broken = [mutant for mutant in survivors if mutant.change.kind in PROMISES]
+    if broken:
+        print(f"\nevery mutant of {', '.join(sorted(PROMISES))} has to be noticed; {len(broken)} were not")
+    return int(is_missed or bool(broken))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description="Change the code; do tests notice?")
+    parser.add_argument("--sample", type=int, default=120, metavar="N", help="how many mutants (120)")
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="repeat the run with this seed")
+    parser.add_argument("--only", metavar="NAMES", help="rooms or kinds of mutants, with commas: files,if_match")
+    parser.add_argument("--minutes", type=float, default=20, help="start no further mutant after this time (20)")
+    parser.add_argument("--workers", type=int, default=2, help="copies that work at the same time (2)")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

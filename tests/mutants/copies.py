@@ -1,0 +1,171 @@
+"""A private copy of the tree with an environment of its own, in which a mutant meets the tests."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sysconfig
+import threading
+import time
+import venv
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tests.mutants.tree import files_of, tests_for
+
+if TYPE_CHECKING:
+    from tests.mutants.tree import Mutant
+
+_LIMIT = 300.0  # seconds, for one selection of tests
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)  # a parameter may have spaces in its name
+_NOTHING_COLLECTED = 5
+
+
+class Verdict(NamedTuple):
+    mutant: Mutant
+    is_noticed: bool
+    by: str
+    """The first test that failed, or what else happened."""
+
+
+class Failure(NamedTuple):
+    """One test that failed, or all of a selection if they did not end or could not even begin."""
+
+    tests: tuple[str, ...]
+    is_late: bool = False
+
+    def __str__(self) -> str:
+        return f"the time limit of {' '.join(self.tests)}" if self.is_late else " ".join(self.tests)
+
+
+class Soundness:
+    """Which tests pass on the unchanged tree, as far as somebody had to know: the others cannot notice anything.
+
+    Only the tests that failed are run there, each once. (To run all of them before would take longer than the rest.)
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Failure, bool] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def unsound(self) -> list[Failure]:
+        return [failure for failure, is_sound in [*self._known.items()] if not is_sound]
+
+    def of(self, failure: Failure, copy: PrivateCopy) -> bool:
+        with self._lock:
+            if failure not in self._known:
+                self._known[failure] = copy.passes(failure)
+            return self._known[failure]
+
+
+class PrivateCopy:
+    """Made in `folder`, which the caller removes. Nothing in it leads back to the tree that it is a copy of."""
+
+    def __init__(self, root: Path, folder: Path, soundness: Soundness) -> None:
+        self.root = folder / "tree"
+        self._home = folder / "home"
+        self._home.mkdir(parents=True)
+        for name in files_of(root):
+            target = self.root / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(root / name, target)
+        self._environment = folder / "environment"
+        _make_environment(self._environment, self.root)
+        self._clock = int(time.time())
+        self._soundness = soundness
+
+    def judge(self, mutant: Mutant) -> Verdict:
+        """Let the tests that concern it run, the nearest first, until one fails that does not fail without it."""
+        file = self.root / mutant.file
+        original = file.read_bytes()
+        for stage in tests_for(self.root, mutant.file):
+            while True:
+                try:
+                    self._write(file, mutant.change.applied_to(original))
+                    by = self._failing(stage)
+                finally:
+                    self._write(file, original)
+                if not by:
+                    break  # the next stage
+                if self._soundness.of(by, self):
+                    return Verdict(mutant, True, str(by))
+        return Verdict(mutant, False, "")
+
+    def passes(self, failure: Failure) -> bool:
+        """Whether what failed under a mutant is all right on the unchanged tree."""
+        return self._pytest(*failure.tests, limit=_LIMIT)[0] in (0, _NOTHING_COLLECTED)
+
+    def _write(self, file: Path, data: bytes) -> None:
+        """With a time of its own: compiled files are compared by whole seconds and size."""
+        self._clock += 1
+        file.write_bytes(data)
+        os.utime(file, (self._clock, self._clock))
+
+    def _failing(self, stage: list[str]) -> Failure | None:
+        """The first test that fails and does not always; `None` if there is none."""
+        whole, late = Failure(tuple(stage)), Failure(tuple(stage), is_late=True)
+        known = self._soundness.unsound
+        if whole in known or late in known:
+            return None
+        left_out = [f"--deselect={name}" for failure in known for name in failure.tests if "::" in name]
+        code, output = self._pytest("-x", *left_out, *stage, limit=_LIMIT)
+        if code in (0, _NOTHING_COLLECTED):
+            return None
+        if code is None:
+            return late
+        failed = _FAILED.search(output)
+        return Failure((failed[1],)) if failed else whole
+
+    def _pytest(self, *arguments: str, limit: float) -> tuple[int | None, str]:
+        """Its exit code and output; no code if it had to be ended, with everything that it started."""
+        python = str(self._environment / "bin" / "python")
+        command = [python, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *arguments]
+        environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PYTHON"))}
+        environ.update(HOME=str(self._home), PATH=f"{self._environment / 'bin'}{os.pathsep}{environ['PATH']}")
+        environ["XDG_CACHE_HOME"] = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")  # the servers
+        process = subprocess.Popen(
+            command,
+            cwd=self.root,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            output, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return None, ""
+        return process.returncode, output
+
+
+def _make_environment(folder: Path, tree: Path) -> None:
+    """One that has what ours has, except that the sources are those of `tree`.
+
+    A path in a `.pth` file is searched, but the `.pth` files that lie there are not read: so the packages of our
+    environment are there, with their entry points, and the links to our own sources are not.
+    """
+    venv.create(folder, symlinks=True)
+    scripts = Path(sysconfig.get_path("scripts"))
+    sources = [tree / "kernel", *sorted(tree.glob("plugins/*/src"))]
+    lines = [*map(str, sources), sysconfig.get_path("purelib")]
+    site = next((folder / "lib").glob("python*/site-packages"))
+    (site / "tree.pth").write_text("\n".join(lines) + "\n")
+    for script in scripts.iterdir():
+        target = folder / "bin" / script.name
+        if target.exists() or not script.is_file():
+            continue
+        data = script.read_bytes()
+        ours = f"#!{scripts}".encode()
+        if data.startswith(ours):
+            target.write_bytes(data.replace(ours, f"#!{folder / 'bin'}".encode(), 1))
+            target.chmod(0o755)
+        else:
+            target.symlink_to(script)

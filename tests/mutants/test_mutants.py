@@ -1,0 +1,174 @@
+"""The tool itself, on a package of a few lines: what is tested is noticed, what is not survives and is listed."""
+
+from __future__ import annotations
+
+import ast
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.__main__ import main
+from tests.mutants.changes import changes_in
+from tests.mutants.tree import mutants_of, sample, tests_for as stages_for
+
+pytestmark = [
+    pytest.mark.skipif(os.name == "nt", reason="needs process groups and links"),
+    pytest.mark.timeout(600),  # pytest is started some twenty times
+]
+
+MODULE = """
+import os
+import threading
+
+_lock = threading.Lock()
+
+
+def is_adult(age, *, strict=False):
+    if age < 18 and strict:
+        raise ValueError(age)
+    return age >= 18
+
+
+def keep(path):
+    with _lock:
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+
+
+def untested(store, if_match):
+    store.write(if_match=if_match)
+"""
+TESTS = """
+import pytest
+from agentm_kernel.files.ages import is_adult, keep
+
+def test_that_always_fails():
+    assert False
+
+def test_the_limit():
+    assert [is_adult(age) for age in (17, 18, 19)] == [False, True, True]
+    assert is_adult(18, strict=True)
+    with pytest.raises(ValueError):
+        is_adult(17, strict=True)
+
+@pytest.mark.parametrize("mask", [0], ids=["any umask"])
+def test_it_is_kept_private(tmp_path, mask):
+    import os
+    before = os.umask(mask)
+    keep(tmp_path / "a")
+    os.umask(before)
+    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o600
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    root = tmp_path / "tiny"
+    package = root / "kernel/agentm_kernel/files"
+    package.mkdir(parents=True)
+    (package.parent / "__init__.py").touch()
+    (package / "__init__.py").touch()
+    (package / "ages.py").write_text(MODULE)
+    tests = root / "tests/kernel/files"
+    tests.mkdir(parents=True)
+    (tests / "test_ages.py").write_text(TESTS)
+    (root / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]\n')
+    return root
+
+
+def kinds(source: str) -> list[tuple[str, str]]:
+    data = source.encode()
+    return [(change.kind, change.applied_to(data).decode()) for change in changes_in(data)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after"),
+    [
+        ("comparison", "a < b", "a <= b"),
+        ("comparison", "a is not None", "a is None"),
+        ("comparison", "a not in b", "a in b"),
+        ("boolean", "a and (b)", "a or (b)"),
+        ("boolean", "c = not (a or b)", "c =  (a or b)"),
+        ("constant", "a = True", "a = False"),
+        ("constant", "a = 3", "a = (3 + 1)"),
+        ("mode", "os.mkdir(a, 0o700)", "os.mkdir(a, 0o777)"),
+        ("mode", "os.makedirs(a, mode=b, exist_ok=c)", "os.makedirs(a, exist_ok=c)"),
+        ("if_match", "s.write(a, if_match=b)", "s.write(a, )"),
+        ("if_match", "self._write(a, if_match)", "self._write(a, None)"),
+        ("argument", "f(a=b, c=d)", "f(c=d)"),
+        ("raise", "if a:\n    raise b", "if a:\n    pass"),
+        ("call", "f()", "pass"),
+        ("order", "f()\ng()", "g()\nf()"),
+        ("lock", "with store_mutex(a): f()", "with __import__('contextlib').nullcontext(): f()"),
+        ("lock", "with self._lock: f()", "with __import__('contextlib').nullcontext(): f()"),
+        ("lock", "return_ = store_mutex(a)", "return_ = __import__('contextlib').nullcontext()"),
+    ],
+)
+def test_a_change_is_made_as_text_and_in_one_place(kind: str, before: str, after: str) -> None:
+    assert (kind, after) in kinds(before)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""A docstring."""',
+        "a: int | None",
+        "if TYPE_CHECKING:\n    import a",
+        "if sys.platform == 'win32':\n    f()",
+        "def f(a: Literal[1]) -> None: ...",
+    ],
+)
+def test_what_cannot_behave_otherwise_here_is_left_alone(source: str) -> None:
+    assert kinds(source) == []
+
+
+def test_every_change_of_this_repository_is_still_python() -> None:
+    root = Path(__file__).resolve().parents[2]
+    chosen = sample(mutants_of(root), 300, seed=1)
+    assert len(chosen) == 300
+    for mutant in chosen:
+        ast.parse(mutant.change.applied_to((root / mutant.file).read_bytes()))
+
+
+def test_a_sample_can_be_repeated_and_begins_with_promises(tiny: Path) -> None:
+    mutants = mutants_of(tiny)
+    assert sample(mutants, 6, seed=7) == sample(mutants, 6, seed=7)
+    assert sample(mutants, 6, seed=7) != sample(mutants, 6, seed=8)
+    assert {mutant.change.kind for mutant in sample(mutants, 6, seed=7)[:2]} <= {"if_match", "lock", "mode"}
+    assert {mutant.change.kind for mutant in sample(mutants, 99, seed=7, only=["lock"])} == {"lock"}
+
+
+def test_the_nearest_tests_come_first() -> None:
+    root = Path(__file__).resolve().parents[2]
+    stages = stages_for(root, "kernel/agentm_kernel/files/mutex.py")
+    assert stages[0] == ["tests/kernel/files/test_mutex.py"]
+    assert stages[1] == ["tests/kernel/files"]
+    assert "tests/pins" in stages[2]
+    assert stages_for(root, "plugins/git/src/agentm_git/backend.py")[0] == ["plugins/git/tests"]
+
+
+def test_survivors_are_listed_and_miss_the_goal(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--sample", "99", "--seed", "1"], tiny) == 1
+    said = capsys.readouterr().out
+    assert "noticed by tests/kernel/files/test_ages.py::test_the_limit" in said
+    assert "noticed by tests/kernel/files/test_ages.py::test_it_is_kept_private[any umask]" in said
+    assert "test_that_always_fails" not in said, "it fails without a mutant, too"
+    survivors = {line for line in said.splitlines() if line.startswith("survivor ")}
+    assert {line.split()[-1] for line in survivors} == {"(lock)", "(if_match)", "(call)"}
+    assert "survivor kernel/agentm_kernel/files/ages.py:15 (lock)" in survivors
+    assert "  - with _lock:\n  + with __import__('contextlib').nullcontext():" in said
+    assert "2 were not" in said
+    assert (tiny / "kernel/agentm_kernel/files/ages.py").read_text() == MODULE, "only copies are changed"
+
+
+def test_an_equivalent_mutant_with_a_reason_does_not_count(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tiny / "tests/mutants").mkdir()
+    (tiny / "tests/mutants/equivalent.toml").write_text(
+        '[[mutant]]\nfile = "kernel/agentm_kernel/files/ages.py"\nreason = "one thread"\nbefore = "with _lock:"\n'
+        "after = \"with __import__('contextlib').nullcontext():\"\n"
+        '[[mutant]]\nfile = "gone.py"\nreason = "old"\nbefore = "a"\nafter = "b"\n'
+    )
+    assert main(["--only", "mode,lock", "--seed", "1"], tiny) == 0
+    said = capsys.readouterr().out
+    assert "1 of " in said
+    assert "gone.py no longer has" in said

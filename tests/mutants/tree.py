@@ -1,0 +1,139 @@
+"""The tree that is tested: its mutants by room, and the tests that concern each file."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.mutants.changes import PROMISES, changes_in, lines_changed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tests.mutants.changes import Change
+
+KERNEL = Path("kernel/agentm_kernel")
+PINS = "tests/pins"
+_UNTESTED = frozenset({"conformance", "gates", "__main__.py"})
+"""What judges others has broken subjects of its own to prove it."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    file: str
+    room: str
+    change: Change
+    before: str
+    """The lines that change, and what they become."""
+    after: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.change.line}"
+
+
+def mutants_of(root: Path) -> list[Mutant]:
+    return [mutant for file in _sources(root) for mutant in _mutants_in(root, file)]
+
+
+def _sources(root: Path) -> list[Path]:
+    found = [file.relative_to(root) for file in (*(root / KERNEL).rglob("*.py"), *root.glob("plugins/*/src/**/*.py"))]
+    return sorted(file for file in found if not _UNTESTED & set(file.parts))
+
+
+def _mutants_in(root: Path, file: Path) -> list[Mutant]:
+    source = (root / file).read_bytes()
+    name, room = file.as_posix(), room_of(file)
+    return [Mutant(name, room, change, *lines_changed(source, change)) for change in changes_in(source)]
+
+
+def room_of(file: Path) -> str:
+    """A folder of the kernel, `kernel` for its files beside them, or a plugin."""
+    if file.is_relative_to(KERNEL):
+        parts = file.relative_to(KERNEL).parts
+        return parts[0] if len(parts) > 1 else "kernel"
+    return file.parts[1]
+
+
+def tests_for(root: Path, file: str) -> list[list[str]]:
+    """Selections of tests, the nearest first: those of the module, of its room, of everything that it may concern."""
+    path = Path(file)
+    if path.is_relative_to(KERNEL):
+        room = root / "tests/kernel" / path.relative_to(KERNEL).parent
+        wide = [[PINS], ["tests/kernel/cli", "tests/kernel/state"]]  # most rooms below are reached from there
+    else:
+        room = root / path.parts[0] / path.parts[1] / "tests"
+        wide = [[PINS]]
+    named = sorted(room.glob(f"test_{path.stem.strip('_')}*.py"))
+    stages = [[_relative(root, one) for one in named], [_relative(root, room)], *wide]
+    existing = [[one for one in stage if (root / one).exists()] for stage in stages]
+    return [stage for number, stage in enumerate(existing) if stage and stage not in existing[:number]]
+
+
+def _relative(root: Path, path: Path) -> str:
+    return path.relative_to(root).as_posix()
+
+
+# ------------------------------------------------------------------------------------------------ choosing
+
+
+def sample(mutants: list[Mutant], size: int, seed: int, only: Iterable[str] = ()) -> list[Mutant]:
+    """`size` of them, the same for the same seed: a third of the promises, the rest from each room in turn."""
+    wanted = set(only)
+    chosen = [mutant for mutant in mutants if not wanted or {mutant.room, mutant.change.kind} & wanted]
+    random.Random(seed).shuffle(chosen)
+    promises = [mutant for mutant in chosen if mutant.change.kind in PROMISES]
+    taken = promises[: -(-size // 3)]
+    rest = _in_turn([mutant for mutant in chosen if mutant.change.kind not in PROMISES])
+    return (taken + rest + promises[len(taken) :])[:size]
+
+
+def _in_turn(mutants: list[Mutant]) -> list[Mutant]:
+    rooms: dict[str, list[Mutant]] = {}
+    for mutant in mutants:
+        rooms.setdefault(mutant.room, []).append(mutant)
+    order = []
+    while rooms:
+        for room in sorted(rooms):
+            order.append(rooms[room].pop())
+            if not rooms[room]:
+                del rooms[room]
+    return order
+
+
+# ------------------------------------------------------------------------------------------------ equivalents
+
+
+@dataclass(frozen=True)
+class Equivalent:
+    """A mutant that behaves as the original does, and why."""
+
+    file: str
+    before: str
+    after: str
+    reason: str
+
+    def is_(self, mutant: Mutant) -> bool:
+        return (self.file, self.before, self.after) == (mutant.file, mutant.before, mutant.after)
+
+
+def equivalents(root: Path) -> list[Equivalent]:
+    """Those of `tests/mutants/equivalent.toml`. They are known by their text, so that other lines may move."""
+    file = root / "tests/mutants/equivalent.toml"
+    if not file.exists():
+        return []
+    entries = tomllib.loads(file.read_text(encoding="utf-8")).get("mutant", [])
+    return [Equivalent(entry["file"], entry["before"], entry["after"], entry["reason"]) for entry in entries]
+
+
+def files_of(root: Path) -> list[str]:
+    """What belongs to the tree: everything that git would take."""
+    command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return [name for name in done.stdout.split("\0") if name and (root / name).is_file()]
+    return [_relative(root, path) for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts]

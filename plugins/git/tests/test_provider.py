@@ -91,7 +91,8 @@ def test_a_policy_that_names_nobody_has_commits_by_the_operator_whom_git_knows(t
     (home / ".gitconfig").write_text("[user]\n\tname = Ana Operator\n\temail = ana@work.example\n")
     template = {"commit": {"message_template": "{{operator}}: {{summary}}"}}
     definition = {"provider": "github", "config": {"owner": "acme", "repo": "notes"}, "sync": template}
-    store = define_storage(definition, root=str(team.folder)).open(team.context("one"), {"user": "ana"})
+    device, opening = team.context("one")
+    store = define_storage(definition, root=str(team.folder)).open(device, {"user": "ana"}, opening)
     store.write(NOTE, "one\n")
     store.handle("turn-end", {"summary": "decided"})
     said = git(store.inner.describe(), "log", "-1", "--format=%an <%ae> %s").decode().strip()

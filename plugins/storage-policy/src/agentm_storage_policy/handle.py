@@ -60,9 +60,14 @@ class StorageHandle(Frozen):
         """What is allowed and questionable."""
         return self.document.warnings
 
-    def resolve(self, device: Device | None = None, options: Mapping[str, Any] | None = None) -> Resolved:
+    def resolve(
+        self,
+        device: Device | None = None,
+        options: Mapping[str, Any] | None = None,
+        opening: Opening | None = None,
+    ) -> Resolved:
         """Follow references to the block. Files are read; nothing is opened."""
-        return self._resolve(device, options, None)[0]
+        return self._resolve(device, options, opening)[0]
 
     def open(
         self,

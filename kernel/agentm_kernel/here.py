@@ -111,23 +111,34 @@ def read_state_file(resolution: Resolution, name: str) -> str:
 
 
 def write_state_file(
-    resolution: Resolution, name: str, content: str, *, if_match: str | Absent | None = None
+    resolution: Resolution,
+    name: str,
+    content: str,
+    *,
+    if_match: str | Absent | None = None,
+    allow_secrets: bool = False,
 ) -> Path:
-    """Write a state file where it belongs and return its path on this device."""
+    """Write a state file where it belongs and return its path on this device.
+
+    Text that seems to hold a secret is refused, unless `allow_secrets` says that it only looks like one.
+    """
     from pathlib import Path
 
     from agentm_kernel.state.files import write_state_file as write
 
-    return Path(write(renewed(resolution, read_only=False), name, content, if_match=if_match))
+    current = renewed(resolution, read_only=False)
+    return Path(write(current, name, content, if_match=if_match, allow_secrets=allow_secrets))
 
 
-def update_state_file(resolution: Resolution, name: str, fn: Callable[[str | None], str]) -> Path:
-    """Change a state file without losing anyone's edit; `fn` as in `update`."""
+def update_state_file(
+    resolution: Resolution, name: str, fn: Callable[[str | None], str], *, allow_secrets: bool = False
+) -> Path:
+    """Change a state file without losing anyone's edit; `fn` as in `update`. New lines must hold no secret."""
     from pathlib import Path
 
     from agentm_kernel.state.files import update_state_file as update
 
-    return Path(update(renewed(resolution, read_only=False), name, fn))
+    return Path(update(renewed(resolution, read_only=False), name, fn, allow_secrets=allow_secrets))
 
 
 def list_state_files(resolution: Resolution) -> list[str]:

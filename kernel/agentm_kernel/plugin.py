@@ -79,6 +79,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         registry_locator as registry_locator,
         unregister_repo as unregister_repo,
     )
+    from agentm_kernel.projects.root import HARNESS_DIR as HARNESS_DIR, find_project_root as find_project_root
     from agentm_kernel.seam.backend import (
         ABSENT as ABSENT,
         API_VERSION as API_VERSION,
@@ -121,6 +122,12 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         WorkingCopy as WorkingCopy,
     )
     from agentm_kernel.seam.registry import BackendRegistry as BackendRegistry, registry as registry
+    from agentm_kernel.seam.secrets import (
+        find_secrets as find_secrets,
+        is_bare_secret as is_bare_secret,
+        names_a_secret as names_a_secret,
+        refuse_secrets as refuse_secrets,
+    )
     from agentm_kernel.seam.tiers import (
         DerivedMaintenance as DerivedMaintenance,
         Tier as Tier,
@@ -135,11 +142,19 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         Opening as Opening,
     )
     from agentm_kernel.selection.adopting import (
+        UnidentifiedStore as UnidentifiedStore,
+        add_wrapper as add_wrapper,
         adopt_store as adopt_store,
         check_store as check_store,
+        open_unidentified as open_unidentified,
+        return_identity as return_identity,
         select_store as select_store,
     )
-    from agentm_kernel.selection.identity import read_stamp as read_stamp, stamp_store as stamp_store
+    from agentm_kernel.selection.identity import (
+        known_stores as known_stores,
+        read_stamp as read_stamp,
+        stamp_store as stamp_store,
+    )
     from agentm_kernel.state.device import Device as Device
     from agentm_kernel.state.resolution import Resolution as Resolution
 
@@ -180,11 +195,15 @@ _HOMES = {
     "seam.personal": "Authorization",
     "seam.provider": "Author Change ProviderContext SyncOutcome SyncRules SyncTrigger WatchedStore WorkingCopy",
     "seam.registry": "BackendRegistry registry",
+    "seam.secrets": "find_secrets is_bare_secret names_a_secret refuse_secrets",
     "seam.tiers": "DerivedMaintenance Tier TierLayout",
     "seam.update": "update",
     "seam.values": "Capabilities Frozen Info MAX_CONTENT_BYTES Opening",
-    "selection.adopting": "adopt_store check_store select_store",
-    "selection.identity": "read_stamp stamp_store",
+    "projects.root": "HARNESS_DIR find_project_root",
+    "selection.adopting": (
+        "UnidentifiedStore add_wrapper adopt_store check_store open_unidentified return_identity select_store"
+    ),
+    "selection.identity": "known_stores read_stamp stamp_store",
     "state.device": "Device",
     "state.resolution": "Resolution",
 }

@@ -14,14 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
-from agentm_checkpoint import guard as guard_module, image as image_module, seen as seen_module
+from agentm_checkpoint import (
+    car as car_module,
+    guard as guard_module,
+    image as image_module,
+    index as index_module,
+    survey_cache as survey_cache_module,
+)
 from agentm_checkpoint.capture import take
-from agentm_checkpoint.car import frames
+from agentm_checkpoint.car import frames, read_varint
+from agentm_checkpoint.cids import matches
 from agentm_checkpoint.guard import IntegrityGuard
 from agentm_checkpoint.image import Image
 from agentm_checkpoint.index import Index
 from agentm_checkpoint.ipfs import Daemon
-from agentm_checkpoint.reading import read_note
+from agentm_checkpoint.reading import reachable, read_note
 from agentm_checkpoint.remote import pull, push
 from agentm_checkpoint.restoring import apply_restore, check_contents, plan_restore
 from agentm_checkpoint.verifying import verified_leaves, verify_image
@@ -88,6 +95,11 @@ def _damage(intensity: Intensity, trials: int, outcome: Outcome) -> None:
         history, ends = _history(store, str(file), generator)
         good = file.read_bytes()
         newest = [*history.values()][-1]
+        sound = Image(str(file), STORE_ID)
+        needed = {shot.cid: {shot.cid, *reachable(shot.root.cid, sound.fetch)} for shot in sound.snapshots}
+        head = read_varint(good, 0)
+        assert head is not None
+        blocks = [*frames(good, sum(head))]
         for number in range(trials):
             cut = generator.randrange(len(good))
             file.write_bytes(good[:cut])
@@ -96,7 +108,9 @@ def _damage(intensity: Intensity, trials: int, outcome: Outcome) -> None:
                 _check_next(store, str(file), cut, newest, outcome)
             place = generator.randrange(len(good))
             file.write_bytes(good[:place] + bytes([good[place] ^ 1 << generator.randrange(8)]) + good[place + 1 :])
-            _check_flip(str(file), place, history, outcome)
+            hit = next((cid for cid, _, end in blocks if sum(head) <= place < end), None)
+            unhurt = {cid for cid, parts in needed.items() if hit not in parts}
+            _check_flip(str(file), place, history, unhurt, outcome)
             outcome.count += 2
 
 
@@ -164,21 +178,25 @@ def _check_next(store: StorageBackend, path: str, cut: int, notes: Notes, outcom
 @contextmanager
 def _believing_versions() -> Iterator[None]:
     """Let versions be believed at once, as those of old notes are, so that checkpoints take over what they can."""
-    with mock.patch.object(seen_module, "SETTLED_AFTER", -3600.0):
+    with mock.patch.object(survey_cache_module, "SETTLED_AFTER", -3600.0):
         yield
 
 
-def _check_flip(path: str, place: int, history: dict[Cid, Notes], outcome: Outcome) -> None:
+def _check_flip(path: str, place: int, history: dict[Cid, Notes], unhurt: set[Cid], outcome: Outcome) -> None:
+    """A flipped bit is noticed, costs the checkpoints that need its block, and no other."""
     try:
         found = _usable(path)
         noticed = not verify_image(Image(path, STORE_ID)).is_good
-    except AgentmError:
+    except AgentmError as error:
+        outcome.violation("lost", f"bit at {place}: nothing can be had: {error}")
         return
     except Exception as error:
         outcome.violation("untyped", f"bit at {place}: {error!r}")
         return
     if any(history.get(cid) != notes for cid, notes in found.items()):
         outcome.violation("wrong", f"bit at {place}: a note is not what it was")
+    elif unhurt - found.keys():
+        outcome.violation("lost", f"bit at {place}: {len(unhurt - found.keys())} checkpoints that do not need it")
     elif not noticed:
         outcome.violation("unseen", f"bit at {place}: nothing was noticed")
 
@@ -331,7 +349,10 @@ def _restore(store: StorageBackend, image: Image, snapshot: Snapshot) -> None:
 @contextmanager
 def _without_comparing() -> Iterator[None]:
     """An image that believes its blocks."""
-    with mock.patch.object(image_module, "matches", return_value=True):
+    with (
+        mock.patch.object(image_module, "matches", return_value=True),
+        mock.patch.object(car_module, "matches", return_value=True),
+    ):
         yield
 
 
@@ -354,11 +375,28 @@ def _counting_on_leftovers() -> Iterator[None]:
     """An image that takes the blocks of a checkpoint that was never completed for its own."""
     scan = Index.scan
 
-    def trusting(self: Index, data: bytes, start: int, offset: int = 0) -> None:
-        scan(self, data, start, offset)
-        self._add([*frames(data, self.end - offset)], offset)
+    def trusting(self: Index, data: bytes, start: int) -> None:
+        scan(self, data, start)
+        self._add([*frames(data, self.end)], 0)
 
     with mock.patch.object(Index, "scan", trusting), mock.patch.object(Image, "_check_complete"):
+        yield
+
+
+@contextmanager
+def _stopping_at_damage() -> Iterator[None]:
+    """An image that reads up to the first damage, and no further."""
+
+    def until(data: bytes, offset: int, gaps: list[tuple[int, int]]) -> Iterator[tuple[bytes, int, int]]:
+        for frame in frames(data, offset):
+            if not matches(frame[0], data[frame[1] : frame[2]]):
+                break
+            yield frame
+            offset = frame[2]
+        if offset < len(data):
+            gaps.append((offset, len(data)))
+
+    with mock.patch.object(index_module, "verified_frames", until):
         yield
 
 
@@ -373,5 +411,6 @@ CONTROLS: dict[str, tuple[Callable[[], object], Callable[[Intensity, int, Outcom
     "an image that believes its blocks": (_without_comparing, _damage),
     "an image that drops too much": (_without_the_newest, _damage),
     "an image that counts on leftovers": (_counting_on_leftovers, _damage),
+    "an image that stops at damage": (_stopping_at_damage, _damage),
     "a guard that compares lengths": (_by_size, _tamper),
 }

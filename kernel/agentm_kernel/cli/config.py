@@ -29,13 +29,16 @@ def command() -> None:
 @command.command("set")
 @click.argument("key")
 @click.argument("value")
-def set_command(key: str, value: str) -> None:
+@click.option("--allow-secrets", is_flag=True, help="Keep a value that only looks like a secret, or has to be here.")
+def set_command(key: str, value: str, allow_secrets: bool) -> None:
     """Give the setting KEY a VALUE.
 
     Lists are written a,b,c or as JSON. An option of a plugin is read as JSON where it is JSON (true, 3, [1, 2]) and
-    is a text otherwise; '"3"' is the text 3.
+    is a text otherwise; '"3"' is the text 3. A value that looks like a secret is refused.
     """
     _refuse_misspelt(key)
+    if not allow_secrets:
+        _refuse_secret(key, value)
     device = current_device()
     _ask_to_leave(device, key)
     environ = device.environ
@@ -100,6 +103,17 @@ def _ask_to_leave(device: Device, key: str) -> None:
         from agentm_kernel.selection.open import check_may_leave
 
         check_may_leave(device)
+
+
+def _refuse_secret(key: str, value: str) -> None:
+    """The file is copied, backed up and shown to agents. Plugins take secrets from the environment or a keyring."""
+    from agentm_kernel.seam.secrets import OVERRIDE, is_secret_field
+
+    if is_secret_field(key.rpartition(".")[2], value):
+        raise ConfigError(
+            f"the value of '{key}' looks like a secret; nothing was changed",
+            hint=f"keep it in the environment or in a keyring; if it is none, or has to be here, add {OVERRIDE}",
+        )
 
 
 def _on_one_line(text: str) -> str:

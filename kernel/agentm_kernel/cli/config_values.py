@@ -2,17 +2,6 @@
 
 from __future__ import annotations
 
-_SECRET_WORDS = (
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "token",
-    "credential",
-    "apikey",
-    "accesskey",
-    "privatekey",
-)
 _MASK = "********"
 
 
@@ -26,16 +15,13 @@ def as_text(value: object) -> str:
 
 
 def masked(key: str, value: object) -> object:
-    """`value` without what its key, or a key inside it, calls a secret."""
-    if value is not None and _is_secret(key):
+    """`value` without what is a secret by its key, by a key inside it, or by itself."""
+    from agentm_kernel.seam.secrets import is_secret_field, names_a_secret
+
+    if value is not None and names_a_secret(key, anywhere=True):
         return _MASK
     if isinstance(value, dict):
         return {name: masked(name, inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [masked("", inner) for inner in value]
-    return value
-
-
-def _is_secret(key: str) -> bool:
-    letters = "".join(letter for letter in key.lower() if letter.isalnum())
-    return any(word in letters for word in _SECRET_WORDS)
+    return _MASK if isinstance(value, str) and is_secret_field(key, value) else value

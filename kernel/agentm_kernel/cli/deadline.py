@@ -12,7 +12,8 @@ from agentm_kernel.errors import AgentmError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import NoReturn
 
 PATIENCE_VARIABLE = "AGENTM_PATIENCE"
 SECONDS = 1.9
@@ -52,7 +53,8 @@ def waiting_for() -> str:
     return f": the {label} has not answered ({doing})"
 
 
-def end_process(code: int) -> None:
+def end_process(code: int) -> NoReturn:
     """`os._exit`, also while a plugin runs that is not allowed to call it."""
     calling = sys.modules.get("agentm_kernel.plugins.calling")
-    (os._exit if calling is None else calling.end_process)(code)
+    leave: Callable[[int], NoReturn] = os._exit if calling is None else calling.end_process
+    leave(code)

@@ -50,8 +50,10 @@ def _leave(code: int) -> NoReturn:
     """End the process. The interpreter's own tidying up costs a seventh of a command, and there is nothing to tidy:
     output is flushed, the system frees locks, and threads that wait for one are waiting in vain.
     """
+    from agentm_kernel.cli.deadline import end_process
+
     sys.stderr.flush()
-    os._exit(code)
+    end_process(code)
 
 
 def _is_of_kernel(arguments: list[str]) -> bool:

@@ -13,6 +13,7 @@ from agentm_kernel.cli.output import current_device, echo_json, json_option
 from agentm_kernel.cli.streams import read_text, write_text
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.seam.backend import ABSENT
+from agentm_kernel.seam.secrets import refuse_secrets
 from agentm_kernel.state.files import list_state_files, update_state_file, write_state_file
 from agentm_kernel.state.routing import state_directory, state_file_path
 
@@ -25,6 +26,9 @@ _HASH_LENGTH = 64
 cwd_option = click.option("--cwd", metavar="DIR", help="Directory of the project; the current one if not given.")
 _body_option = click.option(
     "--body-file", default="-", metavar="FILE", help="File with the text; - (the default) is standard input."
+)
+_allow_option = click.option(
+    "--allow-secrets", is_flag=True, help="Write text that only looks as if it held a secret."
 )
 
 
@@ -44,23 +48,34 @@ def command() -> None:
 @click.option(
     "--if-match", metavar="HASH", help="Only if FILE has this sha256 now; `absent` for only if there is none yet."
 )
+@_allow_option
 @cwd_option
-def write(file: str, body_file: str, if_match: str | None, cwd: str | None) -> None:
-    """Replace FILE by standard input, and print its path."""
+def write(file: str, body_file: str, if_match: str | None, allow_secrets: bool, cwd: str | None) -> None:
+    """Replace FILE by standard input, and print its path.
+
+    Text that looks like it holds a secret is refused before the store sees it, with the line named.
+    """
     condition = _condition(if_match)
     resolution = resolve(cwd, read_only=False)
-    _echo_path(write_state_file(resolution, file, read_text(body_file), if_match=condition))
+    text = read_text(body_file)
+    _echo_path(write_state_file(resolution, file, text, if_match=condition, allow_secrets=allow_secrets))
 
 
 @command.command("append")
 @click.argument("file")
 @_body_option
+@_allow_option
 @cwd_option
-def append(file: str, body_file: str, cwd: str | None) -> None:
-    """Add standard input at the end of FILE, on a line of its own, losing nobody's edit; prints its path."""
+def append(file: str, body_file: str, allow_secrets: bool, cwd: str | None) -> None:
+    """Add standard input at the end of FILE, on a line of its own, losing nobody's edit; prints its path.
+
+    Text that looks like it holds a secret is refused before the store sees it, with the line named.
+    """
     resolution = resolve(cwd, read_only=False)
     text = read_text(body_file)
-    _echo_path(update_state_file(resolution, file, lambda current: _joined(current or "", text)))
+    if not allow_secrets:
+        refuse_secrets("the text", text)  # here, so that the line is counted in what was given
+    _echo_path(update_state_file(resolution, file, lambda current: _joined(current or "", text), allow_secrets=True))
 
 
 @command.command("list")

@@ -25,7 +25,7 @@ PROVIDERS = "agentm.providers"
 RECALL = "agentm.recall"
 COMMANDS = "agentm.commands"
 PLUGINS = "agentm.plugins"
-HOOKS = ("doctor_checks", "session_start", "event", "alert")
+HOOKS = ("doctor_checks", "session_start", "event", "alert", "replaced")
 """The hooks of `hookspecs`, which pluggy would have to be imported to ask; a test holds the two equal."""
 
 KINDS = {

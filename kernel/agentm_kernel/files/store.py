@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.errors import NotFoundError, StorageSelectionError
+from agentm_kernel.errors import NotFoundError, StorageIOError, StorageSelectionError
 from agentm_kernel.files.medium import Medium
 from agentm_kernel.files.stamp import read_stamp_fast
 from agentm_kernel.seam.backend import STAMP_KEY, DeviceFiles, StorageBackend
@@ -79,6 +79,14 @@ class FileStore(Medium, StorageBackend, DeviceFiles):
                 f"the store's folder {place} is not writable",
                 hint="check who owns the folder and whether it is mounted read-only",
             )
+
+    def make_place(self) -> None:
+        try:
+            os.makedirs(self._root, mode=0o700 if self._private else 0o777, exist_ok=True)
+        except OSError as error:
+            raise StorageIOError(
+                f"cannot make the folder {self._root}: {error.strerror}", errno=error.errno
+            ) from error
 
     # -- reading --------------------------------------------------------------------------------------------
 

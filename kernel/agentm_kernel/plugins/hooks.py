@@ -6,8 +6,10 @@ and the plugins are imported by the first call, and not at all where no plugin l
 
 from __future__ import annotations
 
+import sys
+
 from agentm_kernel.device.installed import is_hook_plugin, listens_to
-from agentm_kernel.errors import AgentmError, ConfigError
+from agentm_kernel.errors import AgentmError, ConfigError, one_line
 from agentm_kernel.plugins.calling import Call, in_time, reason_of, wrong_answer
 from agentm_kernel.plugins.load import load, unusable
 from agentm_kernel.plugins.table import refusal
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from agentm_kernel.device.installed import PluginRecord
     from agentm_kernel.plugins.values import Alert
+    from agentm_kernel.seam.locator import Locator
 
     T = TypeVar("T")
 
@@ -71,6 +74,23 @@ class HookCaller:
         for _ in self._call("agentm_alert", alert=alert):
             pass
 
+    def has_listeners(self, hook: str) -> bool:
+        """Whether a plugin that the policy lets in would be loaded when `hook` is told."""
+        return any(listens_to(record, hook) for record in self._records)
+
+    def replaced(self, locator: Locator, old: str | None, new: str | None) -> None:
+        """Tell what a write replaces. The writer has nobody to show failures to, so they are shown here, once.
+
+        The write waits: what is told has to be kept before it is replaced, so there is no time limit and no thread.
+        """
+        reported = {failure.message for failure in self._failures}
+        for _ in self._call("agentm_replaced", waits=True, locator=locator, old=old, new=new):
+            pass
+        for failure in self._failures:
+            if failure.message not in reported:
+                reported.add(failure.message)
+                sys.stderr.write(f"agentm: {one_line(failure.message)}\n")
+
     def load_all(self) -> None:
         """Load every plugin without calling any: `failures` then says which ones cannot be used."""
         for record in self._records:
@@ -86,9 +106,10 @@ class HookCaller:
             else:
                 self._keep(record, wrong_answer(str(record), hook, answer, f"a list of {kind.__name__}"))
 
-    def _call(self, hook: str, **arguments: object) -> Iterator[tuple[PluginRecord, object]]:
+    def _call(self, hook: str, *, waits: bool = False, **arguments: object) -> Iterator[tuple[PluginRecord, object]]:
         """The answers to `hook`, `None` left out. Each plugin is called by itself, in a thread that is left behind
-        when it takes too long: pluggy's own call of them all ends with the first that raises or hangs.
+        when it takes too long: pluggy's own call of them all ends with the first that raises or hangs. `waits`: the
+        caller needs the work done, however long it takes.
         """
         by_name = {plugin_name(record): record for record in self._records if listens_to(record, hook)}
         for record in reversed(by_name.values()):  # pluggy calls the last registered first
@@ -102,16 +123,22 @@ class HookCaller:
                 continue
             others = [plugin for other, plugin in manager.list_name_plugin() if other != name]
             caller = manager.subset_hook_caller(hook, others)
-            for answer in self._ask(by_name[name], hook, caller, arguments):
+            for answer in self._ask(by_name[name], hook, caller, arguments, waits):
                 yield by_name[name], answer
 
     def _ask(
-        self, record: PluginRecord, hook: str, caller: Callable[..., list[object]], arguments: dict[str, object]
+        self,
+        record: PluginRecord,
+        hook: str,
+        caller: Callable[..., list[object]],
+        arguments: dict[str, object],
+        waits: bool,
     ) -> list[object]:
-        answers = self._within_patience(record, hook, lambda: caller(**arguments, context=self._context))
+        patience = None if waits else self._patience
+        answers = self._within(patience, record, hook, lambda: caller(**arguments, context=self._context))
         return answers or []
 
-    def _within_patience(self, record: PluginRecord, doing: str, work: Callable[[], T]) -> T | None:
+    def _within(self, patience: float | None, record: PluginRecord, doing: str, work: Callable[[], T]) -> T | None:
         """The result of `work`, which is the plugin's code; `None`, and a failure kept, if it fails or is late."""
 
         def run() -> T:
@@ -119,7 +146,7 @@ class HookCaller:
                 return work()
 
         try:
-            return in_time(run, self._patience)
+            return run() if patience is None else in_time(run, patience)
         except AgentmError as error:
             self._keep(record, error)
             return None
@@ -141,7 +168,7 @@ class HookCaller:
             self._loaded.add_hookspecs(hookspecs)
         manager = self._loaded
         # In a table of its own first: a plugin that is late must not come in while others are called.
-        if self._within_patience(record, "its import", lambda: _checked(record)) is not None:
+        if self._within(self._patience, record, "its import", lambda: _checked(record)) is not None:
             manager.register(load(record), name)
 
     def _keep(self, record: PluginRecord, error: AgentmError) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentm_kernel.plugins.values import Alert, DoctorRow, HookContext, Section
+    from agentm_kernel.seam.locator import Locator
 
 PROJECT = "agentm"
 
@@ -50,3 +51,13 @@ def agentm_event(name: str, payload: Mapping[str, object], context: HookContext)
 @hookspec
 def agentm_alert(alert: Alert, context: HookContext) -> None:
     """Something that the operator has to see was noticed. Carry it where it will be seen."""
+
+
+@hookspec
+def agentm_replaced(locator: Locator, old: str | None, new: str | None, context: HookContext) -> None:
+    """A write or a deletion of ours through the selected store replaces `old` at `locator` by `new`.
+
+    `old` is `None` for a new note, which is told once it is there. `new` is `None` for a deletion. A version is told
+    before it is replaced, so that a crash in between loses nothing; if the write then fails, it is still there. A
+    plugin that fails is reported, and the note is written all the same. Every write waits for the answer.
+    """

@@ -177,6 +177,9 @@ class StorageBackend(ABC):
         the answer may be recorded.
         """
 
+    def make_place(self) -> None:  # noqa: B027 - a store that needs no place of its own has nothing to do
+        """Make the place of a store that is gone, for bringing it back there. Selection never does."""
+
     def stamp_text(self) -> str | None:
         """The text of the store's identity stamp, `None` if it has none.
 

@@ -66,6 +66,9 @@ class BackendLayer(StorageBackend, DeviceFiles, PersonalSpace):
     def check_allowed(self, action: str) -> None:
         self.inner.check_allowed(action)
 
+    def make_place(self) -> None:
+        self.inner.make_place()
+
     def stamp_text(self) -> str | None:
         return self.inner.stamp_text()
 

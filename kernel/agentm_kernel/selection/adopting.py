@@ -1,11 +1,15 @@
-"""What a plugin's `init` command does: give a store its identity, and select it on this device."""
+"""What a plugin's `init` command does: give a store its identity, and select it on this device.
+
+And what brings a lost store back: open its place without asking who is there, and give it the identity that it had.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentm_kernel.errors import StorageSelectionError
-from agentm_kernel.selection.identity import check_identity, record_store, stamp_store
+from agentm_kernel.errors import StorageSelectionError, StoreIdentityError
+from agentm_kernel.seam.values import Frozen, Opening
+from agentm_kernel.selection.identity import check_identity, known_id, read_stamp, record_store, stamp_store
 from agentm_kernel.selection.open import check_may_leave
 
 if TYPE_CHECKING:
@@ -43,3 +47,49 @@ def select_store(device: Device, protocol: str, options: Mapping[str, object]) -
     for name, value in options.items():
         set_value(device.environ, f"plugins.{protocol}.{name}", value)
     set_value(device.environ, "storage.backend", protocol)
+
+
+def add_wrapper(device: DeviceFacts, name: str) -> str:
+    """Have every store that is selected on this device wrapped, outermost; the path of the configuration."""
+    from agentm_kernel.device.config_writer import set_value
+
+    config = device.renewed().config
+    if name not in config.wrappers:
+        set_value(device.environ, "wrappers", [*config.wrappers, name])
+    return config.path
+
+
+class UnidentifiedStore(Frozen):
+    """The store that the configuration names, opened without comparing it with what this device knows there."""
+
+    __slots__ = ("protocol", "backend", "known")
+    protocol: str
+    backend: StorageBackend
+    known: str | None
+    """The id of the store that this device knows at that place."""
+
+    def __init__(self, protocol: str, backend: StorageBackend, known: str | None) -> None:
+        self._set(protocol=protocol, backend=backend, known=known)
+
+
+def open_unidentified(device: Device) -> UnidentifiedStore:
+    """For bringing back a store that is gone: nothing is read there, and nothing made."""
+    from agentm_kernel.selection.choose import choose
+    from agentm_kernel.selection.open import open_backend
+
+    choice = choose(device)
+    backend = open_backend(device, choice, Opening(state_dir=device.state_dir))
+    return UnidentifiedStore(
+        choice.protocol, backend, known_id(device.state_dir, choice.protocol, backend.describe())
+    )
+
+
+def return_identity(device: DeviceFacts, store: UnidentifiedStore, store_id: str) -> None:
+    """Mark the store as `store_id` again, and let this device know it there; refused if it is marked as another."""
+    if store.known not in (None, store_id) or read_stamp(store.backend) not in (None, store_id):
+        raise StoreIdentityError(
+            f"what is at {store.backend.describe()} is, or was, another store than {store_id}",
+            hint="check the path; `agentm store show` says what is selected",
+        )
+    stamp_store(store.backend, store_id)
+    record_store(device.state_dir, store.protocol, store.backend.describe(), store_id)

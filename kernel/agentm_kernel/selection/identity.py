@@ -150,8 +150,11 @@ def read_stamp(backend: StorageBackend) -> str | None:
     return store_id
 
 
-def stamp_store(backend: StorageBackend) -> str:
-    """Give the store an identity unless it has one, and return it. Of two who stamp at once, one wins for both."""
+def stamp_store(backend: StorageBackend, store_id: str | None = None) -> str:
+    """Give the store an identity unless it has one, and return it. Of two who stamp at once, one wins for both.
+
+    `store_id` is the identity that it had before it was lost; otherwise it gets a new one.
+    """
     import json
     from datetime import UTC, datetime
     from uuid import uuid4
@@ -160,7 +163,7 @@ def stamp_store(backend: StorageBackend) -> str:
     if existing is not None:
         return existing
     fields = {
-        "id": str(uuid4()),
+        "id": store_id or str(uuid4()),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "layout": LAYOUT_VERSION,
     }

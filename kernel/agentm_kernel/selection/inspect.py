@@ -68,7 +68,11 @@ def _decide(device: Device, choice: Choice, opening: Opening) -> Decision:
     warning = None
     if check_identity(backend, choice.protocol, opening.state_dir) is None and not backend.self_stamping:
         warning = f"{unmarked(backend, choice.protocol).message}; reading works"
-    guarded = IdentityGuard(backend, choice.protocol, opening.state_dir)
+    guarded: StorageBackend = IdentityGuard(backend, choice.protocol, opening.state_dir)
+    if not opening.read_only:
+        from agentm_kernel.selection.replacing import with_listeners
+
+        guarded = with_listeners(device, guarded)
     wrappers = (*device.config.wrappers, *backend.own_wrappers)
     return Decision(choice, with_wrappers(device, guarded, wrappers, opening), warning)
 

@@ -8,6 +8,7 @@ from agentm_kernel.errors import NotFoundError
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.projects.root import HARNESS_DIR
 from agentm_kernel.seam.locator import Locator
+from agentm_kernel.seam.secrets import refuse_secrets
 from agentm_kernel.state.routing import checked_name, is_marker, state_file_path
 
 TYPE_CHECKING = False
@@ -39,20 +40,44 @@ def list_state_files(resolution: Resolution) -> list[str]:
     return [child.name for child in store.list(directory) if not is_marker(child.name) and _is_file(store, child)]
 
 
-def write_state_file(resolution: Resolution, name: str, content: str, *, if_match: str | Absent | None = None) -> str:
-    """Write a state file where it belongs and return its path on this device."""
+def write_state_file(
+    resolution: Resolution,
+    name: str,
+    content: str,
+    *,
+    if_match: str | Absent | None = None,
+    allow_secrets: bool = False,
+) -> str:
+    """Write a state file where it belongs and return its path on this device.
+
+    Text that seems to hold a secret is refused, unless `allow_secrets` says that it only looks like one.
+    """
+    if not allow_secrets:
+        refuse_secrets(name, content)
     store, locator, path = _place_for_writing(resolution, name)
     store.write(locator, content, if_match=if_match)
     return path
 
 
-def update_state_file(resolution: Resolution, name: str, fn: Callable[[str | None], str]) -> str:
-    """Change a state file without losing anyone's edit; `fn` as in `update`. Returns its path on this device."""
+def update_state_file(
+    resolution: Resolution, name: str, fn: Callable[[str | None], str], *, allow_secrets: bool = False
+) -> str:
+    """Change a state file without losing anyone's edit; `fn` as in `update`. Returns its path.
+
+    Lines that are new are looked at for secrets. Those that stand in the file already are let be: what somebody wrote
+    there by other means must not keep the next line out.
+    """
     from agentm_kernel.seam.update import update
 
     store, locator, path = _place_for_writing(resolution, name)
-    update(store, locator, fn)
+    update(store, locator, fn if allow_secrets else lambda current: _without_new_secrets(name, current, fn(current)))
     return path
+
+
+def _without_new_secrets(name: str, current: str | None, changed: str) -> str:
+    old = frozenset((current or "").split("\n"))
+    refuse_secrets(name, "\n".join("" if line in old else line for line in changed.split("\n")))
+    return changed
 
 
 def write_marker(resolution: Resolution, name: str, text: str) -> None:

@@ -190,7 +190,8 @@ class Device:
     def preamble(self) -> str:
         return dedent("""
             import sys
-            from agentm_kernel import FileStore, Locator, registry, select_backend
+            from agentm_kernel import Locator, select_backend
+            from agentm_kernel.plugin import FileStore, registry
             class Files(FileStore):
                 self_stamping = True
                 def __init__(self, root):

@@ -12,7 +12,7 @@ from agentm_checkpoint.capture import survey, take
 from agentm_checkpoint.cids import raw_cid
 from agentm_checkpoint.image import Image
 from agentm_checkpoint.reading import read_note, read_tree
-from agentm_checkpoint.seen import SETTLED_AFTER, SeenFolder
+from agentm_checkpoint.survey_cache import SETTLED_AFTER, SurveyedFolder
 from agentm_checkpoint.verifying import verified_leaves
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Locator
@@ -195,7 +195,7 @@ def _without_version(backend, locator):
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_no_column_of_what_was_seen_can_be_taken_for_a_link(count):
     """libipld writes bytes that begin like an identifier as a link; old ones do not ask how long they are."""
-    folder = SeenFolder()
+    folder = SurveyedFolder()
     folder.keep({f"{number}.md": ("v", (0x2012, raw_cid(b"text"))) for number in range(count)})
     for column in (folder.sizes, folder.cids):
         assert column[:1] == b"\0"
@@ -207,7 +207,7 @@ def test_what_was_seen_can_be_lost_without_harm(store, open_image, image_file, d
     store.write(Locator("a.md"), "one")
     settle(store.describe())
     take(store, open_image(), author="a", reason="r")
-    (image_file.parent / "seen.cbor").write_bytes(damage)
+    (image_file.parent / "survey.cbor").write_bytes(damage)
 
     assert take(store, open_image(), author="a", reason="r").is_new is False
 

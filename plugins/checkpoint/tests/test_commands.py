@@ -118,6 +118,9 @@ def test_diff_names_notes_and_the_sections_in_them(device):
     }
     found = device.json("diff")["differences"]
     assert {entry["note"]: (entry["kind"], entry["sections"]) for entry in found} == expected
+    (lines,) = [entry["lines"] for entry in found if entry["note"] == "skill.md"]
+    assert [line for line in lines if line[:1] in "+-"] == ["-make", "+rm", "+# C"]
+    assert "    -make\n    +rm\n" in device.run("diff")
 
     device.run("create")
     between = device.json("diff", "latest~1", "latest")["differences"]
@@ -161,6 +164,32 @@ def test_a_torn_image_is_reported_and_used(device):
     assert len(result.stdout.splitlines()) == 1
 
 
+def test_nothing_that_is_printed_reaches_the_terminal_as_a_command(device):
+    device.store.write(Locator("a.md"), "# One\n")
+    (device.root / "evil\x1b]52;c;ZXZpbA==\x07.png").write_bytes(b"\xff")
+    device.run("create", "--allow-skipped")
+    device.store.write(Locator("a.md"), "# One\n\x1b]52;c;ZXZpbA==\x07\n")
+
+    shown = [
+        device.result("create", "--reason", "\x1b[2J").output,
+        device.run("diff", "latest~1"),
+        device.run("list"),
+    ]
+
+    assert not any("\x1b" in text for text in shown)
+    assert any("\\x1b" in text for text in shown)
+
+
+def test_a_very_long_note_is_not_compared_line_by_line(device):
+    device.store.write(Locator("a.md"), "one\n" * 20_000)
+    device.run("create")
+    device.store.write(Locator("a.md"), "two\n" * 20_000)
+
+    started = time.monotonic()
+    assert "too many to compare" in device.run("diff")
+    assert time.monotonic() - started < 10
+
+
 # ------------------------------------------------------------------------------------------------ restore
 
 
@@ -188,6 +217,60 @@ def test_restore_needs_yes_without_a_terminal(device, notes_in):
 
     assert "--yes" in refused(device, "restore", "latest").message
     assert notes_in(device.store)["a.md"] == "two"
+
+
+def test_a_restore_that_is_refused_or_declined_leaves_no_trace(device, notes_in):
+    device.store.write(Locator("a.md"), "one")
+    device.run("create")
+    device.store.write(Locator("a.md"), "two")
+    for arguments in (("restore", "latest"), ("restore", "latest", "--path", "nothing", "--yes")):
+        refused(device, *arguments)
+
+    assert len(device.json("list")["checkpoints"]) == 1
+    device.run("restore", "latest", "--yes")
+    assert notes_in(device.store)["a.md"] == "one"
+
+
+def test_latest_is_never_what_a_restore_took(device, notes_in):
+    device.store.write(Locator("a.md"), "one")
+    device.run("create")
+    device.store.write(Locator("a.md"), "two")
+    device.run("restore", "latest", "--yes")
+
+    assert [entry["automatic"] for entry in device.json("list")["checkpoints"]] == [False, True]
+    assert "auto  before restoring" in device.run("list")
+    assert "wrote 0 notes" in device.run("restore", "latest", "--yes")
+    assert notes_in(device.store)["a.md"] == "one"
+
+
+def test_on_a_damaged_image_latest_is_refused_with_the_id_that_is_meant(device, notes_in):
+    device.store.write(Locator("a.md"), "one")
+    first = device.json("create")["id"]
+    device.store.write(Locator("a.md"), "two")
+    device.run("create")
+    file = image_of(device)
+    file.write_bytes(file.read_bytes()[:-1] + b"\0")
+
+    error = refused(device, "restore", "latest", "--yes")
+
+    assert isinstance(error, IntegrityError)
+    assert first in error.message
+    assert notes_in(device.store)["a.md"] == "two"
+    device.run("restore", first, "--yes")
+    assert notes_in(device.store)["a.md"] == "one"
+
+
+def test_pruning_counts_only_checkpoints_that_somebody_wanted(device):
+    for number in range(3):
+        device.store.write(Locator("a.md"), f"good {number}")
+        device.run("create")
+        device.store.write(Locator("a.md"), f"spoilt {number}")
+        device.run("restore", "latest", "--yes")
+
+    device.run("prune", "--keep", "2", "--yes")
+
+    kept = device.json("list")["checkpoints"]
+    assert [entry["automatic"] for entry in kept] == [False, True, False, True]
 
 
 def test_restore_can_say_what_it_would_do(device, notes_in):
@@ -363,10 +446,6 @@ def test_accept_needs_the_operator_at_a_terminal(guarded):
     assert "terminal" in refused(guarded, "accept", "skills/deploy.md").message
     with pytest.raises(IntegrityError):
         select_backend().read(DEPLOY)
-
-
-def test_accept_without_a_guard_says_how_to_get_one(device):
-    assert "wrappers" in refused(device, "accept", "skills").hint
 
 
 def at_terminal(device, *command_line, answer):

@@ -506,7 +506,7 @@ def test_a_survey_ends_when_its_time_is_over(guard):
 
 
 def test_a_single_note_can_be_under_guard(store, context):
-    guard = IntegrityGuard(store, ["AGENTS.md", "x/*/y.md"], context)
+    guard = IntegrityGuard(store, ["AGENTS.md", "x/*/y.md"], *context)
     guard.write(Locator("AGENTS.md"), "a")
     guard.write(Locator("x/1/y.md"), "y")
     guard.write(Locator("other.md"), "o")
@@ -537,18 +537,18 @@ def test_a_single_note_can_be_under_guard(store, context):
     ],
 )
 def test_patterns_mean_what_they_say(store, context, pattern, key, guarded):
-    assert IntegrityGuard(store, [pattern], context).is_guarded(key) is guarded
+    assert IntegrityGuard(store, [pattern], *context).is_guarded(key) is guarded
 
 
 @pytest.mark.parametrize("patterns", ["skills/**", [1], [""], ["/"], {"a": 1}, 5])
 def test_patterns_that_are_none_are_refused(store, context, patterns):
     with pytest.raises(ConfigError, match="patterns"):
-        wrap(store, {"guard": patterns}, context)
+        wrap(store, {"guard": patterns}, *context)
 
 
 def test_an_option_that_does_not_exist_is_refused(store, context):
     with pytest.raises(StorageSelectionError, match="gaurd"):
-        wrap(store, {"gaurd": ["skills/**"]}, context)
+        wrap(store, {"gaurd": ["skills/**"]}, *context)
 
 
 def test_the_guard_is_found_among_other_layers(guard, store):

@@ -10,7 +10,7 @@ import pytest
 
 from agentm_checkpoint import alerts
 from agentm_checkpoint.doctor import agentm_doctor_checks
-from agentm_checkpoint.heartbeat import agentm_event
+from agentm_checkpoint.events import agentm_event
 from agentm_checkpoint.session import agentm_session_start
 from agentm_kernel import Locator, select_backend
 from agentm_kernel.errors import ConfigError, IntegrityError, StorageIOError
@@ -35,8 +35,8 @@ def test_a_session_with_good_notes_starts_without_a_word(guarded):
     assert sections() is None
 
 
-def test_a_session_without_a_guard_is_not_held_up(device):
-    device.store.write(DEPLOY, "anything")
+def test_a_session_without_guarded_notes_starts_without_a_word(device):
+    device.store.write(Locator("notes/a.md"), "anything")
 
     assert sections() is None
 
@@ -107,8 +107,38 @@ def test_a_heartbeat_takes_a_checkpoint(device):
 
 
 def test_other_events_do_not(device):
-    assert beat("turn-end") is None
+    device.store.write(Locator("a.md"), "one")
+
+    assert beat("turn-start") is None
     assert device.json("list")["checkpoints"] == []
+
+
+@pytest.mark.parametrize("name", ["turn-end", "manual-persist"])
+def test_these_events_take_one_too(device, name):
+    device.store.write(Locator("a.md"), "one")
+
+    assert "of 1 note" in beat(name)
+    assert device.json("list")["checkpoints"][0]["reason"] == name
+
+
+def test_what_is_asked_for_does_not_wait_and_a_turn_does(device):
+    device.store.write(Locator("a.md"), "one")
+    beat("turn-end")
+    device.store.write(Locator("a.md"), "two")
+
+    assert beat("turn-end") is None
+    assert "of 1 note" in beat("manual-persist")
+    assert "nothing has changed" in beat("manual-persist")
+    assert len(device.json("list")["checkpoints"]) == 2
+
+
+def test_a_turn_in_which_nothing_changed_takes_none(device):
+    device.configure(plugins__checkpoint__heartbeat_minutes=0.000001)
+    device.store.write(Locator("a.md"), "one")
+    beat("turn-end")
+
+    assert beat("turn-end") is None
+    assert len(device.json("list")["checkpoints"]) == 1
 
 
 def test_heartbeats_in_a_row_are_one(device):

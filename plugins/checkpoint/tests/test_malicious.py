@@ -181,7 +181,7 @@ def snapshot_fields(**changes):
     root, _ = build_tree({"a.md": note_blocks(b"text")[0]})
     fields = {
         "format": FORMAT, "root": [root.size, root.notes, root.cid], "parent": None, "store": "s", "time": 1,
-        "author": "a", "reason": "r",
+        "author": "a", "reason": "r", "automatic": False,
     }  # fmt: skip
     return {**fields, **changes}
 
@@ -201,6 +201,7 @@ def test_a_good_snapshot_is_read_as_it_was_written():
         {"root": [4, 1, NOTE]},
         {"root": [-1, 1, node_cid(b"")]},
         {"parent": "nonsense"},
+        {"automatic": 1},
         {"parent": 1},
         {"store": None},
         {"time": -1},

@@ -123,6 +123,10 @@ def test_a_secret_is_refused_and_nothing_is_made(agentm, home):
     assert "line 3 looks like a GitHub token" in agentm.err
     assert planted()["GitHub token"].split()[-1] not in agentm.err
     assert home.files() == {}
+    assert "--allow-secrets" in agentm.err
+
+    agentm("save", "--kind", "fact", "--slug", "a", "--allow-secrets", text=f"{planted()['GitHub token']}\n")
+    assert planted()["GitHub token"] in "".join(map(str, home.files().values()))
 
 
 def test_superseding_is_reported(filled):

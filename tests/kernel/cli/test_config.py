@@ -234,6 +234,35 @@ def test_list_shows_every_setting_and_masks_secrets(run, config):
     assert shown["settings"]["smtp.password"] == "********"
 
 
+def test_list_masks_what_is_a_secret_by_itself(run, config):
+    token = "gh" + "p_" + "Q7w2Zk9" * 5 + "x"
+    write(config, {"plugins.git.remote": f"https://ana:{token}@github.com/a/b", "plugins.git.keys": [token, "main"]})
+    code, out, _ = run("list")
+    assert code == 0
+    assert token not in out
+    assert '["********", "main"]' in out
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("plugins.git.remote", "https://ana:" + "Zitrone88@github.com/a/b"),
+        ("plugins.smtp.password", "Zitrone88"),
+        ("plugins.x.keys", '["gh' + "p_" + "Q7w2Zk9" * 5 + 'x"]'),
+    ],
+)
+def test_set_refuses_a_secret_unless_it_is_allowed(run, config, key, value):
+    code, _, err = run("set", key, value)
+    assert code == 1
+    assert f"the value of '{key}' looks like a secret" in err
+    assert "--allow-secrets" in err
+    assert value not in err
+    assert not config.exists()
+
+    assert run("set", key, value, "--allow-secrets")[0] == 0
+    assert config.exists()
+
+
 def test_list_keeps_terminal_controls_off_the_terminal(run, config):
     write(config, {"x": "\x1b[2J\n"})
     assert run("list")[1] == "x  '\\x1b[2J\\n'\n"

@@ -133,3 +133,29 @@ def test_a_store_that_cannot_be_had_is_two_lines_and_exit_1(machine):
         assert error.startswith("error: backend 'vault-that-is-not-installed' is selected")
         assert hint.startswith("hint: ")
     assert not machine.harness.exists()
+
+
+# ------------------------------------------------------------------------------------------------ secrets
+
+SECRET = "gh" + "p_" + "Q7w2Zk9" * 5 + "x"
+
+
+@pytest.mark.parametrize("verb", ["write", "append"])
+def test_a_secret_is_refused_before_anything_is_written(machine, place, verb):
+    refused = machine.run("state", verb, "progress.md", input=f"- done\n- used {SECRET}\n")
+
+    assert refused.code == 1
+    assert "line 2 looks like a GitHub token" in refused.err
+    assert "--allow-secrets" in refused.err
+    assert SECRET not in refused.err
+    assert not (place / "progress.md").exists()
+
+    assert machine.run("state", verb, "progress.md", "--allow-secrets", input=SECRET).code == 0
+    assert (place / "progress.md").read_text() == SECRET
+
+
+def test_a_secret_that_stands_there_already_does_not_keep_the_next_line_out(machine, place):
+    machine.run("state", "write", "progress.md", "--allow-secrets", input=f"- by hand: {SECRET}\n")
+
+    assert machine.run("state", "append", "progress.md", input="- step 2\n").code == 0
+    assert (place / "progress.md").read_text() == f"- by hand: {SECRET}\n- step 2\n"

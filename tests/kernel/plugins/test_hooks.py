@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel.device.installed import HOOKS, scan
-from agentm_kernel.plugin import Alert, Device, DoctorRow, HookContext, Section, hookimpl
+from agentm_kernel.plugin import Alert, Device, DoctorRow, HookContext, Locator, Section, hookimpl
 from agentm_kernel.plugins import hookspecs
 from agentm_kernel.plugins.hooks import HookCaller
 
@@ -90,6 +90,20 @@ def test_agentm_alert_reaches_every_plugin(site: Site) -> None:
 
     assert sys.modules["plugin_one"].heard == sys.modules["plugin_two"].heard == [alert]
     assert host.failures == ()
+
+
+def test_agentm_replaced_is_told_both_versions_and_a_failure_is_shown_once(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = hooks("heard = []\n@hookimpl\ndef agentm_replaced(locator, old, new):\n    heard.append((old, new))")
+    failing = hooks("@hookimpl\ndef agentm_replaced(locator, old, new):\n    raise RuntimeError('no luck')")
+    host = host_of(site, one=source, two=failing)
+
+    for number in range(2):
+        host.replaced(Locator("a.md"), str(number), None)
+
+    assert sys.modules["plugin_one"].heard == [("0", None), ("1", None)]
+    assert capsys.readouterr().err.count("RuntimeError: no luck") == 1
 
 
 def test_every_hook_has_a_test_here_and_a_documented_typed_specification() -> None:

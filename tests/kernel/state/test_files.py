@@ -201,3 +201,27 @@ def test_a_store_without_files_on_this_device_is_read_but_not_written(device, mo
     with pytest.raises(StorageError, match="no files on this device"):
         write_state_file(resolution, "PLAN.md", "from here")
     assert read_state_file(resolution, "PLAN.md") == "from elsewhere"
+
+
+# ------------------------------------------------------------------------------------------------ secrets
+
+SECRET = "gh" + "p_" + "Q7w2Zk9" * 5 + "x"
+
+
+def test_a_secret_is_refused_and_the_file_stays_as_it_was(resolution):
+    write_state_file(resolution, "PLAN.md", "old\n")
+
+    with pytest.raises(InvalidContentError, match="line 2 looks like a GitHub token"):
+        write_state_file(resolution, "PLAN.md", f"new\n{SECRET}\n")
+    with pytest.raises(InvalidContentError, match="line 2 looks like a GitHub token"):
+        update_state_file(resolution, "PLAN.md", lambda current: f"{current}{SECRET}\n")
+
+    assert read_state_file(resolution, "PLAN.md") == "old\n"
+
+
+def test_text_that_only_looks_like_a_secret_can_be_written(resolution):
+    write_state_file(resolution, "PLAN.md", SECRET, allow_secrets=True)
+    update_state_file(resolution, "PLAN.md", lambda current: f"{current}\nmore", allow_secrets=True)
+    update_state_file(resolution, "PLAN.md", lambda current: f"{current}\nlines that stood there are let be")
+
+    assert read_state_file(resolution, "PLAN.md").startswith(SECRET)

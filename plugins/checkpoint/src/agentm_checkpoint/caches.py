@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from zlib import crc32
 
-from agentm_checkpoint.places import make_folder
+from agentm_checkpoint.directories import make_folder
 
 _CHECKSUM_BYTES = 4
 _SEED = 0x61676D  # so that no checksum is that of an empty file, or of one full of zeros

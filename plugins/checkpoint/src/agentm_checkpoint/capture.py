@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import time
 
+from agentm_checkpoint.directories import folder_of, image_path, store_folder, store_id
 from agentm_checkpoint.image import Image
-from agentm_checkpoint.places import folder_of, image_path, store_id
-from agentm_checkpoint.seen import SeenFolder, find_strangers, load_seen, save_seen, settled_version
+from agentm_checkpoint.settings import settings_of
 from agentm_checkpoint.snapshot import Snapshot
+from agentm_checkpoint.survey_cache import SurveyedFolder, find_strangers, load_survey, save_survey, settled_version
 from agentm_checkpoint.tree import join_folders, note_blocks
 from agentm_kernel.plugin import (
     STAMP_KEY,
     ConcurrentModificationError,
+    ConfigError,
     InvalidContentError,
     Locator,
     NotFoundError,
@@ -23,9 +25,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agentm_checkpoint.seen import Note, Seen
+    from agentm_checkpoint.local_state import LocalState
+    from agentm_checkpoint.survey_cache import Note, Surveyed
     from agentm_checkpoint.tree import Blocks, Leaf, Root
-    from agentm_kernel.plugin import Folder, Info, StorageBackend
+    from agentm_kernel.plugin import Device, Folder, Info, StorageBackend
 
     Progress = Callable[[str, Iterable[Info]], Iterable[Info]]
 
@@ -34,10 +37,28 @@ _ATTEMPTS = 3
 _STAMP_FOLDER, _, _STAMP_NAME = STAMP_KEY.rpartition("/")
 
 
-def open_image(backend: StorageBackend, state_dir: str) -> Image:
-    """The image of the selected store on this device."""
-    store = store_id(backend)
-    return Image(image_path(folder_of(state_dir, store)), store)
+def open_image(backend: StorageBackend, device: Device) -> Image:
+    """The image of the selected store, where the configuration keeps images."""
+    return open_image_of(store_id(backend), device)
+
+
+def open_image_of(store: str, device: Device) -> Image:
+    """The image of a store on this device, whether or not the store is still there."""
+    return Image(image_path(image_folder(store, device)), store)
+
+
+def image_folder(store: str, device: Device) -> str:
+    """The folder of a store's image. One that the operator named has to be there: a disk may not be mounted."""
+    base = settings_of(device).image_folder
+    if base is None:
+        return folder_of(device.state_dir, store)
+    base = device.expand(base)
+    if not os.path.isabs(base) or not os.path.isdir(base):
+        raise ConfigError(
+            f"plugins.checkpoint.image_folder is {ascii(base)}, and there is no such folder",
+            hint="mount or make it; a path begins with / or ~, and checkpoints are kept nowhere else meanwhile",
+        )
+    return store_folder(base, store)
 
 
 class Contents:
@@ -45,7 +66,7 @@ class Contents:
 
     __slots__ = ("blocks", "folders", "root", "skipped")
 
-    def __init__(self, folders: Seen, root: Root, blocks: Blocks, skipped: list[str]) -> None:
+    def __init__(self, folders: Surveyed, root: Root, blocks: Blocks, skipped: list[str]) -> None:
         self.folders = folders
         self.root = root
         self.blocks = blocks
@@ -92,54 +113,87 @@ def take(
     reason: str,
     progress: Progress | None = None,
     full: bool = False,
+    automatic: bool = False,
+    local: LocalState | None = None,
 ) -> Taken:
-    """A checkpoint of the store as it is now. `full`: read every note, and replace damaged blocks of the image."""
+    """A checkpoint of the store as it is now.
+
+    `full`: read every note, and replace damaged blocks of the image. `automatic`: it is taken of what a restore is
+    about to replace. `local`: what the checkouts of this device hold, which is kept beside it.
+    """
+    if full:
+        image.scan()
+    request = _Request(author, reason, automatic, local)
     for _ in range(_ATTEMPTS - 1):
         try:
-            return _take(backend, image, author, reason, progress, full)
+            return _take(backend, image, request, progress, full)
         except ConcurrentModificationError:
-            continue  # the image was pruned under our hands, and is read anew by now
-    return _take(backend, image, author, reason, progress, full)
+            continue  # the image was pruned or repaired under our hands, and is read anew by now
+    return _take(backend, image, request, progress, full)
 
 
-def _take(
-    backend: StorageBackend, image: Image, author: str, reason: str, progress: Progress | None, full: bool
-) -> Taken:
+class _Request:
+    """What a checkpoint is to say besides what the store holds."""
+
+    __slots__ = ("author", "automatic", "local", "reason")
+
+    def __init__(self, author: str, reason: str, automatic: bool, local: LocalState | None) -> None:
+        self.author = author
+        self.reason = reason
+        self.automatic = automatic
+        self.local = local
+
+
+def _take(backend: StorageBackend, image: Image, request: _Request, progress: Progress | None, full: bool) -> Taken:
+    # A damaged image may lack what is below a folder that it has, so nothing is taken over from the last look.
+    full = full or image.damage is not None
     contents = survey(backend, image, progress=progress, full=full)
     is_there = image.is_whole if full else image.__contains__
     blocks = {cid: block for cid, block in contents.blocks.items() if not is_there(cid)}
     store = store_id(backend)
     last = image.newest(store)
-    if last is not None and last.root.cid == contents.root.cid and not blocks and not image.damage:
+    if last is not None and not blocks and not image.damage and _stands_for(last, contents.root, request, image):
         return Taken(last, False, contents)
     snapshot = Snapshot(
         contents.root,
         parent=last.id if last else None,
         store=store,
         time=int(time.time() * 1000),
-        author=author,
-        reason=reason,
+        author=request.author,
+        reason=request.reason,
+        automatic=request.automatic,
     )
-    image.append(blocks, snapshot)
+    device = None
+    if request.local is not None:
+        device = request.local.at(snapshot.id)
+        blocks.update({cid: block for cid, block in request.local.blocks.items() if not is_there(cid)})
+    image.append(blocks, snapshot, device)
     return Taken(snapshot, True, contents)
+
+
+def _stands_for(last: Snapshot, root: Root, request: _Request, image: Image) -> bool:
+    """Whether the last snapshot says all that a new one would. An automatic one does not: `latest` is never it."""
+    if last.root.cid != root.cid or (last.automatic and not request.automatic):
+        return False
+    return request.local is None or request.local.is_in(image.device_state(last))
 
 
 def survey(
     backend: StorageBackend, image: Image, *, progress: Progress | None = None, full: bool = False
 ) -> Contents:
     """Read what has changed since the last survey; for the rest, take over what was found then."""
-    cache = os.path.join(os.path.dirname(image.path), "seen.cbor")
-    return _Survey(backend, image, {} if full else load_seen(cache)).run(cache, progress)
+    cache = os.path.join(os.path.dirname(image.path), "survey.cache")
+    return _Survey(backend, image, {} if full else load_survey(cache)).run(cache, progress)
 
 
 class _Survey:
     """One look at a store, with what the last one found beside it."""
 
-    def __init__(self, backend: StorageBackend, image: Image, before: Seen) -> None:
+    def __init__(self, backend: StorageBackend, image: Image, before: Surveyed) -> None:
         self._backend = backend
         self._image = image
         self._before = before
-        self._after: Seen = {}
+        self._after: Surveyed = {}
         self._found: dict[str, dict[str, Note | None]] = {}
         """The notes of folders in which something is not as it was, in the order of the walk; `None` until read."""
         self._changed: set[str] = set()
@@ -160,7 +214,7 @@ class _Survey:
         root = self._join()
         self._skipped += find_strangers(self._backend, folders, self._before, self._after)
         if self._is_news():
-            save_seen(cache, self._after)
+            save_survey(cache, self._after)
         return Contents(self._after, root, self._blocks, self._skipped)
 
     def _take_over(self, folder: Folder) -> list[Info]:
@@ -169,9 +223,9 @@ class _Survey:
         if key == _STAMP_FOLDER:
             folder.versions.pop(_STAMP_NAME, None)
         known = self._before.get(key)
-        seen = self._after[key] = SeenFolder()
+        now = self._after[key] = SurveyedFolder()
         if known is not None and known.has_notes(folder.versions) and self._holds(known):
-            seen.take_over(known)
+            now.take_over(known)
             return []
         self._mark(key)
         notes = self._found[key] = dict.fromkeys(folder.versions)
@@ -182,7 +236,7 @@ class _Survey:
                 notes[name] = note
         return [folder.note(name) for name, note in notes.items() if note is None]
 
-    def _holds(self, known: SeenFolder) -> bool:
+    def _holds(self, known: SurveyedFolder) -> bool:
         """Whether the image has all of a folder: it does if it has the folder, or if there is nothing to have."""
         return known.entry is None or known.entry[2] in self._image
 

@@ -6,7 +6,7 @@ here.
 
 from __future__ import annotations
 
-from agentm_checkpoint.cids import CID_BYTES, DAG_CBOR_PREFIX, RAW_PREFIX, encode_node
+from agentm_checkpoint.cids import CID_BYTES, DAG_CBOR_PREFIX, RAW_PREFIX, encode_node, matches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 _PREFIXES = (RAW_PREFIX, DAG_CBOR_PREFIX)
 MAX_FRAME = 4 << 20
 """No block of ours is longer than 1 MiB; a length beyond this is a lie or a flipped bit."""
+
+_CID_MIDDLE = RAW_PREFIX[2:]
+"""The two bytes that identifiers of both codecs have in common, after the version and the codec."""
+_LONGEST_LENGTH = 4
+_HASH_FREELY = 256 << 20
+"""Bytes that a search hashes without asking for more signs of a frame: a note may be full of what looks like one."""
 
 
 def encode_header(roots: Iterable[Cid]) -> bytes:
@@ -75,3 +81,86 @@ def frames(data: bytes, offset: int) -> Iterator[Frame]:
         if not cid.startswith(_PREFIXES):
             return
         yield cid, body, offset
+
+
+# ------------------------------------------------------------------------------------------------ damaged archives
+
+Gap = tuple[int, int]
+"""Where bytes begin and end that belong to no whole frame."""
+
+
+def verified_frames(data: bytes, offset: int, gaps: list[Gap]) -> Iterator[Frame]:
+    """Every frame from `offset` on whose block is what its identifier says; the rest is noted in `gaps`.
+
+    After damage of any kind, in a length too, the next frame is looked for: what proves a frame is its own hash, so
+    it does not matter what is wrong with the bytes before it.
+    """
+    view = memoryview(data)
+    while offset < len(data):
+        for frame in frames(data, offset):
+            if not matches(frame[0], view[frame[1] : frame[2]]):
+                break
+            yield frame
+            offset = frame[2]
+        if offset < len(data):
+            found = _next_verified(data, offset + 1)
+            gaps.append((offset, found))
+            offset = found
+
+
+def last_frame(tail: bytes) -> Frame | None:
+    """The frame that ends where `tail` does, if it is whole; `tail` may begin in the middle of another."""
+    middle = tail.rfind(_CID_MIDDLE)
+    while middle >= 0:
+        at = middle - 2
+        is_cid = at > 0 and tail.startswith(_PREFIXES, at)
+        for start in range(at - 1, max(0, at - _LONGEST_LENGTH) - 1, -1) if is_cid else ():
+            if read_varint(tail, start) == (len(tail) - at, at):
+                cid, body = tail[at : at + CID_BYTES], at + CID_BYTES
+                if matches(cid, tail[body:]):
+                    return cid, body, len(tail)
+        middle = tail.rfind(_CID_MIDDLE, 0, middle)
+    return None
+
+
+def _next_verified(data: bytes, offset: int) -> int:
+    """Where the next frame begins whose block is what its identifier says; the end of the data if none is left."""
+    hashed = 0
+    at = _next_cid(data, offset)
+    while at is not None:
+        start = _frame_start(data, at, offset, must_be_followed=hashed > _HASH_FREELY)
+        if start is not None:
+            return start
+        hashed += min(MAX_FRAME, len(data) - at)
+        at = _next_cid(data, at + 1)
+    return len(data)
+
+
+def _next_cid(data: bytes, offset: int) -> int | None:
+    """Where the next thing begins that looks like an identifier."""
+    middle = data.find(_CID_MIDDLE, offset + 2)
+    while middle >= 0:
+        if data.startswith(_PREFIXES, middle - 2):
+            return middle - 2
+        middle = data.find(_CID_MIDDLE, middle + 1)
+    return None
+
+
+def _frame_start(data: bytes, cid_at: int, earliest: int, *, must_be_followed: bool = False) -> int | None:
+    """Where the frame begins whose identifier is at `cid_at`, if a length before it makes it a whole one."""
+    for start in range(cid_at - 1, max(earliest, cid_at - _LONGEST_LENGTH) - 1, -1):
+        head = read_varint(data, start)
+        if head is None or head[1] != cid_at or not CID_BYTES <= head[0] <= MAX_FRAME:
+            continue
+        end = cid_at + head[0]
+        if end > len(data) or (must_be_followed and not _is_boundary(data, end)):
+            continue
+        if matches(data[cid_at : cid_at + CID_BYTES], memoryview(data)[cid_at + CID_BYTES : end]):
+            return start
+    return None
+
+
+def _is_boundary(data: bytes, end: int) -> bool:
+    """Whether the data ends there, or something follows that looks like a frame."""
+    head = read_varint(data, end)
+    return end == len(data) or (head is not None and data.startswith(_PREFIXES, head[1]))

@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from agentm_checkpoint.cids import parse_cid
+from agentm_checkpoint.command_context import CommandContext, fields_of
 from agentm_checkpoint.remote import pull, push
-from agentm_checkpoint.words import counted
-from agentm_checkpoint.workplace import Workplace, fields_of
+from agentm_checkpoint.settings import settings_of
+from agentm_checkpoint.texts import counted
 from agentm_kernel.command import echo_json, json_option
 from agentm_kernel.plugin import SWAP_PROVIDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agentm_checkpoint.image import Image
     from agentm_checkpoint.ipfs import Daemon
     from agentm_checkpoint.remote import Report
     from agentm_checkpoint.snapshot import Snapshot
+    from agentm_checkpoint.tree import Blocks
+    from agentm_kernel.plugin import Device
 
 _CONFIGURED = ""
 Result = TypeVar("Result")
@@ -30,10 +34,10 @@ def ipfs_option(text: str) -> Callable[[Any], Any]:
     return click.option("--ipfs", metavar="[URL]", is_flag=False, flag_value=_CONFIGURED, help=text)
 
 
-def daemon_at(place: Workplace, url: str | None) -> Daemon:
+def daemon_at(device: Device, url: str | None) -> Daemon:
     from agentm_checkpoint.ipfs import Daemon  # an HTTP client: half of what `create` would load
 
-    settings = place.settings
+    settings = settings_of(device)
     return Daemon(url or settings.ipfs_api, allow_remote=settings.ipfs_allow_remote, timeout=settings.ipfs_timeout)
 
 
@@ -43,19 +47,21 @@ def daemon_at(place: Workplace, url: str | None) -> Daemon:
 @json_option
 def push_command(name: str, ipfs: str | None, as_json: bool) -> None:
     """Push a checkpoint to an IPFS daemon and have it pinned there. Who can reach the daemon can read the notes."""
-    place = Workplace()
-    snapshot = place.image.find(name)
-    sent = push_to(place, snapshot, ipfs, as_json)
+    here = CommandContext()
+    snapshot = here.image.find_certain(name)
+    sent = push_to(here, snapshot, ipfs, as_json)
     if as_json:
         echo_json(**fields_of(snapshot), blocks_sent=sent)
     else:
         click.echo(f"{snapshot.id} is pinned on IPFS; {counted(sent, 'block')} sent")
 
 
-def push_to(place: Workplace, snapshot: Snapshot, url: str | None, as_json: bool) -> int:
+def push_to(here: CommandContext, snapshot: Snapshot, url: str | None, as_json: bool) -> int:
     """Push with a progress bar; how many blocks were sent. What guards the store has to let its notes go there."""
-    place.backend.check_allowed(SWAP_PROVIDER)
-    return _with_bar("Pushing", as_json, lambda report: push(daemon_at(place, url), place.image, snapshot, report))
+    here.backend.check_allowed(SWAP_PROVIDER)
+    return _with_bar(
+        "Pushing", as_json, lambda report: push(daemon_at(here.device, url), here.image, snapshot, report)
+    )
 
 
 @click.command("pull")
@@ -64,23 +70,32 @@ def push_to(place: Workplace, snapshot: Snapshot, url: str | None, as_json: bool
 @json_option
 def pull_command(cid: str, ipfs: str | None, as_json: bool) -> None:
     """Get a checkpoint from an IPFS daemon into the image. The store is not touched; `restore` does that."""
-    place = Workplace()
-    snapshot = pull_from(place, cid, ipfs, as_json)
+    here = CommandContext()
+    snapshot = pull_from(here, cid, ipfs, as_json)
     if as_json:
         echo_json(**fields_of(snapshot))
     else:
         size = counted(snapshot.root.notes, "note")
-        click.echo(f"pulled checkpoint {snapshot.id} of {size} into {place.image.path}")
+        click.echo(f"pulled checkpoint {snapshot.id} of {size} into {here.image.path}")
 
 
-def pull_from(place: Workplace, cid: str, url: str | None, as_json: bool) -> Snapshot:
+def pull_from(here: CommandContext, cid: str, url: str | None, as_json: bool) -> Snapshot:
     """Fetch, verify everything, and only then append it to the image; a checkpoint that is there stays as it is."""
-    wanted = parse_cid(cid)
-    snapshot, blocks = _with_bar("Pulling", as_json, lambda report: pull(daemon_at(place, url), wanted, None, report))
-    missing = {found: block for found, block in blocks.items() if not place.image.is_whole(found)}
-    if missing or snapshot.cid not in place.image:
-        place.image.append(missing, snapshot)
+    snapshot, blocks = fetch_from(here.device, cid, url, as_json)
+    keep_pulled(here.image, snapshot, blocks)
     return snapshot
+
+
+def fetch_from(device: Device, cid: str, url: str | None, as_json: bool) -> tuple[Snapshot, Blocks]:
+    """A checkpoint from the daemon with all of its blocks, verified and kept nowhere yet."""
+    wanted = parse_cid(cid)
+    return _with_bar("Pulling", as_json, lambda report: pull(daemon_at(device, url), wanted, None, report))
+
+
+def keep_pulled(image: Image, snapshot: Snapshot, blocks: Blocks) -> None:
+    missing = {found: block for found, block in blocks.items() if not image.is_whole(found)}
+    if missing or snapshot.cid not in image:
+        image.append(missing, snapshot)
 
 
 def _with_bar(label: str, as_json: bool, work: Callable[[Report | None], Result]) -> Result:

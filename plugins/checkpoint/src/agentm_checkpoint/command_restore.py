@@ -1,4 +1,4 @@
-"""`agentm checkpoint restore`, `prune` and `accept`: the commands that change something."""
+"""`agentm checkpoint restore` and `prune`."""
 
 from __future__ import annotations
 
@@ -8,41 +8,50 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_checkpoint.capture import survey, take
+from agentm_checkpoint.command_context import CommandContext, bar, fields_of, is_at_terminal, silent
 from agentm_checkpoint.command_ipfs import ipfs_option, pull_from
-from agentm_checkpoint.comparing import changed_sections
-from agentm_checkpoint.guarded import guarded_keys
-from agentm_checkpoint.reading import read_note, read_tree
+from agentm_checkpoint.guard import NAME
+from agentm_checkpoint.lockdown import guard_patterns
+from agentm_checkpoint.lost_stores import finish_restore
+from agentm_checkpoint.reading import read_tree
 from agentm_checkpoint.restoring import DELETE, apply_restore, check_contents, chooser, plan_restore
-from agentm_checkpoint.words import counted
-from agentm_checkpoint.workplace import Workplace, bar, fields_of, is_at_terminal, silent
+from agentm_checkpoint.texts import counted, visible
 from agentm_kernel.command import confirm, echo_json, json_option
-from agentm_kernel.plugin import AgentmError, ConfigError, IntegrityError, Locator, NotFoundError
+from agentm_kernel.plugin import IntegrityError, Locator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentm_checkpoint.guard import IntegrityGuard
+    from agentm_checkpoint.known_good import Record
     from agentm_checkpoint.restoring import Step
     from agentm_checkpoint.snapshot import Snapshot
     from agentm_checkpoint.tree import Leaf
+    from agentm_kernel.plugin import Device
 
 _SHOWN = 20
 
 
 @click.command("restore")
-@click.argument("name", metavar="ID")
+@click.argument("name", metavar="[ID]", required=False)
 @click.option("--from", "source", type=click.Choice(("local", "ipfs")), default="local", show_default=True)
 @click.option("--path", "paths", multiple=True, metavar="PATH", help="Only this note or folder; may be repeated.")
 @click.option("--keep-extra", is_flag=True, help="Leave notes alone that the checkpoint does not have.")
+@click.option("--into-new", is_flag=True, help="Fill the empty or missing store that is selected.")
+@click.option("--store", metavar="STORE", help="With --into-new: whose checkpoint, by its store's id.")
+@click.option("--device", is_flag=True, help="Bring back .harness/ of this checkout instead of the store.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @ipfs_option("The daemon's API, with --from ipfs.")
 @json_option
 def restore_command(
-    name: str,
+    name: str | None,
     source: str,
     paths: tuple[str, ...],
     keep_extra: bool,
+    into_new: bool,
+    store: str | None,
+    device: bool,
     dry_run: bool,
     yes: bool,
     ipfs: str | None,
@@ -53,34 +62,89 @@ def restore_command(
     Everything is verified before anything is written, and a checkpoint of the store as it is comes first. A note that
     somebody changes meanwhile is left alone.
     """
-    place = Workplace(read_only=False)
-    place.report_damage()
-    snapshot = pull_from(place, name, ipfs, as_json) if source == "ipfs" else place.image.find(name)
-    wanted = read_tree(snapshot.root, place.image.fetch)
+    _check_usage(name, paths, keep_extra, into_new, store, device, source)
+    if into_new:
+        from agentm_checkpoint.command_recover import restore_into_new
+
+        restore_into_new(name or "latest", source, store, ipfs, dry_run=dry_run, yes=yes, as_json=as_json)
+    elif device:
+        from agentm_checkpoint.command_device import restore_device
+
+        restore_device(name or "latest", paths, dry_run=dry_run, yes=yes, as_json=as_json)
+    else:
+        here = CommandContext(read_only=False)
+        here.report_damage()
+        assert name is not None
+        snapshot = pull_from(here, name, ipfs, as_json) if source == "ipfs" else here.image.find_certain(name)
+        _restore(here, snapshot, paths, keep_extra, dry_run=dry_run, yes=yes, as_json=as_json)
+
+
+def _check_usage(
+    name: str | None,
+    paths: tuple[str, ...],
+    keep_extra: bool,
+    into_new: bool,
+    store: str | None,
+    device: bool,
+    source: str,
+) -> None:
+    if name is None and (source == "ipfs" or not (into_new or device)):
+        raise click.UsageError("say which checkpoint: an id, or `latest`")
+    if into_new and (paths or keep_extra or device):
+        raise click.UsageError("--into-new fills a whole store; --path, --keep-extra and --device do not go with it")
+    if device and (source == "ipfs" or keep_extra):
+        raise click.UsageError("--device knows only what this device kept, and deletes nothing")
+    if store is not None and (not into_new or source == "ipfs"):
+        raise click.UsageError("--store goes with --into-new and a local image")
+
+
+def _restore(
+    here: CommandContext,
+    snapshot: Snapshot,
+    paths: tuple[str, ...],
+    keep_extra: bool,
+    *,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    wanted = read_tree(snapshot.root, here.image.fetch)
+    now = survey(here.store, here.image).leaves
+    steps = plan_restore(here.backend, wanted, now, paths=paths, keep_extra=keep_extra)
     if dry_run:
-        now = survey(place.store, place.image).leaves
-        steps = plan_restore(place.backend, wanted, now, paths=paths, keep_extra=keep_extra)
-        _report(snapshot, steps, None, dry_run=True, as_json=as_json)
+        report(snapshot, steps, None, dry_run=True, as_json=as_json)
         return
-    before = take(place.store, place.image, author=place.settings.author, reason=f"before restoring {snapshot.id}")
-    steps = plan_restore(place.backend, wanted, before.leaves, paths=paths, keep_extra=keep_extra)
-    check_contents(steps, place.image.fetch)
-    _check_guarded(place.guard, steps)
+    check_contents(steps, here.image.fetch)
+    if here.guard is not None:
+        check_guarded(here.guard.record, here.device, steps)
+    before = None
     if steps:
-        _confirm(steps, yes)
-    with place.guard.operator() if place.guard is not None else nullcontext():
-        apply_restore(place.backend, steps, place.image.fetch, silent if as_json else bar)
-    if place.guard is not None:
-        _unlock_restored(place.guard, wanted, paths)
-    _report(snapshot, steps, before.snapshot, dry_run=False, as_json=as_json)
+        confirm_steps(steps, yes)
+        before = take_before(here, snapshot)
+    with here.guard.operator() if here.guard is not None else nullcontext():
+        apply_restore(here.backend, steps, here.image.fetch, silent if as_json else bar)
+    if here.guard is not None:
+        _unlock_restored(here.guard, wanted, paths)
+    if not paths:
+        finish_restore(here.folder)
+    report(snapshot, steps, before, dry_run=False, as_json=as_json)
 
 
-def _check_guarded(guard: IntegrityGuard | None, steps: list[Step]) -> None:
+def take_before(here: CommandContext, snapshot: Snapshot) -> Snapshot:
+    """A checkpoint of what is about to be replaced. Only once that is decided: a plan leaves no trace."""
+    reason = f"before restoring {snapshot.id}"
+    author = here.settings.author
+    local = here.local_state()
+    return take(here.store, here.image, author=author, reason=reason, automatic=True, local=local).snapshot
+
+
+def check_guarded(record: Record, device: Device, steps: list[Step]) -> None:
     """Only an operator at a terminal may bless another version of a guarded note than the known one."""
-    if guard is None or is_at_terminal():
+    known = record.read()
+    if is_at_terminal() or NAME not in device.config.wrappers:
         return
-    known = guard.record.read()
-    strange = [step.key for step in steps if guard.is_guarded(step.key) and known.leaf(step.key) != step.wanted]
+    is_guarded = guard_patterns(device).match
+    strange = [step.key for step in steps if is_guarded(step.key) and known.leaf(step.key) != step.wanted]
     if strange:
         raise IntegrityError(
             f"'{strange[0]}' is under guard, and the checkpoint has it in a version that is not known to be good",
@@ -97,17 +161,26 @@ def _unlock_restored(guard: IntegrityGuard, wanted: Mapping[str, Leaf], paths: t
             guard.accept(Locator(key), wanted.get(key))
 
 
-def _confirm(steps: list[Step], yes: bool) -> None:
+def confirm_steps(steps: list[Step], yes: bool) -> None:
     if not yes:
         for step in steps[:_SHOWN]:
-            click.echo(f"  {step.verb:8} {step.key}", err=True)
+            click.echo(f"  {step.verb:8} {visible(step.key)}", err=True)
         if len(steps) > _SHOWN:
             click.echo(f"  and {len(steps) - _SHOWN:,} more", err=True)
     gone = sum(step.verb == DELETE for step in steps)
     confirm(f"Write {counted(len(steps) - gone, 'note')} and delete {gone:,}?", yes=yes)
 
 
-def _report(snapshot: Snapshot, steps: list[Step], before: Snapshot | None, *, dry_run: bool, as_json: bool) -> None:
+def report(
+    snapshot: Snapshot,
+    steps: list[Step],
+    before: Snapshot | None,
+    *,
+    dry_run: bool,
+    as_json: bool,
+    device: bool = False,
+) -> None:
+    """Say what was done, or would be, and how to take it back."""
     if as_json:
         echo_json(
             **fields_of(snapshot),
@@ -118,12 +191,12 @@ def _report(snapshot: Snapshot, steps: list[Step], before: Snapshot | None, *, d
         return
     if dry_run:
         for step in steps:
-            click.echo(f"would {step.verb} {step.key}")
+            click.echo(f"would {step.verb} {visible(step.key)}")
     gone = sum(step.verb == DELETE for step in steps)
     verb = "would write" if dry_run else "wrote"
     click.echo(f"{verb} {counted(len(steps) - gone, 'note')} and delete{'' if dry_run else 'd'} {gone:,}")
     if before is not None and steps:
-        click.echo(f"back again: `agentm checkpoint restore {before.id}`")
+        click.echo(f"back again: `agentm checkpoint restore {before.id}{' --device' if device else ''}`")
 
 
 # ------------------------------------------------------------------------------------------------ prune
@@ -135,74 +208,15 @@ def _report(snapshot: Snapshot, steps: list[Step], before: Snapshot | None, *, d
 @json_option
 def prune_command(keep: int, yes: bool, as_json: bool) -> None:
     """Forget all but the newest checkpoints in the image. What IPFS daemons have pinned stays there."""
-    place = Workplace()
-    surplus = len(place.image.snapshots) - keep
-    if surplus > 0:
-        confirm(f"Forget {surplus} of {counted(len(place.image.snapshots), 'checkpoint')}?", yes=yes)
-    before = place.image.size
-    gone = place.image.prune(keep) if surplus > 0 else []
+    here = CommandContext()
+    surplus = here.image.surplus(keep)
+    if surplus:
+        confirm(f"Forget {len(surplus)} of {counted(len(here.image.snapshots), 'checkpoint')}?", yes=yes)
+    before = here.image.size
+    gone = here.image.prune(keep) if surplus else []
     if as_json:
-        echo_json(pruned=[snapshot.id for snapshot in gone], kept=len(place.image.snapshots), bytes=place.image.size)
+        echo_json(pruned=[snapshot.id for snapshot in gone], kept=len(here.image.snapshots), bytes=here.image.size)
         return
-    kept = len(place.image.snapshots)
-    free = before - place.image.size
+    kept = len(here.image.snapshots)
+    free = before - here.image.size
     click.echo(f"forgot {counted(len(gone), 'checkpoint')}, kept {kept}; {free:,} bytes are free again")
-
-
-# ------------------------------------------------------------------------------------------------ accept
-
-
-@click.command("accept")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-def accept_command(paths: tuple[str, ...]) -> None:
-    """Know guarded notes as good as they are now, and unlock them. PATH is a note or a folder.
-
-    This takes the operator: it shows what has changed and asks, on a terminal.
-    """
-    place = Workplace(read_only=False)
-    guard = place.guard
-    if guard is None:
-        raise ConfigError(
-            "no note is under guard", hint="""run `agentm config set wrappers '["integrity"]'` to guard skills/**"""
-        )
-    if not is_at_terminal():
-        raise AgentmError(
-            "accepting a guarded note needs the operator at a terminal", hint="run it yourself; nothing was changed"
-        )
-    shown: dict[str, Leaf | None] = {}
-    for key in _chosen(guard, paths):
-        stored = guard.stored(Locator(key))
-        problem = guard.problem(Locator(key))
-        if problem is not None:
-            shown[key] = stored
-            click.echo(problem)
-            for line in _changes(place, guard, key):
-                click.echo(f"  {line}")
-    if not shown:
-        click.echo("nothing to accept: these notes are as they are known")
-        return
-    question = "Is this note good as it is?" if len(shown) == 1 else f"Are these {len(shown)} notes good as they are?"
-    confirm(question, yes=False)
-    for key, stored in shown.items():
-        guard.accept(Locator(key), stored)
-    taken = take(place.store, place.image, author=place.settings.author, reason="accepted guarded notes")
-    click.echo(f"accepted {counted(len(shown), 'note')}, as in checkpoint {taken.snapshot.id}")
-
-
-def _chosen(guard: IntegrityGuard, paths: tuple[str, ...]) -> list[str]:
-    is_chosen = chooser(paths)
-    chosen = [key for key in guarded_keys(guard) if is_chosen(key)]
-    if not chosen:
-        raise NotFoundError(f"no guarded note is at {', '.join(paths)}", hint="`agentm checkpoint verify` lists them")
-    return chosen
-
-
-def _changes(place: Workplace, guard: IntegrityGuard, key: str) -> list[str]:
-    """What changed since the note was known, if the image still has that version."""
-    leaf = guard.record.read().leaf(key)
-    try:
-        if leaf is None:
-            return []
-        return changed_sections(read_note(leaf, place.image.fetch), guard.inner.read(Locator(key)).encode())
-    except (IntegrityError, NotFoundError):
-        return []

@@ -1,32 +1,30 @@
-"""`agentm checkpoint`: take checkpoints and look at them."""
+"""`agentm checkpoint`: take checkpoints and list them."""
 
 from __future__ import annotations
 
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import click
 
-from agentm_checkpoint.capture import survey, take
+from agentm_checkpoint.capture import take
+from agentm_checkpoint.command_accept import accept_command
+from agentm_checkpoint.command_context import CommandContext, bar, fields_of, silent
+from agentm_checkpoint.command_history import history_command, undo_command
 from agentm_checkpoint.command_ipfs import ipfs_option, pull_command, push_command, push_to
-from agentm_checkpoint.command_restore import accept_command, prune_command, restore_command
-from agentm_checkpoint.comparing import compare, name_sections
+from agentm_checkpoint.command_restore import prune_command, restore_command
+from agentm_checkpoint.command_verify import diff_command, verify_command
+from agentm_checkpoint.known_good import Record
+from agentm_checkpoint.lockdown import first_unguarded, know_first, say_unguarded, turn_on
+from agentm_checkpoint.lost_stores import all_images
 from agentm_checkpoint.reading import read_note, read_tree
-from agentm_checkpoint.verifying import verified_leaves, verify_image
-from agentm_checkpoint.words import counted
-from agentm_checkpoint.workplace import Workplace, bar, fields_of, silent
-from agentm_kernel.command import echo_json, echo_table, json_option
-from agentm_kernel.plugin import Locator, NotFoundError
+from agentm_checkpoint.texts import counted, visible
+from agentm_kernel.command import current_device, echo_json, echo_table, json_option
+from agentm_kernel.plugin import Locator, NotFoundError, known_stores
 
 if TYPE_CHECKING:
-    from agentm_checkpoint.cids import Cid
-    from agentm_checkpoint.comparing import Difference
-    from agentm_checkpoint.snapshot import Snapshot
-    from agentm_checkpoint.tree import Blocks, Leaf
-    from agentm_checkpoint.verifying import Verification
-
-_SHOWN_SECTIONS = 8
+    from agentm_checkpoint.capture import Taken
+    from agentm_checkpoint.local_state import LocalState
 
 
 @click.group("checkpoint")
@@ -46,51 +44,133 @@ def create(reason: str, full: bool, allow_skipped: bool, ipfs: str | None, as_js
     If nothing has changed since the last one, that one stands. Entries that are not notes are named; then the exit
     code is 1 unless they are allowed.
     """
-    place = Workplace(read_only=False)
-    place.report_damage()
+    here = CommandContext(read_only=False)
+    here.report_damage()
+    here.history.prune()
+    local = here.local_state()
     taken = take(
-        place.store,
-        place.image,
-        author=place.settings.author,
+        here.store,
+        here.image,
+        author=here.settings.author,
         reason=reason or "by hand",
         progress=silent if as_json else bar,
         full=full,
+        local=local,
     )
-    sent = push_to(place, taken.snapshot, ipfs, as_json) if ipfs is not None else None
-    fields = {**fields_of(taken.snapshot), "new": taken.is_new, "skipped": taken.skipped}
+    guard_lines = _look_to_guard(here, taken)
+    sent = push_to(here, taken.snapshot, ipfs, as_json) if ipfs is not None else None
     if as_json:
-        echo_json(**fields, **({} if sent is None else {"blocks_sent": sent}))
+        fields = {**fields_of(taken.snapshot), "new": taken.is_new, "skipped": taken.skipped}
+        left_out = {} if local is None else {local.checkouts[name]: names for name, names in local.left_out.items()}
+        echo_json(**fields, **({} if sent is None else {"blocks_sent": sent}), left_out=left_out)
     else:
         verb = "took" if taken.is_new else "nothing has changed since"
         click.echo(f"{verb} checkpoint {taken.snapshot.id} of {counted(taken.snapshot.root.notes, 'note')}")
-        for entry in taken.skipped:
-            click.echo(f"not a note, not in the checkpoint: {entry}", err=True)
+        _echo_left_out(taken, local)
         if sent is not None:
             click.echo(f"pinned on IPFS; {counted(sent, 'block')} sent")
+    for line in guard_lines:
+        click.echo(line, err=True)
     return int(bool(taken.skipped) and not allow_skipped)
 
 
+def _look_to_guard(here: CommandContext, taken: Taken) -> list[str]:
+    """Turn the guard on if this is the first checkpoint that knows notes for it; else say what nothing guards."""
+    if here.guard is not None:
+        return []
+    record = Record(here.folder)
+    count = know_first(taken.leaves, here.image, record, here.device)
+    if count:
+        return [f"{counted(count, 'guarded note')} known to be good as in this checkpoint; {turn_on(here.device)}"]
+    key = first_unguarded(here.backend, here.device)
+    return [] if key is None else ["; ".join(say_unguarded(visible(key), record, here.device))]
+
+
+def _echo_left_out(taken: Taken, local: LocalState | None) -> None:
+    for entry in taken.skipped:
+        click.echo(f"not a note, not in the checkpoint: {visible(entry)}", err=True)
+    if local is None:
+        return
+    for checkout, names in local.left_out.items():
+        listed = ", ".join(map(visible, names))
+        why = "it may hold a secret, is no text, or is too much"
+        click.echo(f"not kept of {visible(local.checkouts[checkout])}/.harness: {listed} ({why})", err=True)
+
+
 @command.command("list")
+@click.option("--all-stores", is_flag=True, help="The stores that have checkpoints on this device, also those gone.")
 @json_option
-def list_command(as_json: bool) -> None:
-    """List the checkpoints of this store on this device, oldest first."""
-    place = Workplace()
-    place.report_damage()
+def list_command(all_stores: bool, as_json: bool) -> None:
+    """List the checkpoints of this store on this device, oldest first; `auto` marks those that restores took."""
+    if all_stores:
+        _list_stores(as_json)
+        return
+    here = CommandContext()
+    here.report_damage()
     if as_json:
         echo_json(
-            image=place.image.path,
-            damage=place.image.damage,
-            checkpoints=[fields_of(snapshot) for snapshot in place.image.snapshots],
+            image=here.image.path,
+            damage=here.image.damage,
+            checkpoints=[fields_of(snapshot) for snapshot in here.image.snapshots],
         )
         return
-    if not place.image.snapshots:
+    if not here.image.snapshots:
         click.echo("no checkpoints yet; `agentm checkpoint create` takes one")
         return
     echo_table(
-        ("id", "taken", "notes", "bytes", "by", "reason"),
+        ("id", "taken", "notes", "bytes", "by", "", "reason"),
         [
-            (shot.id, when(shot), f"{shot.root.notes:,}", f"{shot.root.size:,}", shot.author, shot.reason)
-            for shot in place.image.snapshots
+            (
+                shot.id,
+                shot.when,
+                f"{shot.root.notes:,}",
+                f"{shot.root.size:,}",
+                visible(shot.author),
+                "auto" if shot.automatic else "",
+                visible(shot.reason),
+            )
+            for shot in here.image.snapshots
+        ],
+    )
+
+
+def _list_stores(as_json: bool) -> None:
+    """Needs no store: it is for finding those that are gone."""
+    device = current_device()
+    places: dict[str, list[str]] = {}
+    for known in known_stores(device.state_dir):
+        places.setdefault(known.id, []).append(known.place)
+    found = [(image, image.latest(), places.get(image.store, [])) for image in all_images(device)]
+    if as_json:
+        echo_json(
+            stores=[
+                {
+                    "store": image.store,
+                    "image": image.path,
+                    "damage": image.damage,
+                    "checkpoints": len(image.snapshots),
+                    "latest": fields_of(latest) if latest else None,
+                    "places": at,
+                }
+                for image, latest, at in found
+            ]
+        )
+        return
+    if not found:
+        click.echo("no checkpoints of any store on this device")
+        return
+    echo_table(
+        ("store", "checkpoints", "latest", "taken", "notes", "place"),
+        [
+            (
+                visible(image.store),
+                str(len(image.snapshots)),
+                latest.id if latest else "-",
+                latest.when if latest else "-",
+                f"{latest.root.notes:,}" if latest else "-",
+                ", ".join(map(visible, at)) or "no known place",
+            )
+            for image, latest, at in found
         ],
     )
 
@@ -101,131 +181,36 @@ def list_command(as_json: bool) -> None:
 @json_option
 def show(name: str, path: str | None, as_json: bool) -> None:
     """Show a checkpoint, by default the latest: what it is and which notes it holds."""
-    place = Workplace()
-    snapshot = place.image.find(name)
-    leaves = read_tree(snapshot.root, place.image.fetch)
+    here = CommandContext()
+    snapshot = here.image.find(name)
+    leaves = read_tree(snapshot.root, here.image.fetch)
     if path is not None:
         leaf = leaves.get(Locator(path).key)
         if leaf is None:
             raise NotFoundError(f"the checkpoint has no note '{path}'", hint=f"`agentm checkpoint show {name}`")
-        sys.stdout.buffer.write(read_note(leaf, place.image.fetch))
+        sys.stdout.buffer.write(read_note(leaf, here.image.fetch))
         return
     if as_json:
         echo_json(**fields_of(snapshot), entries={key: leaf[0] for key, leaf in sorted(leaves.items())})
         return
-    shown = {**fields_of(snapshot), "time": when(snapshot)}
-    echo_table(("", ""), [(label, str(value)) for label, value in shown.items() if value is not None])
+    shown = {**fields_of(snapshot), "time": snapshot.when}
+    echo_table(("", ""), [(label, visible(str(value))) for label, value in shown.items() if value is not None])
     for key in sorted(leaves):
-        click.echo(f"  {key}")
+        click.echo(f"  {visible(key)}")
+    state = here.image.device_state(snapshot)
+    for root in sorted(state.checkouts.values()) if state is not None else ():
+        click.echo(f"with .harness/ of {visible(root)} on this device")
 
 
-@command.command("diff")
-@click.argument("before", metavar="[ID", default="latest")
-@click.argument("after", metavar="[ID]]", required=False)
-@json_option
-def diff(before: str, after: str | None, as_json: bool) -> None:
-    """Show what changed between two checkpoints, or between one (by default the latest) and the store as it is.
-
-    For notes that changed, the headings and code blocks that did are named.
-    """
-    place = Workplace()
-    first = _leaves(place, before)
-    unsaved: Blocks = {}
-    if after is not None:
-        second = _leaves(place, after)
-    else:
-        contents = survey(place.store, place.image)
-        second, unsaved = contents.leaves, contents.blocks
-
-    def fetch(cid: Cid) -> bytes:
-        return unsaved[cid] if cid in unsaved else place.image.fetch(cid)
-
-    differences = compare(first, second)
-    name_sections(
-        differences,
-        lambda key: read_note(first[key], place.image.fetch),
-        lambda key: read_note(second[key], fetch),
-    )
-    if as_json:
-        echo_json(differences=[_as_json(difference) for difference in differences])
-        return
-    for difference in differences:
-        click.echo(f"{difference.kind:8} {difference.key}")
-        for line in difference.sections[:_SHOWN_SECTIONS]:
-            click.echo(f"           {line}")
-        if len(difference.sections) > _SHOWN_SECTIONS:
-            click.echo(f"           and {len(difference.sections) - _SHOWN_SECTIONS} more")
-    if not differences:
-        click.echo("no differences")
-
-
-def _leaves(place: Workplace, name: str) -> dict[str, Leaf]:
-    return read_tree(place.image.find(name).root, place.image.fetch)
-
-
-def _as_json(difference: Difference) -> dict[str, object]:
-    return {"note": difference.key, "kind": difference.kind, "sections": difference.sections}
-
-
-@command.command("verify")
-@click.argument("name", metavar="[ID]", required=False)
-@json_option
-def verify(name: str | None, as_json: bool) -> int:
-    """Compare every block of the image with its id, and every guarded note with what is known to be good.
-
-    With ID, only that checkpoint. The exit code is 1 if anything is wrong.
-    """
-    place = Workplace()
-    if name is not None:
-        snapshot = place.image.find(name)
-        verified_leaves(place.image, snapshot)
-        if as_json:
-            echo_json(**fields_of(snapshot), whole=True)
-        else:
-            click.echo(f"{snapshot.id} is whole: {counted(snapshot.root.notes, 'note')}")
-        return 0
-    found = verify_image(place.image)
-    problems = place.guarded_problems()
-    if as_json:
-        echo_json(
-            image=place.image.path,
-            damage=found.damage,
-            checkpoints=len(place.image.snapshots),
-            broken=[{"id": finding.snapshot.id, "problem": finding.problem} for finding in found.findings],
-            last_whole=found.last_whole.id if found.last_whole else None,
-            guarded=problems,
-        )
-    else:
-        _echo_verification(found, len(place.image.snapshots))
-        _echo_guarded(place, problems)
-    return int(not found.is_good or bool(problems))
-
-
-def _echo_verification(found: Verification, total: int) -> None:
-    if found.damage:
-        click.echo(f"damaged: {found.damage}")
-    for finding in found.findings:
-        click.echo(f"broken: {finding.snapshot.id}, taken {when(finding.snapshot)}: {finding.problem}")
-    click.echo(f"{total - len(found.findings)} of {total} checkpoints are whole")
-    if not found.is_good and found.last_whole is not None:
-        click.echo(f"the last one that is whole: {found.last_whole.id}, taken {when(found.last_whole)}")
-
-
-def _echo_guarded(place: Workplace, problems: dict[str, str] | None) -> None:
-    if problems is None:
-        return
-    for key, problem in problems.items():
-        click.echo(f"locked: {problem}")
-        good = place.newest_known_good(key)
-        if good is not None:
-            click.echo(f"        as it was known: `agentm checkpoint restore {good.id} --path {key}`")
-    if not problems:
-        click.echo("every guarded note is as it is known")
-
-
-def when(snapshot: Snapshot) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(snapshot.time / 1000))
-
-
-for subcommand in (restore_command, prune_command, accept_command, push_command, pull_command):
+for subcommand in (
+    diff_command,
+    verify_command,
+    history_command,
+    undo_command,
+    restore_command,
+    prune_command,
+    accept_command,
+    push_command,
+    pull_command,
+):
     command.add_command(subcommand)

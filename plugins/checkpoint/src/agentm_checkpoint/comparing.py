@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import unified_diff
+
 from agentm_checkpoint.sections import split
 
 TYPE_CHECKING = False
@@ -16,17 +18,22 @@ ADDED = "added"
 REMOVED = "removed"
 CHANGED = "changed"
 
+MAX_LINES = 10_000
+"""Of both versions together."""
+
 
 class Difference:
     """One note that is not the same on both sides."""
 
-    __slots__ = ("key", "kind", "sections")
+    __slots__ = ("key", "kind", "lines", "sections")
 
     def __init__(self, key: str, kind: str, sections: list[str] | None = None) -> None:
         self.key = key
         self.kind = kind
         self.sections = sections or []
         """For a note that changed: what in it did, by heading or code block."""
+        self.lines: list[str] = []
+        """The lines that were taken out and put in, as `diff` shows them, with one line around each change."""
 
 
 def compare(before: Mapping[str, Leaf], after: Mapping[str, Leaf]) -> list[Difference]:
@@ -42,11 +49,21 @@ def compare(before: Mapping[str, Leaf], after: Mapping[str, Leaf]) -> list[Diffe
     return found
 
 
-def name_sections(differences: list[Difference], read_before: Read, read_after: Read) -> None:
+def describe_changes(differences: list[Difference], read_before: Read, read_after: Read) -> None:
     """Fill in what changed inside of the notes that changed."""
     for difference in differences:
         if difference.kind == CHANGED:
-            difference.sections = changed_sections(read_before(difference.key), read_after(difference.key))
+            before, after = read_before(difference.key), read_after(difference.key)
+            difference.sections = changed_sections(before, after)
+            difference.lines = changed_lines(before, after)
+
+
+def changed_lines(before: bytes, after: bytes) -> list[str]:
+    """What `diff` would show; of very long notes only that they are, since comparing takes the product of both."""
+    old, new = (text.decode(errors="replace").split("\n") for text in (before, after))
+    if len(old) + len(new) > MAX_LINES:
+        return [f"({len(old):,} and {len(new):,} lines: too many to compare line by line)"]
+    return [*unified_diff(old, new, n=1, lineterm="")][2:]
 
 
 def changed_sections(before: bytes, after: bytes) -> list[str]:

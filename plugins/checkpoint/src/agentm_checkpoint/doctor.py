@@ -6,14 +6,14 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agentm_checkpoint.words import counted
+from agentm_checkpoint.texts import counted
 from agentm_kernel.plugin import AgentmError, DoctorRow, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentm_checkpoint.guard import IntegrityGuard
-    from agentm_kernel.plugin import HookContext, StorageBackend
+    from agentm_kernel.plugin import Device, HookContext, StorageBackend
 
 
 @hookimpl
@@ -22,13 +22,26 @@ def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     from agentm_checkpoint.guard import find_guard
 
     backend = context.store
-    if backend is None or backend.stamp_text() is None:
+    if backend is None:
+        return _lost_rows(context.device)
+    if backend.stamp_text() is None:
         return None
     guard = find_guard(backend)
     return [
-        _row("checkpoints", partial(_image_row, backend, context)),
-        _row("integrity", partial(_guard_row, guard)),
+        _row("checkpoints", partial(_image_row, backend, context.device)),
+        _row("integrity", partial(_guard_row, guard, backend, context.device)),
     ]
+
+
+def _lost_rows(device: Device) -> list[DoctorRow] | None:
+    """The store cannot be had; perhaps it is gone, and there are checkpoints of it."""
+    from agentm_checkpoint.lost_stores import count_lost
+
+    count = count_lost(device)
+    if not count:
+        return None
+    message = f"{counted(count, 'checkpoint')} of the store that was there"
+    return [DoctorRow("warn", "checkpoints", message, "run `agentm checkpoint restore latest --into-new`")]
 
 
 def _row(check: str, look: Callable[[], DoctorRow]) -> DoctorRow:
@@ -39,10 +52,20 @@ def _row(check: str, look: Callable[[], DoctorRow]) -> DoctorRow:
         return DoctorRow("fail", check, error.message, error.hint)
 
 
-def _image_row(backend: StorageBackend, context: HookContext) -> DoctorRow:
+def _image_row(backend: StorageBackend, device: Device) -> DoctorRow:
     from agentm_checkpoint.capture import open_image
+    from agentm_checkpoint.directories import folder_of, store_id
+    from agentm_checkpoint.lost_stores import unfinished_restore
 
-    image = open_image(backend, context.device.state_dir)
+    unfinished = unfinished_restore(folder_of(device.state_dir, store_id(backend)))
+    if unfinished is not None:
+        return DoctorRow(
+            "fail",
+            "checkpoints",
+            "bringing this store back was interrupted, and notes are missing",
+            f"run `agentm checkpoint restore {unfinished}`",
+        )
+    image = open_image(backend, device)
     if image.damage:
         return DoctorRow("warn", "checkpoints", image.damage, "run `agentm checkpoint verify`, then `create`")
     last = image.latest()
@@ -56,9 +79,17 @@ def _image_row(backend: StorageBackend, context: HookContext) -> DoctorRow:
     )
 
 
-def _guard_row(guard: IntegrityGuard | None) -> DoctorRow:
+def _guard_row(guard: IntegrityGuard | None, backend: StorageBackend, device: Device) -> DoctorRow:
     if guard is None:
-        return DoctorRow("ok", "integrity", "off: no note is under guard")
+        from agentm_checkpoint.directories import folder_of, store_id
+        from agentm_checkpoint.known_good import Record
+        from agentm_checkpoint.lockdown import first_unguarded, say_unguarded
+
+        key = first_unguarded(backend, device)
+        if key is None:
+            return DoctorRow("ok", "integrity", "off: no note is under guard")
+        record = Record(folder_of(device.state_dir, store_id(backend)))
+        return DoctorRow("warn", "integrity", *say_unguarded(key, record, device))
     known = guard.record.current()
     locks = known.locks()
     if locks:

@@ -9,9 +9,9 @@ A wrapper is loaded by every hook that opens the store: what only a write or a f
 
 from __future__ import annotations
 
+from agentm_checkpoint.directories import folder_of, store_id
 from agentm_checkpoint.known_good import KnownGood, Record
 from agentm_checkpoint.patterns import Patterns
-from agentm_checkpoint.places import folder_of, store_id
 from agentm_checkpoint.tree import leaf_of
 from agentm_kernel.plugin import ABSENT, BackendLayer, ConcurrentModificationError, IntegrityError, NotFoundError
 

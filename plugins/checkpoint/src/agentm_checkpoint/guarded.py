@@ -11,25 +11,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agentm_checkpoint.guard import IntegrityGuard
+    from agentm_checkpoint.patterns import Patterns
+    from agentm_kernel.plugin import StorageBackend
 
 
 def guarded_keys(guard: IntegrityGuard) -> list[str]:
     """The notes that are under guard and there, those that are known and should be, and those that are locked."""
     known = guard.record.read()
-    return sorted({*_stored(guard), *known.leaves(), *known.locks()})
+    return sorted({*stored_keys(guard.inner, guard.patterns), *known.leaves(), *known.locks()})
 
 
-def _stored(guard: IntegrityGuard) -> Iterator[str]:
-    for root in guard.patterns.roots:
+def stored_keys(backend: StorageBackend, patterns: Patterns) -> Iterator[str]:
+    """The notes in the store that the patterns put under guard."""
+    for root in patterns.roots:
         start = Locator(root)
         if root:
             try:
-                if not guard.inner.info(start).is_dir and guard.is_guarded(root):
+                if not backend.info(start).is_dir and patterns.match(root):
                     yield root
             except NotFoundError:
                 continue
-        for info in guard.inner.walk(start):
-            if not info.is_dir and guard.is_guarded(info.locator.key):
+        for info in backend.walk(start):
+            if not info.is_dir and patterns.match(info.locator.key):
                 yield info.locator.key
 
 

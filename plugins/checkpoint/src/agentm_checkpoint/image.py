@@ -5,17 +5,19 @@ after the other, each checkpoint closed by its snapshot. The blocks are on the d
 so a snapshot that is there is complete. Whatever comes after the last one is what a writer that was killed left.
 
 Reading executes nothing, changes nothing and believes nothing: a block is compared with its identifier each time it
-is taken out.
+is taken out. Where the file is damaged, what is whole before and after that place is found all the same, and only the
+checkpoints that need what was there are broken.
 """
 
 from __future__ import annotations
 
 import os
 
-from agentm_checkpoint.car import encode_frame, encode_header
-from agentm_checkpoint.cids import cid_text, encode_node, matches, node_cid
+from agentm_checkpoint.car import encode_frame, encode_header, frames, read_varint
+from agentm_checkpoint.cids import cid_text, decode_node, encode_node, matches, node_cid
+from agentm_checkpoint.directories import make_folder
 from agentm_checkpoint.index import MARK, Index
-from agentm_checkpoint.places import make_folder
+from agentm_checkpoint.reading import follow, reachable
 from agentm_kernel.plugin import (
     ConcurrentModificationError,
     IntegrityError,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from io import RawIOBase
 
     from agentm_checkpoint.cids import Cid
+    from agentm_checkpoint.device_state import DeviceState
     from agentm_checkpoint.snapshot import Snapshot
 
 IMAGE_FORMAT = "agentm-image/1"
@@ -41,13 +44,13 @@ class Image:
 
     def __init__(self, path: str, store: str) -> None:
         self.path = path
-        self._store = store
+        self.store = store
         self._preamble = _preamble(store)
         self._index = Index()
         self._inode = 0
         self.size = 0
         self.damage: str | None = None
-        """What is wrong with the file, if anything was met; the snapshots before that place are usable."""
+        """What is wrong with the file, if anything was met; snapshots that need nothing of it are usable."""
         self._view = memoryview(b"")
         """As much of the file as was needed so far: all that it had then, or nothing."""
         self.reload()
@@ -63,7 +66,7 @@ class Image:
         """Look at the file as it is now. No file is an image without snapshots."""
         try:
             status = os.stat(self.path)
-            index = Index.load(self.path, self._store, status)
+            index = Index.load(self.path, self.store, status)
         except FileNotFoundError:
             self._index, self._inode, self.size, self.damage, self._view = Index(), 0, 0, None, memoryview(b"")
         except OSError as error:
@@ -76,20 +79,30 @@ class Image:
                 self._view = memoryview(b"")
 
     def scan(self) -> None:
-        """Go through all of the file, whatever is remembered of it."""
+        """Go through all of the file and compare every block, whatever is remembered of it."""
         data = self._read()
         self._index, self.size, self.damage, self._view = Index(), len(data), None, memoryview(data)
         if not data:
             return
-        if data[: len(self._preamble)] != self._preamble:
-            self.damage = f"the image {self.path} does not begin as the image of this store does"
+        is_ours = data.startswith(self._preamble)
+        if not is_ours and store_named_by(data) not in (None, self.store):
+            self.damage = f"the image {self.path} is that of another store"
             return
-        self._index.scan(data, len(self._preamble))
-        if self._index.damage is not None:
-            self.damage = f"the image {self.path} {self._index.damage}"
-        elif self._index.end < len(data):
-            rest = len(data) - self._index.end
-            self.damage = f"the image {self.path} ends in {rest:,} bytes of a checkpoint that is not complete"
+        self._index.scan(data, len(self._preamble) if is_ours else 0)
+        self.damage = self._describe_damage(is_ours)
+
+    def _describe_damage(self, is_ours: bool) -> str | None:
+        index = self._index
+        gaps = [gap for gap in index.gaps if gap[0] < index.end] if is_ours else index.gaps
+        if gaps:
+            bad = sum(end - start for start, end in gaps)
+            return f"the image {self.path} is damaged: {bad:,} bytes at byte {gaps[0][0]:,} are no block" + (
+                f", and {len(gaps) - 1} more such places" if len(gaps) > 1 else ""
+            )
+        if index.unusable is not None:
+            return f"the image {self.path} {index.unusable}"
+        rest = self.size - index.end
+        return f"the image {self.path} ends in {rest:,} bytes of a checkpoint that is not complete" if rest else None
 
     def _read(self) -> bytes:
         try:
@@ -116,12 +129,6 @@ class Image:
             self._load()
             place = self._index.place(cid)
         return None if place is None else self._view[place[0] : place[1]]
-
-    def damaged_blocks(self) -> set[Cid]:
-        """Every block that is not what its identifier says, in the file as it is on the disk now."""
-        self.scan()
-        view = self._view
-        return {cid for cid, start, end in self._index if not matches(cid, view[start:end])}
 
     def __contains__(self, cid: Cid) -> bool:
         return cid in self._index
@@ -151,17 +158,23 @@ class Image:
         return self._index.newest(store)
 
     def latest(self) -> Snapshot | None:
-        return self.snapshots[-1] if self.snapshots else None
+        """The newest snapshot that somebody wanted; one that a restore takes of what it replaces is never meant."""
+        return next((snapshot for snapshot in reversed(self.snapshots) if not snapshot.automatic), None)
+
+    def device_state(self, snapshot: Snapshot) -> DeviceState | None:
+        """What this device kept of its checkouts together with that snapshot."""
+        return self._index.device_states.get(snapshot.id)
 
     def find(self, name: str) -> Snapshot:
         """The snapshot that `name` means: `latest`, `latest~N`, an id, or the beginning of one id."""
         base, tilde, back = name.partition("~")
         if base == "latest" and (not tilde or back.isdigit()):
             steps = int(back or 0)
-            if steps < len(self.snapshots):
-                return self.snapshots[-1 - steps]
+            wanted = [snapshot for snapshot in self.snapshots if not snapshot.automatic]
+            if steps < len(wanted):
+                return wanted[-1 - steps]
             raise NotFoundError(
-                f"there is no checkpoint '{name}': the image has {len(self.snapshots)}",
+                f"there is no checkpoint '{name}': the image has {len(wanted)}",
                 hint="`agentm checkpoint list`",
             )
         found = {snapshot.id: snapshot for snapshot in self.snapshots if snapshot.id.startswith(name)}
@@ -170,9 +183,20 @@ class Image:
         problem = f"{len(found)} checkpoints begin with" if len(found) > 1 else "no checkpoint here is called"
         raise NotFoundError(f"{problem} {ascii(name)}", hint="`agentm checkpoint list` shows what there is")
 
+    def find_certain(self, name: str) -> Snapshot:
+        """As `find`, but on a damaged image only an id will do: the newest may be what the damage took."""
+        snapshot = self.find(name)
+        if self.damage and name.startswith("latest"):
+            raise IntegrityError(
+                f"{self.damage}, so '{name}' may not be the checkpoint that you mean; of what is there it is "
+                f"{snapshot.id}, taken {snapshot.when}",
+                hint=f"name it: `{snapshot.id}`; `agentm checkpoint verify` shows which ones are whole",
+            )
+        return snapshot
+
     # -- writing ----------------------------------------------------------------------------------------------
 
-    def append(self, blocks: Mapping[Cid, bytes], snapshot: Snapshot) -> None:
+    def append(self, blocks: Mapping[Cid, bytes], snapshot: Snapshot, device: DeviceState | None = None) -> None:
         """Add a snapshot and those of its blocks that the image lacks; on return all of it is on the disk.
 
         `ConcurrentModificationError` if somebody has pruned the image meanwhile and with it what it had.
@@ -183,28 +207,33 @@ class Image:
                 is_another = not self._is_current()
                 if is_another:
                     self.reload()
-                if self._repair() or is_another:
-                    self._check_complete(blocks, snapshot)
-                self._write(blocks, snapshot)
+                if self._repair(blocks) or is_another:
+                    self._check_complete(blocks, snapshot, device)
+                self._write(blocks, snapshot, device)
         except OSError as error:
             if isinstance(error, StorageIOError):
                 raise
             raise self._failed("write", error) from error
 
-    def _check_complete(self, blocks: Mapping[Cid, bytes], snapshot: Snapshot) -> None:
-        from agentm_checkpoint.reading import reachable
+    def _check_complete(
+        self, blocks: Mapping[Cid, bytes], snapshot: Snapshot, device: DeviceState | None = None
+    ) -> None:
+        roots = [snapshot.root.cid, *([device.root.cid] if device else [])]
+        if not self._has_all(roots, blocks, set()):
+            raise ConcurrentModificationError(
+                f"the image {self.path} lost blocks while a checkpoint was taken", hint="take the checkpoint again"
+            )
+
+    def _has_all(self, roots: Iterable[Cid], blocks: Mapping[Cid, bytes], whole: set[Cid]) -> bool:
+        """Whether everything below `roots` is in the image or among `blocks`."""
 
         def fetch(cid: Cid) -> bytes:
             return blocks[cid] if cid in blocks else self.fetch(cid)
 
         try:
-            is_complete = all(cid in blocks or cid in self for cid in reachable(snapshot.root.cid, fetch))
+            return all(follow(root, fetch, lambda cid: cid in blocks or cid in self, whole) is None for root in roots)
         except IntegrityError:
-            is_complete = False
-        if not is_complete:
-            raise ConcurrentModificationError(
-                f"the image {self.path} lost blocks while a checkpoint was taken", hint="take the checkpoint again"
-            )
+            return False
 
     def _is_current(self) -> bool:
         """Whether the file is, for certain, the one that was opened: it only grows, or is another file."""
@@ -214,10 +243,13 @@ class Image:
             return not self.size
         return (status.st_ino, status.st_size) == (self._inode, self.size)
 
-    def _write(self, blocks: Mapping[Cid, bytes], snapshot: Snapshot) -> None:
+    def _write(self, blocks: Mapping[Cid, bytes], snapshot: Snapshot, device: DeviceState | None) -> None:
         """Blocks, then to the disk, then the snapshot, then to the disk: in this order, whatever happens between."""
         preamble = b"" if self.size else self._preamble
-        added = b"".join([preamble, *(encode_frame(cid, block) for cid, block in blocks.items())])
+        pieces = [preamble, *(encode_frame(cid, block) for cid, block in blocks.items())]
+        if device is not None:
+            pieces.append(encode_frame(device.cid, device.block))
+        added = b"".join(pieces)
         closing = encode_frame(snapshot.cid, snapshot.block)
         descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
         with os.fdopen(descriptor, "ab", buffering=0) as file:
@@ -227,55 +259,84 @@ class Image:
             status = os.fstat(file.fileno())
         if preamble:
             _sync_folder(os.path.dirname(self.path))
-        self._index.scan(added + closing, len(preamble), self.size)
+        self._index.add_written(added + closing, len(preamble), self.size)
         self._inode, self.size = status.st_ino, status.st_size
-        self._index.save(self.path, self._store, status)
+        self._index.save(self.path, self.store, status)
 
-    def _repair(self) -> bool:
-        """Cut off what a killed writer left. What might hold more than that is set aside, never thrown away.
+    def _repair(self, blocks: Mapping[Cid, bytes]) -> bool:
+        """Make a sound file of a damaged one; whether there was anything to do, for then blocks may have gone.
 
-        Whether there was anything to do: then blocks may have gone.
+        What a killed writer left is cut off. Of any other damage a copy is set aside first, never thrown away; the
+        image then keeps every checkpoint that is whole, or that `blocks` make whole again.
         """
         if not self.damage:
             return False
-        end = self._index.end
-        if end and self._index.damage is None and MARK not in bytes(self._view[end:]):
-            os.truncate(self.path, end)
+        if self._ends_in_leftovers():
+            os.truncate(self.path, self._index.end)
         else:
-            os.replace(self.path, self._free_name("damaged"))
-            if self.snapshots:
-                self.rewrite(self.snapshots)
+            _keep_copy(self.path, self._free_name("damaged"))
+            whole: set[Cid] = set()
+            kept = [shot for shot in self.snapshots if self._has_all([shot.root.cid], blocks, whole)]
+            self.rewrite(kept, blocks)
         self.reload()
         return True
 
-    def rewrite(self, kept: Iterable[Snapshot]) -> None:
-        """Replace the file by one that holds exactly `kept`. The caller has the lock, or is alone."""
-        from agentm_checkpoint.reading import reachable
+    def _ends_in_leftovers(self) -> bool:
+        """Whether all that is wrong is a checkpoint at the end that nobody completed."""
+        index = self._index
+        rest = bytes(self._view[index.end :])
+        is_sound = index.end > 0 and index.unusable is None and self._view[: len(self._preamble)] == self._preamble
+        return is_sound and not any(start < index.end for start, _ in index.gaps) and MARK not in rest
 
-        kept = list(kept)
+    def rewrite(self, kept: Iterable[Snapshot], blocks: Mapping[Cid, bytes] | None = None) -> None:
+        """Replace the file by one that holds exactly `kept`. The caller has the lock, or is alone.
+
+        `blocks` stand in for what the image lacks.
+        """
+        spare = blocks or {}
+        devices = self._index.device_states
         written: set[Cid] = set()
         pieces = [self._preamble]
-        for snapshot in kept:
-            for cid in reachable(snapshot.root.cid, self.fetch):
+
+        def fetch(cid: Cid) -> bytes:
+            return self.fetch(cid) if cid in self or cid not in spare else spare[cid]
+
+        def add(root: Cid) -> None:
+            for cid in reachable(root, fetch):
                 if cid not in written:
                     written.add(cid)
-                    pieces.append(encode_frame(cid, self.fetch(cid)))
+                    pieces.append(encode_frame(cid, fetch(cid)))
+
+        for snapshot in kept:
+            add(snapshot.root.cid)
+            device = devices.get(snapshot.id)
+            if device is not None and self._has_all([device.root.cid], spare, set()):
+                add(device.root.cid)
+                pieces.append(encode_frame(device.cid, device.block))
             pieces.append(encode_frame(snapshot.cid, snapshot.block))
         atomic_write(self.path, b"".join(pieces))
 
     def prune(self, keep: int) -> list[Snapshot]:
-        """Forget all but the newest `keep` snapshots; those that went. A damaged image is left as it is."""
+        """Forget all but the newest `keep` snapshots, and what restores took before those; the ones that went.
+
+        A damaged image is left as it is.
+        """
         with store_mutex(os.path.dirname(self.path)):
             self.reload()
             if self.damage:
                 raise IntegrityError(
                     f"{self.damage}; it was not pruned", hint="run `agentm checkpoint create` first, which repairs it"
                 )
-            gone = self.snapshots[:-keep] if keep else list(self.snapshots)
+            gone = self.surplus(keep)
             if gone:
                 self.rewrite(self.snapshots[len(gone) :])
         self.reload()
         return gone
+
+    def surplus(self, keep: int) -> list[Snapshot]:
+        """The snapshots that are older than the newest `keep`; those that restores take are not counted."""
+        counted = [number for number, snapshot in enumerate(self.snapshots) if not snapshot.automatic]
+        return self.snapshots[: counted[-keep]] if len(counted) >= keep else []
 
     def _free_name(self, word: str) -> str:
         number = 1
@@ -296,6 +357,29 @@ def _preamble(store: str) -> bytes:
     descriptor = encode_node({"format": IMAGE_FORMAT, "store": store})
     cid = node_cid(descriptor)
     return encode_header([cid]) + encode_frame(cid, descriptor)
+
+
+def store_named_by(data: bytes) -> str | None:
+    """The id of the store whose image begins like this; `None` if that cannot be told."""
+    head = read_varint(data, 0)
+    frame = next(frames(data, sum(head)), None) if head is not None else None
+    if frame is None or not matches(frame[0], data[frame[1] : frame[2]]):
+        return None
+    try:
+        fields = decode_node(data[frame[1] : frame[2]])
+    except IntegrityError:
+        return None
+    is_image = isinstance(fields, dict) and fields.get("format") == IMAGE_FORMAT
+    return str(fields.get("store")) if is_image else None
+
+
+def _keep_copy(path: str, name: str) -> None:
+    """A second name for the file as it is: the first is about to get another file."""
+    try:
+        os.link(path, name)
+    except OSError:  # a file system without links
+        with open(path, "rb") as file:
+            atomic_write(name, file.read())
 
 
 def _write_all(file: RawIOBase, piece: bytes) -> None:

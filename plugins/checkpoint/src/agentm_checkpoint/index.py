@@ -13,21 +13,24 @@ from array import array
 import libipld
 
 from agentm_checkpoint.caches import load_cache, save_cache
-from agentm_checkpoint.car import frames
-from agentm_checkpoint.cids import CID_BYTES, DAG_CBOR, encode_node, matches, split_cids
-from agentm_checkpoint.snapshot import FORMAT as SNAPSHOT_FORMAT, Snapshot, decode_snapshot, is_snapshot
+from agentm_checkpoint.car import frames, verified_frames
+from agentm_checkpoint.cids import CID_BYTES, DAG_CBOR, decode_node, encode_node, split_cids
+from agentm_checkpoint.device_state import FORMAT as DEVICE_FORMAT, decode_device_state
+from agentm_checkpoint.snapshot import FORMAT as SNAPSHOT_FORMAT, Snapshot, decode_snapshot
 from agentm_kernel.plugin import IntegrityError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from agentm_checkpoint.car import Frame
+    from agentm_checkpoint.car import Frame, Gap
     from agentm_checkpoint.cids import Cid
+    from agentm_checkpoint.device_state import DeviceState
 
-FORMAT = f"agentm-index/1 {sys.byteorder}"
+FORMAT = f"agentm-index/2 {sys.byteorder}"
 MARK = SNAPSHOT_FORMAT.encode()
 """What the block of every snapshot holds."""
+_MARKS = (MARK, DEVICE_FORMAT.encode())
 
 _LENGTH_BYTES = 4
 
@@ -35,7 +38,7 @@ _LENGTH_BYTES = 4
 class Index:
     """The blocks and snapshots of an image, up to the end of its last complete checkpoint."""
 
-    __slots__ = ("_decoded", "_ends", "_numbers", "_snapshots", "_starts", "damage", "end")
+    __slots__ = ("_decoded", "_devices", "_ends", "_numbers", "_snapshots", "_starts", "end", "gaps", "unusable")
 
     def __init__(self) -> None:
         self._numbers: dict[Cid, int] = {}
@@ -47,9 +50,13 @@ class Index:
         """The blocks of the snapshots, oldest first."""
         self._decoded: list[Snapshot] | None = []
         """The same as snapshots; `None` until somebody asks, where they were remembered."""
+        self._devices: list[bytes] = []
+        """The blocks that say what the checkouts of this device held at a snapshot."""
         self.end = 0
-        self.damage: str | None = None
-        """Why a snapshot cannot be used, if one cannot."""
+        self.gaps: list[Gap] = []
+        """Bytes of the file that are no whole block, in order."""
+        self.unusable: str | None = None
+        """Why a snapshot cannot be used although its bytes are whole, if one cannot."""
 
     def __contains__(self, cid: Cid) -> bool:
         return cid in self._numbers
@@ -74,14 +81,28 @@ class Index:
         number = self._numbers.get(cid)
         return None if number is None else (self._starts[number], self._ends[number])
 
-    def scan(self, data: bytes, start: int, offset: int = 0) -> None:
-        """Take in the checkpoints in `data` from `start` on; `offset` is where the data begins in the file."""
+    @property
+    def device_states(self) -> dict[str, DeviceState]:
+        """What is kept of the checkouts of this device, by the id of the snapshot that it was taken with."""
+        return {state.checkpoint: state for state in map(decode_device_state, self._devices)}
+
+    def scan(self, data: bytes, start: int) -> None:
+        """Take in what is whole in the file `data` from `start` on, and note what is not."""
+        self._take_in(verified_frames(data, start, self.gaps), data, start, 0)
+
+    def add_written(self, data: bytes, start: int, offset: int) -> None:
+        """Take in what was just written at `offset` of the file: that need not be compared again."""
+        self._take_in(frames(data, start), data, start, offset)
+
+    def _take_in(self, found: Iterable[Frame], data: bytes, start: int, offset: int) -> None:
         self.end = offset + start
         pending: list[Frame] = []
-        for frame in frames(data, start):
+        for frame in found:
             pending.append(frame)
             cid, first, last = frame
-            if cid[1] == DAG_CBOR and MARK in (block := data[first:last]) and self._is_snapshot(cid, block):
+            if cid[1] != DAG_CBOR or not any(mark in (block := data[first:last]) for mark in _MARKS):
+                continue
+            if self._is_snapshot(block):
                 self.end = offset + last
                 self._add(pending, offset)
                 pending.clear()
@@ -96,20 +117,24 @@ class Index:
             else:  # a second block of that name: it may have been written to replace a damaged one
                 starts[number], ends[number] = offset + first, offset + last
 
-    def _is_snapshot(self, cid: Cid, block: bytes) -> bool:
+    def _is_snapshot(self, block: bytes) -> bool:
         """Whether a checkpoint ends here; a folder may hold a note that is called like the format of a snapshot."""
         try:
-            if not matches(cid, block):
-                raise IntegrityError("its bytes were changed")
-            if not is_snapshot(block):
+            fields = decode_node(block)
+            form = fields.get("format") if isinstance(fields, dict) else None
+            if not isinstance(form, str):
+                return False
+            if form == DEVICE_FORMAT:
+                decode_device_state(block)
+                self._devices.append(block)
                 return False
             snapshot = decode_snapshot(block)
         except IntegrityError as error:
-            self.damage = f"holds a checkpoint that cannot be used: {error.message}"
-        else:
-            self._snapshots.append(block)
-            if self._decoded is not None:
-                self._decoded.append(snapshot)
+            self.unusable = f"holds a checkpoint that cannot be used: {error.message}"
+            return True
+        self._snapshots.append(block)
+        if self._decoded is not None:
+            self._decoded.append(snapshot)
         return True
 
     # -- remembering ------------------------------------------------------------------------------------------
@@ -122,6 +147,7 @@ class Index:
             "file": _signature(status),
             "blocks": len(self._starts),
             "snapshots": self._snapshots,
+            "devices": self._devices,
         }
         head = encode_node(fields)
         length = len(head).to_bytes(_LENGTH_BYTES, "little")
@@ -145,6 +171,7 @@ class Index:
         index._numbers = dict(zip(split_cids(content[start:end]), range(blocks), strict=True))
         index._starts, index._ends = places[:blocks], places[blocks:]
         index._snapshots, index._decoded = fields["snapshots"], None
+        index._devices = fields["devices"]
         index.end = status.st_size
         return index
 

@@ -192,7 +192,7 @@ class _Editing:
         self._record = record
 
     def __enter__(self) -> Edit:
-        from agentm_checkpoint.places import make_folder
+        from agentm_checkpoint.directories import make_folder
         from agentm_kernel.plugin import store_mutex
 
         make_folder(self._record.folder)

@@ -10,7 +10,7 @@ DEFAULT = ("skills/**",)
 class Patterns:
     """The keys under guard. Written without `re`, which hooks cannot pay for."""
 
-    __slots__ = ("_split", "roots")
+    __slots__ = ("_split", "given", "roots")
 
     def __init__(self, given: object) -> None:
         patterns = DEFAULT if given is None else given
@@ -19,6 +19,7 @@ class Patterns:
                 "plugins.integrity.guard is not a list of patterns",
                 hint="""for example: agentm config set plugins.integrity.guard '["skills/**"]'""",
             )
+        self.given = [*patterns]
         self._split = [pattern.strip("/").split("/") for pattern in patterns]
         self.roots = sorted({_literal_part(names) for names in self._split})
         """Where to look for guarded notes: below one of these, or at it."""

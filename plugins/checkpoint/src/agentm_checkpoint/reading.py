@@ -200,3 +200,23 @@ def reachable(root: Cid, fetch: Fetch) -> Iterator[Cid]:
                 if child not in seen:
                     seen.add(child)
                     pending.append(child)
+
+
+def follow(root: Cid, fetch: Fetch, has: Callable[[Cid], bool], whole: set[Cid]) -> str | None:
+    """The key of something below `root` that is missing; `None` if all of it is there, which `whole` then gains.
+
+    What is in `whole` is not followed again: many checkpoints share most of what they consist of.
+    """
+    found: set[Cid] = set()
+    pending = [("", root)]
+    while pending:
+        key, cid = pending.pop()
+        if cid in whole or cid in found:
+            continue
+        if not has(cid):
+            return key
+        if is_node_link(cid):
+            pending += [(f"{key}/{name}" if key else name, child) for name, child in children(fetch(cid))]
+        found.add(cid)
+    whole |= found
+    return None

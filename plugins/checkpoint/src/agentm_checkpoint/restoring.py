@@ -8,8 +8,8 @@ meanwhile is left as they made it, and the restore says so.
 from __future__ import annotations
 
 from agentm_checkpoint.reading import read_note
+from agentm_checkpoint.texts import counted
 from agentm_checkpoint.tree import MAX_PART
-from agentm_checkpoint.words import counted
 from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,

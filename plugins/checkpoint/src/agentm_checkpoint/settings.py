@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from agentm_kernel.plugin import ConfigError, check_options
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel.plugin import Device
+    from typing import Any
 
+    from agentm_kernel.plugin import Device
 
 _KINDS = {
     "author": "text",
     "heartbeat_minutes": "a number above zero",
+    "history_days": "a number above zero",
+    "history_megabytes": "a number above zero",
+    "image_folder": "text",
     "ipfs_allow_remote": "true or false",
     "ipfs_api": "text",
     "ipfs_timeout": "a number above zero",
@@ -45,6 +48,20 @@ class Settings:
     @property
     def heartbeat_minutes(self) -> float:
         return float(self._options.get("heartbeat_minutes", 10))
+
+    @property
+    def history_days(self) -> float:
+        return float(self._options.get("history_days", 90))
+
+    @property
+    def history_megabytes(self) -> float:
+        return float(self._options.get("history_megabytes", 64))
+
+    @property
+    def image_folder(self) -> str | None:
+        """Where images are kept, if not with the rest of what this device knows."""
+        value = self._options.get("image_folder")
+        return None if value is None else str(value)
 
     @property
     def ipfs_allow_remote(self) -> bool:

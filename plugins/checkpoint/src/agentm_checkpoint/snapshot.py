@@ -22,9 +22,19 @@ _LATEST_TIME = 253_402_300_799_999  # the end of the year 9999, in milliseconds
 class Snapshot:
     """One checkpoint. `block` is its encoding, `cid` its id."""
 
-    __slots__ = ("author", "block", "cid", "parent", "reason", "root", "store", "time")
+    __slots__ = ("author", "automatic", "block", "cid", "parent", "reason", "root", "store", "time")
 
-    def __init__(self, root: Root, *, parent: str | None, store: str, time: int, author: str, reason: str) -> None:
+    def __init__(
+        self,
+        root: Root,
+        *,
+        parent: str | None,
+        store: str,
+        time: int,
+        author: str,
+        reason: str,
+        automatic: bool = False,
+    ) -> None:
         self.root = root
         self.parent = parent
         self.store = store
@@ -33,6 +43,8 @@ class Snapshot:
         """Milliseconds since 1970, UTC."""
         self.author = author
         self.reason = reason
+        self.automatic = automatic
+        """Whether it was taken to make a restore undoable: it has an id, and is never what `latest` means."""
         self.block = encode_node(
             {
                 "format": FORMAT,
@@ -42,6 +54,7 @@ class Snapshot:
                 "time": time,
                 "author": author,
                 "reason": reason,
+                "automatic": automatic,
             }
         )
         self.cid: Cid = node_cid(self.block)
@@ -51,15 +64,15 @@ class Snapshot:
         return cid_text(self.cid)
 
     @property
+    def when(self) -> str:
+        import time
+
+        return time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(self.time / 1000))
+
+    @property
     def root_id(self) -> str:
         """The same for every copy of the same notes, wherever it lies and whoever took it."""
         return cid_text(self.root.cid)
-
-
-def is_snapshot(block: bytes) -> bool:
-    """Whether a node says that it is a snapshot, of whatever version. In a folder, that name leads to an entry."""
-    fields = decode_node(block)
-    return isinstance(fields, dict) and isinstance(fields.get("format"), str)
 
 
 def decode_snapshot(block: bytes) -> Snapshot:
@@ -70,14 +83,22 @@ def decode_snapshot(block: bytes) -> Snapshot:
     try:
         size, notes, cid = fields["root"]
         parent, store, time = fields["parent"], fields["store"], fields["time"]
-        author, reason = fields["author"], fields["reason"]
+        author, reason, automatic = fields["author"], fields["reason"], fields["automatic"]
     except (KeyError, TypeError, ValueError):
         raise IntegrityError("the checkpoint lacks a field") from None
     texts_fit = all(isinstance(text, str) and len(text) <= _TEXT_LIMIT for text in (store, author, reason))
     counts_fit = all(type(count) is int and count >= 0 for count in (size, notes, time)) and time <= _LATEST_TIME
-    if not (texts_fit and counts_fit and is_node_link(cid) and _is_parent(parent)):
+    if not (texts_fit and counts_fit and is_node_link(cid) and _is_parent(parent) and type(automatic) is bool):
         raise IntegrityError("the checkpoint has a field of the wrong kind")
-    snapshot = Snapshot(Root(size, notes, cid), parent=parent, store=store, time=time, author=author, reason=reason)
+    snapshot = Snapshot(
+        Root(size, notes, cid),
+        parent=parent,
+        store=store,
+        time=time,
+        author=author,
+        reason=reason,
+        automatic=automatic,
+    )
     if snapshot.block != block:
         raise IntegrityError("the checkpoint has fields that this agentm does not know")
     return snapshot

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from agentm_checkpoint.cids import is_node_link
-from agentm_checkpoint.reading import children, part_cids, read_tree
+from agentm_checkpoint.reading import follow, part_cids, read_tree
 from agentm_checkpoint.tree import MAX_PART
 from agentm_kernel.plugin import IntegrityError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_checkpoint.cids import Cid
+    from agentm_checkpoint.history import Changes
     from agentm_checkpoint.image import Image
     from agentm_checkpoint.snapshot import Snapshot
     from agentm_checkpoint.tree import Leaf
@@ -61,43 +61,42 @@ def verify_image(image: Image) -> Verification:
     The newest is read as if it came from a stranger; the shape of the others was looked at when they came in, and
     equal hashes mean that it is the same.
     """
-    bad = image.damaged_blocks()
-    damage = image.damage
-    if bad and damage is None:
-        damage = f"{len(bad)} blocks of the image {image.path} are damaged"
+    image.scan()
     findings = []
     last_whole = None
     whole: set[Cid] = set()
     for snapshot in reversed(image.snapshots):
         try:
-            if snapshot is image.latest():
+            if snapshot is image.snapshots[-1]:
                 read_tree(snapshot.root, image.fetch, from_stranger=True)
-            _follow(image, snapshot.root.cid, bad, whole)
+            missing = follow(snapshot.root.cid, image.fetch, image.__contains__, whole)
+            if missing is not None:
+                raise _damaged(missing)
         except IntegrityError as error:
             findings.append(Finding(snapshot, error.message))
         else:
-            last_whole = last_whole or snapshot
-    return Verification(damage, findings[::-1], last_whole)
+            if not snapshot.automatic:
+                last_whole = last_whole or snapshot
+    return Verification(image.damage, findings[::-1], last_whole)
 
 
-def _follow(image: Image, root: Cid, bad: set[Cid], whole: set[Cid]) -> None:
-    """Everything below `root` has to be there and undamaged. What was followed before is not followed again."""
-    found: set[Cid] = set()
-    pending = [("", root)]
-    while pending:
-        key, cid = pending.pop()
-        if cid in whole or cid in found:
+def verify_history(changes: Changes, image: Image) -> list[str]:
+    """What is wrong with a history; that its end was cut off shows only beside a checkpoint that knew more of it."""
+    found = changes.problems()
+    ids = {entry.id for entry in changes.entries}
+    for snapshot in reversed(image.snapshots):
+        state = image.device_state(snapshot)
+        if state is None or state.history is None:
             continue
-        if cid in bad or cid not in image:
-            raise _damaged(key)
-        if is_node_link(cid):
-            pending += [(f"{key}/{name}" if key else name, child) for name, child in children(image.fetch(cid))]
-        found.add(cid)
-    whole |= found
+        is_pruned = bool(changes.entries) and changes.entries[0].time > snapshot.time
+        if state.history not in ids and not is_pruned and not found:
+            found.append(f"its end is gone: the checkpoint of {snapshot.when} knew a later change than it has")
+        break
+    return found
 
 
 def _damaged(key: str) -> IntegrityError:
     return IntegrityError(
-        f"the note {ascii(key)} is missing from the image, or damaged in it",
+        f"{f'the note or folder {ascii(key)}' if key else 'its root'} is missing from the image, or damaged in it",
         hint="`agentm checkpoint verify` shows what is whole; `create --full` replaces damaged blocks",
     )

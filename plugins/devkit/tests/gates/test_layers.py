@@ -107,6 +107,6 @@ def test_the_order_is_the_documented_one():
     floor_up = [room for rooms in LAYERS for room in rooms]
 
     assert floor_up == [
-        "errors", "seam", "files", "device", "plugins", "selection", "projects", "state", "here", "process_seam", "migration",
-        "cli", "__main__",
+        "errors", "seam", "files", "device", "plugins", "selection", "projects", "state", "here", "process_seam",
+        "migration", "cli", "__main__",
     ]  # fmt: skip

@@ -10,12 +10,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from agentm_kernel.plugin import InvalidContentError, Locator, LocatorConflictError, NotFoundError, update
+from agentm_kernel.plugin import (
+    InvalidContentError,
+    Locator,
+    LocatorConflictError,
+    NotFoundError,
+    refuse_secrets,
+    update,
+)
 from agentm_recall.editing import new_text, with_body, with_fields
 from agentm_recall.layout import ALWAYS_LOAD_KIND, KINDS, PERSONAL, place_of
 from agentm_recall.lookup import find_note
 from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, parse_note
-from agentm_recall.secret_scan import refuse_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,14 +64,15 @@ def save_note(
     *,
     project: Locator | None,
     replace: bool = False,
+    allow_secrets: bool = False,
     now: datetime | None = None,
 ) -> Saved:
     """Save `draft` in the project whose folder is `project`, or as a personal note.
 
     The same body again reinforces the note that is there. Another body is refused unless `replace` is given, and so
-    is a note that was forgotten.
+    is a note that was forgotten. `allow_secrets` is for text that only looks like a secret.
     """
-    check_draft(draft)
+    check_draft(draft, allow_secrets=allow_secrets)
     place = place_of(draft.kind, draft.slug, project)
     replaced = tuple(find_note(backend, name, [_scope(draft, project)]) for name in draft.supersedes)
     if place in replaced:
@@ -90,7 +97,7 @@ def forget_note(backend: StorageBackend, locator: Locator, *, now: datetime | No
     return Saved(locator, FORGOTTEN if changed else UNCHANGED)
 
 
-def check_draft(draft: Draft) -> None:
+def check_draft(draft: Draft, *, allow_secrets: bool = False) -> None:
     """Refuse, before any store is touched, what must never be written."""
     if draft.kind not in KINDS:
         raise InvalidContentError(
@@ -104,10 +111,10 @@ def check_draft(draft: Draft) -> None:
     for text in (*draft.tags, draft.source, draft.confidence_reason or ""):
         if len(text) > 200 or not (text.isprintable() or not text):
             raise InvalidContentError(f"a field of the front matter is one short line, not {text[:60]!r}")
-    refuse_secrets("the note", draft.body)
-    refuse_secrets(
-        "a field of the note", "\n".join((draft.slug, *draft.tags, draft.source, draft.confidence_reason or ""))
-    )
+    if not allow_secrets:
+        refuse_secrets("the note", draft.body)
+        fields = (draft.slug, *draft.tags, draft.source, draft.confidence_reason or "")
+        refuse_secrets("a field of the note", "\n".join(fields))
 
 
 def _check_slug(slug: str) -> None:

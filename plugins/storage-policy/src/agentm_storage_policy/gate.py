@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.plugin import BackendLayer, StorageReadOnlyError
+from agentm_kernel.plugin import STAMP_KEY, BackendLayer, Locator, StorageReadOnlyError
 from agentm_storage_policy import audit
 from agentm_storage_policy.errors import StorageDeniedError
 from agentm_storage_policy.grants import COMMIT, DELETE_FILES, PUSH, READ, SWAP_PROVIDER, WRITE
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import builtins
     from collections.abc import Iterator, Mapping
 
-    from agentm_kernel.plugin import Absent, Authorization, Info, Locator, Opening, StorageBackend
+    from agentm_kernel.plugin import Absent, Authorization, Info, Opening, StorageBackend
     from agentm_storage_policy.grants import Grants
 
 _REMEDIES = {
@@ -130,6 +130,10 @@ class PolicyGate(BackendLayer):
     def mkdir(self, locator: Locator) -> Locator:
         self._require_write(locator)
         return self.inner.mkdir(locator)
+
+    def make_place(self) -> None:
+        self._require_write(Locator(STAMP_KEY))
+        self.inner.make_place()
 
     def check_allowed(self, action: str) -> None:
         if self._counts:  # the gate inside is asked; two of them would record everything twice

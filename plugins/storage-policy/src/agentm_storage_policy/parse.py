@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentm_kernel.plugin import find_secrets
 from agentm_storage_policy import rules
 from agentm_storage_policy.errors import Finding, refusal
 from agentm_storage_policy.notes import Notes, dotted
 from agentm_storage_policy.providers import MODES
+from agentm_storage_policy.reading.credentials import credentials_in
 from agentm_storage_policy.reading.front_matter import decode, front_matter
-from agentm_storage_policy.reading.plaintext import credentials_in, token_shapes
 from agentm_storage_policy.reading.yaml_text import UnreadableYaml, read_yaml
 
 if TYPE_CHECKING:
@@ -105,10 +106,8 @@ def _in_order(notes: Notes) -> list[Finding]:
 
 
 def _note_tokens(text: str, notes: Notes) -> None:
-    for start, what in token_shapes(text):
-        line = text.count("\n", 0, start) + 1
-        column = start - text.rfind("\n", 0, start)
-        notes.error_at(line, column, f"this looks like {what}", hint=_REMEDY)
+    for found in find_secrets(text):
+        notes.error_at(found.line, found.column, f"this {found.likeness}", hint=_REMEDY)
 
 
 def _examine(

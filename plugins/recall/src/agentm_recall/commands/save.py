@@ -44,6 +44,7 @@ _ABOUT_THE_OFFER = frozenset({"phase", "target", "protocol"})
 @click.option("--confidence-reason", metavar="TEXT", help="Why it is as sure as that.")
 @click.option("--source", metavar="WHO", help="Where it comes from. Default: operator on a terminal, else agent.")
 @click.option("--update", "replace", is_flag=True, help="Replace the text of a note that exists.")
+@click.option("--allow-secrets", is_flag=True, help="Save text that only looks as if it held a secret.")
 @click.option("--from-json", metavar="FILE", help="Save what `agentm offer-save-here` printed; - is standard input.")
 @cwd_option
 @json_option
@@ -59,6 +60,7 @@ def command(
     confidence_reason: str | None,
     source: str | None,
     replace: bool,
+    allow_secrets: bool,
     from_json: str | None,
     cwd: str | None,
     as_json: bool,
@@ -66,10 +68,10 @@ def command(
     """Save one fact as a note of this project.
 
     The same text again confirms the note that is there; another text needs --update. Text that looks like it holds a
-    secret is refused before the store sees it.
+    secret is refused before the store sees it, with the line named.
     """
     if from_json is not None:
-        _save_offers(read_text(from_json), replace=replace, as_json=as_json)
+        _save_offers(read_text(from_json), replace=replace, allow_secrets=allow_secrets, as_json=as_json)
         return
     if kind is None or slug is None:
         raise click.UsageError("--kind and --slug are needed, unless --from-json is given")
@@ -85,21 +87,26 @@ def command(
         confidence_reason,
         supersedes,
     )
-    check_draft(draft)
+    check_draft(draft, allow_secrets=allow_secrets)
     if personal or kind == ALWAYS_LOAD_KIND:
         backend, folder = select_backend(), None
     else:
         backend, _, folder = store_and_project(project, cwd, read_only=False)
-    _save(backend, [(draft, folder)], replace=replace, as_json=as_json)
+    _save(backend, [(draft, folder)], replace=replace, allow_secrets=allow_secrets, as_json=as_json)
 
 
 def _save(
-    backend: StorageBackend, drafts: Sequence[tuple[Draft, Locator | None]], *, replace: bool, as_json: bool
+    backend: StorageBackend,
+    drafts: Sequence[tuple[Draft, Locator | None]],
+    *,
+    replace: bool,
+    allow_secrets: bool,
+    as_json: bool,
 ) -> None:
     saved = []
     try:
         for draft, folder in drafts:
-            done = save_note(backend, draft, project=folder, replace=replace)
+            done = save_note(backend, draft, project=folder, replace=replace, allow_secrets=allow_secrets)
             saved.append(done)
             if not as_json:
                 _report(backend, done)
@@ -131,11 +138,11 @@ def _as_json(done: Saved) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------ offers
 
 
-def _save_offers(text: str, *, replace: bool, as_json: bool) -> None:
+def _save_offers(text: str, *, replace: bool, allow_secrets: bool, as_json: bool) -> None:
     """Everything is checked before anything is saved."""
     drafts = [(_draft(offer), offer) for offer in _offers(text)]
     for draft, _ in drafts:
-        check_draft(draft)
+        check_draft(draft, allow_secrets=allow_secrets)
     backend = select_backend()
     selected = choose_protocol()
     placed = []
@@ -146,7 +153,7 @@ def _save_offers(text: str, *, replace: bool, as_json: bool) -> None:
                 hint="make the offer again",
             )
         placed.append((draft, _offered_folder(backend, offer)))
-    _save(backend, placed, replace=replace, as_json=as_json)
+    _save(backend, placed, replace=replace, allow_secrets=allow_secrets, as_json=as_json)
 
 
 def _offers(text: str) -> list[dict[str, Any]]:

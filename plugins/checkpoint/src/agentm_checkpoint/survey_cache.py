@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Notes = dict[str, Note]
     """Of one folder, by name."""
 
-FORMAT = "agentm-seen/4"
+FORMAT = "agentm-survey/5"
 SETTLED_AFTER = 2.0
 """Seconds; the coarsest clock of a file system in use."""
 
@@ -44,7 +44,7 @@ _SIZES = "<x%dQ"
 _CIDS = b"\0"
 
 
-class SeenFolder:
+class SurveyedFolder:
     """One folder as it was found. What is known of its notes is packed, for most folders are only compared."""
 
     __slots__ = ("cids", "entry", "names", "sizes", "strangers", "version", "versions")
@@ -69,7 +69,7 @@ class SeenFolder:
         self.sizes = Struct(_SIZES % len(notes)).pack(*(size for _, (size, _) in notes.values()))
         self.cids = _CIDS + b"".join(cid for _, (_, cid) in notes.values())
 
-    def take_over(self, known: SeenFolder) -> None:
+    def take_over(self, known: SurveyedFolder) -> None:
         """Keep the notes of a folder in which they are as they were."""
         self.names, self.versions, self.sizes, self.cids = known.names, known.versions, known.sizes, known.cids
 
@@ -102,7 +102,7 @@ class SeenFolder:
         self.strangers = strangers
         self.version = settled_version(info, looked_at)
 
-    def says_more_than(self, before: SeenFolder) -> bool:
+    def says_more_than(self, before: SurveyedFolder) -> bool:
         """Whether it spares the next look anything. That a note has to be read again is known without it."""
         is_known = self.names == before.names and (
             self.versions is before.versions
@@ -114,16 +114,16 @@ class SeenFolder:
         return [getattr(self, name) for name in self.__slots__]
 
 
-Seen = dict[str, SeenFolder]
+Surveyed = dict[str, SurveyedFolder]
 """Folders by key, parents before children."""
 
 
-def save_seen(path: str, folders: Seen) -> None:
+def save_survey(path: str, folders: Surveyed) -> None:
     fields = {key: folder.fields() for key, folder in folders.items()}
     save_cache(path, encode_node({"format": FORMAT, "folders": fields}))
 
 
-def load_seen(path: str) -> Seen:
+def load_survey(path: str) -> Surveyed:
     """What the last survey found; nothing, if the file is lost or cannot be used."""
     content = load_cache(path)
     fields = None if content is None else libipld.decode_dag_cbor(content)
@@ -132,9 +132,9 @@ def load_seen(path: str) -> Seen:
     return {key: _folder(values) for key, values in fields["folders"].items()}
 
 
-def _folder(values: list[Any]) -> SeenFolder:
-    folder = SeenFolder()
-    for name, value in zip(SeenFolder.__slots__, values, strict=True):
+def _folder(values: list[Any]) -> SurveyedFolder:
+    folder = SurveyedFolder()
+    for name, value in zip(SurveyedFolder.__slots__, values, strict=True):
         setattr(folder, name, value)
     return folder
 
@@ -152,7 +152,7 @@ def settled_version(info: Info, looked_at: float) -> str | None:
     return info.version if info.version and looked_at - info.mtime > SETTLED_AFTER else None
 
 
-def find_strangers(backend: StorageBackend, folders: dict[str, Info], before: Seen, after: Seen) -> list[str]:
+def find_strangers(backend: StorageBackend, folders: dict[str, Info], before: Surveyed, after: Surveyed) -> list[str]:
     """What lies in the store and is no note. Only folders that have changed are looked into."""
     looked_at = time.time()
     changed: dict[str, list[str]] = {}

@@ -29,16 +29,30 @@ def store_id(backend: StorageBackend) -> str:
 
 
 def folder_of(state_dir: str, store: str) -> str:
-    """The folder for one store. Its id is text from the store, so only a plain one is used as a name."""
+    """The folder on this device for what belongs to one store."""
+    return store_folder(checkpoints_folder(state_dir), store)
+
+
+def checkpoints_folder(state_dir: str) -> str:
+    return os.path.join(state_dir, "checkpoints")
+
+
+def store_folder(base: str, store: str) -> str:
+    """The folder of one store below `base`. Its id is text from the store, so only a plain one is used as a name."""
     if not store or len(store) > 64 or not _SAFE.issuperset(store):
         import hashlib
 
         store = hashlib.sha256(store.encode("utf-8", "surrogatepass")).hexdigest()
-    return os.path.join(state_dir, "checkpoints", store)
+    return os.path.join(base, store)
 
 
 def image_path(folder: str) -> str:
     return os.path.join(folder, "image.car")
+
+
+def history_folder(folder: str) -> str:
+    """A folder of its own: whoever writes a note need not wait for whoever takes a checkpoint."""
+    return os.path.join(folder, "history")
 
 
 def make_folder(folder: str) -> None:

@@ -1,4 +1,4 @@
-"""What every command works with: the store, its image on this device, and the settings."""
+"""What every command works with: the store, its image and history on this device, and the settings."""
 
 from __future__ import annotations
 
@@ -9,32 +9,42 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from agentm_checkpoint.capture import open_image
+from agentm_checkpoint.directories import folder_of, store_id
 from agentm_checkpoint.guard import below_guard, find_guard
 from agentm_checkpoint.guarded import survey_guarded
+from agentm_checkpoint.local_state import gather_known
+from agentm_checkpoint.lost_stores import explain_loss, unfinished_restore
 from agentm_checkpoint.reading import read_tree
+from agentm_checkpoint.replaced import open_history
 from agentm_checkpoint.settings import settings_of
+from agentm_checkpoint.verifying import verify_image
 from agentm_kernel.command import current_device
-from agentm_kernel.plugin import IntegrityError
+from agentm_kernel.plugin import IntegrityError, StorageSelectionError, find_project_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from agentm_checkpoint.guard import IntegrityGuard
+    from agentm_checkpoint.history import History
     from agentm_checkpoint.image import Image
+    from agentm_checkpoint.local_state import LocalState
     from agentm_checkpoint.settings import Settings
     from agentm_checkpoint.snapshot import Snapshot
-    from agentm_kernel.plugin import StorageBackend
+    from agentm_kernel.plugin import Device, StorageBackend
 
 Item = TypeVar("Item")
 
 
-class Workplace:
+class CommandContext:
     """The selected store and what this device keeps for it."""
 
     def __init__(self, *, read_only: bool = True) -> None:
-        self.device = current_device()
-        self.backend: StorageBackend = self.device.store(read_only=read_only)
-        """As the configuration has it: what is written goes through here."""
+        self.device: Device = current_device()
+        try:
+            self.backend: StorageBackend = self.device.store(read_only=read_only)
+            """As the configuration has it: what is written goes through here."""
+        except StorageSelectionError as error:
+            raise explain_loss(error, self.device) from error
 
     @property
     def guard(self) -> IntegrityGuard | None:
@@ -51,12 +61,29 @@ class Workplace:
 
     @cached_property
     def image(self) -> Image:
-        return open_image(self.store, self.device.state_dir)
+        return open_image(self.store, self.device)
+
+    @cached_property
+    def folder(self) -> str:
+        """Where this device keeps what belongs to the store."""
+        return folder_of(self.device.state_dir, store_id(self.store))
+
+    @cached_property
+    def history(self) -> History:
+        return open_history(self.store, self.device)
+
+    def local_state(self) -> LocalState | None:
+        """What the checkouts of this device hold besides the store."""
+        return gather_known(self.folder, find_project_root(), self.history.head())
 
     def report_damage(self) -> None:
         """Say that the image is not what it was; what is usable of it is used all the same."""
+        unfinished = unfinished_restore(self.folder)
+        if unfinished is not None:
+            way = f"`agentm checkpoint restore {unfinished}`"
+            click.echo(f"warning: bringing this store back was interrupted; finish it: {way}", err=True)
         if self.image.damage:
-            last = self.image.latest()
+            last = verify_image(self.image).last_whole
             rest = f"the last complete checkpoint is {last.id}" if last else "it holds no complete checkpoint"
             click.echo(f"warning: {self.image.damage}; {rest}", err=True)
 
@@ -86,6 +113,7 @@ def fields_of(snapshot: Snapshot) -> dict[str, Any]:
         "time": snapshot.time,
         "author": snapshot.author,
         "reason": snapshot.reason,
+        "automatic": snapshot.automatic,
         "notes": snapshot.root.notes,
         "bytes": snapshot.root.size,
     }

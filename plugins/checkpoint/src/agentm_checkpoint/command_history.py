@@ -1,0 +1,130 @@
+"""`agentm checkpoint history` and `undo`: the versions of one note that writes through agentm replaced."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from agentm_checkpoint.command_context import CommandContext
+from agentm_checkpoint.texts import counted, visible
+from agentm_checkpoint.tree import leaf_of
+from agentm_kernel.command import echo_json, echo_table, json_option
+from agentm_kernel.plugin import ABSENT, Locator, NotFoundError, content_hash, decode_content
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentm_checkpoint.history import Changes, Entry
+    from agentm_kernel.plugin import StorageBackend
+
+_LIST = "`agentm checkpoint history NOTE` lists the versions"
+
+
+@click.command("history")
+@click.argument("note", metavar="NOTE")
+@click.option("--show", metavar="VERSION", help="Print that version, byte for byte.")
+@json_option
+def history_command(note: str, show: str | None, as_json: bool) -> None:
+    """List what was changed in NOTE through agentm on this device, oldest first. NOTE is a key or a unique name."""
+    changes = CommandContext().history.read()
+    key = find_key(note, {entry.key for entry in changes.entries})
+    entries = changes.of(key)
+    if show is not None:
+        sys.stdout.buffer.write(changes.read(_version(entries, key, show)))
+        return
+    if as_json:
+        echo_json(note=key, head=changes.head, changes=[_fields(entry) for entry in entries])
+        return
+    click.echo(visible(key))
+    echo_table(
+        ("when", "what", "version before", "bytes"),
+        [
+            (entry.when, entry.what, entry.version or "-", f"{entry.old[0]:,}" if entry.old else "-")
+            for entry in entries
+        ],
+    )
+
+
+@click.command("undo")
+@click.argument("note", metavar="NOTE")
+@click.argument("version", metavar="[VERSION]", required=False)
+@json_option
+def undo_command(note: str, version: str | None, as_json: bool) -> None:
+    """Bring NOTE back to what it was before the last change through agentm, or to VERSION.
+
+    Undoing is a change too: it is in the history, and undoing again takes it back. If somebody changes the note in
+    the same moment, it is left alone.
+    """
+    here = CommandContext(read_only=False)
+    changes = here.history.read()
+    key = find_key(note, {entry.key for entry in changes.entries})
+    text, now = undo(here.backend, changes, key, version)
+    if as_json:
+        echo_json(note=key, version=_name(text), replaced=None if now is None else _name(now))
+        return
+    size = counted(len(text.encode()), "byte")
+    click.echo(f"brought back {visible(key)} as version {_name(text)}, {size}")
+    if now is not None:
+        click.echo(f"back again: `agentm checkpoint undo {visible(key)} {_name(now)}`")
+
+
+def undo(backend: StorageBackend, changes: Changes, key: str, version: str | None = None) -> tuple[str, str | None]:
+    """Write an earlier version of a note on condition that nobody changes it meanwhile; its text, and that before."""
+    locator = Locator(key)
+    try:
+        now: str | None = backend.read(locator)
+    except NotFoundError:
+        now = None
+    entries = changes.of(key)
+    if version is None:
+        current = None if now is None else leaf_of(now.encode())
+        leaf = next((entry.old for entry in reversed(entries) if entry.old not in (None, current)), None)
+        if leaf is None:
+            raise NotFoundError(f"'{key}' has no earlier version in the history", hint=_LIST)
+    else:
+        leaf = _version(entries, key, version)
+    text = decode_content(changes.read(leaf), locator)
+    backend.write(locator, text, if_match=ABSENT if now is None else content_hash(now))
+    return text, now
+
+
+def find_key(name: str, keys: Iterable[str]) -> str:
+    """The one key that is `name`, or whose last part is, with or without `.md`."""
+    known = sorted(keys)
+    wanted = name.removesuffix(".md")
+    if name in known:
+        return name
+    found = [key for key in known if f"/{key.removesuffix('.md')}".endswith(f"/{wanted}")]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise NotFoundError(f"several notes are called {ascii(name)}", hint=f"name one: {', '.join(found[:5])}")
+    raise NotFoundError(
+        f"no note that was changed through agentm on this device is called {ascii(name)}",
+        hint="give its key, as `agentm notes list` shows it",
+    )
+
+
+def _version(entries: list[Entry], key: str, name: str) -> tuple[int, bytes]:
+    found = {entry.old[1]: entry.old for entry in entries if entry.old and entry.old[1][4:].hex().startswith(name)}
+    if len(found) != 1 or not name:
+        problem = "several versions begin" if found else "no version begins"
+        raise NotFoundError(f"of '{key}', {problem} with {ascii(name)}", hint=_LIST)
+    return next(iter(found.values()))
+
+
+def _name(text: str) -> str:
+    """The version that a text is."""
+    return leaf_of(text.encode())[1][4:].hex()[:12]
+
+
+def _fields(entry: Entry) -> dict[str, object]:
+    return {
+        "id": entry.id,
+        "time": entry.time,
+        "what": entry.what,
+        "version": entry.version,
+        "bytes": entry.old[0] if entry.old else None,
+    }

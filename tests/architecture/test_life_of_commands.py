@@ -1,0 +1,43 @@
+"""The map in the docs is the way that the data takes, and nothing is looked up twice on it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+
+from tests.architecture.trace import COMMANDS, PAGE, ROOT, block, drawn, trace
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_scans_and_reads_the_configuration_once_and_goes_the_documented_way(command, tmp_path):
+    found = trace(command, tmp_path)
+
+    assert found["counts"] == {"scan": 1, "load": 1}
+    assert block(command, drawn(found["order"])) in PAGE.read_text(encoding="utf-8"), (
+        "the way has changed: run `python -m tests.architecture.trace`"
+    )
+
+
+def test_every_room_of_the_map_is_there_and_no_other():
+    text = PAGE.read_text(encoding="utf-8")
+    table = text[text.index("## The rooms") : text.index("## The doors")]
+    named = set(re.findall(r"^\| `(\w+)(?:/|\.py)`", table, re.MULTILINE))
+
+    kernel = ROOT / "kernel" / "agentm_kernel"
+    rooms = {path.stem for path in kernel.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+
+    assert named == rooms - {"__init__", "plugin", "command"}
+
+
+def test_every_file_that_the_map_sends_a_change_to_is_there():
+    text = PAGE.read_text(encoding="utf-8")
+    table = text[text.index("## Where does a change go?") :]
+    named = [name for name in re.findall(r"`([\w/]+(?:\.py|/))`", table) if "/" in name]
+
+    assert len(named) >= 15
+    for name in named:
+        assert (ROOT / name).exists() or (ROOT / "kernel" / "agentm_kernel" / name).exists(), name

@@ -1,0 +1,173 @@
+"""Secrets are refused with the line named; ordinary code is not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+from tests.kernel.seam.secret_samples import IN_CONTEXT, ORDINARY, planted
+
+from agentm_kernel.errors import InvalidContentError
+from agentm_kernel.seam.secrets import find_secrets, is_bare_secret, is_secret_field, names_a_secret, refuse_secrets
+from agentm_kernel.seam.secrets.contexts import CONTEXTS
+from agentm_kernel.seam.secrets.formats import FORMATS
+
+KINDS = list(planted())
+
+
+def test_there_are_more_than_forty_kinds():
+    assert len(KINDS) > 40
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_planted_secret_is_refused_with_its_line(kind, seed):
+    secret = planted(seed)[kind]
+
+    with pytest.raises(InvalidContentError, match="line 3") as caught:
+        refuse_secrets("the note", f"# Deploying\n\n{secret}\n\nThat is all.\n")
+
+    assert secret not in caught.value.message
+
+
+@pytest.mark.parametrize("line", IN_CONTEXT)
+def test_what_stands_beside_it_gives_a_secret_away(line):
+    assert find_secrets(line)
+
+
+@pytest.mark.parametrize("line", [line for line in ORDINARY.splitlines() if line])
+def test_ordinary_code_is_not_taken_for_a_secret(line):
+    assert find_secrets(line) == []
+
+
+@pytest.mark.parametrize("hidden", ["\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u202e", "\ufe0f"])
+def test_characters_that_cannot_be_seen_hide_nothing(hidden):
+    token = planted()["GitHub token"]
+
+    (found,) = find_secrets("\n" + hidden.join(token))
+
+    assert (found.line, found.kind) == (2, "GitHub token")
+
+
+def test_every_line_is_named_once_with_its_column():
+    key = planted()["Stripe key"]
+
+    found = find_secrets(f"ü: {key} and {key}\n\n  {key}\n")
+
+    assert [(each.line, each.column) for each in found] == [(1, 4), (3, 3)]
+
+
+def test_several_secrets_are_counted():
+    text = "\n".join(list(planted(1).values())[:3])
+
+    with pytest.raises(InvalidContentError, match="and 2 more"):
+        refuse_secrets("the note", text)
+
+
+def test_the_hint_says_what_to_do_about_a_false_alarm():
+    with pytest.raises(InvalidContentError) as caught:
+        refuse_secrets("the note", planted()["GitHub token"])
+
+    assert "--allow-secrets" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("key", ["DB_PASSWORD", "secretAccessKey", "api-token", "smtp.password", "clientSecret"])
+def test_names_that_hold_a_secret(key):
+    assert names_a_secret(key)
+
+
+@pytest.mark.parametrize("key", ["max_tokens", "token_budget", "keyring", "vault_path", "secret_name"])
+def test_names_that_hold_none(key):
+    assert not names_a_secret(key)
+
+
+def test_a_field_is_judged_by_name_and_value():
+    assert is_secret_field("token", "q8Z3kd02Kw91mZx7")
+    assert not is_secret_field("token", "${TOKEN}")
+    assert not is_secret_field("vault_path", "/Users/ana/Notes 2024")
+    assert is_secret_field("endpoint", planted()["password in an address"])
+    assert is_bare_secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYzXAMP1EKEY")
+    assert not is_bare_secret("9fceb02d0ae598e95dc970b74767f19372d61af8")
+
+
+def test_nothing_is_compiled_for_a_text_without_a_telling_word():
+    code = (
+        "import sys; from agentm_kernel.seam.secrets import find_secrets\n"
+        "assert not find_secrets('Step 2 is done, 14 tests are green.')\n"
+        "assert 're' not in sys.modules, 're was imported'\n"
+    )
+
+    subprocess.run([sys.executable, "-S", "-c", code], check=True, env={"PYTHONPATH": "kernel"})
+
+
+ADVERSARIAL = (
+    *(
+        "a-",
+        "token ",
+        "\n \t",
+        "aws:",
+        "A ",
+        "://a:",
+        "sk-",
+        "password=",
+        "password ",
+        "mysql ",
+        "mysql -",
+        "curl -u ",
+    ),
+    *(
+        "eyJa.",
+        "eyJaaaaaaaaaaaa",
+        "cookie: ",
+        "cookie: id=",
+        "key",
+        "api_key: x",
+        "....",
+        "-----BEGIN ",
+        "docker login ",
+    ),
+    *(
+        "seed: abc ",
+        "pass",
+        "authorization: bearer ",
+        "\u200b",
+        "login a password ",
+        "password is ",
+        "password for a ",
+    ),
+    *("otpauth://", "SG.aaaaaaaaaaaaaaaa", "_api_", "\\", " ", "1/", "echo ", "basic ", '"auth": ', "cookie: a=b;"),
+)
+
+
+@pytest.mark.parametrize("unit", ADVERSARIAL)
+def test_time_grows_with_the_text_and_no_faster(unit):
+    """Eight times the text may take eight times as long, with some room; the square would be 64 times."""
+
+    def seconds(size: int) -> float:
+        text = (unit * (size // len(unit) + 1))[:size]
+        start = time.process_time()
+        find_secrets(text)
+        return time.process_time() - start
+
+    seconds(1000)  # compiles
+    small = min(seconds(30_000) for _ in range(3))
+
+    assert seconds(240_000) < max(small, 0.005) * 8 * 3
+
+
+def test_a_note_of_sixteen_megabytes_is_no_special_case():
+    line = "The deploy token is kept in 1Password; password rotation: weekly, api key per service.\n"
+
+    assert find_secrets(line * (16_000_000 // len(line))) == []
+
+
+def test_every_pattern_of_the_tables_compiles_and_every_line_has_three_parts():
+    from agentm_kernel.seam.secrets.scan import _pattern, _table
+
+    for table in (FORMATS, CONTEXTS):
+        for kind, words, rest in _table(table):
+            assert kind
+            assert words
+            _pattern(rest, any_case=False)

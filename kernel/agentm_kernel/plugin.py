@@ -36,12 +36,13 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         one_line as one_line,
     )
     from agentm_kernel.files.atomic import atomic_write as atomic_write
-    from agentm_kernel.files.failures import Failures as Failures
-    from agentm_kernel.files.medium import Beside as Beside, Medium as Medium
+    from agentm_kernel.files.bytes_tree import BytesTree as BytesTree
+    from agentm_kernel.files.directory_lock import DirectoryLock as DirectoryLock
+    from agentm_kernel.files.medium import Beside as Beside, EditedFolder as EditedFolder, Medium as Medium
     from agentm_kernel.files.mutex import StoreMutex as StoreMutex, store_mutex as store_mutex
     from agentm_kernel.files.root import make_private_folder as make_private_folder
     from agentm_kernel.files.store import FileStore as FileStore
-    from agentm_kernel.files.swap import conflict_place as conflict_place, hash_of_note as hash_of_note
+    from agentm_kernel.files.swap import CONFLICTS as CONFLICTS, conflict_place as conflict_place
     from agentm_kernel.files.tree import Directory as Directory
     from agentm_kernel.here import (
         choose_protocol as choose_protocol,
@@ -88,9 +89,6 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         STAMP_KEY as STAMP_KEY,
         SWAP_PROVIDER as SWAP_PROVIDER,
         Absent as Absent,
-        DeviceCopy as DeviceCopy,
-        DeviceFiles as DeviceFiles,
-        PersonalSpace as PersonalSpace,
         StorageBackend as StorageBackend,
     )
     from agentm_kernel.seam.content import (
@@ -99,8 +97,24 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         decode_content as decode_content,
         encode_content as encode_content,
     )
+    from agentm_kernel.seam.facets import (
+        Appends as Appends,
+        ConflictCopies as ConflictCopies,
+        ConflictCopy as ConflictCopy,
+        DeviceCopy as DeviceCopy,
+        DeviceFiles as DeviceFiles,
+        History as History,
+        Identity as Identity,
+        PersonalSpace as PersonalSpace,
+        Rules as Rules,
+        Transfer as Transfer,
+        Unguarded as Unguarded,
+        Version as Version,
+        WatchedStore as WatchedStore,
+        WorkingCopy as WorkingCopy,
+    )
     from agentm_kernel.seam.folders import Folder as Folder, FolderWalk as FolderWalk, walk_folders as walk_folders
-    from agentm_kernel.seam.layer import BackendLayer as BackendLayer, unwrap as unwrap
+    from agentm_kernel.seam.layer import BackendLayer as BackendLayer
     from agentm_kernel.seam.locator import (
         MAX_KEY_BYTES as MAX_KEY_BYTES,
         MAX_SEGMENT_BYTES as MAX_SEGMENT_BYTES,
@@ -108,8 +122,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         Locator as Locator,
         normalize_key as normalize_key,
     )
-    from agentm_kernel.seam.options import check_options as check_options
-    from agentm_kernel.seam.personal import Authorization as Authorization
+    from agentm_kernel.seam.options import Option as Option, check_options as check_options
     from agentm_kernel.seam.provider import (
         Author as Author,
         Change as Change,
@@ -118,8 +131,6 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         SyncOutcome as SyncOutcome,
         SyncRules as SyncRules,
         SyncTrigger as SyncTrigger,
-        WatchedStore as WatchedStore,
-        WorkingCopy as WorkingCopy,
     )
     from agentm_kernel.seam.registry import BackendRegistry as BackendRegistry, registry as registry
     from agentm_kernel.seam.secrets import (
@@ -128,11 +139,8 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         names_a_secret as names_a_secret,
         refuse_secrets as refuse_secrets,
     )
-    from agentm_kernel.seam.tiers import (
-        DerivedMaintenance as DerivedMaintenance,
-        Tier as Tier,
-        TierLayout as TierLayout,
-    )
+    from agentm_kernel.seam.tier_layout import TierLayout as TierLayout
+    from agentm_kernel.seam.tiers import DerivedMaintenance as DerivedMaintenance, Tier as Tier
     from agentm_kernel.seam.update import update as update
     from agentm_kernel.seam.values import (
         MAX_CONTENT_BYTES as MAX_CONTENT_BYTES,
@@ -156,6 +164,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         stamp_store as stamp_store,
     )
     from agentm_kernel.state.device import Device as Device
+    from agentm_kernel.state.mirrored import MirroredState as MirroredState
     from agentm_kernel.state.resolution import Resolution as Resolution
 
 _HOMES = {
@@ -168,12 +177,13 @@ _HOMES = {
         "StorageSelectionError StoreIdentityError one_line"
     ),
     "files.atomic": "atomic_write",
-    "files.failures": "Failures",
-    "files.medium": "Medium",
+    "files.bytes_tree": "BytesTree",
+    "files.directory_lock": "DirectoryLock",
+    "files.medium": "EditedFolder Medium",
     "files.mutex": "StoreMutex store_mutex",
     "files.root": "make_private_folder",
     "files.store": "FileStore",
-    "files.swap": "conflict_place hash_of_note",
+    "files.swap": "CONFLICTS conflict_place",
     "files.tree": "Directory",
     "here": "choose_protocol list_plan_files list_state_files resolve_active_plan",
     "plugins.calling": "StdoutToStderr reason_of",
@@ -185,26 +195,30 @@ _HOMES = {
     "plugins.values": "Alert DoctorRow HookContext PluginFailure Section",
     "projects.ownership": "check_ownership claim_ownership",
     "projects.repo_registry": "list_repos read_registry register_repo registry_locator unregister_repo",
-    "seam.backend": "ABSENT API_VERSION Absent COMMIT DeviceCopy DeviceFiles PUSH PersonalSpace STAMP_KEY "
-    "SWAP_PROVIDER StorageBackend",
+    "projects.root": "HARNESS_DIR find_project_root",
+    "seam.backend": "ABSENT API_VERSION Absent COMMIT PUSH STAMP_KEY SWAP_PROVIDER StorageBackend",
     "seam.content": "check_size content_hash decode_content encode_content",
+    "seam.facets": (
+        "Appends ConflictCopies ConflictCopy DeviceCopy DeviceFiles History Identity PersonalSpace Rules Transfer "
+        "Unguarded Version WatchedStore WorkingCopy"
+    ),
     "seam.folders": "Folder FolderWalk walk_folders",
-    "seam.layer": "BackendLayer unwrap",
+    "seam.layer": "BackendLayer",
     "seam.locator": "Locator MAX_KEY_BYTES MAX_SEGMENT_BYTES TEMP_PREFIX normalize_key",
-    "seam.options": "check_options",
-    "seam.personal": "Authorization",
-    "seam.provider": "Author Change ProviderContext SyncOutcome SyncRules SyncTrigger WatchedStore WorkingCopy",
+    "seam.options": "Option check_options",
+    "seam.provider": "Author Change ProviderContext SyncOutcome SyncRules SyncTrigger",
     "seam.registry": "BackendRegistry registry",
     "seam.secrets": "find_secrets is_bare_secret names_a_secret refuse_secrets",
-    "seam.tiers": "DerivedMaintenance Tier TierLayout",
+    "seam.tier_layout": "TierLayout",
+    "seam.tiers": "DerivedMaintenance Tier",
     "seam.update": "update",
     "seam.values": "Capabilities Frozen Info MAX_CONTENT_BYTES Opening",
-    "projects.root": "HARNESS_DIR find_project_root",
     "selection.adopting": (
         "UnidentifiedStore add_wrapper adopt_store check_store open_unidentified return_identity select_store"
     ),
     "selection.identity": "known_stores read_stamp stamp_store",
     "state.device": "Device",
+    "state.mirrored": "MirroredState",
     "state.resolution": "Resolution",
 }
 

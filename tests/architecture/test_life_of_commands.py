@@ -6,7 +6,6 @@ import re
 import shutil
 
 import pytest
-
 from tests.architecture.trace import COMMANDS, PAGE, ROOT, block, drawn, trace
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
+from agentm_bucket.mirror import Mirror
 from two_laptops import run_script
 from two_vaults import TwoVaults
 
-from agentm_bucket.mirror import Mirror
 from agentm_kernel.files.atomic import publish_over
 from agentm_kernel.files.writing import StoreWriter
 from tests.faults.edit_script import Script

@@ -15,6 +15,8 @@ from agentm_kernel.device.settings import is_list, is_text
 from agentm_kernel.errors import ConfigError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from agentm_kernel.state.device import Device
 
 _OURS = ("storage", "state_mode", "plugins", "plugin_policy", "wrappers", "vault_path")
@@ -26,8 +28,19 @@ def command() -> None:
     """Read and change the configuration."""
 
 
+def _complete_key(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Settings of the kernel, and the options that installed plugins declare."""
+    from click.shell_completion import CompletionItem
+
+    from agentm_kernel.device.settings import KNOWN
+    from agentm_kernel.plugins.options import known_option_keys
+
+    keys = {**dict.fromkeys(KNOWN, ""), **{k: o.meaning for k, o in known_option_keys(current_device()).items()}}
+    return [CompletionItem(key, help=text or None) for key, text in keys.items() if key.startswith(incomplete)]
+
+
 @command.command("set")
-@click.argument("key")
+@click.argument("key", shell_complete=_complete_key)
 @click.argument("value")
 @click.option("--allow-secrets", is_flag=True, help="Keep a value that only looks like a secret, or has to be here.")
 def set_command(key: str, value: str, allow_secrets: bool) -> None:
@@ -40,10 +53,12 @@ def set_command(key: str, value: str, allow_secrets: bool) -> None:
     if not allow_secrets:
         _refuse_secret(key, value)
     device = current_device()
-    _ask_to_leave(device, key)
     environ = device.environ
+    wanted = _value_of(key, value)
+    _check_option(device, key, wanted)
+    _ask_to_leave(device, key)
     before, _, was_legacy = find(environ)
-    set_value(environ, key, _value_of(key, value))
+    set_value(environ, key, wanted)
     after = find(environ)[0]
     click.echo(f"set {key} in {after}" + (f", with everything from {before}" if was_legacy else ""))
 
@@ -83,6 +98,17 @@ def path_command(as_json: bool) -> None:
         echo_json(path=path, present=status is not None, legacy=is_legacy)
     else:
         click.echo(path)
+
+
+def _check_option(device: Device, key: str, value: object) -> None:
+    """An option of a plugin that declares its options is one of these, and of the declared kind."""
+    from agentm_kernel.plugins.options import declared_options
+    from agentm_kernel.seam.options import check_option
+
+    group, _, rest = key.partition(".")
+    table, _, name = rest.partition(".")
+    if group == "plugins" and name and (declared := declared_options(device, table)) is not None:
+        check_option(table, name, value, declared)
 
 
 def _refuse_misspelt(key: str) -> None:

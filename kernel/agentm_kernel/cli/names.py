@@ -9,7 +9,6 @@ GROUPS = {
     "completion": ("completion", "Print the completion script of a shell."),
     "config": ("config", "Read and change the configuration."),
     "migrate": ("migrate", "Move the whole store to another backend."),
-    "personal": ("personal", "Write to your own notes, after asking you."),
     "plan": ("plan", "List plans and choose the active one."),
     "plugins": ("plugins", "Show which plugins are installed, and whether they work."),
     "project": ("project", "Show and register projects."),

@@ -9,7 +9,7 @@ import click
 
 from agentm_kernel.cli.output import current_device, echo_json, echo_table, json_option
 from agentm_kernel.cli.plugin_inventory import take_inventory
-from agentm_kernel.device.installed import HOOKS, PLUGINS, canonical_name, kind_of
+from agentm_kernel.device.installed import HOOKS, OPTIONS, PLUGINS, canonical_name, kind_of
 from agentm_kernel.errors import PluginError
 from agentm_kernel.plugins.table import conflict
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agentm_kernel.cli.plugin_inventory import Entry, Inventory
     from agentm_kernel.device.installed import PluginRecord
     from agentm_kernel.plugins.probe import ProbeResult
+    from agentm_kernel.state.device import Device
 
 
 @click.group("plugins")
@@ -156,15 +157,19 @@ def _printable(text: str) -> str:
 @click.argument("name")
 @json_option
 def show(name: str, as_json: bool) -> None:
-    """Show what is known about the plugin or distribution NAME. Nothing is imported."""
-    inventory = take_inventory(current_device())
+    """Show what is known about the plugin or distribution NAME.
+
+    Of its code, only the declaration of its options is imported.
+    """
+    device = current_device()
+    inventory = take_inventory(device)
     entries = [entry for entry in inventory.entries if _is_meant(entry.record, name)]
     if not entries:
         known = ", ".join(sorted({entry.record.name for entry in inventory.entries})) or "none"
         raise PluginError(
             f"no installed plugin is called '{name}'; installed: {known}", hint="`agentm plugins list` shows them"
         )
-    shown = [{**_fields(entry), **_described(entry.record)} for entry in entries]
+    shown = [{**_fields(entry), **_described(entry.record), **_options(device, entry.record)} for entry in entries]
     if as_json:
         echo_json(plugins=shown)
         return
@@ -173,6 +178,25 @@ def show(name: str, as_json: bool) -> None:
             click.echo()
         rows = [(key.replace("_", " "), _text(value)) for key, value in fields.items()]
         echo_table(("", ""), [(key, _printable(text)) for key, text in rows if text])
+
+
+def _options(device: Device, record: PluginRecord) -> dict[str, Any]:
+    """What a table of options declares; why not, if it cannot be loaded."""
+    if record.group != OPTIONS:
+        return {}
+    from agentm_kernel.plugins.options import declared_options
+
+    try:
+        declared = declared_options(device, record.name) or ()
+    except PluginError as error:
+        return {"options": [error.message]}
+    return {
+        "options": [
+            f"plugins.{record.name}.{option.name} ({option.kind}): {option.meaning}"
+            + (f" (default: {option.default})" if option.default else "")
+            for option in declared
+        ]
+    }
 
 
 def _is_meant(record: PluginRecord, name: str) -> bool:
@@ -207,4 +231,4 @@ def _editable_source(text: str | None) -> str | None:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return ", ".join(value) if isinstance(value, list) else str(value or "")
+    return "; ".join(value) if isinstance(value, list) else str(value or "")

@@ -10,7 +10,6 @@ import click
 from agentm_kernel.cli.output import current_device
 from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.seam.backend import STAMP_KEY
-from agentm_kernel.seam.layer import unwrap
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.selection.adopting import select_store
 from agentm_kernel.selection.inspect import Refusal, inspect_store
@@ -26,14 +25,14 @@ _META = STAMP_KEY.partition("/")[0]
 
 
 def selected_store(
-    kind: type[Store], noun: str, init: str, *, read_only: bool = False
+    kind: type[Store], facet: type, noun: str, init: str, *, read_only: bool = False
 ) -> tuple[StorageBackend, Store]:
-    """The selected store with the layers around it, and the one of this `kind` inside; refused if it is another.
+    """The selected store with the layers around it, and its `facet`, if that is the `kind` of a plugin's own store.
 
     `noun` is the word for such a store, `init` the command that makes one.
     """
     selected = current_device().store(read_only=read_only)
-    store = unwrap(selected)
+    store = selected.facet(facet)
     if not isinstance(store, kind):
         raise StorageSelectionError(
             f"the selected store, {selected.describe()}, is not a {noun}", hint=f"run `{init} --use` to use one"

@@ -76,13 +76,12 @@ def _place(resolution: Resolution) -> str:
 
 def _copy_age(backend: StorageBackend) -> str:
     """How old the copy is that is shown, for a store that lies elsewhere."""
-    from agentm_kernel.seam.backend import DeviceCopy
-    from agentm_kernel.seam.layer import unwrap
+    from agentm_kernel.seam.facets import DeviceCopy
 
-    store = unwrap(backend)
-    if not isinstance(store, DeviceCopy):
+    copy = backend.facet(DeviceCopy)
+    if copy is None:
         return ""
-    age = store.copy_age()
+    age = copy.copy_age()
     return " (a copy of it, never brought up to date)" if age is None else f" (a copy of it, {age / 60:.0f} min old)"
 
 

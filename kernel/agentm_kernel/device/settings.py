@@ -132,6 +132,10 @@ _CHECKS: dict[str, Callable[[str, object], object]] = {
 }
 
 
+KNOWN = tuple(key for key in _CHECKS if key != "vault_path")
+"""The settings of the kernel itself."""
+
+
 def _refuse_broken_text(key: str, value: object) -> None:
     """Half of a surrogate pair can be escaped into JSON, but never be printed or stored."""
     try:

@@ -1,7 +1,9 @@
-"""What the medium under a file store may add to its verbs.
+"""What the medium under a `FileStore` may add to its verbs: `FileStore(root, medium=…)`.
 
 A plain disk adds nothing, and that is what stands here. A folder that a sync tool replicates has files that are not
-notes, notes that are not here yet, and a second writer that knows nothing of our mutex: such a store overrides.
+notes, notes that are not here yet, and a second writer that knows nothing of our mutex; a clone may have to be
+fetched before it is written to. Such a medium is a subclass that overrides what is special about it, and nothing
+else. A `FileStore` asks its medium at the same points for every verb, so none of them has to be written again.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 
 
 class Medium:
-    """The points at which a store on a special medium has its say; `FileStore` asks at each of them."""
+    """The points at which a special medium has its say: names, presence, changes, other writers."""
+
+    # -- names ----------------------------------------------------------------------------------------------
 
     def is_hidden(self, name: str) -> bool:
         """Whether a file or directory belongs to the medium rather than to the store: a sync tool's own, say.
@@ -39,6 +43,11 @@ class Medium:
     def check_new_name(self, locator: Locator, names: Collection[str]) -> None:
         """Raise if a new note of this name would change what the `names` beside it are taken for."""
 
+    # -- presence -------------------------------------------------------------------------------------------
+
+    def check_here(self) -> None:
+        """Raise if the tree is not on this device yet. Asked before every verb that looks at it."""
+
     def when_missing(self, directory: Directory, locator: Locator) -> None:
         """Raise if the note is known to exist although its file does not: then this is not absence."""
 
@@ -48,18 +57,35 @@ class Medium:
     def when_unreadable(self, locator: Locator, error: OSError) -> None:
         """Raise something that says more than `error`, which reading the note has met."""
 
-    has_other_writers = False
-    """Whether others change the files who know nothing of our mutex: then nothing is dropped unseen."""
-
     def is_at_hand(self, status: os.stat_result) -> bool:
         """Whether a file can be read without waiting for anything."""
         return True
+
+    # -- changes --------------------------------------------------------------------------------------------
+
+    def before_change(self, locator: Locator) -> None:
+        """Called before a note is written or deleted or a directory made, without the mutex: raise to refuse."""
+
+    def after_change(self, locator: Locator) -> None:
+        """Called when a note has been written or deleted, without the mutex."""
+
+    has_other_writers = False
+    """Whether others change the files who know nothing of our mutex: then nothing is dropped unseen."""
 
     def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
         """Where a version of a note goes that a write has displaced and nobody has seen; `digest` tells it apart."""
         from agentm_kernel.files.swap import conflict_place
 
         return conflict_place(locator, digest, "unseen")
+
+
+class EditedFolder(Medium):
+    """A folder whose files people and their tools edit: what they save while we write is kept beside the note."""
+
+    has_other_writers = True
+
+    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
+        return locator.beside(f"unseen {digest[:8]}")
 
 
 def shows_all_names(medium: Medium) -> bool:

@@ -1,7 +1,7 @@
 """`FileStore`: the seam's verbs over a directory tree, composed from confinement, mutex and atomic replacement.
 
-device-local and the vault build on it; neither writes a verb of its own. Looking things up is `reading`, changing
-them is `writing`. Each is imported when it is first needed: hooks never write, and many do not even read.
+Every store of files is one: what is special about the place says its `Medium`. Looking things up is `reading`,
+changing them is `writing`. Each is imported when it is first needed: hooks never write, and many do not even read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import os
 from agentm_kernel.errors import NotFoundError, StorageIOError, StorageSelectionError
 from agentm_kernel.files.medium import Medium
 from agentm_kernel.files.stamp import read_stamp_fast
-from agentm_kernel.seam.backend import STAMP_KEY, DeviceFiles, StorageBackend
+from agentm_kernel.seam.backend import STAMP_KEY, StorageBackend
+from agentm_kernel.seam.facets import DeviceFiles
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
 
@@ -20,17 +21,20 @@ if TYPE_CHECKING:
     import builtins
     from collections.abc import Iterator
 
+    from agentm_kernel.files.bytes_tree import BytesTree
     from agentm_kernel.files.reading import StoreReader
     from agentm_kernel.files.writing import StoreWriter
     from agentm_kernel.seam.backend import Absent
     from agentm_kernel.seam.values import Info
 
+_PLAIN_DISK = Medium()
 _CAPABILITIES = Capabilities(concurrent_writers=True, device_files=True, delete=True)
 
 
-class FileStore(Medium, StorageBackend, DeviceFiles):
-    """A store that is a tree of files below `root`.
+class FileStore(StorageBackend, DeviceFiles):
+    """A store that is a tree of files below `root`. A subclass overrides public names only.
 
+    `medium`: what is special about the place (see `Medium`); a plain disk if it is not given.
     `create_root`: whether the first write may make a root that is missing. Where it may not, a missing root is an
     error for every verb: a folder that should be mounted and is not must not look empty.
     `private`: whether directories and files that are made belong to this user alone.
@@ -40,12 +44,14 @@ class FileStore(Medium, StorageBackend, DeviceFiles):
         self,
         root: str | os.PathLike[str],
         *,
+        medium: Medium = _PLAIN_DISK,
         create_root: bool = False,
         private: bool = False,
         size_limit: int = MAX_CONTENT_BYTES,
         lock_timeout: float = 10.0,
     ) -> None:
         self._root = os.path.abspath(root)
+        self._medium = medium
         self._create_root = create_root
         self._private = private
         self._size_limit = size_limit
@@ -57,6 +63,26 @@ class FileStore(Medium, StorageBackend, DeviceFiles):
     @property
     def capabilities(self) -> Capabilities:
         return _CAPABILITIES
+
+    @property
+    def root(self) -> str:
+        return self._root
+
+    @property
+    def medium(self) -> Medium:
+        return self._medium
+
+    @property
+    def size_limit(self) -> int:
+        """How many bytes a note may have."""
+        return self._size_limit
+
+    @property
+    def tree(self) -> BytesTree:
+        """The same files by their bytes, under the same mutex."""
+        from agentm_kernel.files.bytes_tree import BytesTree
+
+        return BytesTree(self._reader, lambda: self._writer)
 
     def describe(self) -> str:
         return self._root
@@ -91,11 +117,12 @@ class FileStore(Medium, StorageBackend, DeviceFiles):
     # -- reading --------------------------------------------------------------------------------------------
 
     def stamp_text(self) -> str | None:
+        self._medium.check_here()
         if self._lazy_reader is None and type(self).read is FileStore.read:
             # Most hooks need no more of the store than this: they are spared loading the rest.
             if self._create_root and self._root_identity is None and not _is_there(self._root):
                 return None  # nothing was ever written here
-            text, identity = read_stamp_fast(self, self._root, Locator(STAMP_KEY), self._size_limit)
+            text, identity = read_stamp_fast(self._medium, self._root, Locator(STAMP_KEY), self._size_limit)
             if text is not None and self._root_identity in (None, identity):
                 self._root_identity = identity
                 return text
@@ -130,23 +157,29 @@ class FileStore(Medium, StorageBackend, DeviceFiles):
     # -- writing --------------------------------------------------------------------------------------------
 
     def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+        self._medium.before_change(locator)
         self._writer.write_text(locator, content, if_match)
+        self._medium.after_change(locator)
         return locator
 
     def mkdir(self, locator: Locator) -> Locator:
+        self._medium.before_change(locator)
         self._writer.make_directory(locator)
         return locator
 
     def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
+        self._medium.before_change(locator)
         self._writer.delete(locator, if_match)
+        self._medium.after_change(locator)
 
     @property
     def _reader(self) -> StoreReader:
+        self._medium.check_here()
         if self._lazy_reader is None:
             from agentm_kernel.files.reading import StoreReader
 
             self._lazy_reader = StoreReader(
-                self,
+                self._medium,
                 self._root,
                 may_be_missing=self._create_root,
                 size_limit=self._size_limit,

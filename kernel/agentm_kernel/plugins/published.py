@@ -23,6 +23,7 @@ PUBLISHED = {
         "forget": "agentm-recall",
         "git": "agentm-git",
         "notes": "agentm-recall",
+        "personal": "agentm-obsidian-vault",
         "plugins check": "agentm-devkit",
         "plugins new": "agentm-devkit",
         "policy": "agentm-storage-policy",

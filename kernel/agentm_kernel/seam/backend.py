@@ -11,12 +11,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import builtins
     from collections.abc import Iterator, Mapping
-    from typing import Any, ClassVar, Final, Self
+    from typing import Any, ClassVar, Final, Self, TypeVar
 
-    from agentm_kernel.seam.personal import Authorization
-    from agentm_kernel.seam.tiers import TierLayout
+    from agentm_kernel.seam.tier_layout import TierLayout
     from agentm_kernel.seam.values import Capabilities, Info, Opening
     from agentm_kernel.state.device import Device
+
+    F = TypeVar("F")
 
 API_VERSION = 1
 """The version of this contract. A backend built for another one is refused before it is used."""
@@ -83,6 +84,13 @@ class StorageBackend(ABC):
         Creates nothing and touches no network: the first write may, opening may not.
         """
         return cls(**options)
+
+    def facet(self, kind: type[F]) -> F | None:
+        """An object that can do what `kind` (see `facets`) describes for this store; `None` where the store cannot.
+
+        A class that inherits the facet answers itself; one with a companion object overrides this.
+        """
+        return self if isinstance(self, kind) else None
 
     @property
     @abstractmethod
@@ -195,49 +203,6 @@ class StorageBackend(ABC):
     @property
     def tier_layout(self) -> TierLayout:
         """Where source, shared abstracts and the local index belong."""
-        from agentm_kernel.seam.tiers import TierLayout
+        from agentm_kernel.seam.tier_layout import TierLayout
 
         return TierLayout()
-
-
-class DeviceFiles(ABC):
-    """A store whose tree is files on this host, for hooks that need a real path. Only state routing may ask."""
-
-    @abstractmethod
-    def device_path(self, locator: Locator) -> str:
-        """The absolute path of `locator` on this host, whether or not anything is there yet."""
-
-
-class DeviceCopy(DeviceFiles):
-    """A store elsewhere that keeps a copy of its `_harness/` trees on this host. Hooks read the copy."""
-
-    @abstractmethod
-    def pull(self) -> None:
-        """Bring the copy up to date."""
-
-    @abstractmethod
-    def push(self) -> None:
-        """Send what changed in the copy to the store."""
-
-    @abstractmethod
-    def copy_age(self) -> float | None:
-        """Seconds since the copy was last known to be current; `None` if it never was."""
-
-
-class PersonalSpace(ABC):
-    """A backend that can also write to the operator's own notes, on the operator's word."""
-
-    @abstractmethod
-    def personal_path(self, locator: Locator) -> str:
-        """Where `locator` lies in the personal space, in words that the operator is asked with."""
-
-    @abstractmethod
-    def write_personal(
-        self,
-        locator: Locator,
-        content: str,
-        *,
-        authorization: Authorization,
-        if_match: str | Absent | None = None,
-    ) -> Locator:
-        """`write` in the personal space, under the same rules; leaves a line in the store that says so."""

@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-from agentm_kernel.errors import StorageError
-from agentm_kernel.seam.backend import DeviceFiles, PersonalSpace, StorageBackend
+from agentm_kernel.seam.backend import StorageBackend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import builtins
     from collections.abc import Iterator
+    from typing import Any, ClassVar, TypeVar
 
     from agentm_kernel.seam.backend import Absent
     from agentm_kernel.seam.locator import Locator
-    from agentm_kernel.seam.personal import Authorization
-    from agentm_kernel.seam.tiers import TierLayout
+    from agentm_kernel.seam.tier_layout import TierLayout
     from agentm_kernel.seam.values import Capabilities, Info
 
+    F = TypeVar("F")
 
-class BackendLayer(StorageBackend, DeviceFiles, PersonalSpace):
+
+class BackendLayer(StorageBackend):
     """Every verb of `inner`; a subclass overrides the ones that its rule concerns."""
+
+    passes: ClassVar[tuple[type, ...]] = ()
+    """The facets of `inner` that this layer lets through. Any other is `None`, even if `inner` has it."""
 
     def __init__(self, inner: StorageBackend) -> None:
         self.inner = inner
+        self.self_stamping = inner.self_stamping
+
+    def facet(self, kind: type[F]) -> F | None:
+        if isinstance(self, kind):
+            return self
+        found = self.inner.facet(kind) if kind in self.passes else None
+        return None if found is None else self.wrap_facet(kind, found)
+
+    def wrap_facet(self, kind: type[Any], found: Any) -> Any:
+        """What to hand out in the place of `found`, a facet of `inner`, where this layer's rule has a say in it."""
+        return found
 
     @property
     def capabilities(self) -> Capabilities:
@@ -75,34 +90,3 @@ class BackendLayer(StorageBackend, DeviceFiles, PersonalSpace):
     @property
     def tier_layout(self) -> TierLayout:
         return self.inner.tier_layout
-
-    def device_path(self, locator: Locator) -> str:
-        if not isinstance(self.inner, DeviceFiles):
-            raise StorageError(f"{self.describe()} has no files on this host")
-        return self.inner.device_path(locator)
-
-    def personal_path(self, locator: Locator) -> str:
-        return self._personal_space().personal_path(locator)
-
-    def write_personal(
-        self,
-        locator: Locator,
-        content: str,
-        *,
-        authorization: Authorization,
-        if_match: str | Absent | None = None,
-    ) -> Locator:
-        space = self._personal_space()
-        return space.write_personal(locator, content, authorization=authorization, if_match=if_match)
-
-    def _personal_space(self) -> PersonalSpace:
-        if not isinstance(self.inner, PersonalSpace):
-            raise StorageError(f"{self.describe()} has no personal space beside it")
-        return self.inner
-
-
-def unwrap(backend: StorageBackend) -> StorageBackend:
-    """The innermost backend: the one that the plugin made."""
-    while isinstance(backend, BackendLayer):
-        backend = backend.inner
-    return backend

@@ -1,12 +1,65 @@
-"""Options that a plugin does not have. A misspelt one is not passed over: what was meant by it would not happen."""
+"""What a plugin can be told in the configuration: each option with its type, its default and what it means.
+
+A plugin declares them once, as a tuple of `Option`, and names it in the entry-point group `agentm.options`, under the
+name of its table `plugins.<name>`. `config set` then checks values, `config list` and `plugins show` explain them,
+and shells complete them. A misspelt option is not passed over: what was meant by it would not happen.
+"""
 
 from __future__ import annotations
 
-from agentm_kernel.errors import StorageSelectionError
+from agentm_kernel.errors import ConfigError, StorageSelectionError
+from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+_KINDS = {
+    "text": (str,),
+    "path": (str,),
+    "number": (int, float),
+    "flag": (bool,),
+    "list": (list, str),
+    "table": (dict,),
+    "any": (object,),
+}
+
+
+class Option(Frozen):
+    """One option; `kind` is `text`, `path`, `number`, `flag`, `list` (a text with commas will do), `table`, `any`."""
+
+    __slots__ = ("name", "kind", "meaning", "default", "secret")
+    name: str
+    kind: str
+    meaning: str
+    default: str
+    """In words, for people; what happens without the option."""
+    secret: bool
+    """Its value is not shown."""
+
+    def __init__(self, name: str, kind: str, meaning: str, default: str = "", secret: bool = False) -> None:
+        if kind not in _KINDS:
+            raise ValueError(f"the kind of an option is {', '.join(_KINDS)}; not {kind!r}")
+        self._set(name=name, kind=kind, meaning=meaning, default=default, secret=secret)
+
+    def check(self, table: str, value: object) -> None:
+        """Raise `ConfigError` unless the option can have this value."""
+        fits = isinstance(value, _KINDS[self.kind]) and not (self.kind == "number" and isinstance(value, bool))
+        if not fits:
+            raise ConfigError(
+                f"plugins.{table}.{self.name} is a {self.kind}, not {type(value).__name__}", hint=self.meaning
+            )
+
+
+def check_option(table: str, name: str, value: object, declared: Sequence[Option]) -> None:
+    """Raise `ConfigError` unless the table declares such an option, and it can have this value."""
+    option = next((option for option in declared if option.name == name), None)
+    if option is None:
+        raise ConfigError(
+            f"plugins.{table} has no option '{name}'",
+            hint=f"there are {', '.join(option.name for option in declared)}: see `agentm plugins show {table}`",
+        )
+    option.check(table, value)
 
 
 def check_options(name: str, given: Iterable[str], known: Sequence[str]) -> None:

@@ -9,20 +9,17 @@ environment variables to their values, each looked up, checked and recorded at t
 provider asks late and keeps nothing; `context` is a `ProviderContext`. Opening creates nothing and does not use the
 network.
 
-What a store can do beyond the verbs shows in its class: a `WorkingCopy` has an origin elsewhere (mode `pull-push`), a
-`WatchedStore` is changed by other programs too (mode `watch`). A store that is neither is `canonical`.
+What a store can do beyond the verbs, its facets tell: a `WorkingCopy` has an origin elsewhere (mode `pull-push`), a
+`WatchedStore` is changed by other programs too (mode `watch`). A store that has neither is `canonical`.
 """
 
 from __future__ import annotations
-
-from abc import ABC, abstractmethod
 
 from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from threading import Event
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from agentm_kernel.seam.backend import StorageBackend
@@ -118,34 +115,6 @@ class SyncOutcome(Frozen):
         self._set(changed=changed, ref=ref, url=url, note=note)
 
 
-class WorkingCopy(ABC):
-    """A store that is a working copy of an origin elsewhere.
-
-    Diverged histories are settled by `SyncRules.conflict_policy`; where that forbids it, `StorageConflictError`.
-    Excluded keys are in no commit and in no push. Failures of the medium or the network are a `StorageIOError`.
-    """
-
-    @abstractmethod
-    def has_changes(self) -> bool:
-        """Whether there is anything to commit. Such a tree is never pulled over."""
-
-    @abstractmethod
-    def pull(self, trigger: SyncTrigger) -> SyncOutcome:
-        """Bring in what the origin has; called only while `has_changes()` is false."""
-
-    @abstractmethod
-    def commit(self, message: str, authors: Sequence[Author], trigger: SyncTrigger) -> SyncOutcome:
-        """Record what was written as one step."""
-
-    @abstractmethod
-    def push(self, trigger: SyncTrigger) -> SyncOutcome:
-        """Send to the origin what was committed."""
-
-    def operator(self) -> Author | None:
-        """Who works here, where the store's own tool has been told: the author where a policy names none."""
-        return None
-
-
 # ------------------------------------------------------------------------------------------------ watch
 
 
@@ -159,15 +128,3 @@ class Change(Frozen):
 
     def __init__(self, locator: Locator, event: str) -> None:
         self._set(locator=locator, event=event)
-
-
-class WatchedStore(ABC):
-    """A store on this host that other programs write to as well."""
-
-    @abstractmethod
-    def scan(self) -> list[Change]:
-        """What others changed since this host last looked, and have it looked. The first look finds nothing."""
-
-    @abstractmethod
-    def watch(self, stop: Event | None = None) -> Iterator[list[Change]]:
-        """Wait for changes of others and hand them over as they come, until `stop` is set."""

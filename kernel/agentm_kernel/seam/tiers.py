@@ -6,10 +6,15 @@ The kernel only names the tiers. Whatever builds an index or an abstract lives i
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from enum import Enum
 
-from agentm_kernel.seam.locator import Locator
+from agentm_kernel.seam.tier_layout import TierLayout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agentm_kernel.seam.locator import Locator
+
+__all__ = ["DerivedMaintenance", "Tier", "TierLayout"]
 
 
 class Tier(Enum):
@@ -27,34 +32,6 @@ class Tier(Enum):
     @property
     def derived(self) -> bool:
         return self is not Tier.SOURCE
-
-
-@dataclass(frozen=True)
-class TierLayout:
-    """A root per tier. `local_index` names a place in this device's cache for the store, never in the store."""
-
-    source: Locator = Locator("source")
-    shared_abstracts: Locator = Locator("shared-abstracts")
-    local_index: Locator = Locator("local-index")
-
-    def __post_init__(self) -> None:
-        if len({self.source, self.shared_abstracts, self.local_index}) < 3:
-            raise ValueError("the roots of the three tiers must differ")
-        for derived in (self.shared_abstracts, self.local_index):
-            if derived.parts == self.source.parts[: len(derived.parts)]:
-                raise ValueError(f"the derived root '{derived}' holds the source root '{self.source}'")
-
-    @property
-    def never_sync_root(self) -> Locator:
-        return self.local_index
-
-    def root_for(self, tier: Tier) -> Locator:
-        roots = {
-            Tier.SOURCE: self.source,
-            Tier.SHARED_ABSTRACTS: self.shared_abstracts,
-            Tier.LOCAL_INDEX: self.local_index,
-        }
-        return roots[tier]
 
 
 class DerivedMaintenance(ABC):

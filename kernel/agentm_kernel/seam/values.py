@@ -88,7 +88,7 @@ class Capabilities(Frozen):
     sync: bool
     """The store is shared between devices, so it is the home of harness state."""
     device_files: bool
-    """The tree is files on this host: the backend implements `DeviceFiles`."""
+    """The tree is files on this device: the backend has the facet `DeviceFiles`."""
     delete: bool
     """`delete` works."""
 
@@ -109,6 +109,10 @@ class Capabilities(Frozen):
             device_files=device_files,
             delete=delete,
         )
+
+    def replace(self, **flags: bool) -> Capabilities:
+        """The same promises but for these flags: what a layer declares that changes some of them."""
+        return Capabilities(**{**{name: getattr(self, name) for name in self.__slots__}, **flags})
 
     def missing_from(self, required: Capabilities) -> tuple[str, ...]:
         """The names of the flags that `required` asks for and this lacks."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.plugins.calling import Call, wrong_answer
+from agentm_kernel.seam.facets import FACETS, DeviceFiles
 from agentm_kernel.seam.folders import FolderWalk
 from agentm_kernel.seam.layer import BackendLayer
 from agentm_kernel.seam.locator import Locator
@@ -13,28 +14,40 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import builtins
     from collections.abc import Iterator
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     from agentm_kernel.seam.backend import Absent, StorageBackend
     from agentm_kernel.seam.folders import Folder
-    from agentm_kernel.seam.tiers import TierLayout
+    from agentm_kernel.seam.tier_layout import TierLayout
 
     Answer = TypeVar("Answer")
+    F = TypeVar("F")
 
 
 class PluginGuard(BackendLayer):
     """Passes everything on; `label` names the plugin in messages."""
 
+    passes = FACETS
+
     def __init__(self, inner: StorageBackend, label: str) -> None:
         super().__init__(inner)
         self.label = label
-        self.self_stamping = inner.self_stamping
         self.own_wrappers = inner.own_wrappers  # type: ignore[misc]
 
     def _checked(self, doing: str, answer: Answer, kind: type) -> Answer:
         if not isinstance(answer, kind):
             raise wrong_answer(self.label, doing, answer, kind.__name__)
         return answer
+
+    def facet(self, kind: type[F]) -> F | None:
+        with Call(self.label, "facet"):
+            return super().facet(kind)
+
+    def wrap_facet(self, kind: type[Any], found: Any) -> Any:
+        """Hooks ask for paths, so what goes wrong there is told in the plugin's name too. A plugin asks for the other
+        facets of its own store, and gets the object that it made.
+        """
+        return _GuardedFiles(self.label, self._checked("facet", found, kind)) if kind is DeviceFiles else found
 
     @property
     def capabilities(self) -> Capabilities:
@@ -105,6 +118,19 @@ class PluginGuard(BackendLayer):
     def tier_layout(self) -> TierLayout:
         with Call(self.label, "tier_layout"):
             return self.inner.tier_layout
+
+
+class _GuardedFiles(DeviceFiles):
+    def __init__(self, label: str, files: DeviceFiles) -> None:
+        self._label = label
+        self._files = files
+
+    def device_path(self, locator: Locator) -> str:
+        with Call(self._label, "device_path"):
+            path = self._files.device_path(locator)
+            if not isinstance(path, str):
+                raise wrong_answer(self._label, "device_path", path, "str")
+            return path
 
 
 def _guarded(label: str, walk: Iterator[Info]) -> Iterator[Info]:

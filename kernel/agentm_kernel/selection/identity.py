@@ -19,14 +19,29 @@ import os
 from agentm_kernel.errors import ConcurrentModificationError, StoreIdentityError
 from agentm_kernel.files.small_files import read_small_file
 from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
+from agentm_kernel.seam.facets import (
+    Appends,
+    ConflictCopies,
+    DeviceCopy,
+    DeviceFiles,
+    History,
+    Identity,
+    PersonalSpace,
+    Rules,
+    Unguarded,
+    WatchedStore,
+    WorkingCopy,
+)
 from agentm_kernel.seam.layer import BackendLayer
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from agentm_kernel.seam.backend import Absent, StorageBackend
-    from agentm_kernel.seam.personal import Authorization
 
 LAYOUT_VERSION = 1
 _RECORD = "stores.json"
@@ -58,8 +73,21 @@ def _forgetting(place: str) -> str:
     return f"`agentm store forget {quote(place)}`"
 
 
-class IdentityGuard(BackendLayer):
+class IdentityGuard(BackendLayer, Identity):
     """The innermost layer around every selected backend: no write before the store's identity is settled."""
+
+    passes = (
+        DeviceFiles,
+        DeviceCopy,
+        PersonalSpace,
+        History,
+        ConflictCopies,
+        Appends,
+        Rules,
+        Unguarded,
+        WorkingCopy,
+        WatchedStore,
+    )
 
     def __init__(self, inner: StorageBackend, protocol: str, state_dir: str) -> None:
         super().__init__(inner)
@@ -79,16 +107,10 @@ class IdentityGuard(BackendLayer):
         self._settle()
         self.inner.delete(locator, if_match=if_match)
 
-    def write_personal(
-        self,
-        locator: Locator,
-        content: str,
-        *,
-        authorization: Authorization,
-        if_match: str | Absent | None = None,
-    ) -> Locator:
-        self._settle()
-        return super().write_personal(locator, content, authorization=authorization, if_match=if_match)
+    def wrap_facet(self, kind: type[Any], found: Any) -> Any:
+        if kind is PersonalSpace:
+            return _SettledPersonalSpace(found, self._settle)
+        return _SettledAppends(found, self._settle) if kind is Appends else found
 
     def confirm(self) -> None:
         check_identity(self.inner, self._protocol, self._state_dir)
@@ -107,12 +129,45 @@ class IdentityGuard(BackendLayer):
         self._settled = True
 
 
+class _SettledPersonalSpace(PersonalSpace):
+    """The personal space of a store whose identity is settled before each write."""
+
+    def __init__(self, space: PersonalSpace, settle: Callable[[], None]) -> None:
+        self._space = space
+        self._settle = settle
+
+    def personal_path(self, locator: Locator) -> str:
+        return self._space.personal_path(locator)
+
+    def write_personal(
+        self,
+        locator: Locator,
+        content: str,
+        *,
+        authorization: object,
+        if_match: str | Absent | None = None,
+    ) -> Locator:
+        self._settle()
+        return self._space.write_personal(locator, content, authorization=authorization, if_match=if_match)
+
+
+class _SettledAppends(Appends):
+    """The same for additions."""
+
+    def __init__(self, inner: Appends, settle: Callable[[], None]) -> None:
+        self._inner = inner
+        self._settle = settle
+
+    def append(self, locator: Locator, text: str) -> Locator:
+        self._settle()
+        return self._inner.append(locator, text)
+
+
 def confirm_identity(backend: StorageBackend) -> None:
     """Raise `StoreIdentityError` unless a selected store is still the one that this device knows there."""
-    while isinstance(backend, BackendLayer):
-        if isinstance(backend, IdentityGuard):
-            backend.confirm()
-        backend = backend.inner
+    identity = backend.facet(Identity)
+    if identity is not None:
+        identity.confirm()
 
 
 def unmarked(backend: StorageBackend, protocol: str) -> StoreIdentityError:

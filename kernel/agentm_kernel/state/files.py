@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import NotFoundError
+from agentm_kernel.files.medium import EditedFolder
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.projects.root import HARNESS_DIR
 from agentm_kernel.seam.locator import Locator
@@ -120,17 +121,9 @@ def _directory(resolution: Resolution) -> tuple[StorageBackend, Locator]:
     return _checkout(resolution), Locator()
 
 
-class _HarnessFolder(FileStore):
-    """`.harness/` in a checkout: agents edit its files with their own tools, which know nothing of our mutex."""
-
-    has_other_writers = True
-
-    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
-        return locator.beside(f"unseen {digest[:8]}")
-
-
 def _checkout(resolution: Resolution) -> FileStore:
-    return _HarnessFolder(os.path.join(resolution.root, HARNESS_DIR), create_root=True)
+    """`.harness/` in a checkout: agents edit its files with their own tools, which know nothing of our mutex."""
+    return FileStore(os.path.join(resolution.root, HARNESS_DIR), medium=EditedFolder(), create_root=True)
 
 
 def _is_file(store: StorageBackend, locator: Locator) -> bool:

@@ -11,8 +11,7 @@ import os
 
 from agentm_kernel.errors import ConfigError, InvalidLocatorError, StorageError
 from agentm_kernel.projects.root import HARNESS_DIR, read_checkout_file
-from agentm_kernel.seam.backend import DeviceCopy, DeviceFiles
-from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.seam.facets import DeviceCopy, DeviceFiles
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.state.resolution import Resolution
 
@@ -74,29 +73,24 @@ def checked_name(name: str) -> str:
 def path_in_store(resolution: Resolution, locator: Locator) -> str:
     """Where this device has what is stored at `locator`; `StorageError` for a store that has no files here."""
     backend = resolution.backend
-    if backend is None or not has_host_paths(backend):
+    files = None if backend is None else backend.facet(DeviceFiles)
+    if files is None:
         place = "no store" if backend is None else f"the synced store at {backend.describe()}"
         raise StorageError(
             f"{place} has no files on this device, so a project's state cannot lie there",
             hint="choose another store, or keep state in the checkout: `agentm config set state_mode local`",
         )
-    assert isinstance(backend, DeviceFiles)
-    return backend.device_path(locator)
-
-
-def has_host_paths(backend: StorageBackend) -> bool:
-    """Whether the store, or the part of it that hooks need, is files on this device."""
-    store = unwrap(backend)
-    return isinstance(store, DeviceFiles) and (store.capabilities.device_files or isinstance(store, DeviceCopy))
+    return files.device_path(locator)
 
 
 def _on_this_device(backend: StorageBackend) -> StorageBackend:
-    if not isinstance(unwrap(backend), DeviceCopy):
+    """The store as hooks see it: itself, or its copy on this device if it lies elsewhere."""
+    files = backend.facet(DeviceFiles)
+    if files is None or backend.facet(DeviceCopy) is None:
         return backend
-    from agentm_kernel.state.local_copy import LocalCopy
+    from agentm_kernel.state.mirrored import LocalCopy
 
-    assert isinstance(backend, DeviceFiles)
-    return LocalCopy(backend, backend.device_path(Locator()))
+    return LocalCopy(backend, files.device_path(Locator()))
 
 
 # ------------------------------------------------------------------------------------------------ markers

@@ -6,17 +6,14 @@ import json
 import os
 import random
 from pathlib import Path
-from unittest import mock
 
 import pytest
 from fault_proxy import FaultProxy
 from laptops import Laptop
 
-from agentm_bucket.copying import EditedFolder
 from agentm_kernel import Locator
 from agentm_kernel.errors import StorageIOError, StoreIdentityError
-from agentm_kernel.files.swap import SwapPublisher
-from agentm_kernel.plugin import adopt_store, content_hash
+from agentm_kernel.plugin import Transfer, adopt_store
 from agentm_kernel.seam.backend import STAMP_KEY
 
 PLAN = Locator("projects/widgets/_harness/PLAN.md")
@@ -39,6 +36,12 @@ class Device:
     def text(self, locator=PLAN):
         return self.path(locator).read_text() if self.path(locator).exists() else None
 
+    def pull(self):
+        return self.store.pull(self.store)
+
+    def push(self):
+        return self.store.push(self.store)
+
     def files(self):
         root = self.store.device_path(Locator())
         return {
@@ -54,8 +57,8 @@ def laptops(moto, prefix):
 def test_a_plan_travels_from_one_device_to_the_other(laptops):
     one, two = laptops
     one.edit("the plan\n")
-    assert one.store.synchronise(pushing=True).sent == 1
-    assert two.store.synchronise(pushing=False).fetched == 1
+    assert one.push().sent == 1
+    assert two.pull().fetched == 1
     assert two.text() == "the plan\n"
 
 
@@ -65,7 +68,7 @@ def test_only_state_is_copied(laptops):
     one.store.write(PLAN, "the plan\n")
     one.store.write(Locator("projects/widgets/_project.json"), "{}\n")
     one.store.write(Locator("projects/widgets/notes/idea.md"), "an idea\n")
-    two.store.pull()
+    two.pull()
     assert two.files() == {PLAN.key, "projects/widgets/_project.json"}
 
 
@@ -78,33 +81,33 @@ def test_a_write_through_the_verbs_shows_in_the_copy_at_once(laptops):
 def test_nothing_is_fetched_twice(laptops):
     one, two = laptops
     one.store.write(PLAN, "the plan\n")
-    assert two.store.synchronise(pushing=True).fetched == 1
-    assert two.store.synchronise(pushing=True) == (0, 0, ())
+    assert two.push().fetched == 1
+    assert two.push() == Transfer()
 
 
 def test_an_edit_of_either_side_reaches_the_other(laptops):
     one, two = laptops
     one.edit("first\n")
-    one.store.push()
-    two.store.pull()
+    one.push()
+    two.pull()
     two.edit("second\n")
-    two.store.push()
-    one.store.pull()
+    two.push()
+    one.pull()
     assert one.text() == "second\n"
 
 
 def test_when_both_sides_changed_both_versions_are_kept_on_both_devices(laptops):
     one, two = laptops
     one.edit("begin\n")
-    one.store.push()
-    two.store.pull()
+    one.push()
+    two.pull()
     one.edit("of one\n")
     two.edit("of two\n")
-    one.store.push()
-    done = two.store.synchronise(pushing=True)
+    one.push()
+    done = two.push()
     (kept,) = done.conflicts
     assert "PLAN [conflict " in kept
-    one.store.pull()
+    one.pull()
     for device in laptops:
         assert device.text() == "of one\n"
         assert device.text(Locator(kept)) == "of two\n"
@@ -113,10 +116,10 @@ def test_when_both_sides_changed_both_versions_are_kept_on_both_devices(laptops)
 def test_a_pull_never_takes_an_edit_that_was_not_sent(laptops):
     one, two = laptops
     one.edit("begin\n")
-    one.store.push()
-    two.store.pull()
+    one.push()
+    two.pull()
     two.edit("not sent yet\n")
-    two.store.pull()
+    two.pull()
     assert two.text() == "not sent yet\n"
 
 
@@ -126,7 +129,7 @@ def test_a_write_through_the_verbs_spares_an_edit_of_the_copy(laptops):
     one.edit("edited as a file\n")
     one.store.write(PLAN, "written through the verbs\n")
     assert one.text() == "edited as a file\n"
-    (kept,) = one.store.synchronise(pushing=True).conflicts
+    (kept,) = one.push().conflicts
     assert one.text() == "written through the verbs\n"
     assert one.store.read(Locator(kept)) == "edited as a file\n"
 
@@ -136,11 +139,11 @@ def test_what_is_deleted_in_the_bucket_goes_from_the_copy_unless_it_was_edited(l
     other = PLAN.parent.child("progress.md")
     for locator in (PLAN, other):
         one.store.write(locator, "text\n")
-    two.store.pull()
+    two.pull()
     two.edit("edited\n", other)
     for locator in (PLAN, other):
         one.store.delete(locator)
-    two.store.push()
+    two.push()
     assert two.text() is None
     assert one.store.read(other) == "edited\n"
 
@@ -149,7 +152,7 @@ def test_a_copy_that_was_wiped_empties_nothing(laptops):
     one, _ = laptops
     one.store.write(PLAN, "the plan\n")
     one.path().unlink()
-    one.store.push()
+    one.push()
     assert one.store.read(PLAN) == "the plan\n"
     assert one.text() == "the plan\n"
 
@@ -158,7 +161,7 @@ def test_a_lost_record_of_what_was_agreed_loses_no_version(laptops):
     one, two = laptops
     one.store.write(PLAN, "of the bucket\n")
     two.edit("of this device\n")
-    (kept,) = two.store.synchronise(pushing=True).conflicts
+    (kept,) = two.push().conflicts
     assert {two.text(), two.text(Locator(kept))} == {"of the bucket\n", "of this device\n"}
 
 
@@ -167,7 +170,7 @@ def test_a_file_that_is_no_text_is_left_alone(laptops):
     one.store.write(PLAN, "the plan\n")
     two.path().parent.mkdir(parents=True)
     two.path().write_bytes(b"\xff\xfe")
-    two.store.push()
+    two.push()
     assert two.path().read_bytes() == b"\xff\xfe"
     assert one.store.read(PLAN) == "the plan\n"
 
@@ -175,7 +178,7 @@ def test_a_file_that_is_no_text_is_left_alone(laptops):
 def test_the_age_of_the_copy_is_the_time_since_it_was_current(laptops):
     one, _ = laptops
     assert one.store.copy_age() is None
-    one.store.pull()
+    one.pull()
     assert 0 <= one.store.copy_age() < 60
 
 
@@ -183,16 +186,16 @@ def test_a_partition_leaves_the_copy_as_it_is_and_hooks_answer_from_it(moto, pre
     with FaultProxy(moto.server.endpoint, rate=0, hang=0) as proxy:
         device = Device(moto.server.at(proxy.endpoint), prefix, "one", attempt=0.2, deadline=0.8)
         device.store.write(PLAN, "the plan\n")
-        device.store.pull()
+        device.pull()
         proxy.partitioned = True
         device.edit("edited while offline\n")
         with pytest.raises(StorageIOError):
-            device.store.push()
+            device.push()
         assert device.text() == "edited while offline\n"
         assert device.store.stamp_text() is None
         assert device.store.copy_age() < 60
         proxy.partitioned = False
-        device.store.push()
+        device.push()
         assert device.store.read(PLAN) == "edited while offline\n"
 
 
@@ -222,7 +225,7 @@ def test_a_bucket_that_was_replaced_is_neither_fetched_from_nor_sent_to(moto, pr
     marked(one, tmp_path)
     Device(moto.server, prefix, "other").store.write(Locator(STAMP_KEY), '{"id": "another", "layout": 1}\n')
     again = Device(moto.server, prefix, "one")
-    for verb in (again.store.pull, again.store.push, lambda: again.store.write(NOTE, "x\n")):
+    for verb in (again.pull, again.push, lambda: again.store.write(NOTE, "x\n")):
         with pytest.raises(StoreIdentityError, match="another"):
             verb()
 
@@ -242,41 +245,26 @@ def test_of_many_edits_on_two_devices_none_is_lost(laptops):
         device.edit(f"{base}edit {number}\n", locator)
         last[number] = f"edit {number}\n"
         if chance.random() < 0.4:
-            device.store.push()
+            device.push()
     for device in (*laptops, *laptops):
-        device.store.push()
+        device.push()
     assert laptops[0].files() == laptops[1].files()
     everything = "".join(laptops[0].path(Locator(name)).read_text() for name in laptops[0].files())
     assert [line for line in last.values() if line not in everything] == []
-
-
-def test_what_a_killed_process_had_displaced_in_the_copy_is_kept_beside_the_file(tmp_path):
-    copy = EditedFolder(tmp_path)
-    copy.write(PLAN, "seen")
-    file = tmp_path.joinpath(*PLAN.parts)
-    with mock.patch.object(SwapPublisher, "_settle", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
-        copy.write(PLAN, "fetched", if_match=content_hash("seen"))
-    (swap,) = file.parent.glob(".agentm-*")
-    swap.write_text("an edit of that moment")
-    EditedFolder(tmp_path).write(PLAN.parent.child("progress.md"), "x")
-    assert file.read_text() == "fetched"
-    (kept,) = file.parent.glob("PLAN [[]conflict *].md")
-    assert kept.read_text() == "an edit of that moment"
-    assert not list(file.parent.glob(".agentm-*"))
 
 
 def test_a_version_that_loses_twice_is_kept_beside_the_edited_first_one(laptops):
     """Its name has the hash of its content, and somebody has worked on the file of that name meanwhile."""
     one, two = laptops
     one.edit("base\n")
-    one.store.synchronise(pushing=True)
-    two.store.synchronise(pushing=False)
+    one.push()
+    two.pull()
     for winner in ("first winner\n", "second winner\n"):
-        one.store.synchronise(pushing=False)
+        one.pull()
         one.edit(winner)
-        one.store.synchronise(pushing=True)
+        one.push()
         two.edit("the loser\n")
-        two.store.synchronise(pushing=True)
+        two.push()
         assert two.text() == winner
         kept = [two.path().parent / name for name in os.listdir(two.path().parent) if "conflict" in name]
         if winner == "first winner\n":

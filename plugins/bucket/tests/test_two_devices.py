@@ -11,9 +11,9 @@ import random
 import pytest
 from two_laptops import run_script
 
-from agentm_bucket.mirror import Mirror
 from agentm_kernel.files.atomic import publish_over
 from agentm_kernel.files.writing import StoreWriter
+from agentm_kernel.state.mirror import Mirror
 
 EDITS = 60
 

@@ -13,9 +13,8 @@ from tests.faults.edit_script import Script
 from agentm_bucket.backend import PROTOCOL, BucketBackend
 from agentm_bucket.client import Client
 from agentm_bucket.events import agentm_event
-from agentm_bucket.mirror import is_mirrored
-from agentm_kernel.plugin import Device, HookContext, Opening, adopt_store, select_store
-from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.plugin import Device, DeviceCopy, HookContext, Opening, adopt_store, select_store
+from agentm_kernel.state.mirror import is_mirrored
 
 if TYPE_CHECKING:
     import random
@@ -72,13 +71,13 @@ class TwoLaptops:
         return agentm_event(event, self._contexts[side])
 
     def bucket(self, side: int) -> BucketBackend:
-        found = unwrap(self.stores[side])
+        found = self.stores[side].facet(DeviceCopy)
         assert isinstance(found, BucketBackend)
         return found
 
     def versions(self, side: int, note: Locator) -> list[str]:
         store = self.stores[side]
-        copies = [kept.version for kept in self.bucket(side).kept_versions() if kept.file == note]
+        copies = [kept.copy for kept in self.bucket(side).conflict_copies(note)]
         return [store.read(note) if store.exists(note) else "", *(store.read(copy) for copy in copies)]
 
 

@@ -23,7 +23,7 @@ from agentm_kernel.errors import (
     StorageIOError,
     StorageSelectionError,
 )
-from agentm_kernel.plugin import ABSENT, BackendLayer, FileStore, Opening, content_hash
+from agentm_kernel.plugin import ABSENT, BackendLayer, FileStore, Opening, Unguarded, content_hash
 
 SKILL = "# Deploy\n\n```bash\nmake deploy\n```\n\n## After\n\nRest.\n"
 DEPLOY = Locator("skills/deploy.md")
@@ -552,12 +552,22 @@ def test_an_option_that_does_not_exist_is_refused(store, context):
 
 
 def test_the_guard_is_found_among_other_layers(guard, store):
-    outer = BackendLayer(guard)
+    class Outer(BackendLayer):
+        passes = (Unguarded,)
+
+    outer = Outer(guard)
 
     assert find_guard(outer) is guard
     assert below_guard(outer) is store
     assert find_guard(store) is None
     assert below_guard(store) is store
+
+
+def test_a_layer_that_does_not_know_the_guard_does_not_lead_below_it(guard):
+    outer = BackendLayer(guard)
+
+    assert find_guard(outer) is None
+    assert below_guard(outer) is outer
 
 
 def test_what_cannot_be_named_is_still_described():

@@ -18,7 +18,7 @@ sys.path.insert(
     1, os.path.abspath(os.path.join(__file__, "..", "..", "..", ".."))
 )  # for what all stores' tests share
 
-from agentm_kernel.selection.identity import stamp
+from agentm_kernel.plugin import stamp_store
 from agentm_obsidian_vault import VaultBackend
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def root(tmp_path: Path) -> Path:
 def vault(root: Path) -> VaultBackend:
     """A vault that has been set up."""
     store = VaultBackend(root, devices=["hilap"])
-    stamp(store)
+    stamp_store(store)
     return store
 
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel import Locator
-from agentm_kernel.plugin import FileStore, LockTimeout, NotFoundError, StorageIOError, content_hash
-from agentm_kernel.selection.identity import stamp
+from agentm_kernel.plugin import FileStore, LockTimeout, NotFoundError, StorageIOError, content_hash, stamp_store
 from agentm_obsidian_vault import VaultBackend
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def vault(tmp_path: Path) -> Iterator[VaultBackend]:
         (backing / f"{kind}.md").write_text(f"{kind} and far away")
     with drive(backing, point):
         store = VaultBackend(point)
-        stamp(store)
+        stamp_store(store)
         store.write(NEAR, "near")
         yield store
 

@@ -15,16 +15,17 @@ from tests.faults.wrong_moment import in_the_middle_of_a_write
 from agentm_kernel import AgentmError, Locator
 from agentm_kernel.plugin import (
     ABSENT,
-    Authorization,
     AuthorizationError,
     ConcurrentModificationError,
     LocatorConflictError,
+    PersonalSpace,
     StorageIOError,
     StorageSelectionError,
     content_hash,
+    stamp_store,
 )
-from agentm_kernel.selection.identity import stamp
 from agentm_obsidian_vault import VaultBackend
+from agentm_obsidian_vault.authorization import Authorization
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,8 +49,14 @@ def notes(tmp_path: Path) -> Path:
 @pytest.fixture
 def vault(notes: Path) -> VaultBackend:
     store = VaultBackend(notes / "agentm", personal_root=notes)
-    stamp(store)
+    stamp_store(store)
     return store
+
+
+def personal(vault: VaultBackend) -> PersonalSpace:
+    space = vault.facet(PersonalSpace)
+    assert space is not None
+    return space
 
 
 def everything_outside(notes: Path) -> dict[str, bytes]:
@@ -128,7 +135,7 @@ def test_a_link_in_the_store_does_not_lead_out_either(vault: VaultBackend, notes
 
 
 def test_a_permitted_write_arrives_and_leaves_a_line(vault: VaultBackend, notes: Path) -> None:
-    vault.write_personal(NOTE, TEXT, authorization=Authorization(NOTE, TEXT))
+    personal(vault).write_personal(NOTE, TEXT, authorization=Authorization(NOTE, TEXT))
     assert (notes / "diary" / "today.md").read_text() == TEXT
     (line,) = audit(notes)
     assert "`diary/today.md`" in line
@@ -140,16 +147,16 @@ def test_a_permission_is_for_one_note_and_one_text(vault: VaultBackend, notes: P
     permission = Authorization(NOTE, TEXT)
     for locator, text in ((Locator("own.md"), TEXT), (NOTE, "other")):
         with pytest.raises(AuthorizationError, match="another note or another text"):
-            vault.write_personal(locator, text, authorization=permission)
+            personal(vault).write_personal(locator, text, authorization=permission)
     assert (notes / "own.md").read_text() == "mine alone"
-    vault.write_personal(NOTE, TEXT, authorization=permission)  # the wrong ones have not spent it
+    personal(vault).write_personal(NOTE, TEXT, authorization=permission)  # the wrong ones have not spent it
 
 
 def test_a_permission_is_used_once(vault: VaultBackend, notes: Path) -> None:
     permission = Authorization(NOTE, TEXT)
-    vault.write_personal(NOTE, TEXT, authorization=permission)
+    personal(vault).write_personal(NOTE, TEXT, authorization=permission)
     with pytest.raises(AuthorizationError, match="has been used"):
-        vault.write_personal(NOTE, TEXT, authorization=permission)
+        personal(vault).write_personal(NOTE, TEXT, authorization=permission)
 
 
 def test_of_many_threads_one_gets_to_use_it() -> None:
@@ -175,7 +182,7 @@ def test_of_many_threads_one_gets_to_use_it() -> None:
 
 def test_a_permission_that_failed_to_be_used_in_time_is_gone(vault: VaultBackend, notes: Path) -> None:
     with pytest.raises(AuthorizationError, match="expired"):
-        vault.write_personal(NOTE, TEXT, authorization=Authorization(NOTE, TEXT, lifetime=-1))
+        personal(vault).write_personal(NOTE, TEXT, authorization=Authorization(NOTE, TEXT, lifetime=-1))
     assert not (notes / "diary").exists()
     assert not (notes / "agentm" / "_meta" / "personal-writes.md").exists()
 
@@ -183,10 +190,12 @@ def test_a_permission_that_failed_to_be_used_in_time_is_gone(vault: VaultBackend
 def test_conditions_hold_there_too_and_a_write_that_failed_says_so(vault: VaultBackend, notes: Path) -> None:
     own = Locator("own.md")
     with pytest.raises(ConcurrentModificationError):
-        vault.write_personal(own, TEXT, authorization=Authorization(own, TEXT), if_match=ABSENT)
+        personal(vault).write_personal(own, TEXT, authorization=Authorization(own, TEXT), if_match=ABSENT)
     assert (notes / "own.md").read_text() == "mine alone"
     assert [("was not written" in line) for line in audit(notes)] == [False, True]
-    vault.write_personal(own, TEXT, authorization=Authorization(own, TEXT), if_match=content_hash("mine alone"))
+    personal(vault).write_personal(
+        own, TEXT, authorization=Authorization(own, TEXT), if_match=content_hash("mine alone")
+    )
     assert (notes / "own.md").read_text() == TEXT
 
 
@@ -201,7 +210,7 @@ def test_what_the_operator_saves_in_the_middle_of_a_write_is_kept_beside_it(
 ) -> None:
     own = Locator("own.md")
     meanwhile(lambda: (notes / "own.md").write_text("saved just now"))
-    vault.write_personal(own, TEXT, authorization=Authorization(own, TEXT))
+    personal(vault).write_personal(own, TEXT, authorization=Authorization(own, TEXT))
     assert (notes / "own.md").read_text() == TEXT
     (kept,) = notes.glob("own (unseen *).md")
     assert kept.read_text() == "saved just now"
@@ -213,7 +222,9 @@ def test_what_the_operator_saves_in_the_middle_of_a_write_on_condition_refuses_i
     own = Locator("own.md")
     meanwhile(lambda: (notes / "own.md").write_text("saved just now"))
     with pytest.raises(ConcurrentModificationError):
-        vault.write_personal(own, TEXT, authorization=Authorization(own, TEXT), if_match=content_hash("mine alone"))
+        personal(vault).write_personal(
+            own, TEXT, authorization=Authorization(own, TEXT), if_match=content_hash("mine alone")
+        )
     assert (notes / "own.md").read_text() == "saved just now"
     assert sorted(path.name for path in notes.iterdir()) == ["agentm", "own.md"]
 
@@ -223,7 +234,7 @@ def test_an_online_only_note_of_the_operator_is_not_waited_for(vault: VaultBacke
     (notes / "own.md").write_text("")
     os.truncate(notes / "own.md", 1000)
     with pytest.raises(StorageIOError, match="not on this device"):
-        vault.write_personal(own, TEXT, authorization=Authorization(own, TEXT))
+        personal(vault).write_personal(own, TEXT, authorization=Authorization(own, TEXT))
     assert (notes / "own.md").stat().st_size == 1000
 
 
@@ -231,15 +242,25 @@ def test_an_online_only_note_of_the_operator_is_not_waited_for(vault: VaultBacke
 def test_the_personal_space_does_not_lead_into_the_store(vault: VaultBackend, notes: Path, key: str) -> None:
     before = (notes / "agentm" / "_meta" / "store.json").read_text()
     with pytest.raises(LocatorConflictError, match="agent's store"):
-        vault.write_personal(Locator(key), TEXT, authorization=Authorization(Locator(key), TEXT))
+        personal(vault).write_personal(Locator(key), TEXT, authorization=Authorization(Locator(key), TEXT))
     assert (notes / "agentm" / "_meta" / "store.json").read_text() == before
     assert sorted(path.name for path in (notes / "agentm").iterdir()) == ["_meta"]
 
 
 def test_a_vault_without_a_personal_root_has_none(notes: Path) -> None:
-    with pytest.raises(StorageSelectionError, match="no personal space") as refusal:
-        VaultBackend(notes / "agentm").write_personal(NOTE, TEXT, authorization=Authorization(NOTE, TEXT))
-    assert "plugins.vault.personal_root" in (refusal.value.hint or "")
+    assert VaultBackend(notes / "agentm").facet(PersonalSpace) is None
+
+
+def test_a_personal_root_inside_the_store_is_refused(notes: Path) -> None:
+    with pytest.raises(StorageSelectionError, match="inside the agent's store"):
+        VaultBackend(notes / "agentm", personal_root=notes / "agentm" / "own").facet(PersonalSpace)
+
+
+@pytest.mark.parametrize("word", [None, True, "yes", object()])
+def test_nothing_but_an_authorization_is_the_operator_s_word(vault: VaultBackend, notes: Path, word: object) -> None:
+    with pytest.raises(AuthorizationError, match="has not been asked"):
+        personal(vault).write_personal(NOTE, TEXT, authorization=word)
+    assert not (notes / "diary").exists()
 
 
 # ------------------------------------------------------------------------------------------------ asking
@@ -269,6 +290,26 @@ def test_the_operator_is_asked_with_path_and_size_and_says_yes(device: Device, i
     assert len(audit(in_use)) == 1
     screen, _ = device.talk(_WRITE, ("Type yes", "yes"))
     assert "replaces your note" in screen
+
+
+def test_a_condition_on_the_command_line_holds(device: Device, in_use: Path) -> None:
+    """Both kinds, each once where it holds and once where it does not: what it guards against is not overwritten."""
+    path = in_use / "diary" / "today.md"
+    for condition, before, done in (
+        ("absent", None, True),
+        ("absent", "mine", False),
+        (content_hash("mine"), "mine", True),
+        (content_hash("mine"), "edited meanwhile", False),
+        (content_hash("mine"), None, False),
+    ):
+        path.unlink(missing_ok=True)
+        if before is not None:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(before)
+        screen, code = device.talk([*_WRITE, "--if-match", condition], ("Type yes", "yes"))
+        assert code == (0 if done else 3), screen
+        found = path.read_text() if path.exists() else None
+        assert found == (TEXT if done else before)
 
 
 @pytest.mark.parametrize("answer", ["", "y", "no", "yes please", "\x04"])

@@ -14,8 +14,7 @@ import pytest
 
 from agentm_kernel import Locator
 from agentm_kernel.files.tree import FdDirectory
-from agentm_kernel.plugin import ABSENT, NotFoundError, StorageIOError, content_hash
-from agentm_kernel.selection.identity import stamp
+from agentm_kernel.plugin import ABSENT, NotFoundError, StorageIOError, content_hash, stamp_store
 from agentm_obsidian_vault import VaultBackend, presence
 
 if TYPE_CHECKING:
@@ -193,7 +192,7 @@ def test_a_note_of_any_size_is_here_on_every_file_system_and_a_hole_is_not(tmp_p
         root = point / "vault"
         root.mkdir()
         vault = VaultBackend(root)
-        stamp(vault)
+        stamp_store(vault)
         for size in (1, 20, 60, 110, 200, 700, 2000, 5000):
             note = Locator(f"{size}.md")
             vault.write(note, "x" * size)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from tests.faults.edit_script import NOTES
 
 from agentm_kernel import select_backend
-from agentm_kernel.plugin import StorageBackend
-from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.plugin import ConflictCopies, StorageBackend
 from agentm_obsidian_vault import VaultBackend
 from agentm_obsidian_vault.setup import set_up, use
 from agentm_obsidian_vault.survey import find_conflicts
@@ -198,7 +197,7 @@ class TwoVaults:
         self.tool.settle()
 
     def vault(self, side: int) -> VaultBackend:
-        found = unwrap(self.stores[side])
+        found = self.stores[side].facet(ConflictCopies)
         assert isinstance(found, VaultBackend)
         return found
 

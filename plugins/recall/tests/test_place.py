@@ -11,7 +11,7 @@ from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Capabilities, Locator
 from agentm_kernel.plugin import BackendLayer, Device, FileStore, Opening, StorageBackend, TierLayout
 from agentm_recall import RecallIndex
-from agentm_recall.index.place import _DEFAULT_TIER, NoPlace, index_path
+from agentm_recall.index.place import NoPlace, index_path
 
 STAMP = '{"id": "IDENTITY", "created": "2025-01-01", "layout": 1}'
 
@@ -30,10 +30,6 @@ def test_one_index_per_store_under_the_cache_directory(tmp_path):
     assert path == str(tmp_path / "cache/agentm/stores/some-id/local-index/notes-1.sqlite3")
     assert index_path(stamped("other"), environ) != path
     assert not os.path.exists(tmp_path / "cache")
-
-
-def test_the_tier_is_the_one_that_the_kernel_names():
-    assert TierLayout().local_index.key == _DEFAULT_TIER
 
 
 def test_a_backend_with_a_layout_of_its_own_is_heard(tmp_path):

@@ -392,13 +392,10 @@ class Elsewhere(MemoryBackend, DeviceCopy):
     def stamp_text(self):
         return STAMP
 
-    def device_path(self, locator):
+    def pull(self, through):
         raise AssertionError
 
-    def pull(self):
-        raise AssertionError
-
-    def push(self):
+    def push(self, through):
         raise AssertionError
 
     def copy_age(self):

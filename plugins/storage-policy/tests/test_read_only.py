@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.layer_rules import Recording
 
 from agentm_kernel import Locator, select_backend
-from agentm_kernel.plugin import StorageReadOnlyError
-from agentm_kernel.seam.personal import Authorization
+from agentm_kernel.plugin import Opening, PersonalSpace, StorageReadOnlyError
+from agentm_storage_policy.gate import AccessRules, PolicyGate
 
 POLICY = "provider: recorder\nconfig: {{place: {place}}}\nread_only: {read_only}\n"
 
@@ -18,7 +19,6 @@ def writes(store, note):
     yield lambda: store.write(note, "x\n", if_match="0" * 64)
     yield lambda: store.mkdir(note)
     yield lambda: store.delete(note)
-    yield lambda: store.write_personal(note, "x\n", authorization=Authorization(note, "x\n"))
 
 
 @pytest.mark.rule(5, "refused")
@@ -64,3 +64,12 @@ def test_a_selected_store_is_not_touched_either_not_even_for_its_identity(desk, 
         with pytest.raises(StorageReadOnlyError):
             write()
     assert recorder.calls == []
+
+
+@pytest.mark.rule(5, "refused")
+def test_the_personal_space_beside_the_store_is_not_written_either(note):
+    recording = Recording()
+    gate = PolicyGate(recording.store, AccessRules("p", True, None, Opening()), counts=True)
+    with pytest.raises(StorageReadOnlyError):
+        gate.facet(PersonalSpace).write_personal(note, "x\n", authorization="the operator's word")
+    assert recording.facet_calls[PersonalSpace].seen == []

@@ -9,7 +9,7 @@ from tests.faults.wrong_moment import as_client
 from agentm_kernel import Locator
 from agentm_kernel.files.swap import ConflictKeeper
 from agentm_kernel.files.tree import FdDirectory
-from agentm_kernel.plugin import FileStore
+from agentm_kernel.plugin import EditedFolder, FileStore, Medium
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ ARRIVALS = {
 }
 
 
-class Shared(FileStore):
+class _Synced(Medium):
     """Keeps other versions where a vault does."""
 
     has_other_writers = True
@@ -36,11 +36,16 @@ class Shared(FileStore):
         return Locator(f"_meta/conflicts/{locator}/unseen-{digest[:12]}")
 
 
-class Beside(Shared):
+class Shared(FileStore):
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, medium=_Synced())
+
+
+class Beside(FileStore):
     """Keeps other versions beside the note."""
 
-    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
-        return locator.beside(f"unseen {digest[:8]}")
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, medium=EditedFolder())
 
 
 def kept(root: Path) -> list[str]:

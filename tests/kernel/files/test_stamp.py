@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel.errors import AgentmError, StorageIOError, StoreIdentityError
+from agentm_kernel.files.medium import Medium
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam.backend import STAMP_KEY, StorageBackend
 from agentm_kernel.seam.locator import Locator
@@ -183,12 +184,12 @@ def test_a_second_look_does_not_take_another_root_for_the_first_one(stamp: Path)
         store.write(Locator("a.md"), "x")
 
 
-class Hiding(FileStore):
+class Hiding(Medium):
     def is_hidden(self, name: str) -> bool:
         return name == "_meta"
 
 
-class Copying(FileStore):
+class Copying(Medium):
     def is_copy(self, name: str, beside: Callable[[str], bool]) -> bool:
         return name == "store.json"
 
@@ -198,10 +199,20 @@ class Reading(FileStore):
         return f"its own {locator.name}"
 
 
-@pytest.mark.parametrize("kind", [Hiding, Copying, Reading])
-def test_a_store_with_its_own_idea_of_names_or_reading_is_asked_for_it(stamp: Path, kind: type[FileStore]) -> None:
+@pytest.mark.parametrize(
+    "opened",
+    [
+        lambda root: FileStore(root, medium=Hiding()),
+        lambda root: FileStore(root, medium=Copying()),
+        Reading,
+    ],
+    ids=["hiding", "copying", "reading"],
+)
+def test_a_store_with_its_own_idea_of_names_or_reading_is_asked_for_it(
+    stamp: Path, opened: Callable[[Path], FileStore]
+) -> None:
     plain(stamp)
-    assert kind(root_of(stamp)).stamp_text() == StorageBackend.stamp_text(kind(root_of(stamp))) != STAMP
+    assert opened(root_of(stamp)).stamp_text() == StorageBackend.stamp_text(opened(root_of(stamp))) != STAMP
 
 
 def test_a_stamp_beyond_the_limit_for_notes_is_refused(stamp: Path) -> None:
@@ -212,13 +223,22 @@ def test_a_stamp_beyond_the_limit_for_notes_is_refused(stamp: Path) -> None:
 
 
 def test_a_stamp_that_is_not_on_this_device_is_not_waited_for(stamp: Path) -> None:
-    class Elsewhere(FileStore):
+    class Elsewhere(Medium):
         def before_reading(self, locator: Locator, status: os.stat_result) -> None:
             raise StorageIOError(f"'{locator}' is not on this device")
 
     plain(stamp)
     with pytest.raises(StorageIOError, match="not on this device"):
-        Elsewhere(root_of(stamp)).stamp_text()
+        FileStore(root_of(stamp), medium=Elsewhere()).stamp_text()
+
+
+def test_a_tree_that_is_not_here_yet_has_no_stamp_that_could_be_missing(stamp: Path) -> None:
+    class NotHere(Medium):
+        def check_here(self) -> None:
+            raise StorageIOError("it was never fetched")
+
+    with pytest.raises(StorageIOError, match="never fetched"):
+        FileStore(root_of(stamp), medium=NotHere(), create_root=True).stamp_text()
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")

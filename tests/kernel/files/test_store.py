@@ -21,6 +21,7 @@ from agentm_kernel.plugin import (
     InvalidLocatorError,
     LocatorConflictError,
     LockTimeout,
+    Medium,
     NotFoundError,
     StorageError,
     StorageIOError,
@@ -260,7 +261,7 @@ def test_a_walk_by_folders_gives_the_versions_of_the_notes_in_each(store: FileSt
     assert [*walk_folders(store, Locator("absent")), *walk_folders(store, Locator("b.md"))] == []
 
 
-class Odd(FileStore):
+class Odd(Medium):
     """A medium with names of its own: some are hidden, some copies of a note, some stand for another."""
 
     def is_hidden(self, name: str) -> bool:
@@ -278,7 +279,7 @@ def test_what_a_medium_hides_or_renames_is_so_in_every_listing(root: Path) -> No
         (root / "sub").mkdir(exist_ok=True)
         (root / "sub" / name).write_text(name)
     (root / "tools").mkdir()
-    store = Odd(root)
+    store = FileStore(root, medium=Odd())
     notes = ["sub/a.md", "sub/b.md.copy", "sub/c.md", "sub/plain.md"]
     assert [found.key for found in store.list(Locator("sub"))] == notes
     assert [info.locator.key for info in store.walk(Locator())] == ["sub", *notes]
@@ -349,7 +350,7 @@ def test_a_walk_leaves_out_a_note_that_vanishes_between_its_name_and_its_status(
 def test_a_walk_does_not_mind_an_entry_that_fails_and_is_not_shown(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = Odd(root)
+    store = FileStore(root, medium=Odd())
     store.write(Locator("a.md"), "x")
     (root / "tool.md").write_text("x")
     status = FdDirectory.status
@@ -460,11 +461,11 @@ def test_a_relative_root_means_the_directory_of_the_moment_of_opening(
 
 
 def test_hidden_names_are_neither_listed_nor_read_nor_taken_as_keys(root: Path) -> None:
-    class Hiding(FileStore):
+    class Hiding(Medium):
         def is_hidden(self, name: str) -> bool:
             return name.endswith(".tool")
 
-    store = Hiding(root)
+    store = FileStore(root, medium=Hiding())
     (root / "a.tool").touch()
     store.write(Locator("a.md"), "x")
     assert store.list(Locator()) == [Locator("a.md")]
@@ -480,11 +481,11 @@ def test_hidden_names_are_neither_listed_nor_read_nor_taken_as_keys(root: Path) 
 
 
 def test_conflict_copies_are_hidden_and_directories_are_never_copies(root: Path) -> None:
-    class Copied(FileStore):
+    class Copied(Medium):
         def is_copy(self, name: str, beside: Beside) -> bool:
             return name.endswith(" 2") and beside(name.removesuffix(" 2"))
 
-    store = Copied(root)
+    store = FileStore(root, medium=Copied())
     for name in ("a", "a 2", "b 2"):
         (root / name).write_text(name)
     for name in ("d", "d 2"):
@@ -504,15 +505,15 @@ def test_conflict_copies_are_hidden_and_directories_are_never_copies(root: Path)
 
 
 def test_a_store_may_refuse_to_wait_for_a_file_that_is_not_here(root: Path) -> None:
-    class Elsewhere(FileStore):
+    class Elsewhere(Medium):
         def before_reading(self, locator: Locator, status: os.stat_result) -> None:
             raise StorageIOError(f"'{locator}' is not on this device")
 
     FileStore(root).write(Locator("a.md"), "x")
     with pytest.raises(StorageIOError, match="not on this device"):
-        Elsewhere(root).read(Locator("a.md"))
+        FileStore(root, medium=Elsewhere()).read(Locator("a.md"))
     with pytest.raises(StorageIOError, match="not on this device"):
-        Elsewhere(root).write(Locator("a.md"), "y", if_match=content_hash("x"))
+        FileStore(root, medium=Elsewhere()).write(Locator("a.md"), "y", if_match=content_hash("x"))
 
 
 def test_writers_wait_for_the_mutex_and_readers_do_not(root: Path, hold) -> None:

@@ -233,11 +233,11 @@ def test_a_link_that_took_effect_and_said_otherwise_counts(store: Shared, root: 
 
 _KILLED = """
 import os, sys
-from agentm_kernel.plugin import FileStore, Locator
+from agentm_kernel.plugin import FileStore, Locator, Medium
 from agentm_kernel.files import atomic
 from agentm_kernel.files.tree import FdDirectory
 
-class Shared(FileStore):
+class Synced(Medium):
     has_other_writers = True
 
 root, moment, arrives = sys.argv[1:]
@@ -257,7 +257,7 @@ def exchange(self, first, second):
     os._exit(9)
 
 atomic._write_temp, FdDirectory.exchange = write_temp, exchange
-Shared(root).write(Locator("notes/a.md"), "ours")
+FileStore(root, medium=Synced()).write(Locator("notes/a.md"), "ours")
 """
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Capabilities, Locator
 from agentm_kernel.plugin import (
     ABSENT,
@@ -15,12 +16,12 @@ from agentm_kernel.plugin import (
     DeviceFiles,
     FileStore,
     NotFoundError,
+    PersonalSpace,
     StorageBackend,
-    StorageError,
     TierLayout,
     content_hash,
 )
-from agentm_kernel.seam.layer import unwrap
+from agentm_kernel.seam.facets import FACETS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,22 +84,37 @@ def test_what_a_store_says_about_itself_passes_through(layer: BackendLayer, stor
             return TierLayout(source=Locator("notes"))
 
     assert layer.describe() == store.describe()
-    assert layer.device_path(Locator("a.md")) == store.device_path(Locator("a.md"))
     other = BackendLayer(Elsewhere(store.describe()))
     assert other.capabilities == Capabilities(sync=True)
     assert other.tier_layout.source == Locator("notes")
 
 
-def test_a_layer_over_a_store_without_files_has_no_device_path() -> None:
-    class Remote(StorageBackend):
-        capabilities = Capabilities()
-        read = write = list = exists = info = mkdir = None  # type: ignore[assignment]
+def test_a_layer_hands_out_the_facets_that_it_names_and_no_other(store: FileStore) -> None:
+    class Passing(BackendLayer):
+        passes = (DeviceFiles,)
 
-    assert not issubclass(Remote, DeviceFiles)
-    with pytest.raises(StorageError, match="Remote has no files"):
-        BackendLayer(Remote()).device_path(Locator("a"))
+    assert store.facet(DeviceFiles) is store
+    assert Passing(store).facet(DeviceFiles) is store
+    assert BackendLayer(store).facet(DeviceFiles) is None
+    assert Passing(BackendLayer(store)).facet(DeviceFiles) is None
+    assert Passing(store).facet(PersonalSpace) is None
 
 
-def test_unwrap_finds_the_backend_that_the_plugin_made(layer: BackendLayer, store: FileStore) -> None:
-    assert unwrap(layer) is store
-    assert unwrap(store) is store
+def test_a_layer_may_answer_for_a_facet_itself_or_wrap_it(store: FileStore) -> None:
+    class Own(BackendLayer, DeviceFiles):
+        def device_path(self, locator: Locator) -> str:
+            return f"own {locator}"
+
+    class Wrapping(BackendLayer):
+        passes = (DeviceFiles,)
+
+        def wrap_facet(self, kind: type, found: object) -> object:
+            return [kind, found]
+
+    own = Own(store)
+    assert own.facet(DeviceFiles) is own
+    assert Wrapping(own).facet(DeviceFiles) == [DeviceFiles, own]
+
+
+def test_a_store_has_no_facet_unless_it_says_so() -> None:
+    assert [kind for kind in FACETS if MemoryBackend().facet(kind) is not None] == []

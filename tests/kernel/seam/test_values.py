@@ -75,3 +75,18 @@ def test_absent_is_one_object_however_it_is_made() -> None:
 )
 def test_a_device_expands_its_own_home(path: str, expanded: str) -> None:
     assert Device({"HOME": "/h"}).expand(path) == expanded
+
+
+def test_capabilities_are_derived_by_naming_what_differs() -> None:
+    store = Capabilities(sync=True, delete=True)
+    assert store.replace(encryption=True) == Capabilities(sync=True, delete=True, encryption=True)
+    assert store.replace(sync=False, device_files=True) == Capabilities(delete=True, device_files=True)
+    assert store == Capabilities(sync=True, delete=True)
+    with pytest.raises(TypeError):
+        store.replace(encrypted=True)
+
+
+@pytest.mark.parametrize("flag", Capabilities.__slots__)
+def test_no_flag_is_forgotten_when_another_is_changed(flag: str) -> None:
+    other = next(name for name in Capabilities.__slots__ if name != flag)
+    assert getattr(Capabilities(**{flag: True}).replace(**{other: True}), flag)

@@ -16,13 +16,13 @@ from agentm_kernel.command import (
     json_option,
     selected_store,
 )
-from agentm_kernel.plugin import Locator, NotFoundError, Opening, StorageSelectionError, adopt_store
+from agentm_kernel.plugin import DeviceCopy, Locator, NotFoundError, Opening, StorageSelectionError, adopt_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _OPTIONS = ("kind", "bucket", "prefix", "endpoint", "region", "account")
-_KIND = (BucketBackend, "bucket", "agentm bucket init BUCKET")
+_KIND = (BucketBackend, DeviceCopy, "bucket", "agentm bucket init BUCKET")
 
 
 @click.group(PROTOCOL)
@@ -53,7 +53,7 @@ def init(bucket: str, adopt: bool, use_it: bool, **given: str) -> None:
             hint="choose another --prefix, or pass --adopt if they are the agent's notes",
         )
     store_id = adopt_store(current_device(), store, PROTOCOL)
-    store.pull()
+    store.pull(store)
     stale = dict.fromkeys(_configuration().keys() & set(_OPTIONS), "")
     conclude_set_up(
         PROTOCOL,
@@ -69,7 +69,7 @@ def init(bucket: str, adopt: bool, use_it: bool, **given: str) -> None:
 def sync() -> None:
     """Send what changed in this device's copy of the plans, and fetch the rest."""
     selected, store = selected_store(*_KIND)
-    done = store.synchronise(pushing=True, through=selected)
+    done = store.push(selected)
     click.echo(f"{done.fetched} fetched, {done.sent} sent")
     for key in done.conflicts:
         click.echo(f"both sides changed; your version is kept as {key}")
@@ -82,12 +82,12 @@ def sync() -> None:
 def conflicts(as_json: bool) -> None:
     """List the versions of plans that lost to another device's. Looks at this device's copy alone."""
     _, store = selected_store(*_KIND, read_only=True)
-    found = store.kept_versions()
+    found = store.conflict_copies(Locator())
     if as_json:
-        kept = [{"file": kept.file.key, "version": kept.version.key} for kept in found]
+        kept = [{"file": kept.note.key, "version": kept.copy.key} for kept in found]
         echo_json(store=store.describe(), conflicts=kept)
     elif found:
-        echo_table(("file", "kept version"), [(kept.file.key, kept.version.key) for kept in found])
+        echo_table(("file", "kept version"), [(kept.note.key, kept.copy.key) for kept in found])
         click.echo("take over what is missing, then run `agentm bucket discard VERSION`")
     else:
         click.echo("no conflicts")
@@ -100,12 +100,12 @@ def discard(version: str, yes: bool) -> None:
     """Remove VERSION, which `conflicts` lists, on every device."""
     selected, store = selected_store(*_KIND)
     locator = Locator(version)
-    if locator not in (kept.version for kept in store.kept_versions()):
+    if locator not in (kept.copy for kept in store.conflict_copies(Locator())):
         raise NotFoundError(f"'{version}' is no kept version of a plan", hint="`agentm bucket conflicts` lists them")
     confirm(f"Remove '{version}' on every device?", yes=yes)
-    store.synchronise(pushing=True, through=selected)  # an edit of it that another device made is seen, and kept
+    store.push(selected)  # an edit of it that another device made is seen, and kept
     selected.delete(locator)
-    store.synchronise(pushing=False, through=selected)
+    store.pull(selected)
     click.echo(f"removed {version}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentm_bucket.backend import BucketBackend
-from agentm_kernel.plugin import AgentmError, DoctorRow, hookimpl, unwrap
+from agentm_kernel.plugin import AgentmError, DeviceCopy, DoctorRow, Locator, hookimpl
 
 if TYPE_CHECKING:
     from agentm_kernel.plugin import HookContext
@@ -16,7 +16,7 @@ _OLD = 24 * 3600.0
 @hookimpl
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     """Nothing, where no bucket is selected."""
-    store = unwrap(context.store) if context.store is not None else None
+    store = context.store.facet(DeviceCopy) if context.store is not None else None
     if not isinstance(store, BucketBackend):
         return None
     return [_credentials(store), _copy(store), _conflicts(store)]
@@ -39,10 +39,10 @@ def _copy(store: BucketBackend) -> DoctorRow:
 
 
 def _conflicts(store: BucketBackend) -> DoctorRow:
-    found = store.kept_versions()
+    found = store.conflict_copies(Locator())
     if not found:
         return DoctorRow("ok", "bucket conflicts", "none")
-    files = ", ".join(sorted({kept.file.key for kept in found}))
+    files = ", ".join(sorted({kept.note.key for kept in found}))
     return DoctorRow(
         "warn", "bucket conflicts", f"kept versions of {files}: {len(found)}", "`agentm bucket conflicts` lists them"
     )

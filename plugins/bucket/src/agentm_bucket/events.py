@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentm_bucket.backend import PROTOCOL, BucketBackend
-from agentm_kernel.plugin import StorageIOError, StorageReadOnlyError, hookimpl, unwrap
+from agentm_kernel.plugin import DeviceCopy, StorageIOError, StorageReadOnlyError, hookimpl
 
 if TYPE_CHECKING:
-    from agentm_bucket.mirror import Synced
-    from agentm_kernel.plugin import HookContext, StorageBackend
+    from agentm_kernel.plugin import HookContext, StorageBackend, Transfer
 
 _PULLING = ("session-start", "conversation-start", "turn-start")
 _MAY_BE_BUCKETS = (PROTOCOL, "policy")
@@ -24,11 +23,11 @@ def agentm_event(name: str, context: HookContext) -> str | None:
     if name not in (*_PULLING, *_PUSHING):
         return None
     selected = _selected(context)
-    store = unwrap(selected) if selected is not None else None
-    if not isinstance(store, BucketBackend):
+    store = None if selected is None else selected.facet(DeviceCopy)
+    if selected is None or not isinstance(store, BucketBackend):
         return None
     try:
-        done = store.synchronise(pushing=name in _PUSHING, through=selected)
+        done = store.push(selected) if name in _PUSHING else store.pull(selected)
     except (StorageIOError, StorageReadOnlyError) as error:
         return f"bucket: {error.message}; the copy on this device {_age(store)} and keeps what was written"
     return _line(done)
@@ -46,7 +45,7 @@ def _age(store: BucketBackend) -> str:
     return "was never up to date" if age is None else f"is {age / 60:.0f} min old"
 
 
-def _line(done: Synced) -> str | None:
+def _line(done: Transfer) -> str | None:
     parts = [f"{count} {what}" for count, what in ((done.fetched, "fetched"), (done.sent, "sent")) if count]
     if done.conflicts:
         parts.append(f"both sides changed, your version is kept as {', '.join(done.conflicts)}")

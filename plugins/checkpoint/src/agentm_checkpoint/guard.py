@@ -13,7 +13,22 @@ from agentm_checkpoint.directories import folder_of, store_id
 from agentm_checkpoint.known_good import KnownGood, Record
 from agentm_checkpoint.patterns import Patterns
 from agentm_checkpoint.tree import leaf_of
-from agentm_kernel.plugin import ABSENT, BackendLayer, ConcurrentModificationError, IntegrityError, NotFoundError
+from agentm_kernel.plugin import (
+    ABSENT,
+    BackendLayer,
+    ConcurrentModificationError,
+    ConflictCopies,
+    DeviceCopy,
+    DeviceFiles,
+    Identity,
+    IntegrityError,
+    NotFoundError,
+    PersonalSpace,
+    Rules,
+    Unguarded,
+    WatchedStore,
+    WorkingCopy,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,8 +57,19 @@ def wrap(backend: StorageBackend, options: Mapping[str, Any], device: Device, op
     return IntegrityGuard(backend, options.get("guard"), device, opening)
 
 
-class IntegrityGuard(BackendLayer):
+class IntegrityGuard(BackendLayer, Unguarded):
     """Every verb of `inner`, with the notes that match `patterns` under guard."""
+
+    passes = (
+        DeviceFiles,
+        DeviceCopy,
+        PersonalSpace,
+        ConflictCopies,
+        Identity,
+        Rules,
+        WorkingCopy,
+        WatchedStore,
+    )
 
     def __init__(
         self,
@@ -62,6 +88,10 @@ class IntegrityGuard(BackendLayer):
         self._lazy_record: Record | None = None
         self.is_operator_present = False
         self._told: set[str] = set()
+
+    @property
+    def unguarded(self) -> StorageBackend:
+        return self.inner
 
     @property
     def record(self) -> Record:
@@ -308,18 +338,14 @@ def describe(key: str, text: str | None, known: KnownGood) -> str:
 
 def find_guard(backend: StorageBackend) -> IntegrityGuard | None:
     """The guard among the layers of a selected store, if the configuration has one."""
-    layer: object = backend
-    while isinstance(layer, BackendLayer):
-        if isinstance(layer, IntegrityGuard):
-            return layer
-        layer = layer.inner
-    return None
+    found = backend.facet(Unguarded)
+    return found if isinstance(found, IntegrityGuard) else None
 
 
 def below_guard(backend: StorageBackend) -> StorageBackend:
     """The store without its guard, for looking only: a checkpoint records what is there, good or not."""
-    guard = find_guard(backend)
-    return guard.inner if guard is not None else backend
+    found = backend.facet(Unguarded)
+    return backend if found is None else found.unguarded
 
 
 def _tell_plugins(guard: IntegrityGuard, key: str, what: str) -> None:

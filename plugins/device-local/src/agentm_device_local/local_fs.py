@@ -18,6 +18,7 @@ from agentm_kernel.plugin import (
     FileStore,
     InvalidContentError,
     Locator,
+    Medium,
     NotFoundError,
     StorageConflictError,
     StorageError,
@@ -42,11 +43,17 @@ _WAIT_MS = 200
 """How long the watcher lets changes settle: editors write a file in several steps."""
 
 
+class _SharedFolder(Medium):
+    """Others change the files: a version that a write displaces unseen goes to `_meta/conflicts/`."""
+
+    has_other_writers = True
+
+
 class LocalFolder(FileStore, WatchedStore):
     """The folder `mount_path`. It has to be there; nothing is made in its place."""
 
     def __init__(self, root: str, context: ProviderContext, *, is_replicated: bool = False) -> None:
-        super().__init__(root)
+        super().__init__(root, medium=_SharedFolder())
         policy = context.rules.conflict_policy
         if policy not in CONFLICT_POLICIES:
             raise StorageError(
@@ -62,8 +69,6 @@ class LocalFolder(FileStore, WatchedStore):
     @property
     def capabilities(self) -> Capabilities:
         return Capabilities(concurrent_writers=True, sync=self._is_replicated, device_files=True, delete=True)
-
-    has_other_writers = True
 
     # -- verbs ----------------------------------------------------------------------------------------------
 

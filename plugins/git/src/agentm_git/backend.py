@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from agentm_git.medium import GIT, CloneFolder
 from agentm_git.settings import PROTOCOL, Settings, parse_options
 from agentm_kernel.plugin import (
     MAX_CONTENT_BYTES,
@@ -23,14 +24,28 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from agentm_git.clone import Clone
-    from agentm_kernel.files.reading import StoreReader
-    from agentm_kernel.plugin import Absent, Author, Device, Locator, Opening, SyncOutcome
+    from agentm_kernel.plugin import Author, Device, Locator, Opening, SyncOutcome
 
 _CAPABILITIES = Capabilities(concurrent_writers=True, sync=True, device_files=True, delete=True)
-_GIT = ".git"
-PULLED = (_GIT, "agentm", "pulled")
+PULLED = (GIT, "agentm", "pulled")
 """A file below the root that tells by its time when the origin was last reached."""
 _BRING = "run `agentm event workspace-open`, or `agentm git sync`: the first pull brings it"
+
+
+class _StoreFolder(CloneFolder):
+    """The same under the verbs of a store: the clone has to be here, and may want each write committed."""
+
+    def __init__(self, store: GitStore) -> None:
+        self._store = store
+
+    def check_here(self) -> None:
+        self._store.check_here()
+
+    def before_change(self, locator: Locator) -> None:
+        self._store.before_change(locator)
+
+    def after_change(self, locator: Locator) -> None:
+        self._store.after_change(locator)
 
 
 class GitStore(FileStore, WorkingCopy):
@@ -42,7 +57,6 @@ class GitStore(FileStore, WorkingCopy):
     """
 
     scratch_options = {"root": "{scratch}"}  # noqa: RUF012 - as the seam declares it
-    has_other_writers = True
 
     def __init__(
         self,
@@ -57,7 +71,7 @@ class GitStore(FileStore, WorkingCopy):
         settings: Settings | None = None,
         **given: Any,
     ) -> None:
-        super().__init__(root, size_limit=size_limit)
+        super().__init__(root, medium=_StoreFolder(self), size_limit=size_limit)
         self.settings = settings or Settings(**given)
         self.self_stamping = clones_itself
         self._environ = os.environ if environ is None else environ
@@ -81,21 +95,12 @@ class GitStore(FileStore, WorkingCopy):
     def capabilities(self) -> Capabilities:
         return _CAPABILITIES
 
-    def is_hidden(self, name: str) -> bool:
-        return name == _GIT
-
-    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
-        from agentm_git.folder import kept_place
-        from agentm_kernel.plugin import Locator
-
-        return Locator(kept_place(locator.key, digest))
-
     # -- a clone that may not be there yet ----------------------------------------------------------------
 
     @property
     def is_here(self) -> bool:
         """Whether the origin was ever reached: a clone that was begun and not filled must not look empty."""
-        return not self._clones_itself or os.path.exists(os.path.join(self.describe(), *PULLED))
+        return not self._clones_itself or os.path.exists(os.path.join(self.root, *PULLED))
 
     def check_usable(self, *, read_only: bool) -> None:
         if self.is_here:
@@ -110,28 +115,15 @@ class GitStore(FileStore, WorkingCopy):
     def stamp_text(self) -> str | None:
         return super().stamp_text() if self.is_here else None
 
-    @property
-    def _reader(self) -> StoreReader:
+    def check_here(self) -> None:
         if not self.is_here:
             if self._read_only:  # a hook, perhaps: it waits for no network
                 raise StorageIOError(self._not_here, hint=_BRING)
             self.pull(SyncTrigger("read"))  # whoever is going to write has to know first what there is
-        return super()._reader
 
-    # -- verbs --------------------------------------------------------------------------------------------
+    # -- around every change ------------------------------------------------------------------------------
 
-    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
-        self._before_change(locator)
-        super().write(locator, content, if_match=if_match)
-        self._after_change(locator)
-        return locator
-
-    def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
-        self._before_change(locator)
-        super().delete(locator, if_match=if_match)
-        self._after_change(locator)
-
-    def _before_change(self, locator: Locator) -> None:
+    def before_change(self, locator: Locator) -> None:
         if not self.is_here:
             self.pull(SyncTrigger("write"))
         if self.settings.sparse:
@@ -143,7 +135,7 @@ class GitStore(FileStore, WorkingCopy):
                     hint="add it to sparse_checkout",
                 )
 
-    def _after_change(self, locator: Locator) -> None:
+    def after_change(self, locator: Locator) -> None:
         if self.settings.commit == "write" and self.clone.private.is_clone:
             self.clone.commit(f"agentm: {locator}", (), only=locator.key)
 
@@ -160,7 +152,7 @@ class GitStore(FileStore, WorkingCopy):
                 from agentm_git.setup import make_clone
 
                 make_clone(self.describe(), self.settings, self._environ)
-            folder = Folder(self.describe(), self._is_excluded, self.settings.sparse, self._size_limit)
+            folder = Folder(self.describe(), self._is_excluded, self.settings.sparse, self.size_limit)
             self._lazy_clone = Clone(folder, self.settings, self._environ, self._credentials)
         return self._lazy_clone
 

@@ -12,13 +12,21 @@ from agentm_git.naming import find_note
 from agentm_git.rewritten import ANSWERS
 from agentm_git.settings import CONFLICTS, PROTOCOL
 from agentm_kernel.command import conclude_set_up, current_device, echo_json, echo_table, json_option, selected_store
-from agentm_kernel.plugin import COMMIT, PUSH, NotFoundError, StorageReadOnlyError, StorageSelectionError, SyncTrigger
+from agentm_kernel.plugin import (
+    COMMIT,
+    PUSH,
+    NotFoundError,
+    StorageReadOnlyError,
+    StorageSelectionError,
+    SyncTrigger,
+    WorkingCopy,
+)
 
 if TYPE_CHECKING:
     from agentm_git.history import Version
     from agentm_kernel.plugin import StorageBackend, SyncOutcome
 
-_KIND = (GitStore, "clone", "agentm git init PATH [URL]")
+_KIND = (GitStore, WorkingCopy, "clone", "agentm git init PATH [URL]")
 _SETTLING = [policy for policy in CONFLICTS if policy not in ("abort", "manual")]
 _OF_ONE_CLONE = ("remote", "branch", "conflict", "token_env")
 _OF_ANY_CLONE = ("name", "email", "username", "credential_command", "deadline")

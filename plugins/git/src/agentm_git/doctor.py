@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from agentm_git.backend import GitStore
-from agentm_kernel.plugin import AgentmError, DoctorRow, hookimpl, unwrap
+from agentm_kernel.plugin import AgentmError, DoctorRow, WorkingCopy, hookimpl
 
 if TYPE_CHECKING:
     from agentm_git.clone import Clone
@@ -19,7 +19,7 @@ _OLD = 24 * 3600.0
 @hookimpl
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     """Nothing, where no clone is selected."""
-    store = unwrap(context.store) if context.store is not None else None
+    store = context.store.facet(WorkingCopy) if context.store is not None else None
     if not isinstance(store, GitStore):
         return None
     if not store.is_here:

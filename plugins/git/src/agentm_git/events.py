@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from agentm_git.settings import PROTOCOL
-from agentm_kernel.plugin import StorageConflictError, StorageIOError, SyncTrigger, hookimpl, unwrap
+from agentm_kernel.plugin import StorageConflictError, StorageIOError, SyncTrigger, WorkingCopy, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -55,7 +55,7 @@ def _selected(context: HookContext) -> GitStore | None:
 
     if context.device.config.storage_backend != PROTOCOL:
         return None
-    store = unwrap(context.device.store(read_only=False))
+    store = context.device.store(read_only=False).facet(WorkingCopy)
     return store if isinstance(store, GitStore) else None
 
 

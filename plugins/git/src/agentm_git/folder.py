@@ -6,9 +6,10 @@ import hashlib
 import os
 from typing import TYPE_CHECKING
 
-from agentm_kernel.files.swap import CONFLICTS
+from agentm_git.medium import CloneFolder
 from agentm_kernel.plugin import (
     ABSENT,
+    CONFLICTS,
     MAX_CONTENT_BYTES,
     ConcurrentModificationError,
     FileStore,
@@ -30,10 +31,8 @@ REGULAR = ("100644", "100755")
 _PATIENCE = 10
 
 
-class Folder(FileStore):
+class Folder:
     """The same files as the store has, by the paths that git knows them by, and as bytes."""
-
-    has_other_writers = True
 
     def __init__(
         self,
@@ -42,17 +41,11 @@ class Folder(FileStore):
         sparse: Iterable[str] = (),
         size_limit: int = MAX_CONTENT_BYTES,
     ) -> None:
-        super().__init__(root, size_limit=size_limit)
+        self.root = root
+        self.size_limit = size_limit
+        self._tree = FileStore(root, medium=CloneFolder(), size_limit=size_limit).tree
         self._is_excluded = is_excluded
         self._sparse = tuple(part.strip("/") for part in sparse)
-
-    @property
-    def root(self) -> str:
-        return self._root
-
-    @property
-    def size_limit(self) -> int:
-        return self._size_limit
 
     def exclusively(self) -> StoreMutex:
         """The store's own mutex: no note is written by agentm while it is held."""
@@ -78,12 +71,7 @@ class Folder(FileStore):
 
     def content(self, path: str) -> bytes | None:
         """What is stored, `None` for nothing."""
-        locator = Locator(path)
-        try:
-            with self._reader.open_parent(locator) as parent:
-                return self._reader.read_bytes(parent, locator)
-        except (NotFoundError, FileNotFoundError):
-            return None
+        return self._tree.read(Locator(path))
 
     def replace(self, path: str, data: bytes, seen: bytes | None) -> None:
         """Store `data` in the place of `seen`; an edit that comes between the two is put aside."""
@@ -100,16 +88,16 @@ class Folder(FileStore):
     def _replace(self, path: str, data: bytes, seen: bytes | None) -> None:
         condition = ABSENT if seen is None else content_hash(seen)
         try:
-            self._writer.write(Locator(path), data, condition)
+            self._tree.write(Locator(path), data, condition)
         except LocatorConflictError:
-            if not self._clear_empty_folder(path):
+            if not self._tree.remove_empty_directory(Locator(path)):  # git knows no empty folders
                 raise
-            self._writer.write(Locator(path), data, condition)
+            self._tree.write(Locator(path), data, condition)
 
     def remove(self, path: str, seen: bytes) -> None:
         """Delete a note; if it is not as it was seen any more, it stays."""
         try:
-            self._writer.delete(Locator(path), content_hash(seen))
+            self._tree.delete(Locator(path), content_hash(seen))
         except (ConcurrentModificationError, NotFoundError):
             pass
 
@@ -117,25 +105,12 @@ class Folder(FileStore):
         """Keep a version of a note out of the way; its name has the content's hash, so once is enough."""
         place = kept_place(path, blob_id(data))
         try:
-            self._writer.write(Locator(place), data, ABSENT)
+            self._tree.write(Locator(place), data, ABSENT)
         except ConcurrentModificationError:
             if self.content(place) != data:  # the operator is at work on what was kept there
                 place = kept_place(path, os.urandom(6).hex())
-                self._writer.write(Locator(place), data, ABSENT)
+                self._tree.write(Locator(place), data, ABSENT)
         return place
-
-    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
-        return Locator(kept_place(locator.key, digest))
-
-    def _clear_empty_folder(self, path: str) -> bool:
-        """Git knows no empty folders: one that stands where a note has to go is removed."""
-        locator = Locator(path)
-        try:
-            with self._reader.open_parent(locator) as parent:
-                parent.remove_dir(locator.name)
-        except OSError:
-            return False
-        return True
 
 
 def locator_of(path: str) -> Locator | None:

@@ -10,22 +10,18 @@ from __future__ import annotations
 
 import _thread
 import os
-import time
 from typing import TYPE_CHECKING
 
 from agentm_git.backend import PULLED
-from agentm_kernel.files import native_lock
 from agentm_kernel.plugin import (
     TEMP_PREFIX,
-    LockTimeout,
-    StorageIOError,
+    DirectoryLock,
     StorageSelectionError,
     atomic_write,
     make_private_folder,
 )
 
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Self
 
 NAME = "agentm"
@@ -141,48 +137,22 @@ class PrivateDir:
         return GitLock(os.path.join(self.path, "network"), patience, leftovers, base=self.path)
 
 
-class GitLock:
-    """A lock of the operating system on a directory. `descriptor` goes to every git process that is started under it,
-    so the lock is free only when all of them have ended, however they ended.
-
-    Not `store_mutex`: that one takes the lock of the store around it too, and writers must not wait for a network.
-    """
+class GitLock(DirectoryLock):
+    """The lock on one of our directories. `descriptor` goes to every git process that is started under it."""
 
     def __init__(self, folder: str, patience: float, leftovers: list[str] | tuple[str, ...], base: str = "") -> None:
-        self._folder = folder
-        self._patience = patience
-        self._leftovers = leftovers
         self._base = base or folder
-        self.descriptor = -1
+        super().__init__(folder, patience, what=os.path.dirname(self._base))
+        self._leftovers = leftovers
 
     def __enter__(self) -> Self:
-        target = self._folder if native_lock.LOCKS_DIRECTORIES else os.path.join(self._folder, "lock")
-        flags = os.O_RDONLY if native_lock.LOCKS_DIRECTORIES else os.O_RDWR | os.O_CREAT
+        super().__enter__()
         try:
-            self.descriptor = os.open(target, flags, 0o600)
-        except OSError as error:
-            raise StorageIOError(f"cannot lock {self._folder}: {error.strerror}", errno=error.errno) from error
-        try:
-            self._wait()
             self._clear()
         except BaseException:
-            self._close()
+            self.__exit__(None, None, None)
             raise
         return self
-
-    def _wait(self) -> None:
-        deadline = time.monotonic() + self._patience
-        pause = 0.002
-        while not native_lock.try_lock(self.descriptor):
-            if time.monotonic() > deadline:
-                status = os.fstat(self.descriptor)
-                holder = native_lock.holder_of((status.st_dev, status.st_ino))
-                raise LockTimeout(
-                    f"{holder} has been working on {os.path.dirname(self._base)} for {self._patience:.0f} s",
-                    hint="try again; if that process hangs, end it: its lock goes with it",
-                )
-            time.sleep(pause)
-            pause = min(pause * 1.5, 0.05)
 
     def _clear(self) -> None:
         """Remove lock files that a git of ours left when it was killed: none of them can be alive."""
@@ -191,16 +161,3 @@ class GitLock:
                 os.unlink(os.path.join(self._base, name))
             except FileNotFoundError:
                 continue
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._close()
-
-    def _close(self) -> None:
-        descriptor, self.descriptor = self.descriptor, -1
-        if descriptor >= 0:
-            try:
-                native_lock.unlock(descriptor)
-            finally:
-                os.close(descriptor)

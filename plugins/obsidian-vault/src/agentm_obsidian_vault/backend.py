@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import os
-import stat
 import time
 
 from agentm_kernel.plugin import (
     ABSENT,
     MAX_CONTENT_BYTES,
-    STAMP_KEY,
     Capabilities,
+    ConflictCopies,
     FileStore,
     Locator,
-    LocatorConflictError,
-    NotFoundError,
     PersonalSpace,
     StorageSelectionError,
 )
-from agentm_obsidian_vault.names import is_tool_file, may_be_copy, may_be_copy_of, note_of_stub, stub_of_note
-from agentm_obsidian_vault.presence import elsewhere, is_elsewhere, means_elsewhere
+from agentm_obsidian_vault.medium import SyncedFolder
+from agentm_obsidian_vault.presence import elsewhere
 
 TYPE_CHECKING = False  # importing `typing` would cost hooks more than this module does
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-    from typing import Any, Self
+    import builtins
+    from collections.abc import Iterable, Mapping
+    from typing import Any, Self, TypeVar
 
-    from agentm_kernel.plugin import Absent, Authorization, Beside, Device, Directory, Opening
-    from agentm_obsidian_vault.personal import PersonalFiles
+    from agentm_kernel.plugin import Absent, ConflictCopy, Device, Opening
+
+    F = TypeVar("F")
 
 PROTOCOL = "vault"
 PATH_VARIABLE = "MEMORY_VAULT_PATH"
@@ -42,7 +41,7 @@ _OLDER_OPTIONS = ("memory_root", "spaces")
 """What configurations of older installs hold: the store's folder below `vault_path`, and names for its parts."""
 
 
-class VaultBackend(FileStore, PersonalSpace):
+class VaultBackend(FileStore, ConflictCopies):
     """Options: `vault_path`, the agent's store (`$MEMORY_VAULT_PATH` beats it); `personal_root`, the operator's own
     notes, above or beside it; `devices`, names of the operator's computers; `size_limit`, in bytes.
 
@@ -50,7 +49,6 @@ class VaultBackend(FileStore, PersonalSpace):
     """
 
     scratch_options = {"vault_path": "{scratch}"}  # noqa: RUF012 - as the seam declares it
-    has_other_writers = True
 
     def __init__(
         self,
@@ -60,11 +58,10 @@ class VaultBackend(FileStore, PersonalSpace):
         devices: Iterable[str] = (),
         size_limit: int = MAX_CONTENT_BYTES,
     ) -> None:
-        super().__init__(vault_path, size_limit=size_limit)
-        self._personal_root = os.path.abspath(personal_root) if personal_root else None
         self._devices = tuple(devices)
-        self._blocks_are_counted: bool | None = None
-        self._lazy_personal: PersonalFiles | None = None
+        self._synced = SyncedFolder(os.path.abspath(vault_path), self._devices)
+        super().__init__(vault_path, medium=self._synced, size_limit=size_limit)
+        self._personal_root = os.path.abspath(personal_root) if personal_root else None
 
     @classmethod
     def create(cls, options: Mapping[str, Any], device: Device, opening: Opening) -> Self:
@@ -114,64 +111,6 @@ class VaultBackend(FileStore, PersonalSpace):
                 hint=_SET_PERSONAL_ROOT,
             )
 
-    # -- names --------------------------------------------------------------------------------------------------
-
-    def is_hidden(self, name: str) -> bool:
-        return is_tool_file(name)
-
-    def is_copy(self, name: str, beside: Beside) -> bool:
-        if not may_be_copy(name, self._devices):
-            return False
-        from agentm_obsidian_vault.conflicts import conflict_copy
-
-        return conflict_copy(name, beside, self._devices) is not None
-
-    def note_name(self, name: str) -> str:
-        return note_of_stub(name) or name
-
-    def check_new_name(self, locator: Locator, names: Collection[str]) -> None:
-        """A note that comes into being must not turn another one into its conflict copy."""
-        others = [name for name in names if may_be_copy_of(locator.name, name, self._devices)]
-        if not others:
-            return
-        from agentm_obsidian_vault.conflicts import conflict_copy
-
-        before, after = set(names), {*names, locator.name}
-        for name in others:
-            was_note = conflict_copy(name, before.__contains__, self._devices) is None and not is_tool_file(name)
-            if was_note and conflict_copy(name, after.__contains__, self._devices):
-                raise LocatorConflictError(
-                    f"beside '{locator}', the note {ascii(name)} would look like its conflict copy",
-                    hint="choose another name, or rename that note first",
-                )
-
-    # -- notes that are not here --------------------------------------------------------------------------------
-
-    def before_reading(self, locator: Locator, status: os.stat_result) -> None:
-        if self._is_elsewhere(status):
-            raise elsewhere(locator)
-
-    def when_missing(self, directory: Directory, locator: Locator) -> None:
-        if directory.has(stub_of_note(locator.name)):
-            raise elsewhere(locator)
-
-    def when_unreadable(self, locator: Locator, error: OSError) -> None:
-        if means_elsewhere(error):
-            raise elsewhere(locator, error.errno) from error
-
-    def _is_elsewhere(self, status: os.stat_result) -> bool:
-        return is_elsewhere(status, self._counts_blocks)
-
-    def _counts_blocks(self) -> bool:
-        """Whether this file system counts the blocks of small files; see `presence`."""
-        if self._blocks_are_counted is None:
-            try:
-                stamp = os.stat(os.path.join(self.describe(), *STAMP_KEY.split("/")))
-            except OSError:
-                return True
-            self._blocks_are_counted = stamp.st_blocks > 0
-        return self._blocks_are_counted
-
     # -- writing ------------------------------------------------------------------------------------------------
 
     def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
@@ -189,64 +128,30 @@ class VaultBackend(FileStore, PersonalSpace):
 
         A file that takes long takes long once; one that always does is refused.
         """
-        from agentm_kernel.plugin import Failures, hash_of_note
-
         for _ in range(2):
             start = time.monotonic()
-            try:
-                with Failures("read", locator, reading=True), self._reader.open_parent(locator) as parent:
-                    status = parent.status(locator.name)
-                    if status is not None and stat.S_ISREG(status.st_mode):
-                        hash_of_note(self, parent, locator, status)
-            except NotFoundError:
-                return
-            if time.monotonic() - start < AT_HAND:
+            if self.tree.hash(locator) is None or time.monotonic() - start < AT_HAND:
                 return
         raise elsewhere(locator)
 
-    def is_at_hand(self, status: os.stat_result) -> bool:
-        return not self._is_elsewhere(status)
+    # -- what else there is ---------------------------------------------------------------------------------------
 
-    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
-        from agentm_obsidian_vault.kept import UNSEEN, place_for
+    def facet(self, kind: type[F]) -> F | None:
+        if kind is PersonalSpace and self._personal_root is not None:
+            from agentm_obsidian_vault.personal import PersonalNotes
 
-        return place_for(locator, digest, UNSEEN)
+            return PersonalNotes(self, self._synced, self._personal_root)  # type: ignore[return-value]
+        return super().facet(kind)
 
-    # -- the operator's own space ---------------------------------------------------------------------------------
+    def conflict_copies(self, below: Locator) -> builtins.list[ConflictCopy]:
+        from agentm_obsidian_vault.survey import conflict_copies
 
-    def personal_path(self, locator: Locator) -> str:
-        return self._personal.shown_path(locator)
+        return conflict_copies(self, below)
 
-    def write_personal(
-        self,
-        locator: Locator,
-        content: str,
-        *,
-        authorization: Authorization,
-        if_match: str | Absent | None = None,
-    ) -> Locator:
-        from agentm_obsidian_vault.personal import audited
+    def read_copy(self, copy: Locator) -> str:
+        from agentm_obsidian_vault.survey import read_copy
 
-        personal = self._personal
-        authorization.use(locator, content)
-        with audited(self, locator, content):
-            return personal.write(locator, content, if_match=if_match)
-
-    @property
-    def _personal(self) -> PersonalFiles:
-        if self._personal_root is None:
-            raise StorageSelectionError("the vault has no personal space", hint=_SET_PERSONAL_ROOT)
-        if self._lazy_personal is None:
-            from agentm_obsidian_vault.personal import PersonalFiles
-
-            self.check_usable(read_only=False)
-            self._lazy_personal = PersonalFiles(
-                self._personal_root,
-                self.describe(),
-                size_limit=self._size_limit,
-                is_elsewhere=self._is_elsewhere,
-            )
-        return self._lazy_personal
+        return read_copy(self, copy)
 
 
 def _folder(path: object, option: str, device: Device) -> str:

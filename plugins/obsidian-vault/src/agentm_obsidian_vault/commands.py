@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel.command import conclude_set_up, echo_json, echo_table, json_option, selected_store
-from agentm_kernel.plugin import AgentmError
+from agentm_kernel.plugin import AgentmError, ConflictCopies
 from agentm_obsidian_vault.backend import PROTOCOL, VaultBackend
 from agentm_obsidian_vault.merge import is_append_only
 from agentm_obsidian_vault.resolve import BOTH, MINE, THEIRS, UNION, check_union, read_versions, settle
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentm_obsidian_vault.survey import Conflict
 
 _SKIP = "skip"
-_KIND = (VaultBackend, "vault", "agentm vault init PATH")
+_KIND = (VaultBackend, ConflictCopies, "vault", "agentm vault init PATH")
 
 
 @click.group("vault")

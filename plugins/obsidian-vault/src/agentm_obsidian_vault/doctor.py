@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from agentm_kernel.plugin import (
     TEMP_PREFIX,
     AgentmError,
+    ConflictCopies,
     DoctorRow,
     StoreIdentityError,
     check_store,
     hookimpl,
-    unwrap,
 )
 from agentm_obsidian_vault.backend import PROTOCOL, VaultBackend
 from agentm_obsidian_vault.survey import find_conflicts
@@ -28,12 +28,13 @@ _SHOWN = 3
 @hookimpl
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     """Nothing, where no vault is configured, or where the operator has chosen another store that works."""
-    vault = unwrap(context.store) if context.store is not None else None
+    store = context.store
+    vault = None if store is None else store.facet(ConflictCopies)
     if isinstance(vault, VaultBackend):
         return list(_rows(vault, context))
     config = context.device.config
     path = config.options(PROTOCOL).get("vault_path")
-    was_left = vault is not None and config.storage_backend is not None
+    was_left = store is not None and config.storage_backend is not None
     return [_not_selected(path)] if path and not was_left else None
 
 

@@ -7,61 +7,66 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agentm_kernel.plugin import AgentmError, FileStore, Locator, LocatorConflictError, content_hash, update
-from agentm_obsidian_vault.kept import UNSEEN
-from agentm_obsidian_vault.names import is_tool_file
-from agentm_obsidian_vault.presence import elsewhere
+from agentm_kernel.plugin import (
+    AgentmError,
+    AuthorizationError,
+    FileStore,
+    Locator,
+    LocatorConflictError,
+    PersonalSpace,
+    content_hash,
+    update,
+)
+from agentm_obsidian_vault.authorization import Authorization
+from agentm_obsidian_vault.medium import OwnNotes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from agentm_kernel.plugin import Absent, StorageBackend
+    from agentm_obsidian_vault.medium import SyncedFolder
 
 AUDIT = Locator("_meta/personal-writes.md")
 
 
-class PersonalFiles(FileStore):
-    """The write floor on the personal root. No key leads into the agent's store, whatever it is called on the way.
+class PersonalNotes(PersonalSpace):
+    """The write floor on the personal root. No key leads into the agent's store, whatever it is called on the way."""
 
-    It is the operator who edits here: what they save in the moment of a write is kept beside the note.
-    """
+    def __init__(self, vault: FileStore, medium: SyncedFolder, root: str) -> None:
+        vault.check_usable(read_only=False)
+        self._vault = vault
+        self._files = FileStore(root, medium=OwnNotes(medium), size_limit=vault.size_limit)
 
-    has_other_writers = True
+    def personal_path(self, locator: Locator) -> str:
+        return os.path.join(self._files.root, *locator.parts)
 
-    def __init__(
-        self, root: str, store: str, *, size_limit: int, is_elsewhere: Callable[[os.stat_result], bool]
-    ) -> None:
-        super().__init__(root, size_limit=size_limit)
-        self._store = store
-        self._is_elsewhere = is_elsewhere
+    def write_personal(
+        self,
+        locator: Locator,
+        content: str,
+        *,
+        authorization: object,
+        if_match: str | Absent | None = None,
+    ) -> Locator:
+        if not isinstance(authorization, Authorization):
+            raise AuthorizationError(
+                f"'{locator}' was not written to the personal space: the operator has not been asked",
+                hint="run `agentm personal write` and answer its question yourself",
+            )
+        authorization.use(locator, content)
+        with audited(self._vault, locator, content):
+            self._check_outside(locator)
+            return self._files.write(locator, content, if_match=if_match)
 
-    def is_hidden(self, name: str) -> bool:
-        return is_tool_file(name)
-
-    def before_reading(self, locator: Locator, status: os.stat_result) -> None:
-        if self._is_elsewhere(status):
-            raise elsewhere(locator)
-
-    def is_at_hand(self, status: os.stat_result) -> bool:
-        return not self._is_elsewhere(status)
-
-    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
-        return locator.beside(f"{UNSEEN} {digest[:8]}")
-
-    def shown_path(self, locator: Locator) -> str:
-        """What the operator is asked with."""
-        return self.device_path(locator)
-
-    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+    def _check_outside(self, locator: Locator) -> None:
         place = locator
         while place.key:
             place = place.parent
-            if _is_same_folder(self.device_path(place), self._store):
+            if _is_same_folder(self.personal_path(place), self._vault.root):
                 raise LocatorConflictError(
                     f"'{locator}' leads into the agent's store, which is not part of the personal space",
                     hint="choose a place outside the folder of the store",
                 )
-        return super().write(locator, content, if_match=if_match)
 
 
 def _is_same_folder(path: str, other: str) -> bool:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentm_kernel.plugin import FileStore, Locator, NotFoundError
+from agentm_kernel.plugin import ConflictCopy, FileStore, Locator, NotFoundError
 from agentm_obsidian_vault import kept
 from agentm_obsidian_vault.conflicts import conflict_copy
 from agentm_obsidian_vault.names import is_tool_file
@@ -38,12 +38,27 @@ class Conflict:
 
 def raw_files(vault: VaultBackend) -> FileStore:
     """The vault's folder with nothing hidden, under the same mutex: the only way to a conflict copy."""
-    return FileStore(vault.describe())
+    return FileStore(vault.root)
 
 
 def find_conflicts(vault: VaultBackend) -> list[Conflict]:
     """Every conflict copy that a sync tool left, and every version that a write of ours displaced unseen."""
     return sorted(_conflicts(vault), key=lambda conflict: (conflict.base, conflict.copy.locator))
+
+
+def conflict_copies(vault: VaultBackend, below: Locator) -> list[ConflictCopy]:
+    """The same as the facet has them: of the note at `below`, or of every note below it."""
+    return [
+        ConflictCopy(found.base, found.copy.locator, found.tool, found.copy.size, found.copy.mtime)
+        for found in find_conflicts(vault)
+        if found.base.parts[: len(below.parts)] == below.parts
+    ]
+
+
+def read_copy(vault: VaultBackend, copy: Locator) -> str:
+    if all(found.copy.locator != copy for found in find_conflicts(vault)):
+        raise NotFoundError(f"'{copy}' is no conflict copy", hint="`agentm vault conflicts` lists them")
+    return raw_files(vault).read(copy)
 
 
 def _conflicts(vault: VaultBackend) -> Iterator[Conflict]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from agentm_kernel.plugin import AgentmError, DeviceCopy, Locator, NotFoundError, unwrap
+from agentm_kernel.plugin import AgentmError, DeviceCopy, Locator, NotFoundError
 from agentm_recall.layout import project_of
 from agentm_recall.lookup import note_files
 from agentm_recall.note import Note, parse_note
@@ -117,7 +117,7 @@ def gather(
 
 def is_elsewhere(backend: StorageBackend) -> bool:
     """Whether the notes are behind a network, where no hook may go."""
-    return isinstance(unwrap(backend), DeviceCopy)
+    return backend.facet(DeviceCopy) is not None
 
 
 def _outlines(

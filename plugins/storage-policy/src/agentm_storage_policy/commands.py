@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentm_kernel.command import current_device, echo_json, json_option
-from agentm_kernel.plugin import Locator, Opening, StorageSelectionError, adopt_store, unwrap
+from agentm_kernel.plugin import Locator, Opening, StorageSelectionError, adopt_store
 from agentm_storage_policy.composing import compose
 from agentm_storage_policy.errors import CONFIG_INVALID, Finding, StoragePolicyError
 from agentm_storage_policy.files import Unreadable, read_document
@@ -146,7 +146,7 @@ def init(place: str | None, adopt: bool) -> None:
             hint="check storage.policy: `agentm config get storage.policy`",
         )
     store.rules.require_write(Locator("_meta/store.json"))
-    if store.stamp_text() is None and not adopt and unwrap(store).list(Locator()):
+    if store.stamp_text() is None and not adopt and store.inner.list(Locator()):
         again = f"agentm policy init {shlex.quote(where)} --adopt"
         raise StorageSelectionError(f"{where} has notes already", hint=f"if it is the right place, run `{again}`")
     click.echo(f"the store {adopt_store(device, store, 'policy')} is at {where}")

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from agentm_kernel.plugin import STAMP_KEY, BackendLayer, Locator, StorageReadOnlyError
+from agentm_kernel.plugin import (
+    STAMP_KEY,
+    BackendLayer,
+    DeviceCopy,
+    DeviceFiles,
+    Identity,
+    Locator,
+    PersonalSpace,
+    Rules,
+    StorageReadOnlyError,
+    Unguarded,
+    WatchedStore,
+    WorkingCopy,
+)
 from agentm_storage_policy import audit
 from agentm_storage_policy.errors import StorageDeniedError
 from agentm_storage_policy.grants import COMMIT, DELETE_FILES, PUSH, READ, SWAP_PROVIDER, WRITE
@@ -10,9 +23,10 @@ from agentm_storage_policy.grants import COMMIT, DELETE_FILES, PUSH, READ, SWAP_
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
 
-    from agentm_kernel.plugin import Absent, Authorization, Info, Opening, StorageBackend
+    from agentm_kernel.plugin import Absent, Info, Opening, StorageBackend
     from agentm_storage_policy.grants import Grants
 
 _REMEDIES = {
@@ -87,11 +101,12 @@ class AccessRules:
 class PolicyGate(BackendLayer):
     """Asks the rules before every verb. `counts` is whether limits are counted here, or at another gate below."""
 
+    passes = (DeviceFiles, DeviceCopy, PersonalSpace, Identity, Rules, Unguarded, WorkingCopy, WatchedStore)
+
     def __init__(self, inner: StorageBackend, rules: AccessRules, *, counts: bool) -> None:
         super().__init__(inner)
         self.rules = rules
         self._counts = counts
-        self.self_stamping = inner.self_stamping
 
     def _require_write(self, locator: Locator) -> None:
         self.rules.require_write(locator, counted=self._counts)
@@ -144,17 +159,42 @@ class PolicyGate(BackendLayer):
         self._require_delete(locator)
         self.inner.delete(locator, if_match=if_match)
 
+    def wrap_facet(self, kind: type[Any], found: Any) -> Any:
+        """What reads or writes notes by another way than the verbs asks the rules first, too."""
+        if kind is DeviceFiles:
+            return _ReadableFiles(found, self.rules.require_read)
+        return _WritablePersonalSpace(found, self._require_write) if kind is PersonalSpace else found
+
+
+class _ReadableFiles(DeviceFiles):
+    """Paths of what may be read."""
+
+    def __init__(self, files: DeviceFiles, require_read: Callable[[Locator], None]) -> None:
+        self._files = files
+        self._require_read = require_read
+
     def device_path(self, locator: Locator) -> str:
-        self.rules.require_read(locator)
-        return super().device_path(locator)
+        self._require_read(locator)
+        return self._files.device_path(locator)
+
+
+class _WritablePersonalSpace(PersonalSpace):
+    """Personal notes, which the policy allows or forbids as it does those of the store."""
+
+    def __init__(self, space: PersonalSpace, require_write: Callable[[Locator], None]) -> None:
+        self._space = space
+        self._require_write = require_write
+
+    def personal_path(self, locator: Locator) -> str:
+        return self._space.personal_path(locator)
 
     def write_personal(
         self,
         locator: Locator,
         content: str,
         *,
-        authorization: Authorization,
+        authorization: object,
         if_match: str | Absent | None = None,
     ) -> Locator:
         self._require_write(locator)
-        return super().write_personal(locator, content, authorization=authorization, if_match=if_match)
+        return self._space.write_personal(locator, content, authorization=authorization, if_match=if_match)

@@ -95,14 +95,14 @@ class StorageHandle(Frozen):
         """Changes that others make, as they happen, for hosts that live long; `stop` ends it."""
         from agentm_kernel.plugin import WatchedStore
 
-        store = self.open(device, options)
-        if not isinstance(store.inner, WatchedStore):
+        watched = self.open(device, options).facet(WatchedStore)
+        if watched is None:
             mode = self.definition.sync.mode if self.definition else "another mode"
             raise StorageConfigInvalidError(
                 f"{self.name} is in mode {mode}: only a watched store can be watched",
                 hint="the provider local-fs is watched",
             )
-        return store.inner.watch(stop)
+        return watched.watch(stop)
 
     def _resolve(
         self, device: Device | None, options: Mapping[str, Any] | None, opening: Opening | None

@@ -67,8 +67,8 @@ def _checked(backend: object, resolved: Resolved) -> StorageBackend:
     if not isinstance(backend, StorageBackend):
         message = f"the provider answered with a {type(backend).__name__} instead of a store"
         raise _refused(resolved, CONFIG_INVALID, "provider", message)
-    if (mode == PULL_PUSH and not isinstance(backend, WorkingCopy)) or (
-        mode == WATCH and not isinstance(backend, WatchedStore)
+    if (mode == PULL_PUSH and backend.facet(WorkingCopy) is None) or (
+        mode == WATCH and backend.facet(WatchedStore) is None
     ):
         raise _refused(resolved, CONFIG_INVALID, "sync.mode", f"the provider cannot work in mode {mode}")
     return backend

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.plugin import BackendLayer, StorageSelectionError, WatchedStore, WorkingCopy
+from agentm_kernel.plugin import Rules, StorageSelectionError, WatchedStore, WorkingCopy
 from agentm_storage_policy.gate import AccessRules, PolicyGate
 from agentm_storage_policy.host import Host
 from agentm_storage_policy.lifecycle import DELETE, WRITE
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agentm_storage_policy.sync import Report, SyncDriver
 
 
-class PolicyStore(PolicyGate):
+class PolicyStore(PolicyGate, Rules):
     """The store that a policy describes. Option `path`: the STORAGE.md; the rest is `Host`'s."""
 
     def __init__(
@@ -64,9 +64,19 @@ class PolicyStore(PolicyGate):
         grants = _grants(resolved, host, resolver)
         rules = AccessRules(resolved.name, is_read_only(resolved, grants), grants, host.opening)
         driver = None
-        if isinstance(backend, WorkingCopy):
-            driver = _driver(backend, backend.describe(), resolved, rules, host, resolver)
+        copy = backend.facet(WorkingCopy)
+        if copy is not None:
+            driver = _driver(copy, backend.describe(), resolved, rules, host, resolver)
         return cls(backend, rules, driver, resolved.place.document.warnings)
+
+    # -- the rules, for whoever asks --------------------------------------------------------------------------
+
+    @property
+    def read_only(self) -> bool:
+        return self.rules.read_only
+
+    def require(self, action: str, locator: Locator | None = None) -> None:
+        self.rules.require(action, locator)
 
     # -- verbs that others have to hear of --------------------------------------------------------------------
 
@@ -100,8 +110,9 @@ class PolicyStore(PolicyGate):
         from agentm_storage_policy.sync import Report
 
         report = Report()
-        if isinstance(self.inner, WatchedStore):
-            report.lines += _told(self.inner)
+        watched = self.inner.facet(WatchedStore)
+        if watched is not None:
+            report.lines += _told(watched)
         return report
 
     def flush(self) -> Report:
@@ -122,11 +133,8 @@ def wrap(backend: StorageBackend, _options: Mapping[str, Any], _device: Device, 
 
 def policy_store(backend: StorageBackend) -> PolicyStore | None:
     """The policy's store inside of the layers around it."""
-    while isinstance(backend, BackendLayer):
-        if isinstance(backend, PolicyStore):
-            return backend
-        backend = backend.inner
-    return None
+    found = backend.facet(Rules)
+    return found if isinstance(found, PolicyStore) else None
 
 
 def is_read_only(resolved: Resolved, grants: Grants | None) -> bool:

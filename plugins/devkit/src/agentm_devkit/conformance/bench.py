@@ -62,9 +62,10 @@ class Bench:
 
     def device_path(self, *names: str) -> str:
         """The path of names below the store's root on this host, whether or not a key could spell them."""
-        if not isinstance(self.store, DeviceFiles):
-            raise Violation("the backend declares device_files and does not implement DeviceFiles")
-        return os.path.join(self.store.device_path(Locator()), *names)
+        files = self.store.facet(DeviceFiles)
+        if files is None:
+            raise Violation("the backend declares device_files and has no facet DeviceFiles")
+        return os.path.join(files.device_path(Locator()), *names)
 
     def plant(self, name: str | bytes, data: bytes = b"planted\n") -> str:
         """Put a file into the store's tree behind the backend's back, as a sync tool or an editor would."""

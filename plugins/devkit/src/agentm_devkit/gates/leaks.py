@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 
 SEAM_CLASSES = frozenset(
     {
+        "Appends",
         "BackendLayer",
+        "ConflictCopies",
         "DerivedMaintenance",
-        "FileStore",
         "DeviceCopy",
         "DeviceFiles",
+        "FileStore",
+        "History",
         "PersonalSpace",
         "StorageBackend",
     }

@@ -9,6 +9,7 @@ from broken_backends.table import Files, broken
 
 from agentm_kernel.errors import StorageIOError
 from agentm_kernel.files.store import FileStore
+from agentm_kernel.seam.facets import DeviceFiles
 from agentm_kernel.seam.layer import BackendLayer
 from agentm_kernel.seam.locator import Locator
 
@@ -30,6 +31,8 @@ class MissingRootIsEmpty(Files):
 @broken("root_replaced", saying="read('dir/note.md') reported absence")
 class TakesAnyFolder(BackendLayer):
     """Opens its folder anew for each verb, and does not ask whether it is the same one."""
+
+    passes = (DeviceFiles,)
 
     def __init__(self, scratch):
         self.scratch = scratch

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.plugin import Device, StorageBackend, read_stamp, unwrap
+from agentm_kernel.plugin import Device, read_stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from agentm_kernel.plugin import StorageBackend
+
 SCHEMA = 1
 """The shape of the index. Part of its name: two versions of this plugin do not fight over one file."""
-
-_DEFAULT_TIER = "local-index"
-"""`TierLayout().local_index`: importing that costs a hook more than opening the index does. A test compares."""
 
 
 class NoPlace(Exception):
@@ -33,7 +32,7 @@ def index_path(backend: StorageBackend, environ: Mapping[str, str] | None = None
     if store_id is None:
         raise NoPlace("the store has no identity yet")
     folder = os.path.join(Device.now(environ).cache_dir, "stores", _safe(store_id))
-    path = os.path.join(folder, *_tier(backend).split("/"), f"notes-{SCHEMA}.sqlite3")
+    path = os.path.join(folder, *backend.tier_layout.local_index.parts, f"notes-{SCHEMA}.sqlite3")
     if _is_inside(path, backend.describe()):
         raise NoPlace(f"the cache directory lies inside the store ({path})")
     return path
@@ -46,13 +45,6 @@ def _safe(store_id: str) -> str:
     from hashlib import sha256
 
     return sha256(store_id.encode("utf-8", "backslashreplace")).hexdigest()
-
-
-def _tier(backend: StorageBackend) -> str:
-    store = unwrap(backend)
-    if type(store).tier_layout is StorageBackend.tier_layout:
-        return _DEFAULT_TIER
-    return store.tier_layout.local_index.key
 
 
 def _is_inside(path: str, place: str) -> bool:

@@ -30,12 +30,13 @@ _NOTE = Locator("dir/note.md")
 def check_device_path(bench: Bench) -> None:
     """`device_path` gives an absolute path as `str`, below the root's, for what is there and what is not."""
     store = bench.store
-    if not isinstance(store, DeviceFiles):
-        raise Violation(f"{type(store).__name__} declares device_files and does not implement DeviceFiles")
+    files = store.facet(DeviceFiles)
+    if files is None:
+        raise Violation(f"{type(store).__name__} declares device_files and has no facet DeviceFiles")
     store.write(_NOTE, "one\n")
-    root = store.device_path(Locator())
+    root = files.device_path(Locator())
     for locator in (_NOTE, Locator("missing/note.md")):
-        path = store.device_path(locator)
+        path = files.device_path(locator)
         same(f"device_path({shown(locator)})", path, os.path.join(root, *locator.parts))
         if not os.path.isabs(path):
             raise Violation(f"device_path({shown(locator)}) gave the relative {shown(path)}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agentm_devkit.conformance.checking import check
 from agentm_devkit.conformance.expect import Violation, shown
-from agentm_kernel.plugin import unwrap
+from agentm_kernel.plugin import BackendLayer
 
 if TYPE_CHECKING:
     from agentm_devkit.conformance.bench import Bench
@@ -80,7 +80,10 @@ class _Import:
     """What one import in a fresh interpreter printed, loaded and touched."""
 
     def __init__(self, bench: Bench) -> None:
-        backend = type(unwrap(bench.store))
+        store = bench.store
+        while isinstance(store, BackendLayer):
+            store = store.inner
+        backend = type(store)
         report = os.path.join(bench.outside, "report")
         probe = _PROBE.format(
             path=[path for path in sys.path if isinstance(path, str)],

@@ -1,24 +1,20 @@
-"""The operator's own space, beside the store: written to only with the operator's word for that one write.
+"""The operator's permission for one write to the personal space. Only the command that asks makes one.
 
 The store is the agent's. What lies in the personal space is not, so no verb of the seam reaches it, and there is no
-flag on `write` that would: it is a protocol of its own, and a backend may have it or not.
+flag on `write` that would: it is a facet of its own, and takes one of these.
 """
 
 from __future__ import annotations
 
 import time
 
-from agentm_kernel.errors import AuthorizationError
-from agentm_kernel.seam.backend import PersonalSpace
-from agentm_kernel.seam.content import content_hash
+from agentm_kernel.plugin import AuthorizationError, content_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from agentm_kernel.seam.locator import Locator
-
-__all__ = ["Authorization", "PersonalSpace"]
+    from agentm_kernel.plugin import Locator
 
 LIFETIME = 120.0
 """Seconds between the operator's answer and the write. Long enough for a slow disk, too short to be put by."""

@@ -12,14 +12,9 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from agentm_kernel.cli.output import current_device
-from agentm_kernel.cli.streams import read_text
-from agentm_kernel.errors import AuthorizationError, StorageError
-from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.content import content_hash
-from agentm_kernel.seam.layer import unwrap
-from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.personal import Authorization, PersonalSpace
+from agentm_kernel.command import current_device, read_text
+from agentm_kernel.plugin import ABSENT, AuthorizationError, Locator, PersonalSpace, StorageError, content_hash
+from agentm_obsidian_vault.authorization import Authorization
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,16 +39,16 @@ def write(locator: str, body_file: str, if_match: str | None) -> None:
     place = Locator(locator)
     content = read_text(body_file)
     store = current_device().store(read_only=False)
-    if not isinstance(unwrap(store), PersonalSpace):
+    space = store.facet(PersonalSpace)
+    if space is None:
         raise StorageError(
             f"the selected store, {store.describe()}, has no personal space beside it",
             hint="a vault has one: `agentm config set plugins.vault.personal_root PATH`",
         )
-    assert isinstance(store, PersonalSpace)  # layers hand it on, so that identity and policy have their say
-    path = store.personal_path(place)
+    path = space.personal_path(place)
     authorization = _ask(place, content, path)
     condition = ABSENT if if_match == "absent" else if_match
-    store.write_personal(place, content, authorization=authorization, if_match=condition)
+    space.write_personal(place, content, authorization=authorization, if_match=condition)
     click.echo(path)
 
 

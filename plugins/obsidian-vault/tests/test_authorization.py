@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import agentm_kernel
-from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Locator
-from agentm_kernel.plugin import Authorization, AuthorizationError, BackendLayer, PersonalSpace, StorageError
+from agentm_kernel.plugin import AuthorizationError
+from agentm_obsidian_vault.authorization import Authorization
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,23 +50,14 @@ def test_there_is_no_second_one_of_it(copied: Callable[[object], object]) -> Non
         copied(Authorization(NOTE, "x"))
 
 
-def test_a_layer_hands_the_write_on_or_says_that_there_is_no_such_space() -> None:
-    layer = BackendLayer(MemoryBackend())
-    assert isinstance(layer, PersonalSpace)
-    with pytest.raises(StorageError, match="no personal space"):
-        layer.write_personal(NOTE, "x", authorization=Authorization(NOTE, "x"))
-    with pytest.raises(StorageError, match="no personal space"):
-        layer.personal_path(NOTE)
-
-
 def test_only_the_command_that_asks_the_operator_makes_one() -> None:
     kernel = Path(agentm_kernel.__file__).parent
     repository = kernel.parents[1]
     makers = {
-        str(path.relative_to(kernel)) if path.is_relative_to(kernel) else str(path)
+        str(path.relative_to(repository))
         for folder in (kernel, *repository.glob("plugins/*/src"))
         for path in folder.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_bytes()))
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Authorization"
     }
-    assert makers == {"cli/personal.py"}
+    assert makers == {"plugins/obsidian-vault/src/agentm_obsidian_vault/personal_command.py"}

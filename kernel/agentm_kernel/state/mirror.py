@@ -1,101 +1,115 @@
-"""The copy of the `_harness/` trees on this host, for hooks and for agents that edit plans as files.
+"""The copy of a store's state on this device: for hooks, and for agents that edit plans as files.
 
-A file is compared three ways: as it is here, as it is in the bucket, and as both last agreed. Where only one side
-changed, the other follows. Where both did, the bucket's version takes the name and this host's is kept beside it, so
+A file is compared three ways: as it is here, as it is in the store, and as both last agreed. Where only one side
+changed, the other follows. Where both did, the store's version takes the name and this device's is kept beside it, so
 nothing that was written here or there is lost. A file that is missing here is fetched again: an emptied folder must
-not empty the bucket.
+not empty the store.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentm_bucket.backend import PULLED
-from agentm_bucket.copying import EditedFolder
-from agentm_bucket.kept import kept_versions, place_for
-from agentm_kernel.plugin import (
-    ABSENT,
-    STAMP_KEY,
+from agentm_kernel.errors import (
     ConcurrentModificationError,
-    FileStore,
     InvalidContentError,
-    Locator,
     NotFoundError,
     StorageIOError,
     StoreIdentityError,
-    content_hash,
-    make_private_folder,
-    update,
 )
+from agentm_kernel.files.medium import Medium
+from agentm_kernel.files.root import make_private_folder
+from agentm_kernel.files.store import FileStore
+from agentm_kernel.projects.in_store import LEGACY_PROJECTS, PROJECTS
+from agentm_kernel.projects.ownership import RECORD
+from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
+from agentm_kernel.seam.content import content_hash
+from agentm_kernel.seam.facets import ConflictCopy, Transfer
+from agentm_kernel.seam.locator import Locator
+from agentm_kernel.seam.update import update
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentm_bucket.kept import Kept
-    from agentm_kernel.plugin import Info, StorageBackend
+    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.seam.values import Info
 
-_TREES = ("projects", "personal-projects")
 _HARNESS = "_harness"
-_RECORD = "_project.json"
+_REMOTES = Locator("_meta/remotes")
+_TREES = (Locator(PROJECTS), Locator(LEGACY_PROJECTS), _REMOTES)
 _STAMP = Locator(STAMP_KEY)
 _AGREED = Locator("agreed.json")
 _ROUNDS = 3
 _NO_TEXT = ""  # in place of the hash of a file that is no text: it is left alone on both sides
 
-
-class Agreed(NamedTuple):
-    """A file as this host and the bucket last both had it."""
-
-    digest: str
-    token: str
-    """The bucket's name for that version; empty where it is not known."""
-
-
-class Synced(NamedTuple):
-    """What one synchronisation did."""
-
-    fetched: int
-    sent: int
-    conflicts: tuple[str, ...]
-    """The keys of versions that were kept beside the file they lost to."""
+_MARK = re.compile(r"(.+) \[conflict [0-9a-f]{8}\]")
+_LONGEST_STEM = 120  # bytes: with mark and suffix the name stays below what a segment may have
 
 
 def is_mirrored(locator: Locator) -> bool:
-    """Whether the copy has this key: state of projects, whose it is, and the store's identity."""
+    """Whether the copy has this key: the state of projects, whose it is, and the store's mark."""
     parts = locator.parts
-    if locator == _STAMP:
+    if locator == _STAMP or (locator.parent == _REMOTES):
         return True
-    if len(parts) < 3 or parts[0] not in _TREES:
+    if len(parts) < 3 or parts[0] not in (PROJECTS, LEGACY_PROJECTS):
         return False
-    return parts[2] == _HARNESS or (parts[2] == _RECORD and len(parts) == 3)
+    return parts[2] == _HARNESS or (parts[2] == RECORD and len(parts) == 3)
 
 
-def _is_sent(locator: Locator) -> bool:
-    return is_mirrored(locator) and _HARNESS in locator.parts
+class Agreed(NamedTuple):
+    """A file as this device and the store last both had it."""
+
+    digest: str
+    token: str
+    """The store's name for that version; empty where it is not known."""
+
+
+class CopyFolder(Medium):
+    """Agents edit the files of the copy whenever they like, and know nothing of our mutex."""
+
+    has_other_writers = True
+
+    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
+        return place_for(locator, digest)
+
+
+def place_for(file: Locator, digest: str) -> Locator:
+    """Where the version of `file` with this content hash is kept: no other version is called that."""
+    suffix = file.short_suffix
+    stem = file.name.removesuffix(suffix).encode()[:_LONGEST_STEM].decode(errors="ignore").rstrip()
+    return file.parent.child(f"{stem} [conflict {digest[:8]}]{suffix}")
+
+
+def file_of(version: Locator) -> Locator | None:
+    """The file that `place_for` gave this name to a version of; `None` for any other name."""
+    suffix = version.short_suffix
+    mark = _MARK.fullmatch(version.name.removesuffix(suffix))
+    return None if mark is None else version.parent.child(mark.group(1) + suffix)
 
 
 class Mirror:
-    """The copy below `copy_root`, and in `folder` beside it what is remembered about it."""
+    """The copy below `copy_root`, and in `folder` what is remembered about it; `pulled` is the file of its age."""
 
-    def __init__(self, folder: str, copy_root: str) -> None:
-        self._folder = folder
-        self._notes = FileStore(folder, create_root=True, private=True)
-        self._copy = EditedFolder(copy_root, create_root=True, private=True)
+    def __init__(self, folder: str, copy_root: str, pulled: str) -> None:
+        self._pulled = os.path.join(folder, pulled)
+        self._records = FileStore(folder, create_root=True, private=True)
+        self._copy = FileStore(copy_root, medium=CopyFolder(), create_root=True, private=True)
 
     # -- identity ---------------------------------------------------------------------------------------------
 
-    def note_stamp(self, there: str | None) -> str | None:
-        """Let the copy carry the stamp of the bucket, if that has one."""
+    def keep_stamp(self, there: str | None) -> str | None:
+        """Let the copy carry the store's stamp, if that has one."""
         if there is not None:
             self._copy.write(_STAMP, there)
         return there
 
     def check_stamp(self, place: str, look: Callable[[], str | None]) -> None:
-        """Refuse a bucket that is not the one this device knows. One that it does not know yet is not judged.
+        """Refuse a store that is not the one this device knows. One that it does not know yet is not judged.
 
-        `look` reads the stamp that the bucket carries; nobody is asked where there is nothing to compare with.
+        `look` reads the stamp that the store carries; nobody is asked where there is nothing to compare with.
         """
         here = _read(self._copy, _STAMP)
         if here is None:
@@ -104,50 +118,68 @@ class Mirror:
         if there is None or _identity(there) != _identity(here):
             found = "is unmarked" if there is None else f"is the store {_identity(there)}"
             raise StoreIdentityError(
-                f"the bucket at {place} {found}; this device knows the store {_identity(here)} there",
-                hint="check endpoint, bucket and prefix; if the change was meant, run `agentm store forget` and "
-                "`agentm bucket init`",
+                f"what is at {place} {found}; this device knows the store {_identity(here)} there",
+                hint="check its options with `agentm config list`; if the change was meant, run "
+                "`agentm store forget` and set the store up again",
             )
 
-    # -- after a write through the verbs -----------------------------------------------------------------------
+    # -- after a change through the verbs ----------------------------------------------------------------------
 
-    def wrote(self, locator: Locator, content: str) -> None:
-        """Let the copy follow a write of this host, unless the copy has an edit that the bucket does not have."""
+    def follow_write(self, locator: Locator, content: str) -> None:
+        """Let the copy follow a write of this device, unless it has an edit that the store does not have."""
         if not is_mirrored(locator):
             return
         here, agreed = _digest(self._copy, locator), self._agreed().get(locator.key)
         digest = content_hash(content)
         if here not in (None, digest) and (agreed is None or here != agreed.digest) and locator != _STAMP:
             return
-        if self._put(locator, content, here):
+        if here == digest or self._put(locator, content, here):
             self._agree({locator.key: Agreed(digest, "")})
 
-    def kept_versions(self) -> list[Kept]:
-        """The versions of this copy that lost to the bucket's and wait for the operator."""
-        return kept_versions(self._copy)
+    def follow_delete(self, locator: Locator) -> None:
+        """The same for a note that was deleted."""
+        last = self._agreed().get(locator.key) if is_mirrored(locator) else None
+        if last is not None:
+            self._agree(self._forget(locator, last))
+
+    # -- versions that lost -------------------------------------------------------------------------------------
+
+    def conflict_copies(self, below: Locator) -> list[ConflictCopy]:
+        found = []
+        for info in self._copy.walk(Locator()):
+            file = None if info.is_dir else file_of(info.locator)
+            if file is not None and file.parts[: len(below.parts)] == below.parts:
+                found.append(ConflictCopy(file, info.locator, "agentm", info.size, info.mtime))
+        return sorted(found, key=lambda copy: (copy.note, copy.copy))
+
+    def read_copy(self, version: Locator) -> str:
+        if file_of(version) is None:
+            raise NotFoundError(f"'{version}' is no version that was kept beside another")
+        return self._copy.read(version)
 
     # -- synchronising ----------------------------------------------------------------------------------------
 
-    def synchronise(self, store: StorageBackend, *, pushing: bool) -> Synced:
+    def synchronise(self, store: StorageBackend, *, sending: bool) -> Transfer:
+        """Bring the copy up to date; with `sending`, also the store."""
         if _read(self._copy, _STAMP) is None:
-            self.note_stamp(_read(store, _STAMP))
+            self.keep_stamp(_read(store, _STAMP))
         fetched, sent = 0, 0
         conflicts: list[str] = []
         for _ in range(_ROUNDS):
             came, lost = self._fetch_all(store)
             fetched, conflicts = fetched + came, conflicts + lost
-            if not pushing:
+            if not sending:
                 break
             went, is_complete = self._send_all(store)
             sent += went
             if is_complete:
                 break
-        self._note_the_time()
-        return Synced(fetched, sent, tuple(conflicts))
+        self._record_time()
+        return Transfer(fetched, sent, tuple(conflicts))
 
     def _fetch_all(self, store: StorageBackend) -> tuple[int, list[str]]:
         agreed = self._agreed()
-        there = {info.locator.key: info for tree in _TREES for info in store.walk(Locator(tree)) if _is_file(info)}
+        there = {info.locator.key: info for tree in _TREES for info in store.walk(tree) if _is_file(info)}
         news: dict[str, Agreed | None] = {}
         conflicts: list[str] = []
         for key, info in there.items():
@@ -165,7 +197,7 @@ class Mirror:
     def _fetch(
         self, store: StorageBackend, info: Info, here: str | None, last: Agreed | None, conflicts: list[str]
     ) -> dict[str, Agreed | None]:
-        """Bring one file of the bucket here; what this host alone had is kept beside it."""
+        """Bring one file of the store here; what this device alone had is kept beside it."""
         locator = info.locator
         text = None if here == _NO_TEXT else _text(store, locator)
         if text is None:
@@ -173,14 +205,14 @@ class Mirror:
         digest = content_hash(text)
         if here not in (None, digest) and (last is None or here != last.digest):
             if last is not None and digest == last.digest:
-                return {locator.key: Agreed(digest, info.version)}  # only this host has changed it
+                return {locator.key: Agreed(digest, info.version)}  # only this device has changed it
             conflicts.append(self._keep_aside(locator).key)
         if here == digest or self._put(locator, text, here):
             return {locator.key: Agreed(digest, info.version)}
         return {}
 
     def _forget(self, locator: Locator, last: Agreed) -> dict[str, Agreed | None]:
-        """A file that is no longer in the bucket goes here too, unless it was edited here: then it is sent again."""
+        """A file that is no longer in the store goes here too, unless it was edited here: then it is sent again."""
         if locator == _STAMP:
             return {}
         try:
@@ -190,7 +222,7 @@ class Mirror:
         return {locator.key: None}
 
     def _send_all(self, store: StorageBackend) -> tuple[int, bool]:
-        """How many files were sent, and whether none was refused because the bucket had news."""
+        """How many files were sent, and whether none was refused because the store had news."""
         agreed = self._agreed()
         sent, is_complete = 0, True
         for info in list(self._copy.walk(Locator())):
@@ -220,7 +252,7 @@ class Mirror:
         return True
 
     def _keep_aside(self, locator: Locator) -> Locator:
-        """Keep this host's version under a name of its own: it is sent like any other file."""
+        """Keep this device's version under a name of its own: it is sent like any other file."""
         text = self._copy.read(locator)
         place = place_for(locator, content_hash(text))
         while True:
@@ -231,19 +263,18 @@ class Mirror:
                     return place  # the same version lost before, and was kept then
             place = place_for(locator, os.urandom(4).hex())  # somebody has edited the version that has this name
 
-    def _note_the_time(self) -> None:
-        path = os.path.join(self._folder, PULLED)
+    def _record_time(self) -> None:
         try:
-            make_private_folder(self._folder)
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-            os.utime(path)
+            make_private_folder(os.path.dirname(self._pulled))
+            os.close(os.open(self._pulled, os.O_WRONLY | os.O_CREAT, 0o600))
+            os.utime(self._pulled)
         except OSError as error:
-            raise StorageIOError(f"cannot write {path}: {error.strerror}", errno=error.errno) from error
+            raise StorageIOError(f"cannot write {self._pulled}: {error.strerror}", errno=error.errno) from error
 
     # -- what both sides last agreed on ------------------------------------------------------------------------
 
     def _agreed(self) -> dict[str, Agreed]:
-        return _parse(_read(self._notes, _AGREED))
+        return _parse(_read(self._records, _AGREED))
 
     def _agree(self, news: dict[str, Agreed | None]) -> None:
         if not news:
@@ -253,11 +284,11 @@ class Mirror:
             merged: dict[str, Agreed | None] = {**_parse(text), **news}
             return json.dumps({key: merged[key] for key in sorted(merged) if merged[key]}, indent=1) + "\n"
 
-        update(self._notes, _AGREED, with_news)
+        update(self._records, _AGREED, with_news)
 
 
 def _parse(text: str | None) -> dict[str, Agreed]:
-    """Nothing for a record that cannot be understood: then every file is compared with the bucket anew."""
+    """Nothing for a record that cannot be understood: then every file is compared with the store anew."""
     try:
         return {key: Agreed(str(digest), str(token)) for key, (digest, token) in json.loads(text or "{}").items()}
     except (ValueError, TypeError, AttributeError):
@@ -266,6 +297,10 @@ def _parse(text: str | None) -> dict[str, Agreed]:
 
 def _is_file(info: Info) -> bool:
     return not info.is_dir and is_mirrored(info.locator)
+
+
+def _is_sent(locator: Locator) -> bool:
+    return is_mirrored(locator) and _HARNESS in locator.parts
 
 
 def _read(store: StorageBackend, locator: Locator) -> str | None:

@@ -1,0 +1,202 @@
+"""`MirroredState`: a store elsewhere with a copy of its projects' state on this device, so that hooks work with it.
+
+Any synced store can use it. What the entry point names is a class that puts it around the store:
+
+    class RedisStore(MirroredState):
+        @classmethod
+        def create(cls, options, device, opening):
+            return cls(Redis(**options), os.path.join(opening.state_dir, "redis"), read_only=opening.read_only)
+
+The verbs go straight to the store, and the copy follows what they write. Hooks read the copy, wait for no network,
+and say how old it is. `pull` and `push` bring the two together, file by file (`mirror`). Hooks import this module;
+what only a write or a synchronisation needs is imported there.
+"""
+
+from __future__ import annotations
+
+import os
+
+from agentm_kernel.errors import ConcurrentModificationError, NotFoundError, StorageReadOnlyError
+from agentm_kernel.files.store import FileStore
+from agentm_kernel.seam.backend import STAMP_KEY
+from agentm_kernel.seam.facets import (
+    ConflictCopies,
+    DeviceCopy,
+    DeviceFiles,
+    History,
+    Identity,
+    PersonalSpace,
+    Rules,
+    Unguarded,
+)
+from agentm_kernel.seam.layer import BackendLayer
+from agentm_kernel.seam.locator import Locator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import builtins
+    from collections.abc import Callable, Iterator
+
+    from agentm_kernel.seam.backend import Absent, StorageBackend
+    from agentm_kernel.seam.facets import ConflictCopy, Transfer
+    from agentm_kernel.seam.values import Info
+    from agentm_kernel.state.mirror import Mirror
+
+_STAMP = Locator(STAMP_KEY)
+
+
+class MirroredState(BackendLayer, DeviceFiles, DeviceCopy, ConflictCopies):
+    """Around a store that lies elsewhere; `folder` is where this device keeps the copy, private to the user.
+
+    No write is made to a store that carries another mark than the copy does: that is another store.
+    """
+
+    passes = (PersonalSpace, History, Identity, Rules, Unguarded)
+
+    def __init__(self, inner: StorageBackend, folder: str, *, read_only: bool = False) -> None:
+        super().__init__(inner)
+        self._folder = folder
+        self._read_only = read_only
+        self._is_checked = False
+        self._lazy_mirror: Mirror | None = None
+
+    # -- verbs ----------------------------------------------------------------------------------------------
+
+    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+        self._check_store(locator)
+        try:
+            self.inner.write(locator, content, if_match=if_match)
+        except ConcurrentModificationError:
+            if locator == _STAMP:  # of two devices that mark a store at once, the slower one takes over the mark
+                self.fetch_stamp()
+            raise
+        self._mirror.follow_write(locator, content)
+        return locator
+
+    def mkdir(self, locator: Locator) -> Locator:
+        self._check_store(locator)
+        return self.inner.mkdir(locator)
+
+    def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
+        self._check_store(locator)
+        self.inner.delete(locator, if_match=if_match)
+        self._mirror.follow_delete(locator)
+
+    def _check_store(self, locator: Locator) -> None:
+        if self._read_only:
+            raise StorageReadOnlyError(f"'{locator}' was not changed: the store was opened to be read")
+        if not self._is_checked:
+            self.before_first_change()
+            self._is_checked = True
+
+    def before_first_change(self) -> None:
+        """A store that looks at its stamp within the deadline of the verb itself overrides this."""
+        self.check_stamp(self._stamp_there)
+
+    def check_stamp(self, look: Callable[[], str | None]) -> None:
+        """Raise unless the stamp that `look` finds in the store is the copy's, as far as the copy has one."""
+        self._mirror.check_stamp(self.describe(), look)
+
+    # -- the copy on this device ------------------------------------------------------------------------------
+
+    def device_path(self, locator: Locator) -> str:
+        return os.path.join(self._copy_root, *locator.parts)
+
+    def stamp_text(self) -> str | None:
+        return FileStore(self._copy_root, create_root=True).stamp_text()
+
+    def fetch_stamp(self) -> str | None:
+        """The mark that the store carries now, put into the copy: how a device joins a store that others made."""
+        return self._mirror.keep_stamp(self._stamp_there())
+
+    def copy_age(self) -> float | None:
+        import time
+
+        try:
+            pulled = os.stat(os.path.join(self._folder, PULLED)).st_mtime
+        except FileNotFoundError:
+            return None
+        return max(0.0, time.time() - pulled)
+
+    def pull(self, through: StorageBackend) -> Transfer:
+        self.check_stamp(self._stamp_there)
+        return self._mirror.synchronise(through, sending=False)
+
+    def push(self, through: StorageBackend) -> Transfer:
+        self.check_stamp(self._stamp_there)
+        return self._mirror.synchronise(through, sending=True)
+
+    def conflict_copies(self, below: Locator) -> builtins.list[ConflictCopy]:
+        """Versions that lost to another device's, as the copy has them."""
+        return self._mirror.conflict_copies(below)
+
+    def read_copy(self, copy: Locator) -> str:
+        return self._mirror.read_copy(copy)
+
+    @property
+    def _copy_root(self) -> str:
+        return os.path.join(self._folder, "copy")
+
+    @property
+    def _mirror(self) -> Mirror:
+        if self._lazy_mirror is None:
+            from agentm_kernel.state.mirror import Mirror
+
+            self._lazy_mirror = Mirror(self._folder, self._copy_root, PULLED)
+        return self._lazy_mirror
+
+    def _stamp_there(self) -> str | None:
+        try:
+            return self.inner.read(_STAMP)
+        except NotFoundError:
+            return None
+
+
+PULLED = "pulled"
+"""A file whose modification time is when the copy was last known to be current."""
+
+
+class LocalCopy(BackendLayer):
+    """A store elsewhere as its copy on this device shows it. What the copy lacks is absent.
+
+    Whoever wants to write goes to the store itself.
+    """
+
+    passes = (DeviceFiles, DeviceCopy, ConflictCopies, Identity, Rules)
+
+    def __init__(self, inner: StorageBackend, root: str) -> None:
+        super().__init__(inner)
+        self._copy = FileStore(root, create_root=True)
+
+    def read(self, locator: Locator) -> str:
+        return self._copy.read(locator)
+
+    def list(self, locator: Locator) -> builtins.list[Locator]:
+        return self._copy.list(locator)
+
+    def exists(self, locator: Locator) -> bool:
+        return self._copy.exists(locator)
+
+    def info(self, locator: Locator) -> Info:
+        return self._copy.info(locator)
+
+    def walk(self, locator: Locator) -> Iterator[Info]:
+        return self._copy.walk(locator)
+
+    def foreign_entries(self, locator: Locator) -> Iterator[str]:
+        return self._copy.foreign_entries(locator)
+
+    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+        raise self._read_only(locator)
+
+    def mkdir(self, locator: Locator) -> Locator:
+        raise self._read_only(locator)
+
+    def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
+        raise self._read_only(locator)
+
+    def _read_only(self, locator: Locator) -> StorageReadOnlyError:
+        return StorageReadOnlyError(
+            f"'{locator}' was not changed: this is a copy of {self.describe()}",
+            hint="resolve the project with `resolve_project()` to write to the store itself",
+        )

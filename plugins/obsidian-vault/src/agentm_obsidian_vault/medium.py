@@ -1,0 +1,107 @@
+"""What a folder is like that a sync tool replicates: files that are not notes, and notes that are not here."""
+
+from __future__ import annotations
+
+import os
+
+from agentm_kernel.plugin import STAMP_KEY, EditedFolder, LocatorConflictError, Medium
+from agentm_obsidian_vault.names import is_tool_file, may_be_copy, may_be_copy_of, note_of_stub, stub_of_note
+from agentm_obsidian_vault.presence import elsewhere, is_elsewhere, means_elsewhere
+
+TYPE_CHECKING = False  # importing `typing` would cost hooks more than this module does
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from agentm_kernel.plugin import Beside, Directory, Locator
+
+
+class SyncedFolder(Medium):
+    """The folder `root`; `devices` are names of computers that may stand in the names of conflict copies."""
+
+    has_other_writers = True
+
+    def __init__(self, root: str, devices: tuple[str, ...] = ()) -> None:
+        self._root = root
+        self._devices = devices
+        self._blocks_are_counted: bool | None = None
+
+    # -- names --------------------------------------------------------------------------------------------------
+
+    def is_hidden(self, name: str) -> bool:
+        return is_tool_file(name)
+
+    def is_copy(self, name: str, beside: Beside) -> bool:
+        if not may_be_copy(name, self._devices):
+            return False
+        from agentm_obsidian_vault.conflicts import conflict_copy
+
+        return conflict_copy(name, beside, self._devices) is not None
+
+    def note_name(self, name: str) -> str:
+        return note_of_stub(name) or name
+
+    def check_new_name(self, locator: Locator, names: Collection[str]) -> None:
+        """A note that comes into being must not turn another one into its conflict copy."""
+        others = [name for name in names if may_be_copy_of(locator.name, name, self._devices)]
+        if not others:
+            return
+        from agentm_obsidian_vault.conflicts import conflict_copy
+
+        before, after = set(names), {*names, locator.name}
+        for name in others:
+            was_note = conflict_copy(name, before.__contains__, self._devices) is None and not is_tool_file(name)
+            if was_note and conflict_copy(name, after.__contains__, self._devices):
+                raise LocatorConflictError(
+                    f"beside '{locator}', the note {ascii(name)} would look like its conflict copy",
+                    hint="choose another name, or rename that note first",
+                )
+
+    # -- notes that are not here --------------------------------------------------------------------------------
+
+    def before_reading(self, locator: Locator, status: os.stat_result) -> None:
+        if not self.is_at_hand(status):
+            raise elsewhere(locator)
+
+    def when_missing(self, directory: Directory, locator: Locator) -> None:
+        if directory.has(stub_of_note(locator.name)):
+            raise elsewhere(locator)
+
+    def when_unreadable(self, locator: Locator, error: OSError) -> None:
+        if means_elsewhere(error):
+            raise elsewhere(locator, error.errno) from error
+
+    def is_at_hand(self, status: os.stat_result) -> bool:
+        return not is_elsewhere(status, self._counts_blocks)
+
+    def _counts_blocks(self) -> bool:
+        """Whether this file system counts the blocks of small files; see `presence`."""
+        if self._blocks_are_counted is None:
+            try:
+                stamp = os.stat(os.path.join(self._root, *STAMP_KEY.split("/")))
+            except OSError:
+                return True
+            self._blocks_are_counted = stamp.st_blocks > 0
+        return self._blocks_are_counted
+
+    # -- versions that a write displaced unseen ---------------------------------------------------------------------
+
+    def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
+        from agentm_obsidian_vault.kept import UNSEEN, place_for
+
+        return place_for(locator, digest, UNSEEN)
+
+
+class OwnNotes(EditedFolder):
+    """The operator's own notes, in the same vault as the store whose medium is `store`. They edit here themselves."""
+
+    def __init__(self, store: SyncedFolder) -> None:
+        self._store = store
+
+    def is_hidden(self, name: str) -> bool:
+        return self._store.is_hidden(name)
+
+    def before_reading(self, locator: Locator, status: os.stat_result) -> None:
+        self._store.before_reading(locator, status)
+
+    def is_at_hand(self, status: os.stat_result) -> bool:
+        return self._store.is_at_hand(status)

@@ -1,0 +1,52 @@
+"""A lock on one directory that the programs started under it keep until the last of them has ended."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentm_kernel.files import native_lock
+from agentm_kernel.plugin import DirectoryLock, LockTimeout, StorageIOError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_one_at_a_time_and_free_again_afterwards(tmp_path: Path) -> None:
+    with DirectoryLock(str(tmp_path), 1.0), pytest.raises(LockTimeout, match="working on the clone for 0 s"):
+        DirectoryLock(str(tmp_path), 0.05, what="the clone").__enter__()
+    with DirectoryLock(str(tmp_path), 0.05) as lock:
+        assert lock.descriptor >= 0
+    assert lock.descriptor == -1
+
+
+def test_a_folder_that_is_not_there_is_a_typed_error(tmp_path: Path) -> None:
+    with pytest.raises(StorageIOError, match="cannot lock"):
+        DirectoryLock(str(tmp_path / "absent"), 1.0).__enter__()
+
+
+@pytest.mark.skipif(not native_lock.LOCKS_DIRECTORIES, reason="needs locks on directories")
+def test_a_program_that_was_started_under_it_is_waited_for_when_its_starter_was_killed(tmp_path: Path) -> None:
+    starter = (
+        "import os, subprocess, sys\n"
+        "from agentm_kernel.plugin import DirectoryLock\n"
+        "with DirectoryLock(sys.argv[1], 1.0) as lock:\n"
+        "    child = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=0, pass_fds=[lock.descriptor])\n"
+        "    print('ready', flush=True)\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", starter, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout.readline() == b"ready\n"
+        process.wait()
+        with pytest.raises(LockTimeout):
+            DirectoryLock(str(tmp_path), 0.1).__enter__()
+        process.stdin.close()  # the child ends
+        with DirectoryLock(str(tmp_path), 10.0):
+            pass

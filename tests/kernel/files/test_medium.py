@@ -1,0 +1,136 @@
+"""What a medium is asked around every verb, and the tree by its bytes."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.kernel.files.verbs import verbs
+
+from agentm_kernel import Locator
+from agentm_kernel.plugin import (
+    ABSENT,
+    ConcurrentModificationError,
+    FileStore,
+    InvalidContentError,
+    Medium,
+    NotFoundError,
+    StorageIOError,
+    content_hash,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Told(Medium):
+    """Writes down what it is asked, and what is stored at that moment."""
+
+    def __init__(self, root: Path) -> None:
+        self.told: list[tuple[str, str, bool]] = []
+        self._root = root
+
+    def before_change(self, locator: Locator) -> None:
+        self.told.append(("before", locator.key, (self._root / locator.key).exists()))
+
+    def after_change(self, locator: Locator) -> None:
+        self.told.append(("after", locator.key, (self._root / locator.key).exists()))
+
+
+def test_a_medium_hears_of_every_change_before_and_after_it(root: Path) -> None:
+    medium = Told(root)
+    store = FileStore(root, medium=medium)
+    store.mkdir(Locator("d"))
+    store.write(Locator("d/a.md"), "x")
+    store.delete(Locator("d/a.md"))
+    assert medium.told == [
+        ("before", "d", False),
+        ("before", "d/a.md", False),
+        ("after", "d/a.md", True),
+        ("before", "d/a.md", True),
+        ("after", "d/a.md", False),
+    ]
+
+
+def test_a_medium_does_not_hear_of_a_change_that_did_not_come_about(root: Path) -> None:
+    medium = Told(root)
+    store = FileStore(root, medium=medium)
+    with pytest.raises(ConcurrentModificationError):
+        store.write(Locator("a.md"), "x", if_match=content_hash("other"))
+    with pytest.raises(NotFoundError):
+        store.delete(Locator("a.md"))
+    assert {what for what, _, _ in medium.told} == {"before"}
+
+
+def test_a_medium_may_refuse_a_change_before_anything_is_touched(root: Path, hold) -> None:
+    class Refusing(Medium):
+        def before_change(self, locator: Locator) -> None:
+            raise StorageIOError(f"no room for '{locator}'")
+
+    hold(root)  # nobody has to wait for the mutex to be told
+    store = FileStore(root, medium=Refusing(), lock_timeout=0.1)
+    for verb in ("write", "create", "mkdir", "delete"):
+        with pytest.raises(StorageIOError, match="no room"):
+            verbs(store, "a.md")[verb]()
+    assert os.listdir(root) == []
+
+
+def test_a_tree_that_is_not_here_answers_no_verb(root: Path) -> None:
+    class NotHere(Medium):
+        def check_here(self) -> None:
+            raise StorageIOError("it was never fetched")
+
+    FileStore(root).write(Locator("a.md"), "x")
+    store = FileStore(root, medium=NotHere())
+    note = Locator("a.md")
+    for verb in (
+        lambda: store.read(note),
+        lambda: store.list(Locator()),
+        lambda: store.exists(note),
+        lambda: store.info(note),
+        lambda: list(store.walk(Locator())),
+        lambda: list(store.foreign_entries(Locator())),
+        lambda: store.write(note, "y"),
+        lambda: store.delete(note),
+        lambda: store.mkdir(Locator("d")),
+        lambda: store.tree,
+    ):
+        with pytest.raises(StorageIOError, match="never fetched"):
+            verb()
+    assert FileStore(root).read(note) == "x"
+
+
+def test_the_same_tree_by_bytes(root: Path) -> None:
+    tree = FileStore(root, size_limit=10).tree
+    note = Locator("d/a.md")
+    assert tree.read(note) is None
+    assert tree.hash(note) is None
+    tree.write(note, b"\xff", ABSENT)
+    assert (root / "d" / "a.md").read_bytes() == b"\xff" == tree.read(note)
+    assert tree.hash(note) == content_hash(b"\xff")
+    assert tree.read(Locator("d")) is None
+    assert tree.hash(Locator("d")) is None
+    with pytest.raises(ConcurrentModificationError):
+        tree.write(note, b"y", content_hash("other"))
+    (root / "d" / "big").write_bytes(b"x" * 100)
+    assert tree.hash(Locator("d/big")) == content_hash(b"x" * 100)
+    with pytest.raises(InvalidContentError):
+        tree.read(Locator("d/big"))
+    assert not tree.remove_empty_directory(Locator("d"))
+    with pytest.raises(ConcurrentModificationError):
+        tree.delete(note, content_hash("other"))
+    tree.delete(note, content_hash(b"\xff"))
+    tree.delete(Locator("d/big"))
+    assert tree.remove_empty_directory(Locator("d"))
+    assert os.listdir(root) == []
+    assert not tree.remove_empty_directory(Locator("d"))
+
+
+def test_bytes_follow_no_link_either(root: Path) -> None:
+    (root.parent / "outside").write_text("secret")
+    (root / "a.md").symlink_to(root.parent / "outside")
+    tree = FileStore(root).tree
+    with pytest.raises(StorageIOError):
+        tree.read(Locator("a.md"))
+    assert tree.hash(Locator("a.md")) is None

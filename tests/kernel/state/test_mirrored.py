@@ -1,0 +1,273 @@
+"""A store that lies elsewhere: hooks read its copy on this device, and wait for no network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+from unittest import mock
+
+import pytest
+
+from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_kernel import (
+    Locator,
+    harness_state_dir,
+    read_state_file,
+    resolve_project,
+    state_path,
+)
+from agentm_kernel.files.swap import SwapPublisher
+from agentm_kernel.plugin import (
+    BackendLayer,
+    ConflictCopies,
+    Device,
+    FileStore,
+    MirroredState,
+    NotFoundError,
+    PluginError,
+    StorageReadOnlyError,
+    StoreIdentityError,
+    Transfer,
+    content_hash,
+)
+from agentm_kernel.seam.registry import registry
+from agentm_kernel.state.files import list_state_files
+from agentm_kernel.state.mirror import CopyFolder
+from agentm_kernel.state.plans import resolve_active_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Self
+
+    from agentm_kernel.plugin import Absent, Opening
+
+
+class NetworkTouched(AssertionError):
+    """A hook would have waited here."""
+
+
+class Elsewhere(MemoryBackend):
+    """Its verbs go to the network."""
+
+    network_is_there = True
+
+    def read(self, locator: Locator) -> str:
+        self._go_online()
+        return super().read(locator)
+
+    def exists(self, locator: Locator) -> bool:
+        self._go_online()
+        return super().exists(locator)
+
+    def list(self, locator: Locator) -> list[Locator]:
+        self._go_online()
+        return super().list(locator)
+
+    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+        self._go_online()
+        return super().write(locator, content, if_match=if_match)
+
+    def _go_online(self) -> None:
+        if not self.network_is_there:
+            raise NetworkTouched
+
+
+class Bucket(MirroredState):
+    elsewhere: ClassVar[Elsewhere]
+    """What every opening reaches."""
+
+    @classmethod
+    def create(cls, options: Mapping[str, Any], device: Device, opening: Opening) -> Self:
+        return cls(cls.elsewhere, options["folder"], read_only=opening.read_only)
+
+
+@pytest.fixture
+def copy(device, tmp_path, monkeypatch):
+    """The folder with the copy; the network is down."""
+    registry.register("bucket", Bucket)
+    monkeypatch.setattr(Bucket, "elsewhere", Elsewhere(sync=True), raising=False)
+    monkeypatch.setattr(Elsewhere, "network_is_there", False)
+    folder = tmp_path / "mirror"
+    device.configure(**{"storage.backend": "bucket", "plugins.bucket.folder": str(folder)})
+    monkeypatch.chdir(device.project())
+    return folder / "copy"
+
+
+def test_routing_does_not_go_online(copy):
+    place = copy / "projects" / "widgets" / "_harness"
+
+    assert harness_state_dir() == place
+    assert state_path(None, "plan") == place / "PLAN.md"
+    assert resolve_project(read_only=True).slug == "widgets"
+    assert not copy.exists()
+
+
+def test_hooks_read_the_copy(copy, device):
+    place = copy / "projects" / "widgets" / "_harness"
+    place.mkdir(parents=True)
+    (place / "PLAN-foo.md").write_text("# Foo\n")
+    harness = device.projects / "widgets" / ".harness"
+    harness.mkdir()
+    (harness / "active-plan").write_text("foo")
+
+    resolution = Device.now().project(read_only=True).on_this_device()
+
+    assert list_state_files(resolution) == ["PLAN-foo.md"]
+    assert resolve_active_plan(resolution) == ("PLAN-foo.md", "progress-foo.md")
+    assert state_path(None, "plan") == place / "PLAN-foo.md"
+
+
+def test_a_copy_is_not_written(copy):
+    store = Device.now().project(read_only=True).on_this_device().backend
+
+    for change in (
+        lambda: store.write(Locator("a.md"), "x"),
+        lambda: store.mkdir(Locator("a")),
+        lambda: store.delete(Locator("a.md")),
+    ):
+        with pytest.raises(StorageReadOnlyError, match="copy"):
+            change()
+    assert not copy.exists()
+
+
+def test_whoever_asks_for_the_text_gets_it_from_the_store_itself(copy, monkeypatch):
+    resolution = resolve_project(read_only=True)
+    with pytest.raises(PluginError, match="NetworkTouched"):
+        read_state_file(resolution, "PLAN.md")
+    monkeypatch.setattr(Elsewhere, "network_is_there", True)
+    Bucket.elsewhere.write(Locator("projects/widgets/_harness/PLAN.md"), "the plan")
+
+    assert read_state_file(resolution, "PLAN.md") == "the plan"
+
+
+def test_a_store_on_this_device_has_no_copy(synced, monkeypatch):
+    monkeypatch.chdir(synced.project())
+    resolution = Device.now().project(read_only=True)
+
+    assert resolution.on_this_device() is resolution
+
+
+# ------------------------------------------------------------------------------------------------ the copy itself
+
+PLAN = Locator("projects/widgets/_harness/PLAN.md")
+
+
+@pytest.fixture
+def store(tmp_path):
+    return MirroredState(MemoryBackend(sync=True), str(tmp_path / "mirror"))
+
+
+def test_the_copy_has_state_records_pointers_and_the_stamp_and_no_note(store, tmp_path):
+    mirrored = [
+        "_meta/remotes/0badcafe.json",
+        "_meta/store.json",
+        "personal-projects/old/_harness/PLAN.md",
+        "projects/widgets/_harness/PLAN.md",
+        "projects/widgets/_harness/deep/note.md",
+        "projects/widgets/_project.json",
+    ]
+    others = [
+        "notes/a.md",
+        "projects/widgets/decisions/a.md",
+        "_meta/other.json",
+        "projects/widgets/deep/_project.json",
+    ]
+    for key in (*mirrored, *others):
+        store.inner.write(Locator(key), f"text of {key}")
+
+    store.pull(store)
+
+    files = FileStore(tmp_path / "mirror" / "copy")
+    assert sorted(info.locator.key for info in files.walk(Locator()) if not info.is_dir) == mirrored
+    assert store.pull(store) == Transfer()
+    assert store.stamp_text() == "text of _meta/store.json"
+
+
+def test_what_is_deleted_through_the_verbs_goes_from_the_copy_unless_it_was_edited(store):
+    other = PLAN.parent.child("progress.md")
+    for note in (PLAN, other):
+        store.write(note, "text")
+    path = Path(store.device_path(other))
+    path.write_text("edited as a file")
+
+    store.delete(PLAN)
+    store.delete(other, if_match=content_hash("text"))
+
+    assert not Path(store.device_path(PLAN)).exists()
+    assert path.read_text() == "edited as a file"
+    store.push(store)
+    assert store.read(other) == "edited as a file"
+
+
+def test_versions_that_lost_are_listed_and_read_as_conflict_copies(store):
+    store.write(PLAN, "begin")
+    Path(store.device_path(PLAN)).write_text("of this device")
+    store.inner.write(PLAN, "of another device")
+
+    (kept,) = store.push(store).conflicts
+
+    (copy,) = store.facet(ConflictCopies).conflict_copies(Locator("projects/widgets"))
+    assert (copy.note, copy.copy.key, copy.origin) == (PLAN, kept, "agentm")
+    assert store.read_copy(copy.copy) == "of this device"
+    assert store.conflict_copies(PLAN) == [copy]
+    assert store.conflict_copies(Locator("projects/other")) == []
+    with pytest.raises(NotFoundError):
+        store.read_copy(PLAN)
+
+
+def test_another_store_in_the_place_of_the_known_one_is_neither_written_nor_read_from(tmp_path):
+    stamp = Locator("_meta/store.json")
+    inner = MemoryBackend(sync=True)
+    MirroredState(inner, str(tmp_path)).write(stamp, '{"id": "one"}')
+    inner.write(stamp, '{"id": "two"}')
+    store = MirroredState(inner, str(tmp_path))
+    for change in (
+        lambda: store.write(PLAN, "x"),
+        lambda: store.mkdir(PLAN.parent),
+        lambda: store.delete(PLAN),
+        lambda: store.pull(store),
+        lambda: store.push(store),
+    ):
+        with pytest.raises(StoreIdentityError, match="this device knows the store one"):
+            change()
+    assert not inner.exists(PLAN)
+
+
+def test_a_store_that_was_opened_to_be_read_is_not_asked_when_it_is_written(tmp_path):
+    class Untouchable(MemoryBackend):
+        def read(self, locator: Locator) -> str:
+            raise NetworkTouched
+
+    store = MirroredState(Untouchable(), str(tmp_path / "mirror"), read_only=True)
+    for change in (lambda: store.write(PLAN, "x"), lambda: store.mkdir(PLAN), lambda: store.delete(PLAN)):
+        with pytest.raises(StorageReadOnlyError):
+            change()
+    assert not (tmp_path / "mirror").exists()
+
+
+def test_synchronising_goes_through_the_layers_around_the_store(store):
+    class ReadOnly(BackendLayer):
+        def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+            raise StorageReadOnlyError("the policy forbids it")
+
+    path = Path(store.device_path(PLAN))
+    path.parent.mkdir(parents=True)
+    path.write_text("not to be sent")
+    with pytest.raises(StorageReadOnlyError):
+        store.push(ReadOnly(store))
+    assert not store.inner.exists(PLAN)
+
+
+def test_what_a_killed_process_had_displaced_in_the_copy_is_kept_beside_the_file(tmp_path):
+    copy = FileStore(tmp_path, medium=CopyFolder())
+    copy.write(PLAN, "seen")
+    file = tmp_path.joinpath(*PLAN.parts)
+    with mock.patch.object(SwapPublisher, "_settle", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        copy.write(PLAN, "fetched", if_match=content_hash("seen"))
+    (swap,) = file.parent.glob(".agentm-*")
+    swap.write_text("an edit of that moment")
+    FileStore(tmp_path, medium=CopyFolder()).write(PLAN.parent.child("progress.md"), "x")
+    assert file.read_text() == "fetched"
+    (kept,) = file.parent.glob("PLAN [[]conflict *].md")
+    assert kept.read_text() == "an edit of that moment"
+    assert not list(file.parent.glob(".agentm-*"))

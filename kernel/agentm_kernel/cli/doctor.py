@@ -8,7 +8,7 @@ import sys
 from agentm_kernel.cli.plugin_inventory import take_inventory
 from agentm_kernel.cli.reporting import UsageError
 from agentm_kernel.cli.streams import json_text, write_text
-from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError
+from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError, one_line
 from agentm_kernel.plugins.hooks import PATIENCE
 from agentm_kernel.plugins.table import conflict
 from agentm_kernel.plugins.values import DoctorRow, HookContext
@@ -164,11 +164,12 @@ class _Rows:
 
 def _as_lines(row: DoctorRow) -> Iterator[str]:
     status = row.status.upper()
-    coloured = _coloured(status) if sys.stdout.isatty() else status
+    on_terminal = sys.stdout.isatty()
+    coloured, plain = (_coloured(status), one_line) if on_terminal else (status, str)
     code = f" [{row.code}]" if row.code else ""
-    yield f"{coloured}{'':<{4 - len(status)}}  {row.check:<{_WIDTH}}  {row.message}{code}\n"
+    yield f"{coloured}{'':<{4 - len(status)}}  {row.check:<{_WIDTH}}  {plain(row.message)}{code}\n"
     if row.hint:
-        yield f"{'':<{_WIDTH + 8}}hint: {row.hint}\n"
+        yield f"{'':<{_WIDTH + 8}}hint: {plain(row.hint)}\n"
 
 
 def _coloured(status: str) -> str:

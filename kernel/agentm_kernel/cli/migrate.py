@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel.cli.output import confirm, current_device, echo_json, json_option
+from agentm_kernel.cli.streams import shown
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.migration import copy_notes, plan_migration, settle
@@ -80,7 +81,7 @@ def _report(
         f"{verb} {len(copied)} of {total} notes from {source} to {target}; {total - len(copied)} were there already"
     )
     for entry in skipped:
-        click.echo(f"not a note, left behind: {entry}")
+        click.echo(shown(f"not a note, left behind: {entry}"))
     if not dry_run:
         click.echo(f"selected store: {target} (back again: `agentm migrate --to {source}`)")
 

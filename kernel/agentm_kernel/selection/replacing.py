@@ -10,7 +10,7 @@ from __future__ import annotations
 from agentm_kernel.errors import ConcurrentModificationError, InvalidContentError, NotFoundError
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
-from agentm_kernel.seam.facets import FACETS
+from agentm_kernel.seam.facets import FACETS, Appends
 from agentm_kernel.seam.layer import BackendLayer
 
 TYPE_CHECKING = False
@@ -46,7 +46,7 @@ def with_listeners(device: Device, backend: StorageBackend) -> StorageBackend:
 class ReplacementTelling(BackendLayer):
     """Every verb of `inner`; what a write or a deletion replaces is told first."""
 
-    passes = FACETS  # it only listens
+    passes = tuple(kind for kind in FACETS if kind is not Appends)  # an append in place would not be told
 
     def __init__(self, inner: StorageBackend, tell: Tell) -> None:
         super().__init__(inner)

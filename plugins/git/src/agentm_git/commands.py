@@ -11,7 +11,15 @@ from agentm_git.backend import GitStore
 from agentm_git.naming import find_note
 from agentm_git.rewritten import ANSWERS
 from agentm_git.settings import CONFLICTS, PROTOCOL
-from agentm_kernel.command import conclude_set_up, current_device, echo_json, echo_table, json_option, selected_store
+from agentm_kernel.command import (
+    conclude_set_up,
+    current_device,
+    echo_json,
+    echo_table,
+    json_option,
+    selected_store,
+    shown,
+)
 from agentm_kernel.plugin import (
     COMMIT,
     PUSH,
@@ -202,7 +210,7 @@ def _echo_list(title: str, lines: list[str], otherwise: str) -> None:
     if lines:
         click.echo(f"{title}:")
         for line in lines:
-            click.echo(f"  {line}")
+            click.echo(shown(f"  {line}"))
     elif otherwise:
         click.echo(otherwise)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 import click
 
-from agentm_kernel.command import echo_json, echo_table, json_option
+from agentm_kernel.command import echo_json, echo_table, json_option, show_text, shown
 from agentm_kernel.plugin import Locator
 from agentm_recall.catalog import gather, is_elsewhere
 from agentm_recall.commands.common import (
@@ -73,7 +72,7 @@ def list_notes(
         ],
     )
     for key, why in problems:
-        click.echo(f"{key}: {why}", err=True)
+        click.echo(shown(f"{key}: {why}", err=True), err=True)
     if catalog.unreached:
         click.echo(f"{catalog.unreached} more were not read in time: run `agentm reindex`", err=True)
 
@@ -84,7 +83,10 @@ def list_notes(
 @cwd_option
 @json_option
 def show(name: str, project: str | None, cwd: str | None, as_json: bool) -> None:
-    """Print the note NAME (a slug, or the end of its path), byte for byte."""
+    """Print the note NAME (a slug, or the end of its path), byte for byte.
+
+    Only a terminal gets control characters spelled out.
+    """
     backend, slug, _ = store_and_project(project, cwd, read_only=True)
     locator = find_note(backend, name, folders_of(backend, slug))
     text = backend.read(locator)
@@ -92,6 +94,4 @@ def show(name: str, project: str | None, cwd: str | None, as_json: bool) -> None
         note, body = parse_note(locator.key, text)
         echo_json(**note_as_json(note), body=body)
         return
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode())
-    sys.stdout.buffer.flush()
+    show_text(text)

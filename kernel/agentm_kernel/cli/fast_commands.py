@@ -87,9 +87,13 @@ def event(device: Device, name: str, cwd: str | None) -> int:
     caller = HookCaller(HookContext(device, root))
     for line in caller.event(name, payload):
         sys.stderr.write(f"{one_line(line)}\n")
-    for failure in caller.failures:
-        report(PluginError(failure.message, hint=failure.hint))
-    return int(bool(caller.failures))
+    # Several plugins that cannot have the store say the same: once is enough.
+    said = dict.fromkeys((failure.message, failure.hint, failure.code) for failure in caller.failures)
+    for message, hint, code in said:
+        error = PluginError(message, hint=hint)
+        error.code = code
+        report(error)
+    return int(bool(said))
 
 
 def _context(**given: str | None) -> dict[str, Any]:

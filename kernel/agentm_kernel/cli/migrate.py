@@ -12,6 +12,7 @@ from agentm_kernel.cli.streams import shown
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.migration import copy_notes, plan_migration, settle
+from agentm_kernel.seam.backend import SWAP_PROVIDER
 from agentm_kernel.selection.choose import choose
 from agentm_kernel.selection.identity import stamp_store
 from agentm_kernel.selection.inspect import open_other
@@ -45,6 +46,7 @@ def command(protocol: str, dry_run: bool, allow_skipped: bool, yes: bool, as_jso
             "storage.backend NAME`; to move within one kind of store, copy the folder and run `agentm store forget`",
         )
     source, target = device.store(read_only=True), open_other(device, protocol)
+    source.check_allowed(SWAP_PROVIDER)
     progress = _silent if as_json else _bar
     plan = plan_migration(source, target, progress)
     if plan.skipped and not allow_skipped:

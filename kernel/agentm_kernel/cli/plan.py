@@ -31,12 +31,16 @@ def list_plans(as_json: bool, cwd: str | None) -> None:
     except ActivePlanError as error:
         problem = error
     if as_json:
-        echo_json(
-            project=resolution.slug,
-            active=active,
-            plans=[{"file": plan, "path": path_as_text(state_file_path(resolution, plan))} for plan in plans],
-            problem=problem and problem.message,
-        )
+        fields = {
+            "project": resolution.slug,
+            "active": active,
+            "plans": [{"file": plan, "path": path_as_text(state_file_path(resolution, plan))} for plan in plans],
+            "problem": problem and problem.message,
+        }
+        if problem:
+            problem.details = fields  # the error's answer carries them: one object
+        else:
+            echo_json(**fields)
     else:
         for plan in plans:
             click.echo(shown(f"{'*' if plan == active else ' '} {plan}"))

@@ -9,6 +9,7 @@ import click
 
 from agentm_kernel import resolve_project
 from agentm_kernel.command import current_device
+from agentm_kernel.plugin import AgentmError
 from agentm_recall.layout import project_folder
 
 if TYPE_CHECKING:
@@ -34,6 +35,22 @@ def store_and_project(
     # Mode `local` keeps the project's state in its own folder; notes are not state.
     backend = current_device().store(read_only=read_only)
     return backend, here.slug, project_folder(backend, here.slug)
+
+
+def catch_up(backend: StorageBackend) -> None:
+    """Bring the index of a store elsewhere up to date from one listing. Without that, an empty answer would mean
+    nothing: a store that does not answer, or an index that cannot be kept, is an error.
+    """
+    from agentm_recall.index.database import IndexUnavailable
+    from agentm_recall.index.maintenance import RecallIndex
+
+    try:
+        RecallIndex(backend).update(bar)
+    except IndexUnavailable as error:
+        raise AgentmError(
+            f"the notes of {backend.describe()} cannot be listed: their index on this device cannot be used: {error}",
+            hint="run `agentm reindex`",
+        ) from error
 
 
 def bar(label: str, items: Sequence[Info]) -> Iterable[Info]:

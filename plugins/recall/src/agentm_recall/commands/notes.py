@@ -8,8 +8,14 @@ import click
 
 from agentm_kernel.command import echo_json, echo_table, json_option, show_text, shown
 from agentm_kernel.plugin import Locator
-from agentm_recall.catalog import gather
-from agentm_recall.commands.common import as_json as note_as_json, cwd_option, project_option, store_and_project
+from agentm_recall.catalog import gather, is_elsewhere
+from agentm_recall.commands.common import (
+    as_json as note_as_json,
+    catch_up,
+    cwd_option,
+    project_option,
+    store_and_project,
+)
 from agentm_recall.layout import PERSONAL
 from agentm_recall.lookup import find_note, folders_of
 from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, parse_note
@@ -36,6 +42,8 @@ def list_notes(
     """List the project's notes and the personal ones, newest first."""
     backend, _, folder = store_and_project(project, cwd, read_only=True)
     folders = [Locator()] if everywhere else [folder, Locator(PERSONAL)]
+    if is_elsewhere(backend):
+        catch_up(backend)
     catalog = gather(backend, folders, deadline=time.monotonic() + _A_MINUTE)
     replaced = superseded_keys(catalog.notes)
     rows = []

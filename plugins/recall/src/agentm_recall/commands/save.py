@@ -109,9 +109,12 @@ def _save(
             saved.append(done)
             if not as_json:
                 _report(backend, done)
-    finally:
         if as_json:
             echo_json(saved=[_as_json(done) for done in saved])
+    except AgentmError as error:
+        error.details = {"saved": [_as_json(done) for done in saved]}  # the answer in JSON is one object
+        raise
+    finally:
         written = [locator for done in saved for locator in (done.locator, *done.superseded)]
         if written:
             sys.stdout.flush()  # the note is safe: whoever waits for the answer need not wait for the index

@@ -15,6 +15,8 @@ from agentm_kernel.selection.identity import read_stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from agentm_kernel.projects.records import ProjectRecord
     from agentm_kernel.seam.backend import StorageBackend
 
@@ -36,14 +38,17 @@ class Checkouts:
         entry = _read(os.path.join(self._folder(), _FILE)).get(checkout_id)
         return (entry["slug"], entry["id"]) if entry else None
 
-    def prepare(self) -> None:
-        """Raise now, and not after a claim, where nothing can be remembered."""
+    def lock(self) -> AbstractContextManager[None]:
+        """One claim at a time on this device. Raises now, and not after a claim, where nothing can be remembered."""
+        from agentm_kernel.files.mutex import store_mutex
         from agentm_kernel.files.root import make_private_folder
 
+        folder = os.path.join(self._state_dir, "stores")
         try:
-            make_private_folder(os.path.join(self._state_dir, "stores"))
+            make_private_folder(folder)
         except OSError as error:
-            raise _unwritable(self._state_dir, error) from error
+            raise _unwritable(folder, error) from error
+        return store_mutex(folder)
 
     def remember(self, checkout_id: str, record: ProjectRecord) -> None:
         """From now on the checkout is the project of this record."""

@@ -36,16 +36,28 @@ if TYPE_CHECKING:
 def claim(store: StorageBackend, project: ProjectIdentity, checkouts: Checkouts) -> Place:
     """The project's place, with a record that says that it is this project's."""
     record = find_record(store, project, checkouts)
+    if record is None and project.remote is None:
+        return _claim_by_checkout(store, project, checkouts)
     checkout_id = make_checkout_id(project.checkout)
     if record is None:
-        if project.remote is None:
-            _require_memory(project, checkout_id, checkouts)
         record = claim_name(store, project.remote, list(project.names()))
         if record is None:
             raise no_name_left(project)
     elif project.remote is not None and not record.remotes:
         record = add_remote(store, record, project.remote)  # it had none before, so it cannot be another's
     _remember(checkouts, checkout_id, record, project)
+    return Place(record.folder, record)
+
+
+def _claim_by_checkout(store: StorageBackend, project: ProjectIdentity, checkouts: Checkouts) -> Place:
+    """Claim for a project that only this device knows: of two first writes at once, the second finds the first's."""
+    checkout_id = make_checkout_id(project.checkout)
+    _require_memory(project, checkout_id)
+    with checkouts.lock():
+        record = find_record(store, project, checkouts) or claim_name(store, None, list(project.names()))
+        if record is None:
+            raise no_name_left(project)
+        _remember(checkouts, checkout_id, record, project)
     return Place(record.folder, record)
 
 
@@ -56,7 +68,7 @@ def claim_as(
     record = read_record(store, slug)
     checkout_id = make_checkout_id(project.checkout)
     if project.remote is None:
-        _require_memory(project, checkout_id, checkouts)
+        _require_memory(project, checkout_id)
     if record is None:
         record = _create(store, has_notes(store, slug) or Locator(f"{PROJECTS}/{slug}"), project.remote)
     if record is None or not _is_this(record, project, checkouts, checkout_id):
@@ -185,15 +197,14 @@ def _refuse_other(store: StorageBackend, record: ProjectRecord, project: Project
     )
 
 
-def _require_memory(project: ProjectIdentity, checkout_id: str | None, checkouts: Checkouts) -> None:
-    """A project without a remote is known by its checkout only, so both halves of that must be writable."""
+def _require_memory(project: ProjectIdentity, checkout_id: str | None) -> None:
+    """A project without a remote is known by its checkout only."""
     if checkout_id is None:
         place = project.checkout.id_folder or project.checkout.root
         raise ConfigError(
             f"this project has no remote, and nothing can be written to {place} to know it by",
             hint="make that folder writable, or give the repository a remote: `git remote add origin URL`",
         )
-    checkouts.prepare()
 
 
 def _remember(checkouts: Checkouts, checkout_id: str | None, record: ProjectRecord, project: ProjectIdentity) -> None:

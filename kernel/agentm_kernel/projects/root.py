@@ -12,7 +12,6 @@ HARNESS_DIR = ".harness"
 GIT_ENTRY = ".git"
 
 _LIMIT = 4 * 1024 * 1024
-_TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - looked at, not used
 
 # What is looked at in one directory after the other, many thousand times a second; joining would cost as much again.
 _HARNESS = f"{os.sep}{HARNESS_DIR}"
@@ -37,6 +36,17 @@ def project_root_above(start: str) -> str:
             return start
         directory = parent
     return directory
+
+
+def is_no_project(root: str) -> bool:
+    """Whether `root` is where everything lies: the top of the disk, the home, the temporary folder.
+
+    One that has `.harness/` or a repository was made a project on purpose.
+    """
+    common = (os.path.dirname(root), os.path.expanduser("~"), os.environ.get("TMPDIR", "/tmp"), "/var/tmp")  # noqa: S108
+    if root not in map(os.path.realpath, common):
+        return False
+    return not (_has_harness(root) or is_work_tree(root))
 
 
 def is_work_tree(directory: str) -> bool:
@@ -78,16 +88,6 @@ def _linked_harness(path: str) -> ConfigError:
         f"{path} is a symbolic link, and state is neither read nor written through one",
         hint="a repository that you cloned may have brought it; remove it, or put a folder there",
     )
-
-
-def is_no_project(root: str, home: str) -> bool:
-    """Whether `root` is a place where everything lies: the root of the disk, a home, a folder for temporary files.
-
-    One of them that is a git work tree, such as a home whose settings are kept in git, is a project like any other.
-    """
-    places = {home, os.path.expanduser("~"), os.environ.get("TMPDIR") or _TEMPORARY[0], *_TEMPORARY}
-    is_such = os.path.dirname(root) == root or any(os.path.realpath(place) == root for place in places)
-    return is_such and not is_work_tree(root)
 
 
 def physical_directory(cwd: str | None = None) -> str:

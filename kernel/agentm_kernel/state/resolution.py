@@ -125,7 +125,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         """Raise where everything lies, so that nothing is saved there as if it were one project."""
         from agentm_kernel.projects.root import is_no_project
 
-        if is_no_project(self.root, self._device_facts().home):
+        if is_no_project(self.root):
             raise ConfigError(
                 f"{self.root} is not a project",
                 hint="change to the project's folder, or say what is meant with `--project NAME`; a note for every "
@@ -171,7 +171,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
             from agentm_kernel.projects.lookup import find_place
             from agentm_kernel.projects.root import is_no_project
 
-            if is_no_project(self.root, self._device_facts().home):
+            if is_no_project(self.root):
                 return None
             store = self.local_view
             self._fill(_placement=find_place(store, self.identity, self.checkouts(store)))

@@ -11,8 +11,11 @@ import pytest
 
 from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel import is_available, offer_save_here, recall_here, resolve_project, state_path, write_state_file
-from agentm_kernel.plugin import ActivePlanError, StorageSelectionError
+from agentm_kernel.plugin import ActivePlanError, Device, StorageSelectionError
 from agentm_kernel.process_seam import PHASES
+from agentm_kernel.projects.checkouts import Checkouts
+from agentm_kernel.projects.claiming import claim_as
+from agentm_kernel.projects.slug import identify_project
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.selection.identity import stamp_store
 
@@ -180,7 +183,14 @@ def test_an_offer_says_where_a_note_would_go(here):
 
 def test_an_offer_names_the_older_place_where_the_project_lies_there(here):
     here.use_synced_store()
-    (here.store / "personal-projects" / "widgets").mkdir(parents=True)
+    folder = here.store / "personal-projects" / "widgets"
+    folder.mkdir(parents=True)
+    folder.joinpath("note.md").write_text("a note\n")
+    assert offer_save_here(None, {"kind": "decision"}) == []  # nobody has said whose notes these are
+    device = Device.now()
+    project = identify_project(str(here.project))
+    store = device.store(read_only=False)
+    claim_as(store, project, Checkouts(device.state_dir, store), "widgets", adopting=False)
 
     (offer,) = offer_save_here(None, {"kind": "decision"})
 
@@ -208,8 +218,8 @@ def test_a_name_that_belongs_to_another_repository_is_not_offered(here, capsys):
     record.parent.mkdir(parents=True)
     record.write_text('{"version": 1, "remote": "example.com/somebody/widgets"}')
 
-    assert offer_save_here(None, {"kind": "decision"}) == []
-    assert "belongs to example.com/somebody/widgets" in capsys.readouterr().err
+    (offer,) = offer_save_here(None, {"kind": "decision"})
+    assert offer["target"] == "projects/widgets-2"
 
 
 # ------------------------------------------------------------------------------------------------ paths

@@ -38,7 +38,7 @@ class Checkouts:
         entry = _read(os.path.join(self._folder(), _FILE)).get(checkout_id)
         return (entry["slug"], entry["id"]) if entry else None
 
-    def lock(self) -> AbstractContextManager[None]:
+    def lock(self) -> AbstractContextManager[object]:
         """One claim at a time on this device. Raises now, and not after a claim, where nothing can be remembered."""
         from agentm_kernel.files.mutex import store_mutex
         from agentm_kernel.files.root import make_private_folder

@@ -43,8 +43,9 @@ def claim(store: StorageBackend, project: ProjectIdentity, checkouts: Checkouts)
         record = claim_name(store, project.remote, list(project.names()))
         if record is None:
             raise no_name_left(project)
-    elif project.remote is not None and not record.remotes:
-        record = add_remote(store, record, project.remote)  # it had none before, so it cannot be another's
+    if project.remote is not None and (not record.remotes or len(record.ids) > 1):
+        # It had no remote before, so it cannot be another's; or conflict copies of the record are to be united.
+        record = add_remote(store, record, project.remote)
     _remember(checkouts, checkout_id, record, project)
     return Place(record.folder, record)
 
@@ -65,17 +66,19 @@ def claim_as(
     store: StorageBackend, project: ProjectIdentity, checkouts: Checkouts, slug: str, *, adopting: bool
 ) -> Place:
     """Let the operator say which project this is: a name that is free, has notes without an owner, or is adopted."""
-    record = read_record(store, slug)
     checkout_id = make_checkout_id(project.checkout)
     if project.remote is None:
         _require_memory(project, checkout_id)
+    record = read_record(store, slug)
     if record is None:
         record = _create(store, has_notes(store, slug) or Locator(f"{PROJECTS}/{slug}"), project.remote)
-    if record is None or not _is_this(record, project, checkouts, checkout_id):
-        record = record or read_record(store, slug)
-        assert record is not None  # somebody was faster
-        if not adopting:
-            _refuse_other(store, record, project)
+        if record is None:
+            raise ConfigError(
+                f"another project has just taken the name '{slug}', or has it in another spelling",
+                hint="run the command again, or choose another name",
+            )
+    elif not adopting and not _is_this(store, record, project, checkouts, checkout_id):
+        raise _other_owner(record, project)
     if project.remote is not None:
         record = add_remote(store, record, project.remote)
     _remember(checkouts, checkout_id, record, project)
@@ -125,8 +128,10 @@ def claim_name(store: StorageBackend, remote: str | None, names: list[str]) -> P
         names = [seen, *names]
     for name in names:
         record = read_record(store, name) or refuse_unclaimed(store, name)
-        if record is not None and (remote is None or remote not in unite_copies(store, record).remotes):
-            continue
+        if record is not None and (remote is None or remote not in record.remotes):
+            record = unite_copies(store, record)
+            if remote not in record.remotes:
+                continue
         if remote is not None:
             other = _point_from(store, remote, seen, name)
             if other != name:  # another device claims for the same repository, and was faster
@@ -178,18 +183,23 @@ def _with_owners(text: str, record: ProjectRecord) -> str:
     return dump_note({**document, "id": record.id, "remotes": list(record.remotes)})
 
 
-def _is_this(record: ProjectRecord, project: ProjectIdentity, checkouts: Checkouts, checkout_id: str | None) -> bool:
-    if project.remote is not None and project.remote in record.remotes:
+def _is_this(
+    store: StorageBackend,
+    record: ProjectRecord,
+    project: ProjectIdentity,
+    checkouts: Checkouts,
+    checkout_id: str | None,
+) -> bool:
+    united = unite_copies(store, record)
+    if project.remote is not None and project.remote in united.remotes:
         return True
     known = None if checkout_id is None else checkouts.find(checkout_id)
-    return known is not None and known[0] == record.slug and known[1] in record.ids
+    return known is not None and known[0] == record.slug and known[1] in united.ids
 
 
-def _refuse_other(store: StorageBackend, record: ProjectRecord, project: ProjectIdentity) -> None:
-    if project.remote is not None and project.remote in unite_copies(store, record).remotes:
-        return
-    owner = record.remotes[0] if record.remotes else "a checkout without a remote"
-    raise ConfigError(
+def _other_owner(record: ProjectRecord, project: ProjectIdentity) -> ConfigError:
+    owner = record.remotes[0] if record.remotes else "another checkout, which has no remote"
+    return ConfigError(
         f"the project '{record.slug}' in this store belongs to {owner}; "
         f"this is {project.remote or 'a checkout without a remote'}",
         hint="if it is another project, name it with `agentm project register --slug NAME`; "

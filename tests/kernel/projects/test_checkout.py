@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentm_kernel.plugin import ConfigError
 from agentm_kernel.projects.checkout import Checkout
+from agentm_kernel.projects.checkout_id import make_checkout_id, read_checkout_id
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,8 +17,12 @@ if TYPE_CHECKING:
     from tests.kernel.projects.conftest import Git
 
 
-def identity(directory: Path) -> str:
-    return Checkout(str(directory)).identity
+def identity(directory: Path) -> str | None:
+    return Checkout(str(directory)).remote
+
+
+def home_of_id(directory: Path) -> str | None:
+    return Checkout(str(directory)).id_folder
 
 
 def test_https_and_ssh_clones_of_one_repository_are_the_same(git: Git, tmp_path: Path) -> None:
@@ -31,12 +37,33 @@ def test_repositories_of_one_name_and_different_remotes_differ(git: Git, tmp_pat
     assert identity(mine) != identity(theirs)
 
 
-def test_projects_of_one_name_without_a_remote_differ(git: Git, tmp_path: Path) -> None:
+def test_projects_of_one_name_without_a_remote_are_known_by_their_checkouts(git: Git, tmp_path: Path) -> None:
     repository = git.init(tmp_path / "a" / "widgets")
     folder = tmp_path / "b" / "widgets"
     folder.mkdir(parents=True)
-    assert identity(repository) == str(repository)
-    assert identity(folder) == str(folder)
+    assert identity(repository) is identity(folder) is None
+    first, second = make_checkout_id(Checkout(str(repository))), make_checkout_id(Checkout(str(folder)))
+    assert first != second
+    assert [read_checkout_id(Checkout(str(root))) for root in (repository, folder)] == [first, second]
+    assert git(repository, "status", "--porcelain") == ""
+
+
+def test_an_id_that_cannot_be_written_is_none_and_one_that_cannot_be_understood_is_an_error(
+    git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = Checkout(str(git.init(tmp_path / "widgets")))
+    monkeypatch.setattr(os, "open", refuse)
+    assert make_checkout_id(checkout) is None
+    monkeypatch.undo()
+    (tmp_path / "widgets" / ".git" / "agentm-checkout").write_text("../../other\n")
+    with pytest.raises(ConfigError, match="no id of a checkout"):
+        read_checkout_id(checkout)
+
+
+def refuse(*arguments: object, **options: object) -> int:
+    if str(arguments[0]).endswith("HEAD") or "agentm-checkout." not in str(arguments[0]):
+        raise FileNotFoundError(2, "No such file")
+    raise PermissionError(13, "Permission denied")
 
 
 def test_a_repository_without_a_remote_is_the_origin_of_its_clones_and_worktrees(git: Git, tmp_path: Path) -> None:
@@ -45,7 +72,11 @@ def test_a_repository_without_a_remote_is_the_origin_of_its_clones_and_worktrees
     git(tmp_path, "clone", "--quiet", f"file://{root}", "by-url")
     git(tmp_path, "clone", "--quiet", f"{root}/.git", "by-git-dir")
     git(root, "worktree", "add", "--quiet", str(tmp_path / "tree"))
-    assert {identity(tmp_path / name) for name in ("widgets", "clone", "by-url", "by-git-dir", "tree")} == {str(root)}
+    places = [tmp_path / name for name in ("widgets", "clone", "by-url", "by-git-dir", "tree")]
+    assert {identity(place) for place in places} == {None}
+    assert {home_of_id(place) for place in places} == {str(root / ".git")}
+    git(root, "remote", "add", "origin", "git@github.com:ada/widgets.git")
+    assert {identity(place) for place in places} == {"github.com/ada/widgets"}
 
 
 def test_a_remote_relative_to_the_repository_means_the_same_from_a_worktree(git: Git, tmp_path: Path) -> None:
@@ -60,19 +91,18 @@ def test_a_local_origin_reached_through_a_link_is_the_same(git: Git, tmp_path: P
     git.init(tmp_path / "origins" / "widgets")
     (tmp_path / "link").symlink_to("origins")
     git(tmp_path, "clone", "--quiet", str(tmp_path / "link" / "widgets"), "clone")
-    assert identity(tmp_path / "clone") == identity(tmp_path / "origins" / "widgets")
+    assert home_of_id(tmp_path / "clone") == home_of_id(tmp_path / "origins" / "widgets")
 
 
-@pytest.mark.parametrize("remote", ["git@github.com:owner/mono.git", None])
-def test_the_parts_of_a_monorepo_differ_from_each_other_and_from_the_whole(
-    git: Git, tmp_path: Path, remote: str | None
-) -> None:
-    root = git.init(tmp_path / "mono", remote=remote)
+def test_the_parts_of_a_monorepo_differ_from_each_other_and_from_the_whole(git: Git, tmp_path: Path) -> None:
+    root = git.init(tmp_path / "mono", remote="git@github.com:owner/mono.git")
     parts = [root / "packages" / name for name in ("a", "b")]
     for part in parts:
         (part / ".harness").mkdir(parents=True)
     whole = identity(root)
     assert [identity(part) for part in parts] == [f"{whole}#packages/a", f"{whole}#packages/b"]
+    git(root, "remote", "remove", "origin")
+    assert len({make_checkout_id(Checkout(str(place))) for place in (root, *parts)}) == 3
 
 
 def test_a_part_of_a_monorepo_is_the_same_from_a_worktree(git: Git, tmp_path: Path) -> None:

@@ -227,9 +227,9 @@ def test_a_directory_of_any_name_can_be_a_project(tmp_path: Path, name: bytes) -
     os.mkdir(path)
     project = identify_project(os.fsdecode(path))
     assert normalize_key(project.slug) == project.slug
-    assert project.remote.encode()
+    assert project.remote is None
 
 
 def test_the_root_of_the_file_system_can_be_a_project() -> None:
     project = identify_project("/")
-    assert (project.slug, project.remote) == ("project", "/")
+    assert (project.slug, project.remote) == ("project", None)

@@ -195,6 +195,7 @@ def test_a_store_without_files_on_this_device_is_read_but_not_written(device, mo
     device.found_store("remote")
     device.uses("remote")
     resolution = resolve_project()
+    resolution.claim()
     resolution.backend.write(resolution.state_locator.child("PLAN.md"), "from elsewhere")
 
     assert read_state_file(resolution, "PLAN.md") == "from elsewhere"

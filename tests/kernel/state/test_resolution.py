@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agentm_devkit.conformance.memory import MemoryBackend
-from agentm_kernel import Locator, resolve_project, write_state_file
+from agentm_kernel import Locator, read_state_file, resolve_project, write_state_file
 from agentm_kernel.plugin import ConfigError, Resolution, StorageError
 
 
@@ -72,9 +72,10 @@ def test_a_repository_that_is_local_does_not_need_the_devices_configuration(devi
     ],
 )
 def test_the_layout_is_the_older_one_only_where_that_is_all_there_is(synced, monkeypatch, folders, layout):
-    monkeypatch.chdir(synced.project())
+    monkeypatch.chdir(synced.project(remote="git@example.com:ana/widgets.git"))
     for folder in folders:
         (synced.store / folder).mkdir(parents=True)
+        (synced.store / folder / "_project.json").write_text('{"id": "1", "remotes": ["example.com/ana/widgets"]}')
 
     resolution = resolve_project()
 
@@ -102,7 +103,9 @@ def test_the_first_write_says_whose_project_it_is(synced, monkeypatch):
     write_state_file(resolve_project(), "PLAN.md", "x")
 
     record = json.loads((synced.store / "projects" / "widgets" / "_project.json").read_text())
-    assert record == {"version": 1, "remote": "example.com/ana/widgets"}
+    assert record == {"version": 1, "id": record["id"], "remotes": ["example.com/ana/widgets"]}
+    (pointer,) = (synced.store / "_meta" / "remotes").iterdir()
+    assert json.loads(pointer.read_text()) == {"example.com/ana/widgets": "widgets"}
 
 
 def test_two_repositories_of_one_name_never_share_a_plan(synced, monkeypatch):
@@ -110,10 +113,10 @@ def test_two_repositories_of_one_name_never_share_a_plan(synced, monkeypatch):
     theirs = synced.project("b/widgets", remote="git@example.com:ben/widgets.git")
     write_state_file(resolve_project({"cwd": ours}), "PLAN.md", "ours")
 
-    with pytest.raises(ConfigError, match="belongs to example.com/ana/widgets") as refused:
-        resolve_project({"cwd": theirs})
+    assert read_state_file(resolve_project({"cwd": theirs}), "PLAN.md") == ""
+    write_state_file(resolve_project({"cwd": theirs}), "PLAN.md", "theirs")
 
-    assert "agentm project register" in refused.value.hint
+    assert synced.stored("stub")["projects/ben-widgets/_harness/PLAN.md"] == "theirs"
     assert synced.stored("stub")["projects/widgets/_harness/PLAN.md"] == "ours"
 
 
@@ -122,9 +125,9 @@ def test_two_repositories_that_were_both_resolved_before_the_first_write_do_not_
     theirs = resolve_project({"cwd": synced.project("b/widgets", remote="git@example.com:ben/widgets.git")})
     write_state_file(ours, "PLAN.md", "ours")
 
-    with pytest.raises(ConfigError, match="belongs to"):
-        write_state_file(theirs, "PLAN.md", "theirs")
+    write_state_file(theirs, "PLAN.md", "theirs")
 
+    assert synced.stored("stub")["projects/ben-widgets/_harness/PLAN.md"] == "theirs"
     assert synced.stored("stub")["projects/widgets/_harness/PLAN.md"] == "ours"
 
 

@@ -300,3 +300,36 @@ def test_reading_makes_no_id_and_no_record(desk: Desk) -> None:
     assert desk.two.notes(root) == []
     assert not (root / ".git" / "agentm-checkout").exists()
     assert not (desk.store / "projects").exists()
+
+
+@pytest.mark.parametrize("remote", [ANA, None])
+def test_a_renamed_project_is_found_from_the_checkouts_that_knew_its_old_name(desk: Desk, remote: str | None) -> None:
+    root = desk.clone("widgets", remote)
+    desk.one.save(root, "first")
+    renamed = desk.one.agentm(root, "project", "rename", "widgets", "gadgets")
+    assert renamed.stdout == "widgets is gadgets now; 1 files moved\n"
+    assert desk.one.notes(root) == ["first"]
+    assert desk.one.save(root, "second") == "gadgets"
+    assert desk.one.notes(desk.clone("other/widgets")) == []
+
+
+def test_projects_that_are_one_can_be_merged(desk: Desk) -> None:
+    ours, theirs = desk.clone("a/widgets", ANA), desk.clone("b/widgets", BEN)
+    for laptop, root in ((desk.one, ours), (desk.two, theirs)):
+        laptop.save(root, root.parent.name)
+    merged = desk.one.agentm(ours, "project", "merge", "ben-widgets", "widgets")
+    assert merged.stdout == "ben-widgets is part of widgets now; 1 files moved\n"
+    for laptop, root in ((desk.one, ours), (desk.two, theirs), (desk.two, ours)):
+        assert laptop.notes(root) == ["a", "b"]
+    assert desk.two.save(theirs, "c") == "widgets"
+
+
+def test_state_of_the_store_follows_the_project_too(desk: Desk) -> None:
+    if desk.protocol != "vault":
+        pytest.skip("state lies in the checkout there")
+    ours, theirs = desk.clone("a/widgets", ANA), desk.clone("b/widgets", BEN)
+    for root in (ours, theirs):
+        written = desk.one.agentm(root, "state", "write", "PLAN.md", text=f"the plan of {root.parent.name}\n")
+        assert written.returncode == 0, written.stderr
+    assert desk.two.agentm(desk.clone("c", BEN), "state", "read", "PLAN.md").stdout == "the plan of b\n"
+    assert desk.two.agentm(ours, "state", "read", "PLAN.md").stdout == "the plan of a\n"

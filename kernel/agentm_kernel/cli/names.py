@@ -22,7 +22,7 @@ _SUBCOMMANDS = {
     "personal": ("write",),
     "plan": ("clear", "list", "use"),
     "plugins": ("list", "show"),
-    "project": ("check", "list", "register", "show", "unregister"),
+    "project": ("check", "list", "merge", "register", "rename", "show", "unregister"),
     "state": ("append", "list", "path", "write"),
     "store": ("forget", "show"),
 }

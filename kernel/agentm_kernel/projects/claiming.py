@@ -19,7 +19,7 @@ from agentm_kernel.projects.records import (
     pointer_locator,
     read_pointer,
     read_record,
-    slug_in_pointer,
+    slug_in,
     unite_copies,
 )
 from agentm_kernel.seam.backend import ABSENT
@@ -154,7 +154,7 @@ def _point_from(store: StorageBackend, remote: str, seen: str | None, slug: str)
     def pointed(text: str | None) -> str:
         nonlocal now
         document = {} if text is None else parse_note(text, locator)
-        found = slug_in_pointer(document, remote, locator)
+        found = slug_in(document, remote, locator)
         now = slug if found in (None, seen, slug) else str(found)
         if text is not None and found == now:
             return text

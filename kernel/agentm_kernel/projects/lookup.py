@@ -63,12 +63,16 @@ def find_record(store: StorageBackend, project: ProjectIdentity, checkouts: Chec
     known = None if checkout_id is None else checkouts.find(checkout_id)
     if known is not None:
         record = read_record(store, known[0])
-        if record is not None and (record.id == known[1] or known[1] in unite_copies(store, record).ids):
+        if record is not None and _has_id(store, record, known[1]):
             return record
     remote = project.remote
     slug = None if remote is None else read_pointer(store, remote)
     record = None if slug is None else read_record(store, slug)
     return None if record is None else _if_owned(store, record, remote)
+
+
+def _has_id(store: StorageBackend, record: ProjectRecord, record_id: str) -> bool:
+    return record_id in (*record.ids, *record.former) or record_id in unite_copies(store, record).ids
 
 
 def _if_owned(store: StorageBackend, record: ProjectRecord, remote: str | None) -> ProjectRecord | None:

@@ -19,20 +19,26 @@ if TYPE_CHECKING:
 
 RECORD = "_project.json"
 POINTERS = Locator("_meta/remotes")
+_LONGEST_WAY = 10
 
 
 class ProjectRecord(Frozen):
     """Who owns the name of a project."""
 
-    __slots__ = ("folder", "ids", "remotes")
+    __slots__ = ("folder", "former", "ids", "remotes")
     folder: Locator
     ids: tuple[str, ...]
     """One, unless conflict copies of the record were united with it."""
     remotes: tuple[str, ...]
     """The repositories that the project is, the first one first; none for a project without a remote."""
 
-    def __init__(self, folder: Locator, ids: tuple[str, ...], remotes: tuple[str, ...]) -> None:
-        self._set(folder=folder, ids=ids, remotes=remotes)
+    former: tuple[str, ...]
+    """The ids of projects that were renamed to, or merged into, this one, as far as the way here led over them."""
+
+    def __init__(
+        self, folder: Locator, ids: tuple[str, ...], remotes: tuple[str, ...], former: tuple[str, ...] = ()
+    ) -> None:
+        self._set(folder=folder, ids=ids, remotes=remotes, former=former)
 
     @property
     def id(self) -> str:
@@ -49,14 +55,30 @@ class ProjectRecord(Frozen):
 
 
 def read_record(store: StorageBackend, slug: str) -> ProjectRecord | None:
-    """The record of the project called `slug`; `None` as long as nobody has claimed the name."""
+    """The record of the project that has, or had, the name `slug`; `None` as long as nobody has claimed the name."""
+    former: tuple[str, ...] = ()
+    for _ in range(_LONGEST_WAY):
+        found = _read_one(store, slug)
+        if found is None:
+            return None
+        record, moved_to = found
+        if moved_to is None:
+            return ProjectRecord(record.folder, record.ids, record.remotes, former)
+        former, slug = (*former, record.id), moved_to
+    raise unfit(record.locator, "is one of several names that lead to each other")
+
+
+def _read_one(store: StorageBackend, slug: str) -> tuple[ProjectRecord, str | None] | None:
     for tree in (PROJECTS, LEGACY_PROJECTS):
         folder = Locator(f"{tree}/{slug}")
         try:
             text = store.read(folder.child(RECORD))
         except NotFoundError:
             continue
-        return parse_record(text, folder)
+        record = parse_record(text, folder)
+        if '"moved_to"' not in text:
+            return record, None
+        return record, slug_in(parse_note(text, record.locator), "moved_to", record.locator)
     return None
 
 
@@ -90,7 +112,7 @@ def unite_copies(store: StorageBackend, record: ProjectRecord) -> ProjectRecord:
             continue  # what nobody can read says nothing
         ids += other.ids
         remotes += [remote for remote in other.remotes if remote not in remotes]
-    return ProjectRecord(record.folder, tuple(ids), tuple(remotes))
+    return ProjectRecord(record.folder, tuple(ids), tuple(remotes), record.former)
 
 
 def has_notes(store: StorageBackend, slug: str) -> Locator | None:
@@ -116,11 +138,12 @@ def read_pointer(store: StorageBackend, remote: str) -> str | None:
         text = store.read(locator)
     except NotFoundError:
         return None
-    return slug_in_pointer(parse_note(text, locator), remote, locator)
+    return slug_in(parse_note(text, locator), remote, locator)
 
 
-def slug_in_pointer(document: dict[str, object], remote: str, locator: Locator) -> str | None:
-    slug = document.get(remote)
+def slug_in(document: dict[str, object], key: str, locator: Locator) -> str | None:
+    """The name of a project that a note has under `key`."""
+    slug = document.get(key)
     if slug is None:
         return None
     try:
@@ -128,4 +151,4 @@ def slug_in_pointer(document: dict[str, object], remote: str, locator: Locator) 
             return slug
     except InvalidLocatorError:
         pass
-    raise unfit(locator, f"does not name a project for {remote}")
+    raise unfit(locator, f"does not name a project for {key}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import ConfigError, InvalidLocatorError, StorageError
-from agentm_kernel.projects.root import HARNESS_DIR, read_checkout_file
+from agentm_kernel.projects.root import HARNESS_DIR, read_checkout_file, refuse_linked_harness
 from agentm_kernel.seam.facets import DeviceCopy, DeviceFiles
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.state.resolution import Resolution
@@ -46,6 +46,7 @@ def in_store(device: Device, root: str, *, read_only: bool) -> Resolution:
 def state_directory(resolution: Resolution) -> str:
     """The directory of the project's state on this device, as `resolution` has it."""
     if not resolution.is_synced:
+        refuse_linked_harness(resolution.root)
         return os.path.join(resolution.root, HARNESS_DIR)
     return path_in_store(resolution, resolution.state_locator)
 

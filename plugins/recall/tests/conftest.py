@@ -22,14 +22,19 @@ class Home:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.project = path / "widgets"
-        self.project.mkdir()
+        (self.project / ".git").mkdir(parents=True)
+        (self.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        (self.project / ".git" / "config").write_text('[remote "origin"]\n\turl = git@example.com:ana/widgets.git\n')
         self.root = path / ".agentm" / "memory"
         self.environ = {"HOME": str(path), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
 
     def note(self, key: str, text: str | bytes) -> Path:
-        """A note that somebody else wrote, long ago."""
+        """A note that somebody else wrote, long ago; those of the project here were written from a clone of it."""
         file = self.root / key
         file.parent.mkdir(parents=True, exist_ok=True)
+        if key.startswith("projects/widgets/"):
+            record = '{"version": 1, "id": "1", "remotes": ["example.com/ana/widgets"]}\n'
+            (self.root / "projects" / "widgets" / "_project.json").write_text(record)
         file.write_bytes(text.encode() if isinstance(text, str) else text)
         os.utime(file, (1_700_000_000, 1_700_000_000))
         return file

@@ -119,11 +119,12 @@ def test_kind_and_slug_are_needed(agentm):
 
 
 def test_a_secret_is_refused_and_nothing_is_made(agentm, home):
+    before = home.files()
     agentm("save", "--kind", "fact", "--slug", "a", text=f"# Key\n\n{planted()['GitHub token']}\n", code=1)
 
     assert "line 3 looks like a GitHub token" in agentm.err
     assert planted()["GitHub token"].split()[-1] not in agentm.err
-    assert home.files() == {}
+    assert home.files() == before
     assert "--allow-secrets" in agentm.err
 
     agentm("save", "--kind", "fact", "--slug", "a", "--allow-secrets", text=f"{planted()['GitHub token']}\n")

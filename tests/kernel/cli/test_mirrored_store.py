@@ -135,6 +135,7 @@ def laptops(machine):
     machine.install("table", SQL_PLUGIN, "[agentm.backends]\ntable = plugin_table:Store\n")
     machine.install("sync", SYNC_PLUGIN, "[agentm.plugins.event]\nsync = plugin_sync\n")
     machine.configure(**{"storage.backend": "table", "plugins.table.path": str(machine.folder / "notes.db")})
+    (machine.project / ".git" / "config").write_text('[remote "origin"]\n\turl = git@example.com:ana/widgets.git\n')
     return Laptop(machine, "one"), Laptop(machine, "two")
 
 
@@ -152,7 +153,7 @@ def test_hooks_answer_while_the_store_cannot_be_reached_and_say_how_old_their_co
     one, two = laptops
     one("state", "write", "PLAN.md", input="the plan\n")
     assert "never brought up to date" in one.session_start()
-    assert two.happens("session-start") == "table: 2 fetched, 0 sent"  # and whose project it is
+    assert two.happens("session-start") == "table: 3 fetched, 0 sent"  # and whose project it is
     (machine.folder / "notes.db.offline").touch()
     text = two.session_start()
     assert f"PLAN.md:     {two.state / 'PLAN.md'}" in text

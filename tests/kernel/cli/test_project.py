@@ -86,14 +86,16 @@ def test_show_tells_the_name_and_where_it_comes_from(run, checkout, store, monke
         "store": store.describe(),
         "place": "projects/widgets",
         "layout": "new",
+        "claimed": False,
         "owners": [],
         "registered": False,
+        "notice": None,
         "problem": None,
     }
     code, table, _ = run("show")
     assert code == 0
     assert "named by    the remote `origin`\n" in table
-    assert "owners      nobody yet\n" in table
+    assert "owners      no remote yet\n" in table
 
 
 def test_show_changes_nothing(run, checkout, store):
@@ -131,21 +133,59 @@ def test_register_enters_the_project_and_claims_its_name(run, checkout):
     assert (shown(run)["owners"], shown(run)["registered"]) == (["github.com/ada/widgets"], True)
 
 
-def test_another_repository_of_the_name_is_refused_and_can_take_a_name_of_its_own(run, checkout):
+def test_another_repository_of_the_name_gets_the_next_one_or_the_one_that_it_asks_for(run, checkout):
     checkout("mine/widgets", MINE)
     run("register")
-    root = checkout("theirs/widgets", THEIRS)
-    code, _, errors = run("register")
+    checkout("theirs/widgets", THEIRS)
+    assert (shown(run)["slug"], shown(run)["claimed"]) == ("bob-widgets", False)
+    assert run("register") == (0, "bob-widgets\n", "")
+    code, _, errors = run("register", "--slug", "gadgets")
     assert code == 1
-    assert "belongs to github.com/ada/widgets; this is github.com/bob/widgets" in errors
-    assert "agentm project register --slug NAME" in errors
-    assert run("show")[0] == 1
+    assert "agentm project rename bob-widgets gadgets" in errors
 
+    root = checkout("third/widgets", "git@github.com:eve/widgets.git")
+    code, _, errors = run("register", "--slug", "widgets")
+    assert code == 1
+    assert "belongs to github.com/ada/widgets; this is github.com/eve/widgets" in errors
     (root / ".harness").mkdir()
     (root / ".harness" / "project.json").write_text('{"kept": true}')
     assert run("register", "--slug", "gadgets") == (0, "gadgets\n", "")
     assert json.loads((root / ".harness" / "project.json").read_text()) == {"kept": True, "vault_project": "gadgets"}
     assert (run("show")[0], shown(run)["slug"]) == (0, "gadgets")
+
+
+def test_notes_without_an_owner_are_claimed_by_registering(run, checkout, store):
+    store.write(Locator("projects/widgets/facts/old.md"), "old\n")
+    checkout("widgets", MINE)
+    code, _, errors = run("show")
+    assert code == 1
+    assert "run `agentm project register` here" in errors
+    assert run("register") == (0, "widgets\n", "")
+    assert shown(run)["owners"] == ["github.com/ada/widgets"]
+
+
+@pytest.mark.parametrize(
+    ("remote", "slug", "code"), [(MINE, None, 0), (MINE, "gadgets", 1), (None, None, 3), (None, "gadgets", 3)]
+)
+def test_check_compares_the_name_with_the_remote(run, checkout, remote, slug, code):
+    root = checkout("widgets", remote or MINE)
+    if remote is None:
+        (root / ".git" / "config").unlink()
+    if slug:
+        run("register", "--slug", slug)
+    assert run("check")[0] == code
+
+
+def test_a_project_without_a_remote_can_be_registered_and_adopted_by_a_second_checkout(run, checkout):
+    root = checkout("widgets")
+    (root / ".git" / "config").unlink()
+    assert run("register") == (0, "widgets\n", "")
+    assert run("register") == (0, "widgets\n", "")
+    second = checkout("second/widgets")
+    (second / ".git" / "config").unlink()
+    assert shown(run)["slug"] == "widgets-2"
+    assert run("register", "--adopt") == (0, "widgets\n", "")
+    assert shown(run)["slug"] == "widgets"
 
 
 def test_a_name_that_is_taken_is_not_declared(run, checkout):

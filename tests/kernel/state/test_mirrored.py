@@ -89,7 +89,7 @@ def copy(device, tmp_path, monkeypatch):
     monkeypatch.setattr(Elsewhere, "network_is_there", False)
     folder = tmp_path / "mirror"
     device.configure(**{"storage.backend": "bucket", "plugins.bucket.folder": str(folder)})
-    monkeypatch.chdir(device.project())
+    monkeypatch.chdir(device.project(remote="git@example.com:ana/widgets.git"))
     return folder / "copy"
 
 
@@ -106,6 +106,7 @@ def test_hooks_read_the_copy(copy, device):
     place = copy / "projects" / "widgets" / "_harness"
     place.mkdir(parents=True)
     (place / "PLAN-foo.md").write_text("# Foo\n")
+    (place.parent / "_project.json").write_text('{"id": "1", "remotes": ["example.com/ana/widgets"]}')
     harness = device.projects / "widgets" / ".harness"
     harness.mkdir()
     (harness / "active-plan").write_text("foo")

@@ -1,0 +1,139 @@
+"""`.harness/` in a checkout: hidden from git once state lies there, and never a link to somewhere else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentm_kernel import (
+    harness_state_dir,
+    read_state_file,
+    resolve_project,
+    state_path,
+    update_state_file,
+    write_state_file,
+)
+from agentm_kernel.plugin import ConfigError
+from agentm_kernel.projects.git_ignore import hide_from_git
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+def git(directory: Path, *arguments: str) -> str:
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(directory),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        **{f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+    }
+    command = ["git", "-C", str(directory), *arguments]
+    return subprocess.run(command, env=environ, check=True, capture_output=True, text=True, timeout=60).stdout
+
+
+@pytest.fixture
+def repository(device) -> Path:
+    root = device.projects / "widgets"
+    root.mkdir()
+    git(root, "init", "--quiet")
+    git(root, "commit", "--quiet", "--allow-empty", "--message", "first")
+    return root
+
+
+def save_plan(root: Path) -> None:
+    write_state_file(resolve_project({"cwd": root}), "PLAN.md", "the plan\n")
+
+
+@needs_git
+def test_cleaning_and_adding_leave_a_plan_alone(repository):
+    save_plan(repository)
+    git(repository, "clean", "-ffd")
+    git(repository, "add", ".")
+    assert (repository / ".harness" / "PLAN.md").read_text() == "the plan\n"
+    assert git(repository, "status", "--porcelain") == ""
+
+
+@needs_git
+def test_an_update_hides_the_folder_too(repository):
+    update_state_file(resolve_project({"cwd": repository}), "progress.md", lambda text: (text or "") + "- one\n")
+    assert (repository / ".harness" / ".gitignore").read_text() == "*\n"
+
+
+@needs_git
+@pytest.mark.parametrize("version", ["2", "4"])
+def test_a_folder_that_the_repository_tracks_is_not_hidden(repository, version):
+    (repository / ".harness").mkdir()
+    (repository / ".harness" / "PLAN.md").write_text("tracked\n")
+    (repository / ".happy").write_text("a path that shares the beginning\n")
+    git(repository, "add", ".")
+    git(repository, "update-index", "--index-version", version)
+    save_plan(repository)
+    assert not (repository / ".harness" / ".gitignore").exists()
+
+
+@needs_git
+def test_a_linked_worktree_is_not_hidden_so_that_git_refuses_to_remove_it(repository, tmp_path):
+    git(repository, "worktree", "add", "--quiet", str(tmp_path / "tree"))
+    save_plan(tmp_path / "tree")
+    assert not (tmp_path / "tree" / ".harness" / ".gitignore").exists()
+    with pytest.raises(subprocess.CalledProcessError):
+        git(repository, "worktree", "remove", str(tmp_path / "tree"))
+
+
+@needs_git
+def test_what_is_there_already_stays(repository):
+    (repository / ".harness").mkdir()
+    (repository / ".harness" / ".gitignore").write_text("progress.md\n")
+    save_plan(repository)
+    assert (repository / ".harness" / ".gitignore").read_text() == "progress.md\n"
+
+
+def test_without_git_there_is_nothing_to_hide_from(device):
+    folder = device.projects / "plain"
+    folder.mkdir()
+    save_plan(folder)
+    assert sorted(path.name for path in (folder / ".harness").iterdir()) == ["PLAN.md"]
+
+
+@needs_git
+def test_failing_to_hide_never_fails_the_write(repository, monkeypatch):
+    save_plan(repository)
+    (repository / ".harness" / ".gitignore").unlink()
+    monkeypatch.setattr(os, "listdir", lambda path: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
+    hide_from_git(str(repository))
+    assert not (repository / ".harness" / ".gitignore").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
+@pytest.mark.parametrize("leads", ["to another project", "nowhere"])
+def test_a_linked_harness_is_refused_for_reading_and_writing(device, leads):
+    victim, cloned = device.project("victim"), device.project("cloned")
+    save_plan(victim)
+    target = victim / ".harness" if leads == "to another project" else device.projects / "gone"
+    before = resolve_project({"cwd": cloned})
+    (cloned / ".harness").symlink_to(target, target_is_directory=True)
+
+    attempts = [
+        lambda: resolve_project({"cwd": cloned}),
+        lambda: state_path({"cwd": str(cloned)}, "plan"),
+        lambda: read_state_file(before, "PLAN.md"),
+        lambda: write_state_file(before, "PLAN.md", "mine\n"),
+        lambda: harness_state_dir(before),
+    ]
+    for attempt in attempts:
+        with pytest.raises(ConfigError, match="symbolic link"):
+            attempt()
+    assert (victim / ".harness" / "PLAN.md").read_text() == "the plan\n"
+
+
+def test_a_home_is_no_project_to_write_a_plan_into(device):
+    with pytest.raises(ConfigError, match="is not a project"):
+        save_plan(device.home)
+    assert not (device.home / ".harness").exists()

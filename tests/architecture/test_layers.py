@@ -31,6 +31,7 @@ from agentm_kernel.plugin import (
 from agentm_kernel.seam.facets import FACETS
 from agentm_kernel.selection.guard import PluginGuard
 from agentm_kernel.selection.identity import IdentityGuard
+from agentm_kernel.selection.replacing import ReplacementTelling
 from agentm_kernel.state.mirrored import LocalCopy
 from agentm_storage_policy.gate import AccessRules, PolicyGate
 from agentm_storage_policy.store import PolicyStore
@@ -47,8 +48,9 @@ class Transparent(BackendLayer):
 class Layer:
     """How one is made around a store, which facets come through it, and what it answers itself."""
 
-    def __init__(self, make, passes=(), offers=(), own=()):
+    def __init__(self, make, passes=(), offers=(), own=(), adds_condition=False):
         self.make = make
+        self.adds_condition = adds_condition
         self.passes = set(passes)
         self.offers = set(offers)
         self.own = frozenset(own)
@@ -77,6 +79,9 @@ LAYERS = {
         own=("stamp_text",),
     ),
     "PluginGuard": Layer(lambda store: PluginGuard(store, "the plugin"), FACETS),
+    "ReplacementTelling": Layer(
+        lambda store: ReplacementTelling(store, lambda *_: None), set(FACETS) - {Appends}, adds_condition=True
+    ),
     "PolicyGate": Layer(lambda store: PolicyGate(store, _rules(), counts=True), _OF_POLICY),
     "PolicyStore": Layer(lambda store: PolicyStore(store, _rules()), set(_OF_POLICY) - {Rules}, {Rules}),
     "IntegrityGuard": Layer(
@@ -106,7 +111,7 @@ def layer(request) -> Layer:
 
 
 def test_every_argument_of_every_verb_arrives(layer):
-    check_verbs(layer.make, own=layer.own)
+    check_verbs(layer.make, own=layer.own, adds_condition=layer.adds_condition)
 
 
 def test_every_flag_comes_back(layer):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -133,8 +132,9 @@ def main() -> None:
             found = trace(command, Path(folder))
         order = found["order"]
         assert isinstance(order, list)
-        pattern = re.compile(rf"<!-- life of {re.escape(command)} -->.*?<!-- end -->", re.DOTALL)
-        page = pattern.sub(lambda _, text=block(command, drawn(order)): text, page)
+        start = page.index(f"<!-- life of {command} -->")
+        end = page.index("<!-- end -->", start) + len("<!-- end -->")
+        page = page[:start] + block(command, drawn(order)) + page[end:]
         sys.stdout.write(f"{command}: {len(order)} modules, {found['counts']}\n")
     PAGE.write_text(page, encoding="utf-8")
 

@@ -44,6 +44,7 @@ def decode_content(data: bytes, locator: Locator) -> str:
 
 
 def check_size(size: int, locator: Locator, *, limit: int) -> None:
+    """Raise `InvalidContentError` if a note of this many bytes is larger than the limit."""
     if size > limit:
         raise InvalidContentError(
             f"'{locator}' has {size:,} bytes; the limit is {limit:,}",

@@ -10,18 +10,7 @@ from __future__ import annotations
 from agentm_kernel.errors import ConcurrentModificationError, InvalidContentError, NotFoundError
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
-from agentm_kernel.seam.facets import (
-    ConflictCopies,
-    DeviceCopy,
-    DeviceFiles,
-    History,
-    Identity,
-    PersonalSpace,
-    Rules,
-    Unguarded,
-    WatchedStore,
-    WorkingCopy,
-)
+from agentm_kernel.seam.facets import FACETS
 from agentm_kernel.seam.layer import BackendLayer
 
 TYPE_CHECKING = False
@@ -55,23 +44,9 @@ def with_listeners(device: Device, backend: StorageBackend) -> StorageBackend:
 
 
 class ReplacementTelling(BackendLayer):
-    """Every verb of `inner`; what a write or a deletion replaces is told first.
+    """Every verb of `inner`; what a write or a deletion replaces is told first."""
 
-    `Appends` is not among what it passes: where it is missing, `update` adds to a note, and that is told.
-    """
-
-    passes = (
-        DeviceFiles,
-        DeviceCopy,
-        PersonalSpace,
-        History,
-        ConflictCopies,
-        Identity,
-        Rules,
-        Unguarded,
-        WorkingCopy,
-        WatchedStore,
-    )
+    passes = FACETS  # an append in place is not told: it replaces nothing
 
     def __init__(self, inner: StorageBackend, tell: Tell) -> None:
         super().__init__(inner)

@@ -8,7 +8,13 @@ import pytest
 
 from agentm_kernel import Capabilities, Locator, select_backend, storage_preview
 from agentm_kernel.device.installed import Installed, PluginRecord
-from agentm_kernel.plugin import BackendNotInstalledError, CapabilityMismatchError, Device, StorageSelectionError
+from agentm_kernel.plugin import (
+    BackendLayer,
+    BackendNotInstalledError,
+    CapabilityMismatchError,
+    Device,
+    StorageSelectionError,
+)
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.selection.inspect import Refusal, inspect_store
 

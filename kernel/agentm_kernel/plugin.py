@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.plugins.events import EVENTS as EVENTS, PULLING as PULLING, PUSHING as PUSHING, Event as Event, is_event as is_event
     from agentm_kernel.plugins.hooks import HookCaller as HookCaller
     from agentm_kernel.plugins.hookspecs import hookimpl as hookimpl
-    from agentm_kernel.plugins.load import load_backend as load_backend, unusable as unusable
+    from agentm_kernel.plugins.load import load as load, load_backend as load_backend, unusable as unusable
     from agentm_kernel.plugins.table import find_plugin as find_plugin, load_plugin as load_plugin
     from agentm_kernel.plugins.values import Alert as Alert, DoctorRow as DoctorRow, HookContext as HookContext, PluginFailure as PluginFailure, Section as Section
     from agentm_kernel.projects.ownership import check_ownership as check_ownership, claim_ownership as claim_ownership
@@ -76,7 +76,7 @@ _HOMES = {
     "plugins.events": "EVENTS Event PULLING PUSHING is_event",
     "plugins.hooks": "HookCaller",
     "plugins.hookspecs": "hookimpl",
-    "plugins.load": "load_backend unusable",
+    "plugins.load": "load load_backend unusable",
     "plugins.table": "find_plugin load_plugin",
     "plugins.values": "Alert DoctorRow HookContext PluginFailure Section",
     "projects.ownership": "check_ownership claim_ownership",

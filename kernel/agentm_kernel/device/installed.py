@@ -25,6 +25,7 @@ PROVIDERS = "agentm.providers"
 RECALL = "agentm.recall"
 COMMANDS = "agentm.commands"
 OPTIONS = "agentm.options"
+VERIFIERS = "agentm.verifiers"
 PLUGINS = "agentm.plugins"
 HOOKS = ("doctor_checks", "session_start", "event", "alert", "replaced")
 """The hooks of `hookspecs`, which pluggy would have to be imported to ask; a test holds the two equal."""
@@ -36,6 +37,7 @@ KINDS = {
     RECALL: "recall provider",
     COMMANDS: "command",
     OPTIONS: "table of options",
+    VERIFIERS: "verifier",
     PLUGINS: "hook plugin",
     **dict.fromkeys((f"{PLUGINS}.{hook}" for hook in HOOKS), "hook plugin"),
 }

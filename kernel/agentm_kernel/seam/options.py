@@ -28,7 +28,6 @@ _KINDS = {
 class Option(Frozen):
     """One option; `kind` is `text`, `path`, `number`, `flag`, `list` (a text with commas will do), `table`, `any`."""
 
-    __slots__ = ("name", "kind", "meaning", "default", "secret")
     name: str
     kind: str
     meaning: str

@@ -15,7 +15,6 @@ _SOURCE, _SHARED_ABSTRACTS, _LOCAL_INDEX = (Locator(key) for key in ("source", "
 class TierLayout(Frozen):
     """A root per tier. `local_index` names a place in this device's cache for the store, never in the store."""
 
-    __slots__ = ("source", "shared_abstracts", "local_index")
     source: Locator
     shared_abstracts: Locator
     local_index: Locator

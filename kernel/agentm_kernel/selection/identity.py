@@ -245,13 +245,9 @@ def _bad_stamp(backend: StorageBackend, why: str) -> StoreIdentityError:
 class KnownStore(Frozen):
     """One store that this device has written to."""
 
-    __slots__ = ("protocol", "place", "id")
     protocol: str
     place: str
     id: str
-
-    def __init__(self, protocol: str, place: str, id: str) -> None:  # noqa: A002
-        self._set(protocol=protocol, place=place, id=id)
 
 
 def known_stores(state_dir: str) -> list[KnownStore]:

@@ -156,14 +156,11 @@ class _Rows:
 
 def _as_lines(row: DoctorRow) -> Iterator[str]:
     status = row.status.upper()
-    coloured = _coloured(status) if sys.stdout.isatty() else status
+    coloured = status
+    if sys.stdout.isatty():  # whoever looks at a terminal does not notice what importing click takes
+        from agentm_kernel.cli.output import status_style
+
+        coloured = status_style(status)
     yield f"{coloured}{'':<{4 - len(status)}}  {row.check:<{_WIDTH}}  {row.message}\n"
     if row.hint:
         yield f"{'':<{_WIDTH + 8}}hint: {row.hint}\n"
-
-
-def _coloured(status: str) -> str:
-    """For people only: whoever looks at a terminal does not notice what importing click takes."""
-    from agentm_kernel.cli.output import status_style
-
-    return status_style(status)

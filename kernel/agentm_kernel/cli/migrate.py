@@ -44,7 +44,7 @@ def command(protocol: str, dry_run: bool, allow_skipped: bool, yes: bool, as_jso
             "storage.backend NAME`; to move within one kind of store, copy the folder and run `agentm store forget`",
         )
     source, target = device.store(read_only=True), open_other(device, protocol)
-    progress = _silent if as_json else _bar
+    progress = (lambda _label, items: items) if as_json else _bar
     plan = plan_migration(source, target, progress)
     if plan.skipped and not allow_skipped:
         shown = ", ".join(plan.skipped[:5])
@@ -84,12 +84,9 @@ def _report(
 
 
 def _bar(label: str, items: Iterable[Locator]) -> Iterator[Locator]:
+    """A bar on standard error; for whoever reads JSON there is none, and nothing where no person looks."""
     if not sys.stderr.isatty():
         yield from items
         return
     with click.progressbar(list(items), label=label, file=sys.stderr) as bar:
         yield from bar
-
-
-def _silent(_label: str, items: Iterable[Locator]) -> Iterable[Locator]:
-    return items

@@ -147,7 +147,10 @@ def show(name: str, as_json: bool) -> None:
     """
     device = current_device()
     inventory = take_inventory(device)
-    entries = [entry for entry in inventory.entries if _is_meant(entry.record, name)]
+    wanted = canonical_name(name)
+    entries = [
+        entry for entry in inventory.entries if name == entry.record.name or wanted == entry.record.distribution
+    ]
     if not entries:
         known = ", ".join(sorted({entry.record.name for entry in inventory.entries})) or "none"
         raise PluginError(
@@ -183,10 +186,6 @@ def _options(device: Device, record: PluginRecord) -> dict[str, Any]:
             for option in declared
         ]
     }
-
-
-def _is_meant(record: PluginRecord, name: str) -> bool:
-    return record.name == name or record.distribution == canonical_name(name)
 
 
 def _described(record: PluginRecord) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from agentm_kernel.errors import AgentmError, PluginError, StorageIOError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
     from typing import NoReturn, TextIO, TypeVar
 
     T = TypeVar("T")
@@ -35,17 +34,14 @@ class Call:
     __slots__ = ("_doing", "_exit", "_label")
 
     def __init__(self, label: str, doing: str) -> None:
-        self._label = label
-        self._doing = doing
+        self._label, self._doing = label, doing
 
     def __enter__(self) -> None:
         active.append((self._label, self._doing))
         self._exit = os._exit
         os._exit = _refuse_to_end  # type: ignore[assignment]
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _kind: object, value: BaseException | None, _trace: object) -> None:
         os._exit = self._exit
         active.pop()
         if value is None or isinstance(value, (AgentmError, KeyboardInterrupt, GeneratorExit, StopIteration)):
@@ -156,12 +152,12 @@ class StdoutToStderr:
             if _depth == 0:
                 _flush(sys.stdout)
                 _stream, sys.stdout = sys.stdout, sys.stderr
-                _descriptor = _divert() if _is_only_thread() else None
+                # Another thread may be writing its answer to the descriptor now: then only the stream is diverted.
+                is_only_thread = len(sys._current_frames()) == 1  # noqa: SLF001 - without importing `threading`
+                _descriptor = _divert() if is_only_thread else None
             _depth += 1
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         global _depth, _stream, _descriptor
         with _lock:
             _depth -= 1
@@ -170,18 +166,15 @@ class StdoutToStderr:
                     _flush(_stream)  # a plugin may have kept the stream, and what it wrote is still in there
                 finally:
                     sys.stdout, _stream = _stream, None
-                    _restore(_descriptor)
+                    if _descriptor is not None:
+                        os.dup2(_descriptor, 1)
+                        os.close(_descriptor)
                     _descriptor = None
 
 
 def _flush(stream: TextIO | None) -> None:
     if stream is not None and not stream.closed:
         stream.flush()
-
-
-def _is_only_thread() -> bool:
-    """Another thread may be writing its answer to the descriptor at this moment: then only the stream is diverted."""
-    return len(sys._current_frames()) == 1  # noqa: SLF001 - `threading` would have to be imported to say the same
 
 
 def _divert() -> int | None:
@@ -196,9 +189,3 @@ def _divert() -> int | None:
         os.close(saved)
         return None
     return saved
-
-
-def _restore(saved: int | None) -> None:
-    if saved is not None:
-        os.dup2(saved, 1)
-        os.close(saved)

@@ -72,12 +72,7 @@ class PersonalSpace(ABC):
 
     @abstractmethod
     def write_personal(
-        self,
-        locator: Locator,
-        content: str,
-        *,
-        authorization: object,
-        if_match: str | Absent | None = None,
+        self, locator: Locator, content: str, *, authorization: object, if_match: str | Absent | None = None
     ) -> Locator:
         """`write` in the personal space, under the same rules; leaves a line in the store that says so.
 
@@ -216,16 +211,7 @@ class WatchedStore(ABC):
 
 
 FACETS = (
-    DeviceFiles,
-    DeviceCopy,
-    PersonalSpace,
-    History,
-    ConflictCopies,
-    Appends,
-    Identity,
-    Rules,
-    Unguarded,
-    WorkingCopy,
-    WatchedStore,
+    *(DeviceFiles, DeviceCopy, PersonalSpace, History, ConflictCopies, Appends, Identity, Rules),
+    *(Unguarded, WorkingCopy, WatchedStore),
 )
 """Every facet that the kernel knows: for tests of layers, and for a layer that really has no say in any of them."""

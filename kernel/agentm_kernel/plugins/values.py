@@ -33,13 +33,14 @@ class DoctorRow(Frozen):
     check: str
     """What was looked at, in a word."""
     message: str
-    hint: str | None
+    hint: str | None = None
     """What to do about it."""
+    code: str | None = None
+    """The stable name of what is wrong, where a specification fixes one."""
 
-    def __init__(self, status: str, check: str, message: str, hint: str | None = None) -> None:
-        if status not in STATUSES:
-            raise ValueError(f"the status of a doctor row is {', '.join(STATUSES)}; not {status!r}")
-        self._set(status=status, check=check, message=message, hint=hint)
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES:
+            raise ValueError(f"the status of a doctor row is {', '.join(STATUSES)}; not {self.status!r}")
 
 
 class Section(Frozen):

@@ -37,7 +37,7 @@ class _Fields(type):
 class Frozen(metaclass=_Fields):
     """A value: its annotated names are what it is made of, in that order; it cannot be changed once it is made.
 
-    Type checkers take it for a frozen dataclass. A class that checks what it is given has an `__init__` of its own.
+    Type checkers take it for a frozen dataclass. `__post_init__` may refuse what does not fit together.
     """
 
     __slots__: tuple[str, ...] = ()
@@ -49,6 +49,10 @@ class Frozen(metaclass=_Fields):
         if len(given) > len(first) or first.keys() & named or values.keys() != set(self.__slots__):
             raise TypeError(f"{type(self).__name__} takes {', '.join(self.__slots__)}")
         self._set(**values)
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        """Raise if a value cannot be."""
 
     def _values(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self.__slots__)

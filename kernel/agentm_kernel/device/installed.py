@@ -59,7 +59,6 @@ _NEVER_SITES = frozenset((_STANDARD_LIBRARY, f"{_STANDARD_LIBRARY}{os.sep}lib-dy
 class PluginRecord(Frozen):
     """One entry point of an installed distribution, as its metadata declares it."""
 
-    __slots__ = ("group", "name", "value", "distribution", "version", "location", "api")
     group: str
     name: str
     value: str
@@ -69,28 +68,8 @@ class PluginRecord(Frozen):
     version: str
     location: str
     """The folder of the distribution's metadata."""
-    api: tuple[str, ...]
+    api: tuple[str, ...] = ()
     """The kernel API versions that the distribution declares; empty if it declares none."""
-
-    def __init__(
-        self,
-        group: str,
-        name: str,
-        value: str,
-        distribution: str,
-        version: str,
-        location: str,
-        api: tuple[str, ...] = (),
-    ) -> None:
-        self._set(
-            group=group,
-            name=name,
-            value=value,
-            distribution=distribution,
-            version=version,
-            location=location,
-            api=api,
-        )
 
     def __str__(self) -> str:
         return f"{kind_of(self.group)} '{self.name}' of {self.distribution} {self.version}"

@@ -9,6 +9,7 @@ stands: the time grows with the text and never faster, whatever the text is, so 
 from __future__ import annotations
 
 from agentm_kernel.errors import InvalidContentError
+from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,13 +29,12 @@ _TELLING = (
 )
 
 
-class Finding:
+class Finding(Frozen):
     """A line that seems to hold a secret. The secret itself is not repeated anywhere."""
 
-    __slots__ = ("column", "kind", "line")
-
-    def __init__(self, kind: str, line: int, column: int) -> None:
-        self.kind, self.line, self.column = kind, line, column
+    kind: str
+    line: int
+    column: int
 
     @property
     def likeness(self) -> str:

@@ -7,7 +7,6 @@ and the plugins are imported by the first call, and not at all where no plugin l
 from __future__ import annotations
 
 import sys
-from functools import partial
 
 from agentm_kernel.device.installed import is_hook_plugin, listens_to
 from agentm_kernel.errors import AgentmError, ConfigError, one_line
@@ -123,7 +122,8 @@ class HookCaller:
             if name not in by_name:
                 continue
             others = [plugin for other, plugin in manager.list_name_plugin() if other != name]
-            work = partial(manager.subset_hook_caller(hook, others), **arguments, context=self._context)
+            caller = manager.subset_hook_caller(hook, others)
+            work = lambda caller=caller: caller(**arguments, context=self._context)  # noqa: E731
             for answer in self._within(None if waits else self._patience, by_name[name], hook, work) or ():
                 yield by_name[name], answer
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 else:
 
-    def dataclass_transform(**_):
+    def dataclass_transform(**_: bool) -> object:
         return lambda made: made
 
 

@@ -24,10 +24,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
 
 _HOMES = {
     "errors": "AgentmError",
-    "here": (
-        "harness_state_dir read_state_file resolve_project select_backend storage_preview "
-        "update_state_file write_state_file"
-    ),
+    "here": "harness_state_dir read_state_file resolve_project select_backend storage_preview update_state_file write_state_file",
     "process_seam": "is_available offer_save_here recall_here state_path",
     "seam.locator": "Locator",
     "seam.update": "update",

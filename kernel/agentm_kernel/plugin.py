@@ -55,13 +55,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
 
 _HOMES = {
     "device.installed": "BACKENDS PluginRecord",
-    "errors": (
-        "ActivePlanError AgentmError AuthorizationError BackendNotInstalledError CapabilityMismatchError "
-        "ConcurrentModificationError ConfigError IntegrityError InvalidContentError InvalidLocatorError "
-        "LocatorConflictError LockTimeout NotFoundError PluginError ProtocolError StorageConflictError "
-        "StorageError StorageIOError StorageReadOnlyError StorageRefUnresolvableError "
-        "StorageSelectionError StoreIdentityError one_line"
-    ),
+    "errors": "ActivePlanError AgentmError AuthorizationError BackendNotInstalledError CapabilityMismatchError ConcurrentModificationError ConfigError IntegrityError InvalidContentError InvalidLocatorError LocatorConflictError LockTimeout NotFoundError PluginError ProtocolError StorageConflictError StorageError StorageIOError StorageReadOnlyError StorageRefUnresolvableError StorageSelectionError StoreIdentityError one_line",
     "files.atomic": "atomic_write",
     "files.bytes_tree": "BytesTree",
     "files.directory_lock": "DirectoryLock",
@@ -84,10 +78,7 @@ _HOMES = {
     "projects.root": "HARNESS_DIR find_project_root",
     "seam.backend": "ABSENT API_VERSION Absent COMMIT PUSH STAMP_KEY SWAP_PROVIDER StorageBackend",
     "seam.content": "check_size content_hash decode_content encode_content",
-    "seam.facets": (
-        "Appends ConflictCopies ConflictCopy DeviceCopy DeviceFiles History Identity PersonalSpace Rules Transfer "
-        "Unguarded Version WatchedStore WorkingCopy"
-    ),
+    "seam.facets": "Appends ConflictCopies ConflictCopy DeviceCopy DeviceFiles History Identity PersonalSpace Rules Transfer Unguarded Version WatchedStore WorkingCopy",
     "seam.folders": "Folder FolderWalk walk_folders",
     "seam.layer": "BackendLayer",
     "seam.locator": "Locator MAX_KEY_BYTES MAX_SEGMENT_BYTES TEMP_PREFIX normalize_key",
@@ -99,9 +90,7 @@ _HOMES = {
     "seam.tiers": "DerivedMaintenance Tier",
     "seam.update": "update",
     "seam.values": "Capabilities Frozen Info MAX_CONTENT_BYTES Opening",
-    "selection.adopting": (
-        "UnidentifiedStore add_wrapper adopt_store check_store open_unidentified return_identity select_store"
-    ),
+    "selection.adopting": "UnidentifiedStore add_wrapper adopt_store check_store open_unidentified return_identity select_store",
     "selection.identity": "known_stores read_stamp stamp_store",
     "state.device": "Device",
     "state.mirrored": "MirroredState",

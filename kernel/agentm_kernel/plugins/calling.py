@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
-from _thread import allocate_lock, start_new_thread
+import time
+from _thread import LockType, allocate_lock, start_new_thread
 
 from agentm_kernel.errors import AgentmError, PluginError, StorageIOError
 
@@ -37,6 +38,8 @@ class Call:
         self._label, self._doing = label, doing
 
     def __enter__(self) -> None:
+        global _calling_process
+        _calling_process = os.getpid()
         active.append((self._label, self._doing))
         self._exit = os._exit
         os._exit = _refuse_to_end  # type: ignore[assignment]
@@ -108,6 +111,7 @@ def in_time(work: Callable[[], T], seconds: float) -> T:
         start_new_thread(run, ())
         is_late = not finished.acquire(timeout=seconds)
     if is_late:
+        _late.append(finished)
         label, doing = active[-1] if active else ("plugin", "its work")
         raise PluginError(
             f"the {label} is late: {doing} took more than {seconds:g} s",
@@ -118,14 +122,27 @@ def in_time(work: Callable[[], T], seconds: float) -> T:
     return outcome[0]
 
 
-_pid = os.getpid()
+_late: list[LockType] = []
+"""Of each thread that was left behind: free once it has ended."""
+
+
+def wait_for_late(seconds: float) -> None:
+    """Give what was left behind as late some more time, in a process that nobody waits for."""
+    deadline = time.monotonic() + seconds
+    for finished in _late:
+        finished.acquire(timeout=max(0.0, deadline - time.monotonic()))
+
+
 end_process = os._exit
 
 
 def _refuse_to_end(code: int = 0) -> NoReturn:
-    if os.getpid() != _pid:
+    if os.getpid() != _calling_process:
         end_process(code)  # a child that the plugin forked may end as it likes
     raise PluginEndsProcess
+
+
+_calling_process = 0
 
 
 # ------------------------------------------------------------------------------------------------ stdout

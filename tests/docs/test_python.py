@@ -38,8 +38,16 @@ def without_endless_loops(code: str) -> str:
 
 def run(code: str, home: Path) -> subprocess.CompletedProcess[str]:
     environ = {"HOME": str(home), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
+    project = home / "project"  # a home itself is no project
+    project.mkdir()
     return subprocess.run(
-        [sys.executable, "-c", code], cwd=home, env=environ, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code],
+        cwd=project,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 

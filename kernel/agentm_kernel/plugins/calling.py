@@ -17,7 +17,6 @@ from agentm_kernel.errors import AgentmError, PluginError, StorageIOError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
     from typing import NoReturn, TextIO, TypeVar
 
     T = TypeVar("T")
@@ -36,8 +35,7 @@ class Call:
     __slots__ = ("_doing", "_exit", "_label")
 
     def __init__(self, label: str, doing: str) -> None:
-        self._label = label
-        self._doing = doing
+        self._label, self._doing = label, doing
 
     def __enter__(self) -> None:
         global _calling_process
@@ -46,9 +44,7 @@ class Call:
         self._exit = os._exit
         os._exit = _refuse_to_end  # type: ignore[assignment]
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _kind: object, value: BaseException | None, _trace: object) -> None:
         os._exit = self._exit
         active.pop()
         if value is None or isinstance(value, (AgentmError, KeyboardInterrupt, GeneratorExit, StopIteration)):
@@ -173,12 +169,12 @@ class StdoutToStderr:
             if _depth == 0:
                 _flush(sys.stdout)
                 _stream, sys.stdout = sys.stdout, sys.stderr
-                _descriptor = _divert() if _is_only_thread() else None
+                # Another thread may be writing its answer to the descriptor now: then only the stream is diverted.
+                is_only_thread = len(sys._current_frames()) == 1  # noqa: SLF001 - without importing `threading`
+                _descriptor = _divert() if is_only_thread else None
             _depth += 1
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         global _depth, _stream, _descriptor
         with _lock:
             _depth -= 1
@@ -187,18 +183,15 @@ class StdoutToStderr:
                     _flush(_stream)  # a plugin may have kept the stream, and what it wrote is still in there
                 finally:
                     sys.stdout, _stream = _stream, None
-                    _restore(_descriptor)
+                    if _descriptor is not None:
+                        os.dup2(_descriptor, 1)
+                        os.close(_descriptor)
                     _descriptor = None
 
 
 def _flush(stream: TextIO | None) -> None:
     if stream is not None and not stream.closed:
         stream.flush()
-
-
-def _is_only_thread() -> bool:
-    """Another thread may be writing its answer to the descriptor at this moment: then only the stream is diverted."""
-    return len(sys._current_frames()) == 1  # noqa: SLF001 - `threading` would have to be imported to say the same
 
 
 def _divert() -> int | None:
@@ -213,9 +206,3 @@ def _divert() -> int | None:
         os.close(saved)
         return None
     return saved
-
-
-def _restore(saved: int | None) -> None:
-    if saved is not None:
-        os.dup2(saved, 1)
-        os.close(saved)

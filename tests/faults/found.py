@@ -1,7 +1,7 @@
 """What campaigns have found so far. Nothing leaves this list: the suite looks at each of these again, every time.
 
 A campaign takes a new seed at each run and prints it. When a run finds something, its seed goes here with what it
-found. What a seed leads to changes with the generators; so what was found stands here too, where it can be written down.
+found. What a seed leads to changes with the generators, so what was found stands here too.
 """
 
 from __future__ import annotations

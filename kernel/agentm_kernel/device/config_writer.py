@@ -31,8 +31,8 @@ def set_value(environ: Mapping[str, str], key: str, value: object) -> None:
 
     It is written under its current name, and what older installs called it goes.
     """
-    key, *older = spellings(key)
     wanted = _checked(key, value)
+    key, *older = spellings(key)
 
     def change(document: Document) -> None:
         for name in older:
@@ -50,7 +50,7 @@ def unset_value(environ: Mapping[str, str], key: str) -> bool:
     names = spellings(key)
 
     def change(document: Document) -> bool:
-        return any([take_out(document, name) for name in names])
+        return sum(take_out(document, name) for name in names) > 0  # every spelling goes, not the first
 
     if not change(_current(environ)[0]):
         return False

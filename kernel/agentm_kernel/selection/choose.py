@@ -29,7 +29,7 @@ class Choice(Frozen):
 
 
 def _undecided(config: Config, path: object) -> StorageSelectionError:
-    """Older installs took a path for a choice. Whoever wrote one has notes there, and must not find an empty store."""
+    """Older installs took a path for a choice. There are notes at that path: an empty store must not replace them."""
     return StorageSelectionError(
         f"{config.path} says where a vault is ({path}), but not which store to use",
         hint="run `agentm config set storage.backend vault` to use the vault, or "

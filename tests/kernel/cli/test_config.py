@@ -156,7 +156,7 @@ def test_set_says_what_it_carried_over_from_an_older_install(run, config, tmp_pa
         ("state_mode", "remote", "'state_mode' is 'remote'"),
         ("plugins", "3", "'plugins' holds further settings"),
         ("wrappers", '[""]', "'wrappers' is a list, not a list of names"),
-        ("a..b", "3", "'a..b' is not a dotted key"),
+        ("plugins..b", "3", "'plugins..b' is not a dotted key"),
     ],
 )
 def test_set_refuses_in_two_lines_and_changes_nothing(run, config, key, word, error):
@@ -310,7 +310,7 @@ def test_path_works_when_the_file_does_not(run, config):
     assert run("path") == (0, f"{config}\n", "")
 
 
-@pytest.mark.parametrize("arguments", [("get", "x"), ("list",), ("set", "x", "1"), ("unset", "x")])
+@pytest.mark.parametrize("arguments", [("get", "x"), ("list",), ("set", "wrappers", "a"), ("unset", "x")])
 def test_a_broken_file_is_one_error_line_and_one_hint(run, config, arguments):
     write(config, "broken")
     code, out, err = run(*arguments)

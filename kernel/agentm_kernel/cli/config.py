@@ -65,6 +65,7 @@ def set_command(key: str, value: str, allow_secrets: bool) -> None:
     wanted = _value_of(key, value, next((option.kind for option in declared or () if option.name == name), "any"))
     if declared is not None:
         check_option(table, name, wanted, declared)
+    _ask_to_leave(device, key)
     before, _, was_legacy = find(environ)
     set_value(environ, key, wanted)
     after = find(environ)[0]
@@ -75,7 +76,9 @@ def set_command(key: str, value: str, allow_secrets: bool) -> None:
 @click.argument("key")
 def unset_command(key: str) -> None:
     """Remove the setting KEY, or all settings under it."""
-    environ = current_device().environ
+    device = current_device()
+    _ask_to_leave(device, key)
+    environ = device.environ
     if not unset_value(environ, key):
         raise ConfigError(f"'{key}' is not set", hint="`agentm config list` shows what is")
     click.echo(f"removed {key} from {find(environ)[0]}")
@@ -126,6 +129,14 @@ def _refuse_unknown(device: Device, key: str) -> None:
     raise ConfigError(
         f"'{key}' is not a setting of agentm; nothing was changed", hint=f"{meant} see `agentm config set --help`"
     )
+
+
+def _ask_to_leave(device: Device, key: str) -> None:
+    """Another store is another place for the notes: whatever guards the selected one has to agree."""
+    if key.partition(".")[0] == "storage":
+        from agentm_kernel.selection.open import check_may_leave
+
+        check_may_leave(device)
 
 
 def _refuse_secret(key: str, value: str) -> None:

@@ -16,8 +16,9 @@ from agentm_kernel.errors import (
     LocatorConflictError,
     NotFoundError,
 )
-from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
+from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
+from agentm_kernel.seam.layout import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 
 if TYPE_CHECKING:

@@ -81,12 +81,12 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         unregister_repo as unregister_repo,
     )
     from agentm_kernel.projects.root import HARNESS_DIR as HARNESS_DIR, find_project_root as find_project_root
+    from agentm_kernel.seam import layout as layout
     from agentm_kernel.seam.backend import (
         ABSENT as ABSENT,
         API_VERSION as API_VERSION,
         COMMIT as COMMIT,
         PUSH as PUSH,
-        STAMP_KEY as STAMP_KEY,
         SWAP_PROVIDER as SWAP_PROVIDER,
         Absent as Absent,
         StorageBackend as StorageBackend,
@@ -115,6 +115,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     )
     from agentm_kernel.seam.folders import Folder as Folder, FolderWalk as FolderWalk, walk_folders as walk_folders
     from agentm_kernel.seam.layer import BackendLayer as BackendLayer
+    from agentm_kernel.seam.layout import STAMP_KEY as STAMP_KEY
     from agentm_kernel.seam.locator import (
         MAX_KEY_BYTES as MAX_KEY_BYTES,
         MAX_SEGMENT_BYTES as MAX_SEGMENT_BYTES,
@@ -196,14 +197,16 @@ _HOMES = {
     "projects.ownership": "check_ownership claim_ownership",
     "projects.repo_registry": "list_repos read_registry register_repo registry_locator unregister_repo",
     "projects.root": "HARNESS_DIR find_project_root",
-    "seam.backend": "ABSENT API_VERSION Absent COMMIT PUSH STAMP_KEY SWAP_PROVIDER StorageBackend",
+    "seam.backend": "ABSENT API_VERSION Absent COMMIT PUSH SWAP_PROVIDER StorageBackend",
     "seam.content": "check_size content_hash decode_content encode_content",
     "seam.facets": (
         "Appends ConflictCopies ConflictCopy DeviceCopy DeviceFiles History Identity PersonalSpace Rules Transfer "
         "Unguarded Version WatchedStore WorkingCopy"
     ),
     "seam.folders": "Folder FolderWalk walk_folders",
+    "seam": "layout",
     "seam.layer": "BackendLayer",
+    "seam.layout": "STAMP_KEY",
     "seam.locator": "Locator MAX_KEY_BYTES MAX_SEGMENT_BYTES TEMP_PREFIX normalize_key",
     "seam.options": "Option check_options",
     "seam.provider": "Author Change ProviderContext SyncOutcome SyncRules SyncTrigger",

@@ -9,7 +9,7 @@ import click
 
 from agentm_kernel.cli.output import current_device
 from agentm_kernel.errors import AgentmError, StorageSelectionError
-from agentm_kernel.seam.backend import STAMP_KEY
+from agentm_kernel.seam.layout import META
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.selection.adopting import select_store
 from agentm_kernel.selection.inspect import Refusal, inspect_store
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.backend import StorageBackend
 
 Store = TypeVar("Store")
-
-_META = STAMP_KEY.partition("/")[0]
 
 
 def selected_store(
@@ -103,6 +101,6 @@ def _has_notes(store: StorageBackend) -> bool:
     if not store.capabilities.device_files:
         return True
     try:
-        return any(entry.name != _META for entry in store.list(Locator()))
+        return any(entry.name != META for entry in store.list(Locator()))
     except AgentmError:
         return True

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from agentm_kernel.device.json_text import MalformedJson, parse
 from agentm_kernel.errors import InvalidContentError
+from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECTS
 from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.seam.backend import StorageBackend
-
-PROJECTS = "projects"
-LEGACY_PROJECTS = "personal-projects"
 
 VERSION = 1
 

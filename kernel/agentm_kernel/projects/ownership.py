@@ -9,27 +9,24 @@ from __future__ import annotations
 
 from agentm_kernel.errors import ConfigError, NotFoundError
 from agentm_kernel.projects.in_store import (
-    LEGACY_PROJECTS,
-    PROJECTS,
     VERSION,
     dump_note,
     parse_note,
     place_in_store,
     unfit,
 )
+from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECT_RECORD, PROJECTS
 from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.seam.backend import StorageBackend
 
-RECORD = "_project.json"
-
 
 def owners(backend: StorageBackend, slug: str) -> tuple[str, ...]:
     """The repositories that the name belongs to, the first one first; none as long as nobody has claimed it."""
     for folder in (PROJECTS, LEGACY_PROJECTS):
-        locator = Locator(f"{folder}/{slug}/{RECORD}")
+        locator = Locator(f"{folder}/{slug}/{PROJECT_RECORD}")
         try:
             text = backend.read(locator)
         except NotFoundError:
@@ -71,7 +68,7 @@ def _refuse_stranger(slug: str, remote: str | None, found: tuple[str, ...]) -> N
 def _record(backend: StorageBackend, slug: str, remote: str, *, adopting: bool) -> None:
     from agentm_kernel.seam.update import update
 
-    locator = place_in_store(backend, slug)[1].child(RECORD)
+    locator = place_in_store(backend, slug)[1].child(PROJECT_RECORD)
 
     def with_remote(text: str | None) -> str:
         record: dict[str, object] = {"version": VERSION} if text is None else parse_note(text, locator)

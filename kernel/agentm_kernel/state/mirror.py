@@ -23,11 +23,10 @@ from agentm_kernel.errors import (
 from agentm_kernel.files.medium import Medium
 from agentm_kernel.files.root import make_private_folder
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.projects.in_store import LEGACY_PROJECTS, PROJECTS
-from agentm_kernel.projects.ownership import RECORD
-from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
+from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.facets import ConflictCopy, Transfer
+from agentm_kernel.seam.layout import HARNESS, LEGACY_PROJECTS, PROJECT_RECORD, PROJECTS, REMOTES, STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.update import update
 
@@ -37,8 +36,7 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.values import Info
 
-_HARNESS = "_harness"
-_REMOTES = Locator("_meta/remotes")
+_REMOTES = Locator(REMOTES)
 _TREES = (Locator(PROJECTS), Locator(LEGACY_PROJECTS), _REMOTES)
 _STAMP = Locator(STAMP_KEY)
 _AGREED = Locator("agreed.json")
@@ -56,7 +54,7 @@ def is_mirrored(locator: Locator) -> bool:
         return True
     if len(parts) < 3 or parts[0] not in (PROJECTS, LEGACY_PROJECTS):
         return False
-    return parts[2] == _HARNESS or (parts[2] == RECORD and len(parts) == 3)
+    return parts[2] == HARNESS or (parts[2] == PROJECT_RECORD and len(parts) == 3)
 
 
 class Agreed(NamedTuple):
@@ -300,7 +298,7 @@ def _is_file(info: Info) -> bool:
 
 
 def _is_sent(locator: Locator) -> bool:
-    return is_mirrored(locator) and _HARNESS in locator.parts
+    return is_mirrored(locator) and HARNESS in locator.parts
 
 
 def _read(store: StorageBackend, locator: Locator) -> str | None:

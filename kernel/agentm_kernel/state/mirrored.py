@@ -18,7 +18,6 @@ import os
 
 from agentm_kernel.errors import ConcurrentModificationError, NotFoundError, StorageReadOnlyError
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.backend import STAMP_KEY
 from agentm_kernel.seam.facets import (
     ConflictCopies,
     DeviceCopy,
@@ -30,6 +29,7 @@ from agentm_kernel.seam.facets import (
     Unguarded,
 )
 from agentm_kernel.seam.layer import BackendLayer
+from agentm_kernel.seam.layout import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False

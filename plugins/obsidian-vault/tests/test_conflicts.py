@@ -310,7 +310,7 @@ def test_the_table_names_only_tools_that_the_documentation_explains() -> None:
 
 
 def test_a_conflict_copy_of_a_plan_is_mentioned_when_a_session_starts(device: Device) -> None:
-    device.agentm("vault", "init", "~/notes", "--use")
+    device.agentm("vault", "init", "~/notes", "--use", "--create")
     project = device.home / "widgets"
     (project / ".harness").mkdir(parents=True)
     written = device.agentm("state", "write", "PLAN.md", stdin="# Plan\n", cwd=project).stdout.strip()

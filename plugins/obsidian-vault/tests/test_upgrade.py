@@ -18,7 +18,7 @@ SPELLINGS = ["vault_path", "plugins.obsidian-vault.vault_path", "plugins.vault.v
 
 def upgrade(device: Device, spelling: str) -> Path:
     """Give the device an older install's configuration, and a vault with a store's mark."""
-    device.agentm("vault", "init", "~/notes")
+    device.agentm("vault", "init", "~/notes", "--create")
     path = device.home / ".agentm" / ".agentm-config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), spelling: str(device.home / "notes")}))
     return path

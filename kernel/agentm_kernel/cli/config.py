@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel.cli.config_values import as_text, masked
+from agentm_kernel.cli.config_values import MASK, as_text, masked
 from agentm_kernel.cli.output import current_device, echo_json, echo_table, json_option
 from agentm_kernel.device.config import find, spellings
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.device.json_text import MalformedJson, parse
 from agentm_kernel.device.settings import is_list, is_text
-from agentm_kernel.errors import ConfigError
+from agentm_kernel.errors import ConfigError, PluginError
 from agentm_kernel.seam.options import check_option
 
 if TYPE_CHECKING:
@@ -87,15 +87,44 @@ def unset_command(key: str) -> None:
 @command.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
-    """Show every setting; values that look like secrets are masked."""
-    config = current_device().config
-    settings = {key: masked(key, value) for key, value in config.items()}
+    """Show every setting, and what it means where a plugin declares it; values that look like secrets are masked."""
+    device = current_device()
+    config = device.config
+    options = _options_set(device)
+    meanings = {key: option.meaning for key, option in options.items()}
+    settings = {
+        key: MASK if key in options and options[key].secret else masked(key, value) for key, value in config.items()
+    }
     if as_json:
-        echo_json(path=config.path, present=config.is_present, legacy=config.is_legacy, settings=settings)
+        echo_json(
+            path=config.path,
+            present=config.is_present,
+            legacy=config.is_legacy,
+            settings=settings,
+            meanings=meanings,
+        )
     else:
         echo_table(
-            ("key", "value"), [(_on_one_line(key), _on_one_line(as_text(value))) for key, value in settings.items()]
+            ("key", "value", "meaning"),
+            [
+                tuple(map(_on_one_line, (key, as_text(value), meanings.get(key, ""))))
+                for key, value in settings.items()
+            ],
         )
+
+
+def _options_set(device: Device) -> dict[str, Option]:
+    """The declared options among the settings; only the plugins that these belong to are asked."""
+    found = {}
+    for key in dict(device.config.items()):
+        try:
+            declared, _, name = _declared_options(device, spellings(key)[0])
+        except PluginError:
+            continue  # `plugins show` and `doctor` say what is wrong with it
+        for option in declared or ():
+            if option.name == name.partition(".")[0]:
+                found[key] = option
+    return found
 
 
 @command.command("path")

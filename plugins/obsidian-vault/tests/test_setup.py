@@ -52,6 +52,18 @@ def test_use_says_when_the_environment_overrules_it(device: Device) -> None:
     assert "vault_path" not in device.agentm("config", "list").stdout
 
 
+def test_list_says_what_an_option_means_and_set_refuses_one_that_there_is_not(device: Device) -> None:
+    device.agentm("config", "set", "plugins.vault.devices", "big-box, small-box")
+    shown = device.agentm("config", "list").stdout
+    assert "plugins.vault.devices  big-box, small-box" in shown
+    assert "computers whose names stand in conflict copies" in shown
+    listed = json.loads(device.agentm("config", "list", "--json").stdout)
+    assert listed["meanings"] == {"plugins.vault.devices": "computers whose names stand in conflict copies"}
+    refused = device.agentm("config", "set", "plugins.vault.device", "x", code=1)
+    assert "plugins.vault has no option 'device'" in refused.stderr
+    assert "is a number" in device.agentm("config", "set", "plugins.vault.size_limit", "big", code=1).stderr
+
+
 def test_init_twice_is_init_once(device: Device) -> None:
     device.agentm("vault", "init", "--create", "~/notes")
     before = stamp_of(device.home / "notes")

@@ -83,9 +83,9 @@ def _say_how_to_use(others: _Present | None, protocol: str, options: Mapping[str
         click.echo(f"  agentm config set plugins.{protocol}.{name} {shlex.quote(value)}")
     click.echo(f"  agentm config set storage.backend {protocol}")
     if others is not None and others.protocol != protocol:
-        click.echo(
-            f"to take the notes at {others.place} along, let the last line be `agentm migrate --to {protocol}`"
-        )
+        click.echo(f"to take the notes at {others.place} along, run these in place of the last line:")
+        click.echo(f"  agentm config set storage.backend {others.protocol}")
+        click.echo(f"  agentm migrate --to {protocol}")
 
 
 def _present_store() -> _Present | None:

@@ -87,10 +87,12 @@ def test_whoever_has_notes_in_another_store_is_told_how_to_take_them_along(devic
 
 def test_without_use_the_way_along_is_in_place_of_the_last_line(device: Device) -> None:
     device.agentm("project", "register", "--slug", "widgets")
-    assert (
-        "along, let the last line be `agentm migrate --to vault`"
-        in device.agentm("vault", "init", "--create", "~/notes").stdout
-    )
+    shown = device.agentm("vault", "init", "--create", "~/notes").stdout
+    assert "along, run these in place of the last line:\n" in shown
+    lines = [line.strip() for line in shown.splitlines() if line.startswith("  agentm ")]
+    for line in [*lines[:-3], *lines[-2:]]:
+        device.agentm(*line.split()[1:], *(["--yes"] if " migrate " in line else []))
+    assert "widgets" in (device.home / "notes" / "_meta" / "repos.json").read_text()
 
 
 def test_notes_of_another_vault_stay_where_they_are(device: Device) -> None:

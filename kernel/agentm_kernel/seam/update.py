@@ -30,7 +30,7 @@ def update(
     deadline = time.monotonic() + timeout
     pause = _FIRST_PAUSE
     while True:
-        current = _read_or_none(backend, locator)
+        current = read_or_none(backend, locator)
         wanted = fn(current)
         if wanted == current:
             return locator
@@ -45,7 +45,8 @@ def update(
         pause = min(pause * 2, _LONGEST_PAUSE)
 
 
-def _read_or_none(backend: StorageBackend, locator: Locator) -> str | None:
+def read_or_none(backend: StorageBackend, locator: Locator) -> str | None:
+    """The text stored at `locator`, `None` if there is no such note."""
     try:
         return backend.read(locator)
     except NotFoundError:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agentm_kernel.errors import ConcurrentModificationError, InvalidContentError, LocatorConflictError
-from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
+from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
+from agentm_kernel.seam.layout import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.update import read_or_none
 

@@ -33,11 +33,13 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.projects.records import ProjectRecord as ProjectRecord, read_record as read_record
     from agentm_kernel.projects.repo_registry import list_repos as list_repos, read_registry as read_registry, register_repo as register_repo, registry_locator as registry_locator, unregister_repo as unregister_repo
     from agentm_kernel.projects.root import HARNESS_DIR as HARNESS_DIR, find_project_root as find_project_root
-    from agentm_kernel.seam.backend import ABSENT as ABSENT, API_VERSION as API_VERSION, COMMIT as COMMIT, PUSH as PUSH, STAMP_KEY as STAMP_KEY, SWAP_PROVIDER as SWAP_PROVIDER, Absent as Absent, StorageBackend as StorageBackend
+    from agentm_kernel.seam import layout as layout
+    from agentm_kernel.seam.backend import ABSENT as ABSENT, API_VERSION as API_VERSION, COMMIT as COMMIT, PUSH as PUSH, SWAP_PROVIDER as SWAP_PROVIDER, Absent as Absent, StorageBackend as StorageBackend
     from agentm_kernel.seam.content import check_size as check_size, content_hash as content_hash, decode_content as decode_content, encode_content as encode_content
     from agentm_kernel.seam.facets import Appends as Appends, ConflictCopies as ConflictCopies, ConflictCopy as ConflictCopy, DeviceCopy as DeviceCopy, DeviceFiles as DeviceFiles, History as History, Identity as Identity, PersonalSpace as PersonalSpace, Rules as Rules, Transfer as Transfer, Unguarded as Unguarded, Version as Version, WatchedStore as WatchedStore, WorkingCopy as WorkingCopy
     from agentm_kernel.seam.folders import Folder as Folder, FolderWalk as FolderWalk, walk_folders as walk_folders
     from agentm_kernel.seam.layer import BackendLayer as BackendLayer
+    from agentm_kernel.seam.layout import STAMP_KEY as STAMP_KEY
     from agentm_kernel.seam.locator import MAX_KEY_BYTES as MAX_KEY_BYTES, MAX_SEGMENT_BYTES as MAX_SEGMENT_BYTES, TEMP_PREFIX as TEMP_PREFIX, Locator as Locator, normalize_key as normalize_key
     from agentm_kernel.seam.options import Option as Option, check_options as check_options
     from agentm_kernel.seam.provider import Author as Author, Change as Change, Opener as Opener, ProviderContext as ProviderContext, SyncOutcome as SyncOutcome, SyncRules as SyncRules, SyncTrigger as SyncTrigger
@@ -78,11 +80,13 @@ _HOMES = {
     "projects.records": "ProjectRecord read_record",
     "projects.repo_registry": "list_repos read_registry register_repo registry_locator unregister_repo",
     "projects.root": "HARNESS_DIR find_project_root",
-    "seam.backend": "ABSENT API_VERSION Absent COMMIT PUSH STAMP_KEY SWAP_PROVIDER StorageBackend",
+    "seam.backend": "ABSENT API_VERSION Absent COMMIT PUSH SWAP_PROVIDER StorageBackend",
     "seam.content": "check_size content_hash decode_content encode_content",
     "seam.facets": "Appends ConflictCopies ConflictCopy DeviceCopy DeviceFiles History Identity PersonalSpace Rules Transfer Unguarded Version WatchedStore WorkingCopy",
     "seam.folders": "Folder FolderWalk walk_folders",
+    "seam": "layout",
     "seam.layer": "BackendLayer",
+    "seam.layout": "STAMP_KEY",
     "seam.locator": "Locator MAX_KEY_BYTES MAX_SEGMENT_BYTES TEMP_PREFIX normalize_key",
     "seam.options": "Option check_options",
     "seam.provider": "Author Change ProviderContext SyncOutcome SyncRules SyncTrigger",

@@ -1,5 +1,6 @@
-"""The read-only view that a process (a hook, a phase, a server) calls. Also `python -m agentm_kernel.process_seam`.
+"""The read-only view that a process (a hook, a phase, a server) calls.
 
+Programs that are not written in Python call `agentm`, or `python -P -m agentm_kernel.process_seam`.
 Nothing here creates or changes a file anywhere. `recall_here` and `offer_save_here` never raise: memory that cannot
 be had is an empty answer and a line on standard error. `state_path` does raise: a wrong place is worse than none.
 """
@@ -7,6 +8,10 @@ be had is an empty answer and a line on standard error. `state_path` does raise:
 from __future__ import annotations
 
 import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    # `python -m` searches the working directory first: a `json.py` in a repository would be run in place of Python's.
+    del sys.path[0]
 
 from agentm_kernel.device.installed import RECALL
 from agentm_kernel.errors import AgentmError, one_line

@@ -41,7 +41,7 @@ CAMPAIGNS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     unknown = [name for name in options.names if name not in CAMPAIGNS]
     if unknown:
         print(f"no such campaign: {', '.join(unknown)}; there are: {', '.join(CAMPAIGNS)}", file=sys.stderr)
@@ -69,16 +69,16 @@ def _report(name: str, outcome: Outcome, seconds: float) -> None:
         print(f"      {example}", flush=True)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.faults", description="Break the store on purpose.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(CAMPAIGNS)}; all of them if none")
-    parser.add_argument("--short", action="store_true", help="seconds instead of minutes")
-    parser.add_argument(
+def parser() -> argparse.ArgumentParser:
+    arguments = argparse.ArgumentParser(prog="python -m tests.faults", description="Break the store on purpose.")
+    arguments.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(CAMPAIGNS)}; all of them if none")
+    arguments.add_argument("--short", action="store_true", help="seconds instead of minutes")
+    arguments.add_argument(
         "--seed", type=int, default=secrets.randbelow(10**6), help="repeat the run that had this seed"
     )
-    parser.add_argument("--store", choices=sorted(STORES), default="device-local")
-    parser.add_argument("--json", action="store_true", help="print the results as JSON")
-    return parser
+    arguments.add_argument("--store", choices=sorted(STORES), default="device-local")
+    arguments.add_argument("--json", action="store_true", help="print the results as JSON")
+    return arguments
 
 
 if __name__ == "__main__":

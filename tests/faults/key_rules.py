@@ -21,7 +21,13 @@ _CONTROL_FOLDER = re.compile(
     r"|(git|github|gitmod|hg|hgrc|svn|bzr|jj|obsidi|claude|codex|cursor|gemini|vscode|idea|zed|husky|envrc|direnv"
     r"|devcon|dropbo|stfold|stigno|stvers|sync|darcs)~[0-9]+(\..*)?)$"
 )
-_EMOJI_JOINER, _EMOJI_STYLE = "\u200d", "\ufe0f"
+# Emoji as letters: S a symbol, T a skin tone, V the selector after a symbol, J the joiner between two of them.
+_EMOJI = re.compile(r"(?:SV?|T)(?:JSV?T?)*")
+_EMOJI_LETTERS = {
+    "\u200d": "J",
+    "\ufe0f": "V",
+    **dict.fromkeys("\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff", "T"),
+}
 # Ranges of Unicode's Default_Ignorable_Code_Point that no general category covers.
 _IGNORABLE = (
     *((0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x3164, 0x3164), (0xFFA0, 0xFFA0)),
@@ -37,8 +43,8 @@ def danger_of(key: str) -> str | None:
         return "it has a second spelling"
     if len(key.encode("utf-8", "surrogatepass")) > 1000:
         return "it is too long"
-    for index, character in enumerate(key):
-        if _is_hidden(key, index):
+    for character in key if key.isascii() else _without_emoji(key):
+        if _is_hidden(character):
             return f"{character!r} cannot be seen"
     for part in key.split("/") if key else ():
         if reason := _danger_of_part(part):
@@ -60,16 +66,20 @@ def _danger_of_part(part: str) -> str | None:
     return None
 
 
-def _is_hidden(key: str, index: int) -> bool:
-    character = key[index]
-    if character in (_EMOJI_JOINER, _EMOJI_STYLE) and index and _looks_like_emoji(key[index - 1]):
-        return False
+def _without_emoji(key: str) -> str:
+    """The key without whole emoji: a joiner or selector that is left over joins or selects nothing."""
+    letters = "".join(
+        _EMOJI_LETTERS.get(character) or ("S" if unicodedata.category(character) == "So" else "x")
+        for character in key
+    )
+    emoji = [match.span() for match in _EMOJI.finditer(letters)]
+    inside = {index for first, end in emoji for index in range(first, end)}
+    return "".join(character for index, character in enumerate(key) if index not in inside)
+
+
+def _is_hidden(character: str) -> bool:
     code = ord(character)
     is_ignorable = any(first <= code <= last for first, last in _IGNORABLE)
     return (
         is_ignorable or code & 0xFFFE == 0xFFFE or unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
     )
-
-
-def _looks_like_emoji(character: str) -> bool:
-    return character == _EMOJI_STYLE or unicodedata.category(character) in ("So", "Sk")

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from agentm_kernel import Locator
 from agentm_kernel.plugin import InvalidLocatorError, LocatorConflictError, normalize_key
+from tests.faults.found import FOUND_KEYS
 from tests.faults.harness import Outcome, scratch
 from tests.faults.key_rules import danger_of
 from tests.faults.workers import HANG, Crew, Stuck
@@ -50,12 +51,17 @@ CONTROL = (
 UNICODE = ("e\u0301", "\u212b", "\ufb01", "\u1e9b\u0323", "\u0344", "\ud800", "\udfff", "\U0001f468\u200d\U0001f469")
 LONG = ("x" * 199, "é" * 100, "long/" * 60)
 ENDS = (".", " ", "\u00a0", "\u3000")
+EMOJI = ("\N{PARTY POPPER}", "\u200d", "\ufe0f", "\U0001f3fd", "a", "/")
+STREAMS = 4
+"""Workers, however many processors there are: a seed means the same keys on every machine."""
 KEYS_PER_FOLDER = 50
 HAZARDS = SEPARATORS + FORBIDDEN + INVISIBLE + DEVICES + CONTROL + UNICODE + LONG + ENDS
 
 
 def campaign(intensity: Intensity) -> Outcome:
     outcome = Outcome("fuzzed keys")
+    for key in FOUND_KEYS:
+        _judge(normalize_key, key, outcome)
     _fuzz_in_parallel(normalize_key, intensity, intensity.pick(short=20_000, full=1_000_000), outcome)
     _fuzz_with_hypothesis(normalize_key, intensity, intensity.pick(short=300, full=20_000), outcome)
     _store_accepted(intensity, intensity.pick(short=500, full=20_000), outcome)
@@ -93,9 +99,15 @@ def _judge(normalise: Normalise, key: str, outcome: Outcome) -> str | None:
 
 
 def _keys(draw: random.Random, count: int) -> Iterator[str]:
-    """Keys of a few pieces, about every third piece a hazard, and now and then any character at all."""
-    for _ in range(count):
-        pieces = []
+    """Keys of a few pieces, about every third piece a hazard, and now and then any character at all.
+
+    Every fiftieth is made of what emoji are made of and nothing else: joiners and selectors in every wrong place.
+    """
+    for number in range(count):
+        pieces: list[str] = []
+        if number % 50 == 49:
+            yield "".join(draw.choices(EMOJI, k=draw.randrange(1, 6)))
+            continue
         for _ in range(draw.randrange(1, 7)):
             chance = draw.random()
             if chance < 0.62:
@@ -110,11 +122,10 @@ def _keys(draw: random.Random, count: int) -> Iterator[str]:
 
 
 def _fuzz_in_parallel(normalise: Normalise, intensity: Intensity, count: int, outcome: Outcome) -> None:
-    share = count // (os.cpu_count() or 1)
+    share = count // STREAMS
     with Crew() as crew:
         workers = [
-            crew.start(_fuzz, normalise, intensity.random(f"keys {number}"), share)
-            for number in range(os.cpu_count() or 1)
+            crew.start(_fuzz, normalise, intensity.random(f"keys {number}"), share) for number in range(STREAMS)
         ]
         try:
             for worker in workers:

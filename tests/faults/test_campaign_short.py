@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.faults.__main__ import CAMPAIGNS
+from tests.faults.__main__ import CAMPAIGNS, parser
+from tests.faults.found import FOUND_SEEDS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 HANGS = 300  # seconds; each takes a few
@@ -20,7 +22,23 @@ pytestmark = pytest.mark.timeout(2 * HANGS)
 
 @pytest.mark.parametrize("name", sorted(CAMPAIGNS))
 def test_the_store_survives_and_a_broken_one_is_caught(name: str) -> None:
-    seed, outcome = _run(name)
+    _check(name, *_run(name))
+
+
+@pytest.mark.parametrize(("name", "seed"), [(name, seed) for name, seeds in FOUND_SEEDS.items() for seed in seeds])
+def test_what_a_seed_found_once_is_not_found_again(name: str, seed: int) -> None:
+    _check(name, *_run(name, "--seed", str(seed)))
+
+
+def test_every_run_takes_a_new_seed_and_prints_it() -> None:
+    first, second = (parser().parse_args([]).seed for _ in range(2))
+    assert first != second
+    command = [sys.executable, "-m", "tests.faults", "one-lock", "--short"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=HANGS)
+    assert re.match(r"seed \d+, store device-local\n", done.stdout)
+
+
+def _check(name: str, seed: int, outcome: dict[str, Any]) -> None:
     if not outcome["count"] and outcome["skips"]:
         pytest.skip("; ".join(outcome["skips"]))
     repeat = f"python -m tests.faults {name} --short --seed {seed}"
@@ -30,9 +48,9 @@ def test_the_store_survives_and_a_broken_one_is_caught(name: str) -> None:
     assert outcome["passed"]
 
 
-def _run(name: str) -> tuple[int, dict[str, Any]]:
+def _run(name: str, *arguments: str) -> tuple[int, dict[str, Any]]:
     """In a process of its own: campaigns fork, patch `os` and mount."""
-    command = [sys.executable, "-m", "tests.faults", name, "--short", "--json"]
+    command = [sys.executable, "-m", "tests.faults", name, "--short", "--json", *arguments]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=HANGS)
     assert done.returncode in (0, 1), done.stderr
     report = json.loads(done.stdout)

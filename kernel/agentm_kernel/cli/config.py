@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel.cli.config_values import as_text, masked
+from agentm_kernel.cli.config_values import MASK, as_text, masked
 from agentm_kernel.cli.output import current_device, echo_json, echo_table, json_option
-from agentm_kernel.device.config import find
+from agentm_kernel.device.config import find, spellings
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.device.json_text import MalformedJson, parse
 from agentm_kernel.device.settings import is_list, is_text
-from agentm_kernel.errors import ConfigError
+from agentm_kernel.errors import ConfigError, PluginError
+from agentm_kernel.seam.options import check_option
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from agentm_kernel.seam.options import Option
     from agentm_kernel.state.device import Device
 
 _OURS = ("storage", "state_mode", "plugins", "plugin_policy", "wrappers", "vault_path")
@@ -29,14 +31,18 @@ def command() -> None:
 
 
 def _complete_key(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Settings of the kernel, and the options that installed plugins declare."""
     from click.shell_completion import CompletionItem
 
+    keys = _known_keys(current_device())
+    return [CompletionItem(key, help=text or None) for key, text in keys.items() if key.startswith(incomplete)]
+
+
+def _known_keys(device: Device) -> dict[str, str]:
+    """Settings of the kernel, and the options that installed plugins declare with what they mean."""
     from agentm_kernel.device.settings import KNOWN
     from agentm_kernel.plugins.options import known_option_keys
 
-    keys = {**dict.fromkeys(KNOWN, ""), **{k: o.meaning for k, o in known_option_keys(current_device()).items()}}
-    return [CompletionItem(key, help=text or None) for key, text in keys.items() if key.startswith(incomplete)]
+    return {**dict.fromkeys(KNOWN, ""), **{k: option.meaning for k, option in known_option_keys(device).items()}}
 
 
 @command.command("set")
@@ -49,13 +55,16 @@ def set_command(key: str, value: str, allow_secrets: bool) -> None:
     Lists are written a,b,c or as JSON. An option of a plugin is read as JSON where it is JSON (true, 3, [1, 2]) and
     is a text otherwise; '"3"' is the text 3. A value that looks like a secret is refused.
     """
-    _refuse_misspelt(key)
-    if not allow_secrets:
-        _refuse_secret(key, value)
     device = current_device()
     environ = device.environ
-    wanted = _value_of(key, value)
-    _check_option(device, key, wanted)
+    _refuse_unknown(device, key)
+    if not allow_secrets:
+        _refuse_secret(key, value)
+    key = spellings(key)[0]
+    declared, table, name = _declared_options(device, key)
+    wanted = _value_of(key, value, next((option.kind for option in declared or () if option.name == name), "any"))
+    if declared is not None:
+        check_option(table, name, wanted, declared)
     _ask_to_leave(device, key)
     before, _, was_legacy = find(environ)
     set_value(environ, key, wanted)
@@ -78,15 +87,44 @@ def unset_command(key: str) -> None:
 @command.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
-    """Show every setting; values that look like secrets are masked."""
-    config = current_device().config
-    settings = {key: masked(key, value) for key, value in config.items()}
+    """Show every setting, and what it means where a plugin declares it; values that look like secrets are masked."""
+    device = current_device()
+    config = device.config
+    options = _options_set(device)
+    meanings = {key: option.meaning for key, option in options.items()}
+    settings = {
+        key: MASK if key in options and options[key].secret else masked(key, value) for key, value in config.items()
+    }
     if as_json:
-        echo_json(path=config.path, present=config.is_present, legacy=config.is_legacy, settings=settings)
+        echo_json(
+            path=config.path,
+            present=config.is_present,
+            legacy=config.is_legacy,
+            settings=settings,
+            meanings=meanings,
+        )
     else:
         echo_table(
-            ("key", "value"), [(_on_one_line(key), _on_one_line(as_text(value))) for key, value in settings.items()]
+            ("key", "value", "meaning"),
+            [
+                tuple(map(_on_one_line, (key, as_text(value), meanings.get(key, ""))))
+                for key, value in settings.items()
+            ],
         )
+
+
+def _options_set(device: Device) -> dict[str, Option]:
+    """The declared options among the settings; only the plugins that these belong to are asked."""
+    found = {}
+    for key in dict(device.config.items()):
+        try:
+            declared, _, name = _declared_options(device, spellings(key)[0])
+        except PluginError:
+            continue  # `plugins show` and `doctor` say what is wrong with it
+        for option in declared or ():
+            if option.name == name.partition(".")[0]:
+                found[key] = option
+    return found
 
 
 @command.command("path")
@@ -100,27 +138,26 @@ def path_command(as_json: bool) -> None:
         click.echo(path)
 
 
-def _check_option(device: Device, key: str, value: object) -> None:
-    """An option of a plugin that declares its options is one of these, and of the declared kind."""
+def _declared_options(device: Device, key: str) -> tuple[tuple[Option, ...] | None, str, str]:
+    """The options that a plugin declares for the table of `key`, the table and the option's name; `None` without."""
     from agentm_kernel.plugins.options import declared_options
-    from agentm_kernel.seam.options import check_option
 
     group, _, rest = key.partition(".")
     table, _, name = rest.partition(".")
-    if group == "plugins" and name and (declared := declared_options(device, table)) is not None:
-        check_option(table, name, value, declared)
+    return declared_options(device, table) if group == "plugins" and name else None, table, name
 
 
-def _refuse_misspelt(key: str) -> None:
-    """A key of somebody else may stand in the file. One that is nearly ours is meant for us, and would do nothing."""
+def _refuse_unknown(device: Device, key: str) -> None:
+    """A key of somebody else may stand in the file, but is not set from here: most are ours with a slip in them."""
+    if key.partition(".")[0] in _OURS:
+        return
     from difflib import get_close_matches
 
-    first = key.partition(".")[0]
-    if first in _OURS:
-        return
-    near = get_close_matches(first.lower(), _OURS, n=1, cutoff=0.75)
-    if near:
-        raise ConfigError(f"'{key}' is not a setting of agentm", hint=f"did you mean {near[0]}? nothing was changed")
+    near = get_close_matches(key.lower(), _known_keys(device), n=1) or get_close_matches(key.lower(), _OURS, n=1)
+    meant = f"did you mean {near[0]}?" if near else f"all of them begin with {', '.join(_OURS[:-1])}:"
+    raise ConfigError(
+        f"'{key}' is not a setting of agentm; nothing was changed", hint=f"{meant} see `agentm config set --help`"
+    )
 
 
 def _ask_to_leave(device: Device, key: str) -> None:
@@ -146,15 +183,16 @@ def _on_one_line(text: str) -> str:
     return text if text.isprintable() else ascii(text)
 
 
-def _value_of(key: str, text: str) -> object:
-    """What the word on the command line means for this key."""
+def _value_of(key: str, text: str, kind: str) -> object:
+    """What the word on the command line means for this key, or for an option of this kind."""
     if is_text(key):
         return text
     if is_list(key) and not text.lstrip().startswith("["):
         return [name.strip() for name in text.split(",") if name.strip()]
     try:
-        return parse(text)
+        value = parse(text)
     except MalformedJson as error:
         if is_list(key):
             raise click.BadParameter(f"not a list in JSON: {error}", param_hint="VALUE") from None
         return text
+    return text if kind in ("text", "path") and not isinstance(value, str) else value

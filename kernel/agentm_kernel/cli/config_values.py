@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_MASK = "********"
+MASK = "********"
 
 
 def as_text(value: object) -> str:
@@ -19,9 +19,9 @@ def masked(key: str, value: object) -> object:
     from agentm_kernel.seam.secrets import is_secret_field, names_a_secret
 
     if value is not None and names_a_secret(key, anywhere=True):
-        return _MASK
+        return MASK
     if isinstance(value, dict):
         return {name: masked(name, inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [masked("", inner) for inner in value]
-    return _MASK if isinstance(value, str) and is_secret_field(key, value) else value
+    return MASK if isinstance(value, str) and is_secret_field(key, value) else value

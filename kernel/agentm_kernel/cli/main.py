@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    del sys.path[0]  # `python -m` puts the working directory there: nothing of a repository is to be imported
+
 import gc
 import os
-import sys
 
 from agentm_kernel.cli.command_table import match
 from agentm_kernel.cli.reporting import UsageError, exit_code_of, report

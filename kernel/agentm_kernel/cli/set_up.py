@@ -9,7 +9,7 @@ import click
 
 from agentm_kernel.cli.output import current_device
 from agentm_kernel.errors import AgentmError, StorageSelectionError
-from agentm_kernel.seam.backend import STAMP_KEY
+from agentm_kernel.seam.layout import META
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.selection.adopting import select_store
 from agentm_kernel.selection.inspect import Refusal, inspect_store
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from agentm_kernel.selection.inspect import Decision
 
 Store = TypeVar("Store")
-
-_META = STAMP_KEY.partition("/")[0]
 
 
 def selected_store(
@@ -79,8 +77,9 @@ def _say_how_to_use(others: Decision | None, protocol: str, options: Mapping[str
         click.echo(f"  agentm config set plugins.{protocol}.{name} {shlex.quote(value)}")
     click.echo(f"  agentm config set storage.backend {protocol}")
     if others is not None and others.choice.protocol != protocol:
-        there = others.backend.describe()
-        click.echo(f"to take the notes at {there} along, let the last line be `agentm migrate --to {protocol}`")
+        click.echo(f"to take the notes at {others.backend.describe()} along, run these in place of the last line:")
+        click.echo(f"  agentm config set storage.backend {others.choice.protocol}")
+        click.echo(f"  agentm migrate --to {protocol}")
 
 
 def _has_notes(store: StorageBackend) -> bool:
@@ -88,6 +87,6 @@ def _has_notes(store: StorageBackend) -> bool:
     if not store.capabilities.device_files:
         return True
     try:
-        return any(entry.name != _META for entry in store.list(Locator()))
+        return any(entry.name != META for entry in store.list(Locator()))
     except AgentmError:
         return True

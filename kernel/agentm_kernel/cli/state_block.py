@@ -7,7 +7,14 @@ import os
 from agentm_kernel.errors import ActivePlanError, one_line
 from agentm_kernel.projects.root import HARNESS_DIR
 from agentm_kernel.state.files import is_written
-from agentm_kernel.state.plans import PLAN, PROGRESS, active_marker, list_plan_files, resolve_active_plan
+from agentm_kernel.state.plans import (
+    PLAN,
+    PROGRESS,
+    active_marker,
+    list_plan_copies,
+    list_plan_files,
+    resolve_active_plan,
+)
 from agentm_kernel.state.routing import state_directory
 
 TYPE_CHECKING = False
@@ -15,15 +22,17 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.state.resolution import Resolution
 
+_SHOWN = 3
 _BEFORE = "before answering plan-status questions or running /work, /review, /release."
 
 
 def state_block(resolution: Resolution) -> str:
     """Where the plans are, and which one is meant: four lines for a plain `PLAN.md`, more for named plans."""
     plans = list_plan_files(resolution)
+    copies = _copies(resolution)
     marker = _marker(resolution)
     if not plans and marker is None:
-        return _left_behind(resolution)
+        return copies or _left_behind(resolution)
     directory = state_directory(resolution)
     lines = [f"[agentm] Project state for this repo lives in {_place(resolution)}:"]
     if plans == [PLAN] and marker is None:
@@ -37,7 +46,19 @@ def state_block(resolution: Resolution) -> str:
         lines += [_row(directory, plan) for plan in plans]
         lines += [] if marker is None else _active_plan(resolution, directory)
         lines.append(f"Read the plan you own {_BEFORE}")
+    lines += [copies] if copies else []
     return "\n".join(one_line(line) for line in lines)
+
+
+def _copies(resolution: Resolution) -> str:
+    """That there are other versions of a plan, which nobody has looked at yet."""
+    found = list_plan_copies(resolution)
+    if not found:
+        return ""
+    shown = ", ".join(found[:_SHOWN]) + (f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
+    return one_line(
+        f"[agentm] Conflict copies of a plan wait to be settled: {shown}. Ask the operator; `agentm doctor` says how."
+    )
 
 
 def _marker(resolution: Resolution) -> str | None:

@@ -31,6 +31,23 @@ _OLDER_TABLES = {"vault": "obsidian-vault"}
 _OLDER_KEYS = {"vault": ("vault_path",)}
 
 
+def spellings(key: str) -> tuple[str, ...]:
+    """Every name that the setting or group `key` has had, the current one first; it may be given by any of them."""
+    for table, older in _OLDER_TABLES.items():
+        group, former = f"plugins.{table}", f"plugins.{older}"
+        flat = _OLDER_KEYS[table]
+        if f"{key}.".startswith(f"{former}."):
+            key = group + key[len(former) :]
+        elif key in flat:
+            key = f"{group}.{key}"
+        if key == group:
+            return key, former, *flat
+        name = key.removeprefix(f"{group}.")
+        if name != key:
+            return (key, f"{former}.{name}", name) if name in flat else (key, f"{former}.{name}")
+    return (key,)
+
+
 class Config(Frozen):
     """What the configuration says. Lists and objects are handed out as copies: it cannot be changed by a reader."""
 
@@ -86,7 +103,16 @@ class Config(Frozen):
         return options
 
     def get(self, key: str) -> Any:
-        """The value of a dotted key, an object where the key names a group; `None` if it is not set."""
+        """The value of a dotted key, an object where the key names a group; `None` if it is not set.
+
+        A setting that an older install spelled in another way is found by every name that it has had.
+        """
+        names = spellings(key)
+        if len(names) > 1 and names[0].count(".") == 1:
+            return self.options(names[0].partition(".")[2]) or None
+        return next((value for value in map(self._find, names) if value is not None), None)
+
+    def _find(self, key: str) -> Any:
         if key in self._settings:
             return _copied(self._settings[key])
         outer, dot, _ = key.rpartition(".")

@@ -7,7 +7,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from agentm_kernel.device.config import SIZE_LIMIT, find, parse_document, read_file, settings_in
+from agentm_kernel.device.config import SIZE_LIMIT, find, parse_document, read_file, settings_in, spellings
 from agentm_kernel.device.config_document import put, take_out
 from agentm_kernel.device.directories import config_path
 from agentm_kernel.device.settings import UnfitSetting, is_group, normalised
@@ -27,20 +27,34 @@ _PRIVATE = 0o600
 
 
 def set_value(environ: Mapping[str, str], key: str, value: object) -> None:
-    """Give the setting `key` a value; `ConfigError` and no change if it or the whole could not be read back."""
+    """Give the setting `key` a value; `ConfigError` and no change if it or the whole could not be read back.
+
+    It is written under its current name, and what older installs called it goes.
+    """
     wanted = _checked(key, value)
-    _edit(environ, lambda document: put(document, key, wanted), must_be_sound=True)
+    key, *older = spellings(key)
+
+    def change(document: Document) -> None:
+        for name in older:
+            take_out(document, name)
+        put(document, key, wanted)
+
+    _edit(environ, change, must_be_sound=True)
 
 
 def unset_value(environ: Mapping[str, str], key: str) -> bool:
-    """Remove the setting or group `key`; `False` if it was not there.
+    """Remove the setting or group `key` by every name that it has had; `False` if it was not there.
 
     Works on a configuration that is refused for its settings too: it is how those are put right one by one.
     """
-    document, _ = _current(environ)
-    if not take_out(document, key):
+    names = spellings(key)
+
+    def change(document: Document) -> bool:
+        return sum(take_out(document, name) for name in names) > 0  # every spelling goes, not the first
+
+    if not change(_current(environ)[0]):
         return False
-    _edit(environ, lambda document: take_out(document, key), must_be_sound=False)
+    _edit(environ, change, must_be_sound=False)
     return True
 
 

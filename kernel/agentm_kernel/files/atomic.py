@@ -6,7 +6,7 @@ import os
 import stat
 
 from agentm_kernel.errors import LocatorConflictError, StorageIOError
-from agentm_kernel.files.root import open_root
+from agentm_kernel.files.root import make_private_folder, open_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,15 +18,18 @@ if TYPE_CHECKING:
     """Gives the finished temp file, second argument, the name of the third, and leaves no temp file behind."""
 
 
-def atomic_write(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Replace the file at `path`: temp file beside it, fsync, rename, fsync of the directory.
+def atomic_write(path: str | os.PathLike[str], content: str | bytes) -> str:
+    """Replace the file at `path`: temp file beside it, fsync, rename, fsync of the directory. Returns its full path.
 
-    The mode of an existing file is kept; a new one in a private directory is private. Inside a store, hold its
-    mutex. A target that is a link, a directory, a FIFO or a device is refused.
+    The mode of an existing file is kept; a new one in a private directory is private. Folders that are missing are
+    made, for this user alone. Inside a store, hold its mutex. A target that is a link, a directory, a FIFO or a
+    device is refused.
     """
-    parent, name = os.path.split(os.path.abspath(path))
+    whole = os.path.abspath(path)
+    parent, name = os.path.split(whole)
     data = content.encode() if isinstance(content, str) else content
     try:
+        make_private_folder(parent)
         with open_root(parent) as directory:
             replace_file(directory, name, data, directory.status(name))
     except StorageIOError:
@@ -35,6 +38,7 @@ def atomic_write(path: str | os.PathLike[str], content: str | bytes) -> None:
         raise StorageIOError(
             f"cannot write {os.fspath(path)}: {error.strerror}", errno=error.errno, hint="nothing was changed"
         ) from error
+    return whole
 
 
 def publish_over(directory: Directory, temp: str, name: str) -> None:

@@ -16,7 +16,7 @@ import time
 
 from agentm_kernel.errors import LockTimeout, StorageIOError
 from agentm_kernel.files import native_lock
-from agentm_kernel.seam.backend import STAMP_KEY
+from agentm_kernel.seam.layout import STAMP_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ import os
 from agentm_kernel.errors import NotFoundError, StorageIOError, StorageSelectionError
 from agentm_kernel.files.medium import Medium
 from agentm_kernel.files.stamp import read_stamp_fast
-from agentm_kernel.seam.backend import STAMP_KEY, StorageBackend
+from agentm_kernel.seam.backend import StorageBackend
 from agentm_kernel.seam.facets import DeviceFiles
+from agentm_kernel.seam.layout import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
 

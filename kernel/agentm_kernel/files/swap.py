@@ -21,6 +21,7 @@ import stat
 from agentm_kernel.errors import AgentmError, InvalidLocatorError, LocatorConflictError
 from agentm_kernel.files.atomic import discard, publish_new, replace_file
 from agentm_kernel.files.failures import changed
+from agentm_kernel.seam import layout
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.locator import TEMP_PREFIX, Locator
 
@@ -39,7 +40,7 @@ _PATIENCE = 10
 _ANY_SIZE = 1 << 62
 _LONG_KEY = 400  # bytes
 
-CONFLICTS = Locator("_meta/conflicts")
+CONFLICTS = Locator(layout.CONFLICTS)
 _CHANGED_MEANWHILE = "another program has just changed it"
 
 

@@ -10,7 +10,7 @@ import os
 
 from agentm_kernel.errors import ConcurrentModificationError, ConfigError, LocatorConflictError, StorageIOError
 from agentm_kernel.projects.checkout_id import make_checkout_id
-from agentm_kernel.projects.in_store import PROJECTS, VERSION, dump_note, parse_note
+from agentm_kernel.projects.in_store import VERSION, dump_note, parse_note
 from agentm_kernel.projects.lookup import Place, find_record, no_name_left, refuse_unclaimed
 from agentm_kernel.projects.records import (
     ProjectRecord,
@@ -23,6 +23,7 @@ from agentm_kernel.projects.records import (
     unite_copies,
 )
 from agentm_kernel.seam.backend import ABSENT
+from agentm_kernel.seam.layout import PROJECTS
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.update import update
 

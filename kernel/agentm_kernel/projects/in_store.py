@@ -12,9 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.seam.locator import Locator
 
-PROJECTS = "projects"
-LEGACY_PROJECTS = "personal-projects"
-
 VERSION = 1
 
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from agentm_kernel.errors import ConcurrentModificationError, ConfigError, NotFoundError, StorageError
 from agentm_kernel.projects.claiming import add_remote, point
-from agentm_kernel.projects.in_store import PROJECTS, VERSION, dump_note, parse_note
-from agentm_kernel.projects.records import RECORD, ProjectRecord, has_notes, read_record
+from agentm_kernel.projects.in_store import VERSION, dump_note, parse_note
+from agentm_kernel.projects.records import ProjectRecord, has_notes, read_record
 from agentm_kernel.projects.slug import plain_slug
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.facets import ConflictCopies
+from agentm_kernel.seam.layout import PROJECT_RECORD, PROJECTS
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.update import update
 
@@ -104,7 +105,11 @@ def _move_all(store: StorageBackend, record: ProjectRecord, target: ProjectRecor
 
 
 def _files(store: StorageBackend, folder: Locator) -> list[Locator]:
-    return [info.locator for info in store.walk(folder) if not info.is_dir and info.locator != folder.child(RECORD)]
+    return [
+        info.locator
+        for info in store.walk(folder)
+        if not info.is_dir and info.locator != folder.child(PROJECT_RECORD)
+    ]
 
 
 def _move(store: StorageBackend, file: Locator, folder: Locator, target: Locator) -> None:

@@ -7,9 +7,10 @@ the slug, so that nothing has to be listed; it counts only where the record agre
 from __future__ import annotations
 
 from agentm_kernel.errors import AgentmError, InvalidLocatorError, NotFoundError
-from agentm_kernel.projects.in_store import LEGACY_PROJECTS, PROJECTS, parse_note, unfit
+from agentm_kernel.projects.in_store import parse_note, unfit
 from agentm_kernel.projects.slug import plain_slug
 from agentm_kernel.seam.facets import ConflictCopies
+from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECT_RECORD, PROJECTS, REMOTES
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import Frozen
 
@@ -17,8 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.seam.backend import StorageBackend
 
-RECORD = "_project.json"
-POINTERS = Locator("_meta/remotes")
+POINTERS = Locator(REMOTES)
 _LONGEST_WAY = 10
 
 
@@ -51,7 +51,7 @@ class ProjectRecord(Frozen):
 
     @property
     def locator(self) -> Locator:
-        return self.folder.child(RECORD)
+        return self.folder.child(PROJECT_RECORD)
 
 
 def read_record(store: StorageBackend, slug: str) -> ProjectRecord | None:
@@ -72,7 +72,7 @@ def _read_one(store: StorageBackend, slug: str) -> tuple[ProjectRecord, str | No
     for tree in (PROJECTS, LEGACY_PROJECTS):
         folder = Locator(f"{tree}/{slug}")
         try:
-            text = store.read(folder.child(RECORD))
+            text = store.read(folder.child(PROJECT_RECORD))
         except NotFoundError:
             continue
         record = parse_record(text, folder)
@@ -84,7 +84,7 @@ def _read_one(store: StorageBackend, slug: str) -> tuple[ProjectRecord, str | No
 
 def parse_record(text: str, folder: Locator) -> ProjectRecord:
     """A record, also one of the older form `{remote, aliases}`; `InvalidContentError` for anything else."""
-    locator = folder.child(RECORD)
+    locator = folder.child(PROJECT_RECORD)
     document = parse_note(text, locator)
     if "remotes" in document or "id" in document:
         remotes, record_id = document.get("remotes", []), document.get("id")

@@ -14,6 +14,7 @@ from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.projects.in_store import VERSION, dump_note, parse_note, unfit
 from agentm_kernel.projects.remote import canonical_remote
 from agentm_kernel.projects.slug import plain_slug
+from agentm_kernel.seam.layout import REPOS_KEY
 from agentm_kernel.seam.update import update
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def registry_locator(backend: StorageBackend) -> Locator:
     """Where the registry lies in the store."""
-    return backend.resolve("_meta", "repos.json")
+    return backend.resolve(REPOS_KEY)
 
 
 def read_registry(backend: StorageBackend) -> dict[str, Any]:

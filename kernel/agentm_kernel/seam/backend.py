@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from agentm_kernel.errors import StorageError
+from agentm_kernel.seam.layout import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
 
 API_VERSION = 1
 """The version of this contract. A backend built for another one is refused before it is used."""
-
-
-STAMP_KEY = "_meta/store.json"
-"""Where a store carries its identity."""
 
 
 SWAP_PROVIDER = "storage:swap-provider"

@@ -67,6 +67,7 @@ _BLANKS = frozenset(
 )
 _EMOJI_STYLE = "\ufe0f"
 _EMOJI_JOINER = "\u200d"
+_AFTER_A_SYMBOL = _EMOJI_STYLE + "".join(map(chr, range(0x1F3FB, 0x1F400)))  # the five skin tones
 
 
 def normalize_key(key: str) -> str:
@@ -172,16 +173,25 @@ def _composed(key: str) -> str:
 
 
 def _is_part_of_emoji(key: str, index: int) -> bool:
-    """The two invisible characters that visible emoji are spelled with, exactly where emoji need them."""
-    import unicodedata
+    """The two invisible characters that visible emoji are spelled with, exactly between what they join.
 
-    before = unicodedata.category(key[index - 1]) if index else ""
+    A selector follows a symbol. A joiner stands between two symbols, of which the first may have a selector or a skin
+    tone. Neither can begin a key; nor a part of one, since a slash is no symbol.
+    """
+    if index == 0:
+        return False
     if key[index] == _EMOJI_STYLE:
-        return before == "So"
+        return _is_symbol(key[index - 1])
     if key[index] != _EMOJI_JOINER or index + 1 == len(key):
         return False
-    is_emoji_before = before in ("So", "Sk") or key[index - 1] == _EMOJI_STYLE
-    return is_emoji_before and unicodedata.category(key[index + 1]) == "So"
+    before = key[index - 1]
+    return (_is_symbol(before) or before in _AFTER_A_SYMBOL) and _is_symbol(key[index + 1])
+
+
+def _is_symbol(character: str) -> bool:
+    import unicodedata
+
+    return unicodedata.category(character) == "So"
 
 
 def _refusal(key: str, reason: str) -> InvalidLocatorError:

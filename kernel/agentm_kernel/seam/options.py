@@ -40,10 +40,13 @@ class Option(Frozen):
         if self.kind not in _KINDS:
             raise ValueError(f"the kind of an option is {', '.join(_KINDS)}; not {self.kind!r}")
 
+    def fits(self, value: object) -> bool:
+        """Whether the option can have this value."""
+        return isinstance(value, _KINDS[self.kind]) and not (self.kind == "number" and isinstance(value, bool))
+
     def check(self, table: str, value: object) -> None:
         """Raise `ConfigError` unless the option can have this value."""
-        fits = isinstance(value, _KINDS[self.kind]) and not (self.kind == "number" and isinstance(value, bool))
-        if not fits:
+        if not self.fits(value):
             raise ConfigError(
                 f"plugins.{table}.{self.name} is a {self.kind}, not {type(value).__name__}", hint=self.meaning
             )
@@ -51,8 +54,11 @@ class Option(Frozen):
 
 def check_option(table: str, name: str, value: object, declared: Sequence[Option]) -> None:
     """Raise `ConfigError` unless the table declares such an option, and it can have this value."""
-    option = next((option for option in declared if option.name == name), None)
-    if option is None:
+    first, _, inside = name.partition(".")
+    option = next((option for option in declared if option.name == first), None)
+    if option is not None and inside and option.kind in ("table", "any"):
+        return  # what is inside of a table is the plugin's own
+    if option is None or inside:
         raise ConfigError(
             f"plugins.{table} has no option '{name}'",
             hint=f"there are {', '.join(option.name for option in declared)}: see `agentm plugins show {table}`",
@@ -60,8 +66,9 @@ def check_option(table: str, name: str, value: object, declared: Sequence[Option
     option.check(table, value)
 
 
-def check_options(name: str, given: Iterable[str], known: Sequence[str]) -> None:
-    """Raise `StorageSelectionError` if the table `plugins.<name>` has an option that is not among the known ones."""
+def check_options(name: str, given: Iterable[str], declared: Sequence[Option]) -> None:
+    """Raise `StorageSelectionError` if the table `plugins.<name>` has an option that is not declared."""
+    known = [option.name for option in declared]
     unknown = sorted(set(given).difference(known))
     if unknown:
         raise StorageSelectionError(

@@ -7,6 +7,7 @@ from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from agentm_kernel.device.config import Config
     from agentm_kernel.device.facts import DeviceFacts
 
 VAULT_VARIABLE = "MEMORY_VAULT_PATH"
@@ -27,6 +28,15 @@ class Choice(Frozen):
         self._set(protocol=protocol, origin=origin, setting=setting)
 
 
+def _undecided(config: Config, path: object) -> StorageSelectionError:
+    """Older installs took a path for a choice. There are notes at that path: an empty store must not replace them."""
+    return StorageSelectionError(
+        f"{config.path} says where a vault is ({path}), but not which store to use",
+        hint="run `agentm config set storage.backend vault` to use the vault, or "
+        f"`agentm config set storage.backend {DEFAULT_PROTOCOL}` to use the store of this device",
+    )
+
+
 def choose(device: DeviceFacts) -> Choice:
     """The choice, made or refused; nothing is loaded for it."""
     config = device.config
@@ -42,4 +52,6 @@ def choose(device: DeviceFacts) -> Choice:
         return Choice(config.storage_backend, f"storage.backend in {config.path}")
     if device.environ.get(VAULT_VARIABLE, "").strip():
         return Choice("vault", f"${VAULT_VARIABLE}")
+    if (path := config.options("vault").get("vault_path")) is not None:
+        raise _undecided(config, path)
     return Choice(DEFAULT_PROTOCOL, BY_DEFAULT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.errors import NotFoundError
+from agentm_kernel.errors import InvalidContentError, NotFoundError, StorageError
 from agentm_kernel.files.medium import EditedFolder
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.projects.root import HARNESS_DIR, refuse_linked_harness
@@ -30,9 +30,19 @@ def find_state_file(resolution: Resolution, name: str) -> str | None:
 
 
 def is_written(resolution: Resolution, name: str) -> bool:
-    """Whether a state file is there and has something in it."""
+    """Whether a state file is there and has something in it; white space is nothing.
+
+    What cannot be read is there, and is not reported as empty: reading it says what is wrong with it.
+    """
     store, locator = _place(resolution, name)
-    return _is_file(store, locator) and store.info(locator).size > 0
+    if not _is_file(store, locator) or not store.info(locator).size:
+        return False
+    try:
+        return bool(store.read(locator).strip("\ufeff \t\r\n\f\v"))
+    except NotFoundError:
+        return False
+    except (StorageError, InvalidContentError):
+        return True
 
 
 def list_state_files(resolution: Resolution) -> list[str]:

@@ -23,11 +23,10 @@ from agentm_kernel.errors import (
 from agentm_kernel.files.medium import Medium
 from agentm_kernel.files.root import make_private_folder
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.projects.in_store import LEGACY_PROJECTS, PROJECTS
-from agentm_kernel.projects.records import POINTERS, RECORD
-from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
+from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.facets import ConflictCopy, Transfer
+from agentm_kernel.seam.layout import HARNESS, LEGACY_PROJECTS, PROJECT_RECORD, PROJECTS, REMOTES, STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.update import read_or_none, update
 
@@ -37,8 +36,8 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.values import Info
 
-_HARNESS = "_harness"
-_TREES = (Locator(PROJECTS), Locator(LEGACY_PROJECTS), POINTERS)
+_REMOTES = Locator(REMOTES)
+_TREES = (Locator(PROJECTS), Locator(LEGACY_PROJECTS), _REMOTES)
 _STAMP = Locator(STAMP_KEY)
 _AGREED = Locator("agreed.json")
 _ROUNDS = 3
@@ -51,11 +50,11 @@ _LONGEST_STEM = 120  # bytes: with mark and suffix the name stays below what a s
 def is_mirrored(locator: Locator) -> bool:
     """Whether the copy has this key: the state of projects, whose it is, and the store's mark."""
     parts = locator.parts
-    if locator == _STAMP or (locator.parent == POINTERS):
+    if locator == _STAMP or locator.parent == _REMOTES:
         return True
     if len(parts) < 3 or parts[0] not in (PROJECTS, LEGACY_PROJECTS):
         return False
-    return parts[2] == _HARNESS or (parts[2] == RECORD and len(parts) == 3)
+    return parts[2] == HARNESS or (parts[2] == PROJECT_RECORD and len(parts) == 3)
 
 
 class Agreed(NamedTuple):
@@ -227,7 +226,7 @@ class Mirror:
         agreed = self._agreed()
         sent, is_complete = 0, True
         for info in list(self._copy.walk(Locator())):
-            if info.is_dir or not (is_mirrored(info.locator) and _HARNESS in info.locator.parts):
+            if info.is_dir or not (is_mirrored(info.locator) and HARNESS in info.locator.parts):
                 continue
             text = _text(self._copy, info.locator)
             last = agreed.get(info.locator.key)

@@ -6,6 +6,7 @@ import os
 
 from agentm_kernel.errors import ActivePlanError, ConfigError, InvalidLocatorError
 from agentm_kernel.projects.root import HARNESS_DIR
+from agentm_kernel.seam.facets import ConflictCopies
 from agentm_kernel.seam.locator import normalize_key
 from agentm_kernel.state.routing import ACTIVE_MARKER, read_marker
 
@@ -44,6 +45,11 @@ def plan_files(name: str) -> tuple[str, str]:
     if stem in ("", "PLAN", "PLAN-"):
         return PLAN, PROGRESS
     slug = stem.removeprefix("PLAN-")
+    if slug == "PLAN":  # `PLAN` is the plan without a name, so nobody can tell which of the two files is meant
+        raise UnsafePlanNameError(
+            f"unsafe plan name {ascii(name)}: it could be PLAN.md, too",
+            hint="say `PLAN` for PLAN.md; give a file PLAN-PLAN.md another name",
+        )
     if not _is_safe(slug):
         raise UnsafePlanNameError(
             f"unsafe plan name {ascii(name)}", hint="use a plain name such as `foo` for PLAN-foo.md"
@@ -80,11 +86,27 @@ def active_marker(resolution: Resolution) -> str | None:
 
 
 def list_plan_files(resolution: Resolution) -> list[str]:
-    """The plans of the project: `PLAN.md` first, then named ones by name; no archives, no conflict copies."""
+    """The plans of the project: `PLAN.md` first, then named ones by name.
+
+    No archives, no conflict copies, and nothing that is only white space: there is no plan in that.
+    """
+    from agentm_kernel.state.files import is_written, list_state_files
+
+    names = [name for name in list_state_files(resolution) if _is_plan(name) and is_written(resolution, name)]
+    return sorted(names, key=lambda name: (name != PLAN, name))
+
+
+def list_plan_copies(resolution: Resolution) -> list[str]:
+    """Conflict copies of plans: those that lie beside them, and those that the store keeps elsewhere."""
     from agentm_kernel.state.files import list_state_files
 
-    names = [name for name in list_state_files(resolution) if _is_plan(name)]
-    return sorted(names, key=lambda name: (name != PLAN, name))
+    found = [name for name in list_state_files(resolution) if name.startswith("PLAN") and _is_copy(name)]
+    if resolution.backend is not None and resolution.is_synced:
+        copies = resolution.backend.facet(ConflictCopies)
+        if copies is not None:
+            known = copies.conflict_copies(resolution.state_locator)
+            found += [copy.copy.key for copy in known if _is_plan(copy.note.name)]
+    return found
 
 
 def use_plan(resolution: Resolution, name: str) -> str:
@@ -124,9 +146,12 @@ def _is_safe(slug: str) -> bool:
 def _is_plan(name: str) -> bool:
     if name == PLAN:
         return True
+    return name.startswith("PLAN-") and name.endswith(".md") and len(name) > len("PLAN-.md") and not _is_copy(name)
+
+
+def _is_copy(name: str) -> bool:
     folded = name.casefold()
-    is_named = name.startswith("PLAN-") and name.endswith(".md") and len(name) > len("PLAN-.md")
-    return is_named and not any(mark in folded for mark in _CONFLICT_MARKS)
+    return any(mark in folded for mark in _CONFLICT_MARKS)
 
 
 def _marker_path(resolution: Resolution) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from _collections_abc import Mapping  # loaded by every interpreter; `collections.abc` would import `collections`
 
 from agentm_kernel.errors import ConfigError, StorageError
+from agentm_kernel.seam.layout import HARNESS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         if self.project_locator is None:
             self.refuse_no_project()
             raise StorageError("this project keeps its state in its own folder, not in a store")
-        return self.project_locator.child("_harness")
+        return self.project_locator.child(HARNESS)
 
     def on_this_device(self) -> Resolution:
         """The same project in the store as this device has it, for hooks: they do not wait for a network."""

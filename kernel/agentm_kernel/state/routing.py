@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.errors import ConfigError, InvalidLocatorError, StorageError
+from agentm_kernel.errors import ConfigError, InvalidLocatorError, StorageError, StorageSelectionError
 from agentm_kernel.projects.root import HARNESS_DIR, read_checkout_file, refuse_linked_harness
 from agentm_kernel.seam.facets import DeviceCopy, DeviceFiles
 from agentm_kernel.seam.locator import Locator
@@ -31,7 +31,23 @@ def route(device: Device, root: str, *, read_only: bool) -> Resolution:
     """The project at `root` and, unless its state is local, the store; one that cannot be had raises."""
     if is_local(device, root):
         return Resolution(root, None, device=device)
-    return in_store(device, root, read_only=read_only)
+    try:
+        return in_store(device, root, read_only=read_only)
+    except StorageSelectionError:
+        if read_only or not _lies_in_checkout(device):
+            raise
+    return in_store(device, root, read_only=True)
+
+
+def _lies_in_checkout(device: Device) -> bool:
+    """Whether state is none of the store's business: then it can be written although the store cannot.
+
+    A sandbox, for one, lets an agent write to the checkout and nowhere else.
+    """
+    try:
+        return not device.store(read_only=True).capabilities.sync
+    except StorageSelectionError:
+        return False
 
 
 def in_store(device: Device, root: str, *, read_only: bool) -> Resolution:

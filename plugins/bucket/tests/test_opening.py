@@ -50,7 +50,7 @@ def opened(tmp_path, environ=KEYS, *, read_only=False, **options):
         ({"endpoint": "https://s3.example.org?x=1"}, "not the address of a server"),
         ({"endpoint": "http://localhost.example.org"}, "in the clear"),
         ({"endpoint": "http://127.0.0.1.example.org"}, "in the clear"),
-        ({"secret_access_key": "x"}, "no option secret_access_key"),
+        ({"secret_access_key": "x"}, "no option 'secret_access_key'"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(tmp_path, options, said):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, strategies as st
@@ -12,6 +13,9 @@ from hypothesis import given, strategies as st
 from agentm_kernel.state.plans import _is_plan
 from agentm_obsidian_vault.conflicts import conflict_copy, suspect_copy
 from agentm_obsidian_vault.names import is_tool_file, may_be_copy, may_be_copy_of
+
+if TYPE_CHECKING:
+    from conftest import Device
 
 DEVICES = ("hilap",)
 
@@ -303,3 +307,19 @@ def test_the_table_names_only_tools_that_the_documentation_explains() -> None:
         text = file.read()
     tools = {*UNMISTAKABLE.values(), *BESIDE.values(), *ORDINARY.values()} - {"a sync tool"}
     assert [tool for tool in sorted(tools) if not re.search(re.escape(tool), text)] == []
+
+
+def test_a_conflict_copy_of_a_plan_is_mentioned_when_a_session_starts(device: Device) -> None:
+    device.agentm("vault", "init", "~/notes", "--use", "--create")
+    project = device.home / "widgets"
+    (project / ".harness").mkdir(parents=True)
+    written = device.agentm("state", "write", "PLAN.md", stdin="# Plan\n", cwd=project).stdout.strip()
+    assert "Conflict copies" not in device.agentm("hook", "session-start", stdin="{}", cwd=project).stdout
+    copy = written.replace("PLAN.md", "PLAN.sync-conflict-20261116-170500-ABCDEFG.md")
+    with open(copy, "w") as file:
+        file.write("# Plan of the other laptop\n")
+
+    shown = device.agentm("hook", "session-start", stdin="{}", cwd=project).stdout
+
+    (line,) = [line for line in shown.splitlines() if "Conflict copies of a plan" in line]
+    assert "PLAN.sync-conflict-20261116-170500-ABCDEFG.md" in line

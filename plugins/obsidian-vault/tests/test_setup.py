@@ -52,6 +52,18 @@ def test_use_says_when_the_environment_overrules_it(device: Device) -> None:
     assert "vault_path" not in device.agentm("config", "list").stdout
 
 
+def test_list_says_what_an_option_means_and_set_refuses_one_that_there_is_not(device: Device) -> None:
+    device.agentm("config", "set", "plugins.vault.devices", "big-box, small-box")
+    shown = device.agentm("config", "list").stdout
+    assert "plugins.vault.devices  big-box, small-box" in shown
+    assert "computers whose names stand in conflict copies" in shown
+    listed = json.loads(device.agentm("config", "list", "--json").stdout)
+    assert listed["meanings"] == {"plugins.vault.devices": "computers whose names stand in conflict copies"}
+    refused = device.agentm("config", "set", "plugins.vault.device", "x", code=1)
+    assert "plugins.vault has no option 'device'" in refused.stderr
+    assert "is a number" in device.agentm("config", "set", "plugins.vault.size_limit", "big", code=1).stderr
+
+
 def test_init_twice_is_init_once(device: Device) -> None:
     device.agentm("vault", "init", "--create", "~/notes")
     before = stamp_of(device.home / "notes")
@@ -75,10 +87,12 @@ def test_whoever_has_notes_in_another_store_is_told_how_to_take_them_along(devic
 
 def test_without_use_the_way_along_is_in_place_of_the_last_line(device: Device) -> None:
     device.agentm("project", "register", "--slug", "widgets")
-    assert (
-        "along, let the last line be `agentm migrate --to vault`"
-        in device.agentm("vault", "init", "--create", "~/notes").stdout
-    )
+    shown = device.agentm("vault", "init", "--create", "~/notes").stdout
+    assert "along, run these in place of the last line:\n" in shown
+    lines = [line.strip() for line in shown.splitlines() if line.startswith("  agentm ")]
+    for line in [*lines[:-3], *lines[-2:]]:
+        device.agentm(*line.split()[1:], *(["--yes"] if " migrate " in line else []))
+    assert "widgets" in (device.home / "notes" / "_meta" / "repos.json").read_text()
 
 
 def test_notes_of_another_vault_stay_where_they_are(device: Device) -> None:

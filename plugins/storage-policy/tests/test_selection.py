@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -105,12 +106,20 @@ def test_a_policy_that_cannot_be_used_is_refused_by_everything_in_the_same_words
     assert device.agentm("hook", "session-start").stdout.count("Project state is not available") == 1
 
 
+def by_hand(device, key, value):
+    """What somebody wrote into the file with an editor."""
+    path = Path(device.agentm("config", "path").stdout.strip())
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+
+
 def test_options_that_cannot_be_understood_are_refused(device, selected):
     selected()
-    device.agentm("config", "set", "plugins.policy.colour", "blue")
+    for option, value in (("colour", "blue"), ("registry", "[]")):
+        assert "plugins.policy" in device.agentm("config", "set", f"plugins.policy.{option}", value, code=1).stderr
+    by_hand(device, "plugins.policy.colour", "blue")
     assert "plugins.policy has no option 'colour'" in device.agentm("store", "show", code=1).stderr
     device.agentm("config", "unset", "plugins.policy.colour")
-    device.agentm("config", "set", "plugins.policy.registry", "[]")
+    by_hand(device, "plugins.policy.registry", [])
     (device.home / "STORAGE.md").write_text('---\nref: "@acme/x"\n---\n')
     assert "plugins.policy.registry" in device.agentm("store", "show", code=1).stderr
 

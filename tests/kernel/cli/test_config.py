@@ -129,7 +129,6 @@ def test_a_value_is_printed_whatever_the_locale_can_express(config):
         ("plugins.x.list", '["a", 1]', ["a", 1]),
         ("plugins.x.text", "NaN", "NaN"),
         ("plugins.x.text", "[not json", "[not json"),
-        ("somebody.else", "{}", {}),
     ],
 )
 def test_set_reads_the_word_as_the_key_wants_it(run, config, key, word, value):
@@ -151,11 +150,13 @@ def test_set_says_what_it_carried_over_from_an_older_install(run, config, tmp_pa
         ("storge.backend", "vault", "'storge.backend' is not a setting of agentm"),
         ("plugin.vault.vault_path", "/x", "'plugin.vault.vault_path' is not a setting of agentm"),
         ("wrapers", "integrity", "'wrapers' is not a setting of agentm"),
+        ("somebody.else", "{}", "'somebody.else' is not a setting of agentm"),
+        ("x", "3", "'x' is not a setting of agentm"),
         ("storage.backend", " ", "'storage.backend' is blank"),
         ("state_mode", "remote", "'state_mode' is 'remote'"),
         ("plugins", "3", "'plugins' holds further settings"),
         ("wrappers", '[""]', "'wrappers' is a list, not a list of names"),
-        ("a..b", "3", "'a..b' is not a dotted key"),
+        ("plugins..b", "3", "'plugins..b' is not a dotted key"),
     ],
 )
 def test_set_refuses_in_two_lines_and_changes_nothing(run, config, key, word, error):
@@ -164,6 +165,28 @@ def test_set_refuses_in_two_lines_and_changes_nothing(run, config, key, word, er
     assert err.startswith(f"error: {error}")
     assert [line.split(":")[0] for line in err.splitlines()] == ["error", "hint"]
     assert not config.exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "nearest"),
+    [
+        ("storge.backend", "did you mean storage.backend?"),
+        ("StateMode", "did you mean state_mode?"),
+        ("plugin_polcy.disabled", "did you mean plugin_policy.disabled?"),
+        ("wrapers", "did you mean wrappers?"),
+        ("colour", "all of them begin with storage, state_mode, plugins, plugin_policy, wrappers:"),
+    ],
+)
+def test_set_names_the_nearest_setting_that_there_is(run, key, nearest):
+    assert run("set", key, "x")[2].splitlines()[1].startswith(f"hint: {nearest}")
+
+
+def test_a_foreign_key_may_stand_in_the_file(run, config):
+    write(config, {"somebody.else": 1})
+    assert run("get", "somebody.else") == (0, "1\n", "")
+    assert run("set", "storage.backend", "vault")[0] == 0
+    assert json.loads(config.read_text()) == {"somebody.else": 1, "storage.backend": "vault"}
+    assert run("unset", "somebody.else")[0] == 0
 
 
 def test_set_of_a_list_that_is_half_json_is_wrong_usage(run):
@@ -287,7 +310,7 @@ def test_path_works_when_the_file_does_not(run, config):
     assert run("path") == (0, f"{config}\n", "")
 
 
-@pytest.mark.parametrize("arguments", [("get", "x"), ("list",), ("set", "x", "1"), ("unset", "x")])
+@pytest.mark.parametrize("arguments", [("get", "x"), ("list",), ("set", "wrappers", "a"), ("unset", "x")])
 def test_a_broken_file_is_one_error_line_and_one_hint(run, config, arguments):
     write(config, "broken")
     code, out, err = run(*arguments)

@@ -130,6 +130,18 @@ def test_an_event_that_nobody_hears_is_no_failure(machine):
     assert machine.execute("event", "turn-end", input="") == (0, "", "")
 
 
+@pytest.mark.parametrize("name", ["turn-edn", "Turn-End", "", "turn", "idle-x", "conversation-idle-"])
+def test_an_event_that_does_not_exist_is_an_error_and_told_to_nobody(machine, name):
+    machine.install("hears", EVENTS, "[agentm.plugins]\nhears = plugin_hears\n")
+
+    done = machine.execute("event", name, input="{}")
+
+    assert (done.code, done.out) == (1, "")
+    assert done.err.splitlines()[0] == f"error: there is no event '{name}'"
+    assert "turn-end" in done.err.splitlines()[1]
+    assert len(done.err.splitlines()) == 2
+
+
 def test_a_plugin_that_fails_to_hear_is_reported(machine):
     machine.install("deaf", "raise RuntimeError('no')", "[agentm.plugins]\ndeaf = plugin_deaf\n")
 

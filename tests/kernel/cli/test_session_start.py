@@ -409,3 +409,27 @@ def test_a_name_with_a_line_break_does_not_break_the_block(machine):
     (odd / ".harness" / "PLAN.md").write_text("x")
 
     assert len(start_session(machine, event={"cwd": str(odd)}).splitlines()) == 4
+
+
+COPY = "[agentm] Conflict copies of a plan wait to be settled: "
+
+
+@pytest.mark.parametrize("plans", [["PLAN.md"], ["PLAN.md", "PLAN-foo.md"], []], ids=["plain", "named", "none"])
+def test_a_conflict_copy_of_a_plan_is_one_line(machine, plans):
+    machine.harness.mkdir()
+    for name in plans:
+        (machine.harness / name).write_text("# Plan\n")
+    assert COPY not in start_session(machine)
+
+    for name in ("PLAN.sync-conflict-20261116-170500-ABCDEFG.md", "PLAN (unseen 1a2b3c4d).md"):
+        (machine.harness / name).write_text("# Another plan\n")
+
+    lines = [line for line in start_session(machine).splitlines() if line.startswith(COPY)]
+    assert len(lines) == 1
+    assert "PLAN (unseen 1a2b3c4d).md, PLAN.sync-conflict-20261116-170500-ABCDEFG.md" in lines[0]
+
+
+def test_a_plan_of_white_space_is_no_plan(machine):
+    machine.harness.mkdir()
+    (machine.harness / "PLAN.md").write_text(" \n\n")
+    assert start_session(machine) == ""

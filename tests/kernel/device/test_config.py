@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import mmap
 import os
 import pickle
@@ -7,6 +8,7 @@ import pickle
 import pytest
 
 from agentm_kernel.device.config import load
+from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.errors import ConfigError
 from agentm_kernel.plugin import Device
 
@@ -153,6 +155,31 @@ def test_blanks_around_a_name_do_not_make_another_name(home):
 def test_the_vaults_older_names_are_read_where_the_new_one_is_missing(home, document, options):
     home.write(document)
     assert load(home.environ).options("vault") == options
+
+
+@pytest.mark.parametrize("name", ["plugins.vault.vault_path", "plugins.obsidian-vault.vault_path", "vault_path"])
+@pytest.mark.parametrize("written", ["plugins.vault.vault_path", "plugins.obsidian-vault.vault_path", "vault_path"])
+def test_a_setting_is_read_and_unset_by_every_name_that_it_has_had(home, written, name):
+    home.write({written: "/notes", "other": 1})
+
+    assert load(home.environ).get(name) == "/notes"
+    assert load(home.environ).get("plugins.vault") == {"vault_path": "/notes"}
+    assert unset_value(home.environ, name)
+    assert json.loads(home.config.read_text()) == {"other": 1}
+    assert not unset_value(home.environ, name)
+
+
+def test_the_whole_table_is_unset_with_its_older_spellings(home):
+    home.write({"vault_path": "/flat", "plugins": {"obsidian-vault": {"memory_root": "a"}, "git": {"root": "/g"}}})
+    assert unset_value(home.environ, "plugins.vault")
+    assert json.loads(home.config.read_text()) == {"plugins": {"git": {"root": "/g"}}}
+
+
+@pytest.mark.parametrize("name", ["plugins.vault.vault_path", "plugins.obsidian-vault.vault_path", "vault_path"])
+def test_setting_replaces_what_older_installs_called_it(home, name):
+    home.write({"vault_path": "/flat", "plugins.obsidian-vault.vault_path": "/older", "other": 1})
+    set_value(home.environ, name, "/new")
+    assert json.loads(home.config.read_text()) == {"other": 1, "plugins.vault.vault_path": "/new"}
 
 
 def test_other_protocols_have_no_older_names(home):

@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +18,6 @@ from agentm_kernel.plugin import LocatorConflictError, StorageIOError, atomic_wr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs POSIX files")
 
@@ -153,10 +153,24 @@ def test_a_fifo_or_a_directory_is_refused_without_blocking(folder: Path) -> None
             atomic_write(folder / name, "x")
 
 
-def test_a_missing_directory_is_a_typed_error(folder: Path) -> None:
+def test_missing_folders_are_made_and_the_path_is_returned(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    before = os.umask(0)
+    try:
+        written = atomic_write(Path("absent", "deeper", "a.md"), "x")
+    finally:
+        os.umask(before)
+    assert written == str(folder / "absent" / "deeper" / "a.md")
+    assert Path(written).read_text() == "x"
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (Path("absent"), Path("absent", "deeper"))] == [0o700] * 2
+    assert stat.S_IMODE(Path(written).stat().st_mode) == 0o600
+
+
+def test_a_file_in_the_way_of_a_folder_is_a_typed_error(folder: Path) -> None:
+    (folder / "file").write_text("x")
     with pytest.raises(StorageIOError) as caught:
-        atomic_write(folder / "absent" / "a.md", "x")
-    assert caught.value.errno == errno.ENOENT
+        atomic_write(folder / "file" / "a.md", "x")
+    assert caught.value.errno in (errno.ENOTDIR, errno.EEXIST)
     assert caught.value.hint == "nothing was changed"
 
 

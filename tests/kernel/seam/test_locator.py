@@ -81,6 +81,10 @@ REFUSED = {
         *("a\u202eb", "a\u200bb", "a\u200eb", "a\u2066b", "a\ufeffb", "a\u00adb", "a\u2060b", "a\u061cb"),
         *("a\u2028b", "a\u2029b", "a\u034fb", "a\u115fb", "a\u3164b", "a\u180eb", "a\U000e0041b", "a\U000e0100b"),
         *("a\ufe0fb", "a\u200db", "\u200d\U0001f468", "\U0001f468\u200d", "\U0001f468\u200da", "1\ufe0f"),
+        # a joiner that begins the key or a part, whatever the last character is; and one beside what it never joins
+        *("\u200d\U0001f389\ufe0f", "a/\u200d\U0001f389\ufe0f", "\U0001f389/\u200d\U0001f389", "^\u200d\U0001f389"),
+        *("\ufe0f\U0001f389", "\U0001f389\ufe0f\ufe0f", "\U0001f389\u200d\u200d\U0001f389", "\U0001f389\u200d/a"),
+        *("a\ufe0f\u200d\U0001f389", "\U0001f389\u200d\ufe0f"),
         *("a\ufffeb", "a\uffffb", "a\U0010ffffb"),
     ],
     "characters that Windows refuses": [*(f"a{c}b" for c in '<>:"|?*'), "a.md:stream", "C:/a"],

@@ -41,7 +41,6 @@ def test_the_plan_without_a_name_is_the_plain_one(name):
 
 def test_the_prefix_is_taken_off_once_and_case_is_kept():
     assert plan_files("PLAN-PLAN-x") == ("PLAN-PLAN-x.md", "progress-PLAN-x.md")
-    assert plan_files("PLAN-PLAN") == ("PLAN-PLAN.md", "progress-PLAN.md")
     assert plan_files("Foo") == ("PLAN-Foo.md", "progress-Foo.md")
 
 
@@ -52,6 +51,33 @@ def test_an_unsafe_name_is_a_value_error(name):
     with pytest.raises(ValueError, match="unsafe plan name") as refused:
         plan_files(name)
     assert isinstance(refused.value, ConfigError)
+
+
+@pytest.mark.parametrize("name", ["PLAN-PLAN", "PLAN-PLAN.md", " PLAN-PLAN "])
+def test_a_name_that_could_be_the_plain_plan_too_is_refused(name):
+    with pytest.raises(ValueError, match="it could be PLAN.md, too") as refused:
+        plan_files(name)
+    assert "say `PLAN`" in refused.value.hint
+
+
+BLANK = ["", " ", "\n\n\t\r\n", "\ufeff\n", " " * 10_000]
+
+
+@pytest.mark.parametrize("text", BLANK, ids=["empty", "space", "lines", "BOM", "long"])
+def test_white_space_is_not_a_plan(resolution, marker, text):
+    write_state_file(resolution, "PLAN.md", text)
+    write_state_file(resolution, "PLAN-foo.md", text)
+    assert list_plan_files(resolution) == []
+    with pytest.raises(ActivePlanError, match="or it is empty"):
+        use_plan(resolution, "foo")
+    marker.write_text("foo\n")
+    with pytest.raises(ActivePlanError, match="not there or empty"):
+        resolve_active_plan(resolution)
+
+
+def test_a_plan_that_cannot_be_read_is_not_reported_as_none(resolution):
+    (resolution.project_root / ".harness" / "PLAN.md").write_bytes(b"\xff\xfe plan")
+    assert list_plan_files(resolution) == ["PLAN.md"]
 
 
 def test_an_explicit_plan_beats_the_marker_and_need_not_exist(resolution, marker):

@@ -112,12 +112,15 @@ def test_a_store_that_is_lost_after_it_was_resolved_gets_nothing_either(device, 
         assert device.stored(kind) == {}
 
 
-def test_a_bare_vault_path_selects_nothing(device, monkeypatch):
+def test_a_bare_vault_path_is_never_taken_for_the_default(device, monkeypatch):
     root = device.project()
     monkeypatch.chdir(root)
     device.store.mkdir()
     device.configure(**{"plugins.vault.vault_path": str(device.store)})
 
+    with pytest.raises(StorageSelectionError, match="storage.backend vault"):
+        harness_state_dir()
+    device.configure(**{"plugins.vault.vault_path": str(device.store), "state_mode": "local"})
     assert harness_state_dir() == root / ".harness"
 
 

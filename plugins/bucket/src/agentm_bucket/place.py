@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agentm_kernel.plugin import MAX_CONTENT_BYTES, Frozen, StorageSelectionError
+from agentm_bucket.options import OPTIONS
+from agentm_kernel.plugin import MAX_CONTENT_BYTES, Frozen, StorageSelectionError, check_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Timing(Frozen):
 
 def parse_options(options: Mapping[str, Any]) -> tuple[Place, Timing, int, dict[str, str]]:
     """Place, timing, size limit, and what is left: the names of environment variables with credentials."""
+    check_options("bucket", options, OPTIONS)
     rest = dict(options)
     scratch = _text("scratch", rest.pop("scratch", ""))
     texts = {name: _text(name, rest.pop(name)) for name in _TEXTS if name in rest}

@@ -10,8 +10,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from agentm_checkpoint.restoring import ALERT_LOG
-from agentm_kernel.plugin import ConfigError, Locator, StorageIOError, hookimpl, update
+from agentm_kernel.plugin import ConfigError, Locator, StorageIOError, hookimpl, layout, update
 
 if TYPE_CHECKING:
     from agentm_kernel.plugin import Alert, HookContext
@@ -54,7 +53,7 @@ def _log(alert: Alert, context: HookContext) -> None:
     assert context.store is not None
     when = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime())
     entry = f"- {when} {alert.message}\n"
-    update(context.store, Locator(ALERT_LOG), lambda text: (text or _HEADING) + entry)
+    update(context.store, Locator(layout.ALERTS_KEY), lambda text: (text or _HEADING) + entry)
 
 
 def _run_command(alert: Alert, context: HookContext) -> None:

@@ -42,18 +42,17 @@ if TYPE_CHECKING:
     Tell = Callable[["IntegrityGuard", str, str], None]
 
 NAME = "integrity"
-_OPTIONS = ("guard", "alert_command")
 _LOOKS = 50
 _HINT = "look at it: `agentm checkpoint verify`; then `agentm checkpoint accept {key}` or `restore ID --path {key}`"
 
 
 def wrap(backend: StorageBackend, options: Mapping[str, Any], device: Device, opening: Opening) -> StorageBackend:
     """The entry point of group `agentm.wrappers`."""
-    unknown = options.keys() - set(_OPTIONS)
-    if unknown:
+    if options:
+        from agentm_checkpoint.options import GUARD_OPTIONS
         from agentm_kernel.plugin import check_options
 
-        check_options(NAME, unknown, _OPTIONS)
+        check_options(NAME, options, GUARD_OPTIONS)
     return IntegrityGuard(backend, options.get("guard"), device, opening)
 
 

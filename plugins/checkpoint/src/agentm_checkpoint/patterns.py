@@ -8,7 +8,11 @@ DEFAULT = ("skills/**",)
 
 
 class Patterns:
-    """The keys under guard. Written without `re`, which hooks cannot pay for."""
+    """The keys under guard.
+
+    Not pathspec, which policies use for `exclude`: importing it takes 47 ms where a bare interpreter takes 15, and
+    hooks ask the guard at every read. And not `re`, for the same reason. Two wildcards are all that is needed.
+    """
 
     __slots__ = ("_split", "given", "roots")
 

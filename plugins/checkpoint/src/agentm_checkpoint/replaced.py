@@ -5,13 +5,13 @@ from __future__ import annotations
 from agentm_checkpoint.directories import folder_of, history_folder, store_id
 from agentm_checkpoint.history import History
 from agentm_checkpoint.settings import settings_of
-from agentm_kernel.plugin import hookimpl
+from agentm_kernel.plugin import hookimpl, layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.plugin import Device, HookContext, Locator, StorageBackend
 
-_NOT_NOTES = "_meta/"
+_NOT_NOTES = f"{layout.META}/"
 """What agentm keeps in a store for itself: logs and registers, which nobody wants back."""
 
 

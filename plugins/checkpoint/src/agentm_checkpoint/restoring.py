@@ -20,6 +20,7 @@ from agentm_kernel.plugin import (
     StorageError,
     content_hash,
     decode_content,
+    layout,
 )
 
 TYPE_CHECKING = False
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str, Iterable["Step"]], Iterable["Step"]]
 
-ALERT_LOG = "_meta/alerts.md"
 CREATE = "create"
 REPLACE = "replace"
 DELETE = "delete"
@@ -93,7 +93,7 @@ def chooser(paths: Iterable[str]) -> Callable[[str], bool]:
     """
     keys = [Locator(path).key for path in paths]
     if not keys:
-        return lambda key: key != ALERT_LOG
+        return lambda key: key != layout.ALERTS_KEY
     return lambda key: any(not path or key == path or key.startswith(f"{path}/") for path in keys)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agentm_checkpoint.options import OPTIONS
 from agentm_kernel.plugin import ConfigError, check_options
 
 TYPE_CHECKING = False
@@ -10,29 +11,20 @@ if TYPE_CHECKING:
 
     from agentm_kernel.plugin import Device
 
-_KINDS = {
-    "author": "text",
-    "heartbeat_minutes": "a number above zero",
-    "history_days": "a number above zero",
-    "history_megabytes": "a number above zero",
-    "image_folder": "text",
-    "ipfs_allow_remote": "true or false",
-    "ipfs_api": "text",
-    "ipfs_timeout": "a number above zero",
-}
+_KINDS = {"text": "text", "path": "text", "number": "a number above zero", "flag": "true or false"}
 
 
 class Settings:
     """What the configuration says about checkpoints, with defaults for the rest."""
 
     def __init__(self, options: dict[str, Any]) -> None:
-        check_options("checkpoint", options, tuple(_KINDS))
-        for name, value in options.items():
-            kind = _KINDS[name]
-            if _kind_of(value) != kind:
+        check_options("checkpoint", options, OPTIONS)
+        for option in OPTIONS:
+            value: Any = options.get(option.name)
+            if option.name in options and not (option.fits(value) and (option.kind != "number" or value > 0)):
                 raise ConfigError(
-                    f"plugins.checkpoint.{name} is {value!r}, and takes {kind}",
-                    hint=f"run `agentm config set plugins.checkpoint.{name} VALUE`",
+                    f"plugins.checkpoint.{option.name} is {value!r}, and takes {_KINDS[option.kind]}",
+                    hint=f"run `agentm config set plugins.checkpoint.{option.name} VALUE`",
                 )
         self._options = options
 
@@ -78,14 +70,6 @@ class Settings:
         from agentm_checkpoint.ipfs import DEFAULT_TIMEOUT
 
         return float(self._options.get("ipfs_timeout", DEFAULT_TIMEOUT))
-
-
-def _kind_of(value: object) -> str | None:
-    if isinstance(value, bool):
-        return "true or false"
-    if isinstance(value, int | float) and value > 0:
-        return "a number above zero"
-    return "text" if isinstance(value, str) else None
 
 
 def settings_of(device: Device) -> Settings:

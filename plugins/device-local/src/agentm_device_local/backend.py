@@ -29,6 +29,11 @@ class DeviceLocalBackend(FileStore):
 
     @classmethod
     def create(cls, options: Mapping[str, Any], device: Device, opening: Opening) -> Self:
+        if options:
+            from agentm_device_local.options import OPTIONS
+            from agentm_kernel.plugin import check_options
+
+            check_options("device-local", options, OPTIONS)
         given = {**options}
         root = device.environ.get(ROOT_VARIABLE) or given.pop("root", None) or DEFAULT_ROOT
         given.pop("root", None)

@@ -19,6 +19,7 @@ from agentm_kernel.plugin import (
     NotFoundError,
     conflict_place,
     content_hash,
+    layout,
     store_mutex,
 )
 
@@ -125,7 +126,7 @@ def locator_of(path: str) -> Locator | None:
 def is_in(sparse: Iterable[str], path: str) -> bool:
     """Whether only these parts include the path. What agentm itself keeps in `_meta/` always is."""
     parts = tuple(sparse)
-    return not parts or any(path == part or path.startswith(f"{part}/") for part in (*parts, "_meta"))
+    return not parts or any(path == part or path.startswith(f"{part}/") for part in (*parts, layout.META))
 
 
 def blob_id(data: bytes) -> str:

@@ -29,7 +29,6 @@ _CHOICES = {
 _TEXTS = ("root", "remote", "branch", "name", "email", "token_env", "username")
 _COMMANDS = ("credential_command", "pr_command")
 _NUMBERS = ("deadline", "pull_ttl", "size_limit")
-OPTIONS = (*_TEXTS, *_CHOICES, *_COMMANDS, *_NUMBERS)
 
 
 class Settings(Frozen):
@@ -113,11 +112,11 @@ _DEFAULTS: dict[str, Any] = {
 
 def parse_options(options: Mapping[str, Any]) -> tuple[str, Settings, int]:
     """Root, settings and size limit of what the configuration has below `plugins.git`."""
-    unknown = options.keys() - set(OPTIONS)
-    if unknown:
+    if options.keys() - {"root", "remote"}:  # as often: then hooks need not load the declarations
+        from agentm_git.options import OPTIONS
         from agentm_kernel.plugin import check_options
 
-        check_options(PROTOCOL, unknown, OPTIONS)
+        check_options(PROTOCOL, options, OPTIONS)
     given = {name: value for name, value in options.items() if value not in ("", None)}  # empty is as good as not set
     texts = {name: _text(name, given[name]) for name in (*_TEXTS, *_CHOICES) if name in given}
     commands = {name: _words(name, given[name]) for name in _COMMANDS if name in given}

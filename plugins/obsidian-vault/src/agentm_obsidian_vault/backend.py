@@ -36,9 +36,6 @@ AT_HAND = 0.5
 
 _CAPABILITIES = Capabilities(concurrent_writers=True, conflict_files=True, sync=True, device_files=True, delete=True)
 _SET_PERSONAL_ROOT = f"run `agentm config set plugins.{PROTOCOL}.personal_root PATH`: a folder above or beside it"
-_OPTIONS = ("vault_path", "personal_root", "devices", "size_limit")
-_OLDER_OPTIONS = ("memory_root", "spaces")
-"""What configurations of older installs hold: the store's folder below `vault_path`, and names for its parts."""
 
 
 class VaultBackend(FileStore, ConflictCopies):
@@ -65,15 +62,17 @@ class VaultBackend(FileStore, ConflictCopies):
 
     @classmethod
     def create(cls, options: Mapping[str, Any], device: Device, opening: Opening) -> Self:
-        unknown = options.keys() - {*_OPTIONS, *_OLDER_OPTIONS}
-        if unknown:
+        if options.keys() != {"vault_path"}:  # as nearly always: then hooks need not load the declarations
             from agentm_kernel.plugin import check_options
+            from agentm_obsidian_vault.options import OPTIONS
 
-            check_options(PROTOCOL, unknown, _OPTIONS)
-        given = {name: value for name, value in options.items() if name in _OPTIONS}
+            check_options(PROTOCOL, options, OPTIONS)
+        given = dict(options)
         path = given.pop("vault_path", None)
         if isinstance(path, str) and path and options.get("memory_root"):
             path = os.path.join(path, *Locator(options["memory_root"]).parts)
+        given.pop("memory_root", None)  # of older installs, as is the next
+        given.pop("spaces", None)
         path = device.environ.get(PATH_VARIABLE, "").strip() or path
         if not path:
             raise StorageSelectionError(

@@ -6,9 +6,7 @@ listed as conflicts. `kept` ones lost when a conflict was resolved: they only wa
 
 from __future__ import annotations
 
-from agentm_kernel.plugin import MAX_KEY_BYTES, Locator
-
-FOLDER = Locator("_meta/conflicts")
+from agentm_kernel.plugin import CONFLICTS, MAX_KEY_BYTES, Locator
 
 UNSEEN = "unseen"
 KEPT = "kept"
@@ -27,10 +25,10 @@ def place_for(note: Locator, digest: str, why: str) -> Locator:
 def note_of(kept: Locator) -> Locator | None:
     """The note that a kept version belongs to; `None` for anything else below the folder."""
     above = kept.parent
-    is_inside = above.key.startswith(f"{FOLDER.key}/")
+    is_inside = above.key.startswith(f"{CONFLICTS.key}/")
     if not is_inside or not kept.name.startswith((f"{UNSEEN}-", f"{KEPT}-")):
         return None
-    return Locator(above.key.removeprefix(f"{FOLDER.key}/"))
+    return Locator(above.key.removeprefix(f"{CONFLICTS.key}/"))
 
 
 def is_unseen(kept: Locator) -> bool:
@@ -39,7 +37,7 @@ def is_unseen(kept: Locator) -> bool:
 
 def _folder_of(note: Locator) -> Locator:
     if len(note.key.encode()) <= MAX_KEY_BYTES - _ROOM:
-        return FOLDER.child(note.key)
+        return CONFLICTS.child(note.key)
     from agentm_kernel.plugin import content_hash
 
-    return FOLDER.child(f"long-{content_hash(note.key)}")  # the key would leave no room for the version's own name
+    return CONFLICTS.child(f"long-{content_hash(note.key)}")  # the key would leave no room for the version's own name

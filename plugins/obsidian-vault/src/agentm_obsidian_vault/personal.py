@@ -15,6 +15,7 @@ from agentm_kernel.plugin import (
     LocatorConflictError,
     PersonalSpace,
     content_hash,
+    layout,
     update,
 )
 from agentm_obsidian_vault.authorization import Authorization
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from agentm_kernel.plugin import Absent, StorageBackend
     from agentm_obsidian_vault.medium import SyncedFolder
 
-AUDIT = Locator("_meta/personal-writes.md")
+AUDIT = Locator(layout.PERSONAL_AUDIT_KEY)
 
 
 class PersonalNotes(PersonalSpace):

@@ -14,6 +14,7 @@ from agentm_kernel.plugin import (
     StorageSelectionError,
     adopt_store,
     check_store,
+    layout,
     select_store,
 )
 from agentm_obsidian_vault.backend import PATH_VARIABLE, PROTOCOL, VaultBackend
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _OBSIDIAN = ".obsidian"
-_STORE_FOLDERS = frozenset(("projects", "personal", "personal-projects", "_meta"))
+_STORE_FOLDERS = frozenset((layout.PROJECTS, layout.PERSONAL, layout.LEGACY_PROJECTS, layout.META))
 """What a store calls its own folders, at its top."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.plugin import InvalidLocatorError, Locator
+from agentm_kernel.plugin import InvalidLocatorError, Locator, layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,13 +10,8 @@ if TYPE_CHECKING:
 
     from agentm_kernel.plugin import StorageBackend
 
-PERSONAL = "personal"
-"""Notes that belong to no project."""
-ALWAYS_LOAD = f"{PERSONAL}/_always-load"
-PROJECTS = "projects"
-LEGACY_PROJECTS = "personal-projects"
-ANCHOR = "_index.md"
-"""The one note of a project that says what the project is."""
+PERSONAL, ALWAYS_LOAD, ANCHOR = layout.PERSONAL, layout.ALWAYS_LOAD, layout.INDEX_NOTE
+PROJECTS, LEGACY_PROJECTS = layout.PROJECTS, layout.LEGACY_PROJECTS
 
 ALWAYS_LOAD_KIND = "always-load"
 ANCHOR_KIND = "index"
@@ -33,7 +28,8 @@ FOLDERS = {
 """The folder of each kind, below a project or below `personal`."""
 
 KINDS = (ALWAYS_LOAD_KIND, *FOLDERS)
-_KIND_OF_FOLDER = {folder: kind for kind, folder in FOLDERS.items()} | {"_always-load": ALWAYS_LOAD_KIND}
+_KIND_OF_FOLDER = {folder: kind for kind, folder in FOLDERS.items()}
+_KIND_OF_FOLDER[ALWAYS_LOAD.rpartition("/")[2]] = ALWAYS_LOAD_KIND
 
 PHASES = {
     "setup": (ANCHOR, "conventions"),
@@ -47,7 +43,7 @@ PHASES = {
 """What each phase reads first, most important first; whatever else there is comes after it."""
 DEFAULT_PHASE = "work"
 
-_NOT_NOTES = frozenset({"_harness", "_meta"})
+_NOT_NOTES = frozenset({layout.HARNESS, layout.META})
 """Folders of the kernel: execution state and the store's own records."""
 
 

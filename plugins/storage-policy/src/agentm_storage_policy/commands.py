@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentm_kernel.command import current_device, echo_json, json_option
-from agentm_kernel.plugin import Locator, Opening, StorageSelectionError, adopt_store
+from agentm_kernel.plugin import STAMP_KEY, Locator, Opening, StorageSelectionError, adopt_store
 from agentm_storage_policy.composing import compose
 from agentm_storage_policy.errors import CONFIG_INVALID, Finding, StoragePolicyError
 from agentm_storage_policy.files import Unreadable, read_document
@@ -145,7 +145,7 @@ def init(place: str | None, adopt: bool) -> None:
             f"the store of the configured policy is at {where}, not at {place}",
             hint="check storage.policy: `agentm config get storage.policy`",
         )
-    store.rules.require_write(Locator("_meta/store.json"))
+    store.rules.require_write(Locator(STAMP_KEY))
     if store.stamp_text() is None and not adopt and store.inner.list(Locator()):
         again = f"agentm policy init {shlex.quote(where)} --adopt"
         raise StorageSelectionError(f"{where} has notes already", hint=f"if it is the right place, run `{again}`")

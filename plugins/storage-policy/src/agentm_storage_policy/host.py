@@ -13,20 +13,6 @@ if TYPE_CHECKING:
 
     from agentm_kernel.plugin import Device, Opening
 
-OPTIONS = (
-    "path",
-    "registry",
-    "shared",
-    "endpoints",
-    "user",
-    "name",
-    "email",
-    "operator",
-    "roles",
-    "groups",
-    "identities",
-)
-
 
 class Actor(Frozen):
     """Whoever uses the store on this device."""
@@ -59,8 +45,9 @@ class Host:
         self.options = options
         self.device = device
         self.opening = opening
-        if options.keys() - set(OPTIONS):
+        if options.keys() != {"path"}:  # as nearly always: then hooks need not load the declarations
             from agentm_kernel.plugin import check_options
+            from agentm_storage_policy.options import OPTIONS
 
             check_options("policy", options, OPTIONS)
 
@@ -119,6 +106,8 @@ class Host:
 
     def _names(self, name: str) -> tuple[str, ...]:
         value = self.options.get(name, [])
+        if isinstance(value, str):
+            value = [item.strip() for item in value.split(",") if item.strip()]
         if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) and item for item in value):
             raise _unfit(name, "it is not a list of names")
         return tuple(value)

@@ -46,13 +46,13 @@ class PolicyStore(PolicyGate, Rules):
 
     @classmethod
     def create(cls, options: Mapping[str, Any], device: Device, opening: Opening) -> Self:
+        host = Host(options, device, opening)
         path = options.get("path")
         if not isinstance(path, str) or not path:
             raise StorageSelectionError(
                 "the backend 'policy' is selected, but no policy is named",
                 hint="run `agentm config set storage.policy PATH`",
             )
-        host = Host(options, device, opening)
         resolver = Resolver(host)
         resolved = resolver.follow(resolver.open_file(os.path.abspath(device.expand(path))))
         return cls.of(resolved, host, resolver)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agentm_devkit.conformance.checking import Check, check
 from agentm_devkit.conformance.expect import Violation, refused, same, shown, unchanged
-from agentm_kernel.plugin import MAX_KEY_BYTES, MAX_SEGMENT_BYTES, InvalidLocatorError, Locator
+from agentm_kernel.plugin import MAX_KEY_BYTES, MAX_SEGMENT_BYTES, InvalidLocatorError, Locator, layout
 
 if TYPE_CHECKING:
     from agentm_devkit.conformance.bench import Bench
@@ -116,7 +116,7 @@ _ACCEPTED = (
     "Ωmega ✓.md",
     "👩\u200d💻 ☀\ufe0f.md",
     "ﬁ ①.md",  # a compatibility normalisation would change these
-    "_meta/repos.json",
+    layout.REPOS_KEY,
 )
 
 

@@ -30,8 +30,6 @@ ARRIVALS = {
 class _Synced(Medium):
     """Keeps other versions where a vault does."""
 
-    has_other_writers = True
-
     def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
         return Locator(f"_meta/conflicts/{locator}/unseen-{digest[:12]}")
 

@@ -238,7 +238,7 @@ from agentm_kernel.files import atomic
 from agentm_kernel.files.tree import FdDirectory
 
 class Synced(Medium):
-    has_other_writers = True
+    pass
 
 root, moment, arrives = sys.argv[1:]
 real_temp, real_exchange, real_discard = atomic._write_temp, FdDirectory.exchange, atomic.discard

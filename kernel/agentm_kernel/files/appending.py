@@ -1,0 +1,242 @@
+"""Adding to the end of a note without replacing it: programs that hold the file open lose nothing by that.
+
+A write in place can be cut short, or be overwritten by a program that does not append. So
+
+1. a record of what will be added, and where, is made durable in this device's state directory;
+2. the bytes are added in one call, and made durable;
+3. the name must still lead to the file that was added to; otherwise the new file gets the bytes too;
+4. the record stays. The next append, or the next write of the note, looks whether the bytes are there: then it drops
+   the record. Bytes that were cut short are completed. Bytes that another program wrote over within a minute are kept
+   as a version that nobody has seen; later than that, somebody edited the note, and may remove a line.
+
+There is one record for each store, because every append looks at the one before.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+from agentm_kernel.errors import AgentmError, LocatorConflictError, NotFoundError
+from agentm_kernel.files.atomic import write_all
+from agentm_kernel.files.failures import changed
+from agentm_kernel.files.reading import identity_of, kind_of
+from agentm_kernel.files.tree import APPEND_FLAGS
+from agentm_kernel.files.user_state import user_state_folder
+from agentm_kernel.seam.content import check_size, content_hash
+from agentm_kernel.seam.locator import Locator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agentm_kernel.files.tree import Directory
+    from agentm_kernel.files.writing import StoreWriter
+
+_PATIENCE = 10
+_SETTLING = 0.3  # seconds that a program may need from emptying a file, or from half a line, to the rest
+_PAUSE = 0.01
+_EDITED_LATER = 60.0
+_RECORD_LIMIT = 1 << 30
+_RECORD_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+
+
+class Record:
+    """What an append is about to do: `data` at `offset` of the file that has `inode`."""
+
+    __slots__ = ("data", "device", "inode", "key", "offset", "time")
+
+    def __init__(self, key: str, device: int, inode: int, offset: int, when: float, data: bytes) -> None:
+        self.key, self.device, self.inode, self.offset, self.time, self.data = key, device, inode, offset, when, data
+
+    def encode(self) -> bytes:
+        head = f"{self.device} {self.inode} {self.offset} {self.time:.3f}\n{self.key}\n"
+        body = head.encode() + self.data
+        return content_hash(body).encode() + b"\n" + body
+
+    @classmethod
+    def decode(cls, text: bytes) -> Record | None:
+        """`None` for one that was cut short: then nothing was added yet."""
+        digest, _, body = text.partition(b"\n")
+        if not body or content_hash(body).encode() != digest:
+            return None
+        numbers, key, data = body.split(b"\n", 2)
+        device, inode, offset, when = numbers.split()
+        return cls(key.decode(), int(device), int(inode), int(offset), float(when), data)
+
+
+class AppendRecord:
+    """The place of a store's record. For the holder of the store's mutex."""
+
+    def __init__(self, root: tuple[int, int]) -> None:
+        self._folder = user_state_folder("appends")
+        self._path = os.path.join(self._folder, f"{root[0]:x}-{root[1]:x}")
+
+    def read(self) -> Record | None:
+        from agentm_kernel.files.small_files import read_small_file
+
+        try:
+            return Record.decode(read_small_file(self._path, _RECORD_LIMIT))
+        except FileNotFoundError:
+            return None
+
+    def write(self, record: Record) -> None:
+        """Make it durable, in the place of the one before, which was settled; `NoRecord` where that cannot be."""
+        try:
+            self._write(record)
+        except OSError as error:
+            raise NoRecord from error
+
+    def _write(self, record: Record) -> None:
+        from agentm_kernel.files.root import make_private_folder, open_root
+
+        make_private_folder(self._folder)
+        is_new = not os.path.lexists(self._path)
+        descriptor = os.open(self._path, _RECORD_FLAGS, 0o600)
+        try:
+            write_all(descriptor, record.encode())
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        if is_new:
+            with open_root(self._folder) as folder:
+                folder.sync()
+
+    def drop(self) -> None:
+        """Empty it. The file stays: making it anew would cost the next append a sync of its folder."""
+        try:
+            os.close(os.open(self._path, _RECORD_FLAGS & ~os.O_CREAT))
+        except OSError:
+            pass  # the bytes were found, and the next append finds them again
+
+
+class NoRecord(Exception):
+    """This device's state directory cannot be written to."""
+
+
+def append(writer: StoreWriter, parent: Directory, locator: Locator, data: bytes) -> bool:
+    """Whether `data` could be added to the file at `locator`, on a line of its own; `False` if there is none."""
+    settle_record(writer, parent, locator)
+    for _ in range(_PATIENCE):
+        status = parent.status(locator.name)
+        if status is None:
+            return False
+        if not stat.S_ISREG(status.st_mode):
+            raise LocatorConflictError(f"'{locator}' is {kind_of(status)}, so nothing can be added to it")
+        writer.reader.medium.before_reading(locator, status)
+        if _add(writer, parent, locator, data):
+            return True
+    raise changed(locator, "another program replaces it all the time")
+
+
+def _add(writer: StoreWriter, parent: Directory, locator: Locator, data: bytes) -> bool:
+    """Whether the data is now in the file that has the name; `False` if another one got the name meanwhile."""
+    try:
+        descriptor = parent.open_file(locator.name, APPEND_FLAGS)
+    except FileNotFoundError:
+        return False
+    try:
+        status = wait_until_settled(descriptor)
+        if status.st_size and _last_byte(descriptor, status.st_size) != b"\n":
+            data = b"\n" + data
+        check_size(status.st_size + len(data), locator, limit=writer.reader.size_limit)
+        record = Record(locator.key, status.st_dev, status.st_ino, status.st_size, time.time(), data)
+        writer.append_record.write(record)
+        write_all(descriptor, data)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    now = parent.status(locator.name)
+    if now is not None and identity_of(now) == identity_of(status):
+        return True
+    # The file lost its name. Its successor may have been made from it, with these bytes.
+    return now is not None and data in parent.read_file(locator.name, _RECORD_LIMIT)[0]
+
+
+def add_lines(writer: StoreWriter, parent: Directory, locator: Locator, lines: bytes) -> bool:
+    """`append`, for what was found in a displaced version of the note; half a line at its end gets its end."""
+    if not lines.endswith(b"\n"):
+        lines += b"\n"
+    try:
+        return append(writer, parent, locator, lines)
+    except (AgentmError, NoRecord):
+        return False  # too large by now, or no file: it is kept as a version of its own
+
+
+def wait_until_settled(descriptor: int) -> os.stat_result:
+    """The status of a file, once it is not just emptied, and does not just have half a line at its end.
+
+    Programs empty a file and then write it, or write a line in two pieces. What is older than that is meant.
+    """
+    while True:
+        status = os.fstat(descriptor)
+        is_whole = status.st_size > 0 and _last_byte(descriptor, status.st_size) == b"\n"
+        if is_whole or not 0 <= time.time() - status.st_mtime < _SETTLING:
+            return status
+        time.sleep(_PAUSE)
+
+
+def settle_record(writer: StoreWriter, parent: Directory, locator: Locator, *, only_this: bool = False) -> None:
+    """Look whether the bytes of the last append are where they belong; `only_this` if it was to this note."""
+    record = writer.append_record.read()
+    if record is None or (only_this and record.key != locator.key):
+        return
+    note = Locator(record.key)
+    if note == locator:
+        _settle(writer, parent, note, record)
+    else:
+        try:
+            folder = writer.reader.open_parent(note)
+        except NotFoundError:
+            _keep_if_recent(writer, note, record, time.time())
+        else:
+            with folder:
+                _settle(writer, folder, note, record)
+    writer.append_record.drop()
+
+
+def _settle(writer: StoreWriter, parent: Directory, note: Locator, record: Record) -> None:
+    status = parent.status(note.name)
+    if status is None or not stat.S_ISREG(status.st_mode):
+        _keep_if_recent(writer, note, record, time.time())
+        return
+    descriptor = parent.open_file(note.name)
+    try:
+        status = os.fstat(descriptor)
+        if status.st_size < record.offset + len(record.data):
+            status = wait_until_settled(descriptor)
+        os.lseek(descriptor, record.offset, os.SEEK_SET)
+        rest = os.read(descriptor, len(record.data) + 1)
+    finally:
+        os.close(descriptor)
+    if rest.startswith(record.data):
+        return
+    is_same = identity_of(status) == (record.device, record.inode) and status.st_size >= record.offset
+    if is_same and _is_cut_short(rest, record.data):
+        _complete(parent, note, record)
+    elif record.data not in parent.read_file(note.name, _RECORD_LIMIT)[0]:
+        _keep_if_recent(writer, note, record, status.st_mtime)
+
+
+def _is_cut_short(rest: bytes, data: bytes) -> bool:
+    """Whether `rest` is a beginning of `data` and nothing else; a power cut may leave zeros for what it lost."""
+    return len(rest) <= len(data) and data.startswith((rest, rest.rstrip(b"\0")))
+
+
+def _complete(parent: Directory, note: Locator, record: Record) -> None:
+    descriptor = parent.open_file(note.name, APPEND_FLAGS & ~os.O_APPEND)
+    try:
+        os.lseek(descriptor, record.offset, os.SEEK_SET)
+        write_all(descriptor, record.data)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _keep_if_recent(writer: StoreWriter, note: Locator, record: Record, changed_at: float) -> None:
+    if changed_at - record.time < _EDITED_LATER:
+        writer.keep_bytes(note, record.data.removeprefix(b"\n"))
+
+
+def _last_byte(descriptor: int, size: int) -> bytes:
+    os.lseek(descriptor, size - 1, os.SEEK_SET)
+    return os.read(descriptor, 1)

@@ -30,6 +30,9 @@ _ANSWERS = {
     "describe": "the recorder",
     "stamp_text": STAMP,
     "check_usable": None,
+    "check_reachable": None,
+    "check_allowed": None,
+    "make_place": None,
     "device_path": "/a/path",
     "personal_path": "/a/personal/path",
     "delete": None,
@@ -54,6 +57,7 @@ _VALUES: dict[str, tuple[object, ...]] = {
     "trigger": ("turn-end",),
     "through": ("the selected store",),
     "action": ("storage:push",),
+    "seconds": (2.0,),
     "stop": ("a stop",),
 }
 _NOT_VERBS = {"create", "resolve", "facet"}

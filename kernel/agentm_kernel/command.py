@@ -16,12 +16,17 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
         styled as styled,
     )
     from agentm_kernel.cli.set_up import conclude_set_up as conclude_set_up, selected_store as selected_store
-    from agentm_kernel.cli.streams import read_text as read_text, write_text as write_text
+    from agentm_kernel.cli.streams import (
+        read_text as read_text,
+        show_text as show_text,
+        shown as shown,
+        write_text as write_text,
+    )
 
 _HOMES = {
     "cli.output": "confirm current_device echo_json echo_table json_option status_style styled",
     "cli.set_up": "conclude_set_up selected_store",
-    "cli.streams": "read_text write_text",
+    "cli.streams": "read_text show_text shown write_text",
 }
 
 if not TYPE_CHECKING:  # hidden from type checkers: for them, a misspelt name must stay an error

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # mypy reads this name as true; importing `typing` for it costs more than this whole module
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 
@@ -19,6 +19,8 @@ class AgentmError(Exception):
     exit_code = 1
     code: str | None = None
     """A stable machine name, where a specification fixes one."""
+    details: Mapping[str, object] = {}
+    """What was done before it failed, for programs: JSON answers carry it beside the error."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)

@@ -84,7 +84,10 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.seam.backend import (
         ABSENT as ABSENT,
         API_VERSION as API_VERSION,
+        COMMIT as COMMIT,
+        PUSH as PUSH,
         STAMP_KEY as STAMP_KEY,
+        SWAP_PROVIDER as SWAP_PROVIDER,
         Absent as Absent,
         StorageBackend as StorageBackend,
     )
@@ -193,7 +196,7 @@ _HOMES = {
     "projects.ownership": "check_ownership claim_ownership",
     "projects.repo_registry": "list_repos read_registry register_repo registry_locator unregister_repo",
     "projects.root": "HARNESS_DIR find_project_root",
-    "seam.backend": "ABSENT API_VERSION Absent STAMP_KEY StorageBackend",
+    "seam.backend": "ABSENT API_VERSION Absent COMMIT PUSH STAMP_KEY SWAP_PROVIDER StorageBackend",
     "seam.content": "check_size content_hash decode_content encode_content",
     "seam.facets": (
         "Appends ConflictCopies ConflictCopy DeviceCopy DeviceFiles History Identity PersonalSpace Rules Transfer "

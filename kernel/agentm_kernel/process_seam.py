@@ -51,7 +51,7 @@ def offer_save_here(
 ) -> list[dict[str, Any]]:
     """`candidate`, completed with the project and the place where it would be saved. Saves nothing."""
     try:
-        return [_completed(device or this_device(), context or {}, candidate)] if candidate else []
+        return _offers(device or this_device(), context or {}, candidate) if candidate else []
     except Exception as error:  # noqa: BLE001 - as above
         _warn("offer-save", error)
         return []
@@ -137,10 +137,17 @@ def _recall_provider(device: Device) -> tuple[str, RecallProvider] | None:
     return str(records[0]), load(records[0])  # type: ignore[return-value]
 
 
-def _completed(device: Device, context: Mapping[str, Any], candidate: Any) -> dict[str, Any]:
-    from agentm_kernel.selection.choose import choose
+def _offers(device: Device, context: Mapping[str, Any], candidate: Any) -> list[dict[str, Any]]:
+    """None where there is no project: a note of the whole disk would be nobody's."""
+    from agentm_kernel.projects.root import is_no_project
 
     resolution = device.memory(working_directory(context))
+    return [] if is_no_project(resolution.root) else [_completed(device, resolution, context, candidate)]
+
+
+def _completed(device: Device, resolution: Resolution, context: Mapping[str, Any], candidate: Any) -> dict[str, Any]:
+    from agentm_kernel.selection.choose import choose
+
     assert resolution.project_locator is not None  # there is a store, so there is a place in it
     offer = dict(candidate) if isinstance(candidate, dict) else {"body": candidate}
     offer.setdefault("project", resolution.slug)

@@ -31,6 +31,7 @@ from agentm_kernel.plugin import (
 from agentm_kernel.seam.facets import FACETS
 from agentm_kernel.selection.guard import PluginGuard
 from agentm_kernel.selection.identity import IdentityGuard
+from agentm_kernel.selection.replacing import ReplacementTelling
 from agentm_kernel.state.mirrored import LocalCopy
 from agentm_storage_policy.gate import AccessRules, PolicyGate
 from agentm_storage_policy.store import PolicyStore
@@ -83,6 +84,10 @@ LAYERS = {
         lambda store: IntegrityGuard(store, ["skills/**"], Device({}), _opening()),
         set(FACETS) - {History, Appends, Unguarded},
         {Unguarded},
+    ),
+    # It makes writes conditional on what it told before: those are its own, and tested by `selection`.
+    "ReplacementTelling": Layer(
+        lambda store: ReplacementTelling(store, lambda *_: None), FACETS, own=("write", "delete")
     ),
     # It reads the copy instead of the store, and refuses to write: its verbs are its own, and tested by `state`.
     "LocalCopy": Layer(

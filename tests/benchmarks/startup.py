@@ -19,10 +19,11 @@ OTHERS = ("doctor", "state list", "plugins list", "--help")
 
 SCAN = """
 import time
+import sys
 from agentm_kernel.device.installed import scan
 def timed(work):
     start = time.perf_counter(); work(); return time.perf_counter() - start
-print(min(timed(scan) for _ in range(20)))
+print(min(timed(lambda: scan(sys.path)) for _ in range(20)))
 from importlib.metadata import entry_points
 print(min(timed(lambda: entry_points(group="agentm.backends")) for _ in range(20)))
 """
@@ -35,7 +36,7 @@ def run(setting: Setting) -> Table:
         "device-local, with a plan": installed.home(
             "local", "config set storage.backend device-local", "project register", "state write PLAN.md"
         ),
-        "vault, with a plan": installed.home("vault", "vault init ~/vault --use", "state write PLAN.md"),
+        "vault, with a plan": installed.home("vault", "vault init ~/vault --create --use", "state write PLAN.md"),
     }
     rows: list[Row] = []
     for count in (10, 100, 300):

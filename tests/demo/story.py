@@ -40,7 +40,7 @@ def a_project(device: Device) -> Path:
 
 def a_plan_goes_to_the_vault(device: Device, project: Path, vault: Path) -> None:
     title("4. A project's plan, kept in a vault")
-    device.run(f"agentm vault init {vault}", cwd=project)
+    device.run(f"agentm vault init {vault} --create", cwd=project)
     device.run(f"agentm config set plugins.vault.vault_path {vault}", cwd=project)
     device.run("agentm config set storage.backend vault", cwd=project)
     device.run("echo '# Plan: ship the widget' | agentm state write PLAN.md", cwd=project)

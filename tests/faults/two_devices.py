@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
-from agentm_bucket.mirror import Mirror
 from two_laptops import run_script
 from two_vaults import TwoVaults
 
 from agentm_kernel.files.atomic import publish_over
 from agentm_kernel.files.writing import StoreWriter
+from agentm_kernel.state.mirror import Mirror
 from tests.faults.edit_script import Script
 from tests.faults.harness import Outcome, scratch
 from tests.faults.object_stores import each_server

@@ -56,6 +56,7 @@ def set_command(key: str, value: str, allow_secrets: bool) -> None:
     environ = device.environ
     wanted = _value_of(key, value)
     _check_option(device, key, wanted)
+    _ask_to_leave(device, key)
     before, _, was_legacy = find(environ)
     set_value(environ, key, wanted)
     after = find(environ)[0]
@@ -66,7 +67,9 @@ def set_command(key: str, value: str, allow_secrets: bool) -> None:
 @click.argument("key")
 def unset_command(key: str) -> None:
     """Remove the setting KEY, or all settings under it."""
-    environ = current_device().environ
+    device = current_device()
+    _ask_to_leave(device, key)
+    environ = device.environ
     if not unset_value(environ, key):
         raise ConfigError(f"'{key}' is not set", hint="`agentm config list` shows what is")
     click.echo(f"removed {key} from {find(environ)[0]}")
@@ -118,6 +121,14 @@ def _refuse_misspelt(key: str) -> None:
     near = get_close_matches(first.lower(), _OURS, n=1, cutoff=0.75)
     if near:
         raise ConfigError(f"'{key}' is not a setting of agentm", hint=f"did you mean {near[0]}? nothing was changed")
+
+
+def _ask_to_leave(device: Device, key: str) -> None:
+    """Another store is another place for the notes: whatever guards the selected one has to agree."""
+    if key.partition(".")[0] == "storage":
+        from agentm_kernel.selection.open import check_may_leave
+
+        check_may_leave(device)
 
 
 def _refuse_secret(key: str, value: str) -> None:

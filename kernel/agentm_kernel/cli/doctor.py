@@ -8,7 +8,7 @@ import sys
 from agentm_kernel.cli.plugin_inventory import take_inventory
 from agentm_kernel.cli.reporting import UsageError
 from agentm_kernel.cli.streams import json_text, write_text
-from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError
+from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError, one_line
 from agentm_kernel.plugins.hooks import PATIENCE
 from agentm_kernel.plugins.table import conflict
 from agentm_kernel.plugins.values import DoctorRow, HookContext
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from agentm_kernel.state.device import Device
+
+_REACH_SECONDS = 2.0
+"""How long a store elsewhere may take to answer."""
 
 
 def doctor(device: Device, requires: str | None, json: bool) -> int:
@@ -80,6 +83,11 @@ def _storage_rows(found: Decision | Refusal, required: Capabilities | None) -> I
         yield _failure("storage", found.error)
         return
     preview = preview_of(found)
+    try:
+        found.backend.check_reachable(_REACH_SECONDS)
+    except AgentmError as error:  # what a command would meet next
+        yield _failure("storage", error)
+        return
     yield DoctorRow(preview.status, "storage", preview.line, None)
     if required is None:
         return
@@ -112,11 +120,11 @@ def _hook_rows(device: Device, found: Decision | Refusal) -> Iterator[DoctorRow]
     caller = HookCaller(HookContext(device, os.getcwd(), None, store))
     yield from caller.doctor_checks()
     for failure in caller.failures:
-        yield DoctorRow("fail", "plugins", failure.message, failure.hint)
+        yield DoctorRow("fail", "plugins", failure.message, failure.hint, failure.code)
 
 
 def _failure(check: str, error: AgentmError) -> DoctorRow:
-    return DoctorRow("fail", check, error.message, error.hint)
+    return DoctorRow("fail", check, error.message, error.hint, error.code)
 
 
 # ------------------------------------------------------------------------------------------------ printing
@@ -150,16 +158,18 @@ class _Rows:
     def finish(self) -> None:
         self.flush()
         if self._as_json:
-            shown = [{"status": r.status, "check": r.check, "message": r.message, "hint": r.hint} for r in self._rows]
+            shown = [{name: getattr(row, name) for name in DoctorRow.__slots__} for row in self._rows]
             write_text(json_text(rows=shown))
 
 
 def _as_lines(row: DoctorRow) -> Iterator[str]:
     status = row.status.upper()
-    coloured = _coloured(status) if sys.stdout.isatty() else status
-    yield f"{coloured}{'':<{4 - len(status)}}  {row.check:<{_WIDTH}}  {row.message}\n"
+    on_terminal = sys.stdout.isatty()
+    coloured, plain = (_coloured(status), one_line) if on_terminal else (status, str)
+    code = f" [{row.code}]" if row.code else ""
+    yield f"{coloured}{'':<{4 - len(status)}}  {row.check:<{_WIDTH}}  {plain(row.message)}{code}\n"
     if row.hint:
-        yield f"{'':<{_WIDTH + 8}}hint: {row.hint}\n"
+        yield f"{'':<{_WIDTH + 8}}hint: {plain(row.hint)}\n"
 
 
 def _coloured(status: str) -> str:

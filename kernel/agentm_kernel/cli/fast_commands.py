@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from agentm_kernel.cli.reporting import UsageError, report
-from agentm_kernel.cli.streams import json_text, read_text, write_text
+from agentm_kernel.cli.streams import json_text, read_text, show_text, write_text
 from agentm_kernel.errors import AgentmError, NotFoundError, PluginError, one_line
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def state_path(device: Device, which: str, cwd: str | None, plan: str | None) -> None:
     from agentm_kernel.process_seam import state_path_text
 
-    write_text(state_path_text(_context(cwd=cwd, plan=plan), which, device=device) + "\n")
+    show_text(state_path_text(_context(cwd=cwd, plan=plan), which, device=device) + "\n")
 
 
 def state_read(device: Device, file: str, json: bool, cwd: str | None) -> None:
@@ -31,13 +31,13 @@ def state_read(device: Device, file: str, json: bool, cwd: str | None) -> None:
         from agentm_kernel.seam.content import content_hash
 
         text = json_text(file=file, hash=content_hash(text), text=text)
-    write_text(text)
+    show_text(text)
 
 
 def recall_here(device: Device, cwd: str | None, phase: str | None, query: str | None, limit: str | None) -> None:
     from agentm_kernel.process_seam import recall_here as recall
 
-    write_text(recall(_context(cwd=cwd, phase=phase), query=query, limit=_positive(limit), device=device))
+    show_text(recall(_context(cwd=cwd, phase=phase), query=query, limit=_positive(limit), device=device))
 
 
 def offer_save_here(
@@ -87,9 +87,13 @@ def event(device: Device, name: str, cwd: str | None) -> int:
     caller = HookCaller(HookContext(device, root))
     for line in caller.event(name, payload):
         sys.stderr.write(f"{one_line(line)}\n")
-    for failure in caller.failures:
-        report(PluginError(failure.message, hint=failure.hint))
-    return int(bool(caller.failures))
+    # Several plugins that cannot have the store say the same: once is enough.
+    said = dict.fromkeys((failure.message, failure.hint, failure.code) for failure in caller.failures)
+    for message, hint, code in said:
+        error = PluginError(message, hint=hint)
+        error.code = code
+        report(error)
+    return int(bool(said))
 
 
 def _context(**given: str | None) -> dict[str, Any]:

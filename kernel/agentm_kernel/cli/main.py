@@ -33,8 +33,8 @@ def main(only: tuple[str, ...] = ()) -> int:
         command, values = matched
         if command.is_limited:
             _limit(device, arguments)
-        _leave(exit_code_of(lambda: command.run(device, values)))
-    code = exit_code_of(lambda: _click(device, arguments))
+        _leave(exit_code_of(lambda: command.run(device, values), as_json=bool(values.get("json"))))
+    code = exit_code_of(lambda: _click(device, arguments), as_json=_wants_json(arguments))
     if _is_of_kernel(arguments):
         _leave(code)
     return code
@@ -75,6 +75,12 @@ def _click(device: Device, arguments: list[str]) -> int:
     if tuple(arguments[:2]) in LIMITED:
         _limit(device, arguments)
     return run(device, arguments)
+
+
+def _wants_json(arguments: list[str]) -> bool:
+    """Whether `--json` is among the options: what follows `--` is not."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "--json" in options
 
 
 def _open_closed_streams() -> None:

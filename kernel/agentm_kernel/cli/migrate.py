@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel.cli.output import confirm, current_device, echo_json, json_option
+from agentm_kernel.cli.streams import shown
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.migration import copy_notes, plan_migration, settle
+from agentm_kernel.seam.backend import SWAP_PROVIDER
 from agentm_kernel.selection.choose import choose
 from agentm_kernel.selection.identity import stamp_store
 from agentm_kernel.selection.inspect import open_other
@@ -44,6 +46,7 @@ def command(protocol: str, dry_run: bool, allow_skipped: bool, yes: bool, as_jso
             "storage.backend NAME`; to move within one kind of store, copy the folder and run `agentm store forget`",
         )
     source, target = device.store(read_only=True), open_other(device, protocol)
+    source.check_allowed(SWAP_PROVIDER)
     progress = _silent if as_json else _bar
     plan = plan_migration(source, target, progress)
     if plan.skipped and not allow_skipped:
@@ -78,7 +81,7 @@ def _report(
         f"{verb} {len(copied)} of {total} notes from {source} to {target}; {total - len(copied)} were there already"
     )
     for entry in skipped:
-        click.echo(f"not a note, left behind: {entry}")
+        click.echo(shown(f"not a note, left behind: {entry}"))
     if not dry_run:
         click.echo(f"selected store: {target} (back again: `agentm migrate --to {source}`)")
 

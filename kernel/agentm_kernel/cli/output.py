@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.streams import json_text
+from agentm_kernel.cli.streams import json_text, shown
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.state.device import Device
 
@@ -31,8 +31,8 @@ def echo_json(**fields: Any) -> None:
 
 def echo_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Columns as wide as they need to be; headings only where a person looks."""
-    cells = [tuple(str(cell) for cell in row) for row in rows]
     on_terminal = sys.stdout.isatty()
+    cells = [tuple(shown(str(cell)) for cell in row) for row in rows]
     if on_terminal:
         cells.insert(0, tuple(heading.upper() for heading in headings))
     widths = [max((len(row[column]) for row in cells), default=0) for column in range(len(headings))]

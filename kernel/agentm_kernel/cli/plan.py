@@ -6,6 +6,7 @@ import click
 
 from agentm_kernel.cli.output import echo_json, json_option
 from agentm_kernel.cli.state import cwd_option, resolve
+from agentm_kernel.cli.streams import shown
 from agentm_kernel.errors import ActivePlanError
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.state.plans import clear_plan, list_plan_files, resolve_active_plan, use_plan
@@ -30,15 +31,19 @@ def list_plans(as_json: bool, cwd: str | None) -> None:
     except ActivePlanError as error:
         problem = error
     if as_json:
-        echo_json(
-            project=resolution.slug,
-            active=active,
-            plans=[{"file": plan, "path": path_as_text(state_file_path(resolution, plan))} for plan in plans],
-            problem=problem and problem.message,
-        )
+        fields = {
+            "project": resolution.slug,
+            "active": active,
+            "plans": [{"file": plan, "path": path_as_text(state_file_path(resolution, plan))} for plan in plans],
+            "problem": problem and problem.message,
+        }
+        if problem:
+            problem.details = fields  # the error's answer carries them: one object
+        else:
+            echo_json(**fields)
     else:
         for plan in plans:
-            click.echo(f"{'*' if plan == active else ' '} {plan}")
+            click.echo(shown(f"{'*' if plan == active else ' '} {plan}"))
     if problem:
         raise problem
 

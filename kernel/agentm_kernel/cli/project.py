@@ -52,8 +52,10 @@ def show(as_json: bool, cwd: str | None) -> None:
             check_ownership(backend, project.slug, project.remote)
     except AgentmError as error:
         problem = error
-    if as_json:
-        echo_json(**fields, problem=problem and problem.message)
+    if as_json and problem:
+        problem.details = {**fields, "problem": problem.message}  # the error's answer carries them: one object
+    elif as_json:
+        echo_json(**fields, problem=None)
     else:
         echo_table(("", ""), [(name.replace("_", " "), _shown(value)) for name, value in fields.items()])
     if problem:

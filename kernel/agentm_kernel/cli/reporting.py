@@ -26,18 +26,33 @@ def report(error: AgentmError) -> None:
         import traceback
 
         traceback.print_exception(error)
-    sys.stderr.write(f"error: {one_line(error.message)}\n")
+    code = f" [{error.code}]" if error.code else ""
+    sys.stderr.write(f"error: {one_line(error.message)}{code}\n")
     if error.hint:
         sys.stderr.write(f"hint: {one_line(error.hint)}\n")
 
 
-def exit_code_of(work: Callable[[], int]) -> int:
-    """Run `work`, say what went wrong if something did, and return the exit code."""
+def _answer_in_json(error: AgentmError) -> None:
+    """Whoever asked for JSON gets an object on standard output in any case, and learns there what went wrong."""
+    from agentm_kernel.cli.streams import json_text
+
+    answer = json_text(**error.details, error=error.message, code=error.code, hint=error.hint)
+    try:
+        sys.stdout.write(answer)
+        sys.stdout.flush()
+    except OSError:  # the lines on standard error have said it
+        _give_output_up()
+
+
+def exit_code_of(work: Callable[[], int], *, as_json: bool = False) -> int:
+    """Run `work`, say what went wrong if something did, in JSON too where it was asked for; the exit code."""
     try:
         code = work()
         sys.stdout.flush()
     except AgentmError as error:
         report(error)
+        if as_json:
+            _answer_in_json(error)
         return error.exit_code
     except KeyboardInterrupt:
         sys.stderr.write("error: interrupted\n")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel.cli.output import current_device, echo_json, json_option
-from agentm_kernel.cli.streams import read_text, write_text
+from agentm_kernel.cli.streams import read_text, shown, write_text
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.secrets import refuse_secrets
@@ -89,7 +89,7 @@ def list_files(as_json: bool, cwd: str | None) -> None:
         echo_json(project=resolution.slug, directory=path_as_text(state_directory(resolution)), files=names)
     else:
         for name in names:
-            click.echo(name)
+            click.echo(shown(name))
 
 
 @command.command("path")

@@ -34,6 +34,29 @@ def json_text(**fields: Any) -> str:
     return dumps({"schema": SCHEMA, **fields}, indent=2, ensure_ascii=False) + "\n"
 
 
+_ON_SCREEN = frozenset("\n\t\u00a0\u3000\u200c\u200d")
+"""Kept although Python does not call it printable: line ends, wide spaces, and what joins letters and emoji."""
+
+
+def shown(text: str, *, err: bool = False) -> str:
+    r"""`text` of a note, or a file's name, for standard output, or for standard error with `err`.
+
+    A terminal obeys what it is sent: a note could write the clipboard, retitle the window or hide a line. So on a
+    terminal every control character is spelled out (`\x1b`). A pipe or a file gets the text as it is.
+    """
+    stream = sys.stderr if err else sys.stdout
+    if text.isprintable() or not stream.isatty():
+        return text
+    return "".join(c if c.isprintable() or c in _ON_SCREEN else ascii(c)[1:-1] for c in text)
+
+
+def show_text(text: str) -> None:
+    """`write_text` for what notes and files say: only a terminal, which would obey them, gets control characters
+    spelled out.
+    """
+    write_text(shown(text))
+
+
 def write_text(text: str) -> None:
     """Print `text` as UTF-8 bytes, as it is: a locale that cannot express a path must not change it."""
     sys.stdout.flush()

@@ -38,7 +38,7 @@ class HookContext(Frozen):
 class DoctorRow(Frozen):
     """One line of `agentm doctor`."""
 
-    __slots__ = ("status", "check", "message", "hint")
+    __slots__ = ("status", "check", "message", "hint", "code")
     status: str
     """`ok`, `warn` or `fail`; only `fail` makes the command fail."""
     check: str
@@ -46,11 +46,15 @@ class DoctorRow(Frozen):
     message: str
     hint: str | None
     """What to do about it."""
+    code: str | None
+    """The stable name of what is wrong, where a specification fixes one."""
 
-    def __init__(self, status: str, check: str, message: str, hint: str | None = None) -> None:
+    def __init__(
+        self, status: str, check: str, message: str, hint: str | None = None, code: str | None = None
+    ) -> None:
         if status not in STATUSES:
             raise ValueError(f"the status of a doctor row is {', '.join(STATUSES)}; not {status!r}")
-        self._set(status=status, check=check, message=message, hint=hint)
+        self._set(status=status, check=check, message=message, hint=hint, code=code)
 
 
 class Section(Frozen):

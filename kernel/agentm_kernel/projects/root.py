@@ -38,6 +38,17 @@ def project_root_above(start: str) -> str:
     return directory
 
 
+def is_no_project(root: str) -> bool:
+    """Whether `root` is where everything lies: the top of the disk, the home, the temporary folder.
+
+    One that has `.harness/` or a repository was made a project on purpose.
+    """
+    common = (os.path.dirname(root), os.path.expanduser("~"), os.environ.get("TMPDIR", "/tmp"), "/var/tmp")  # noqa: S108
+    if root not in map(os.path.realpath, common):
+        return False
+    return not (_has_harness(root) or is_work_tree(root))
+
+
 def is_work_tree(directory: str) -> bool:
     """Whether `directory` is the top of a git work tree: it has a repository, or a file that points to one.
 

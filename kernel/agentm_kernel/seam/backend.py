@@ -27,6 +27,14 @@ STAMP_KEY = "_meta/store.json"
 """Where a store carries its identity."""
 
 
+SWAP_PROVIDER = "storage:swap-provider"
+COMMIT = "storage:commit"
+PUSH = "storage:push"
+"""Actions that somebody has to be allowed beyond the verbs (`StorageBackend.check_allowed`): to take the notes to
+another store, and to record and send what was written. The names are those of AIP-39.
+"""
+
+
 class Absent:
     """The type of `ABSENT`, the condition "nothing may be stored there yet"."""
 
@@ -162,6 +170,19 @@ class StorageBackend(ABC):
         """Raise `StorageSelectionError` if the store cannot be used as it is. Selection asks once.
 
         Creates nothing and touches no network.
+        """
+
+    def check_reachable(self, seconds: float) -> None:  # noqa: B027 - files on this device are there or not
+        """Raise if a store elsewhere does not answer within `seconds`, or not as it should.
+
+        The only question about a store that may use the network without being a verb: `doctor` asks it, hooks never.
+        """
+
+    def check_allowed(self, action: str) -> None:  # noqa: B027 - without rules everything is allowed
+        """Raise `AuthorizationError` or `StorageReadOnlyError` if the rules around this store forbid `action`.
+
+        Asked before something that no verb shows: `SWAP_PROVIDER`, `COMMIT`, `PUSH`. Whoever asks does it next, so
+        the answer may be recorded.
         """
 
     def make_place(self) -> None:  # noqa: B027 - a store that needs no place of its own has nothing to do

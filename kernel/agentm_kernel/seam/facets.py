@@ -214,6 +214,10 @@ class WorkingCopy(ABC):
     def push(self, trigger: SyncTrigger) -> SyncOutcome:
         """Send to the origin what was committed."""
 
+    def operator(self) -> Author | None:
+        """Who works here, where the store's own tool has been told: the author where a policy names none."""
+        return None
+
 
 class WatchedStore(ABC):
     """The store is a folder of this device that other programs write to as well."""

@@ -75,6 +75,12 @@ class BackendLayer(StorageBackend):
     def check_usable(self, *, read_only: bool) -> None:
         self.inner.check_usable(read_only=read_only)
 
+    def check_reachable(self, seconds: float) -> None:
+        self.inner.check_reachable(seconds)
+
+    def check_allowed(self, action: str) -> None:
+        self.inner.check_allowed(action)
+
     def make_place(self) -> None:
         self.inner.make_place()
 

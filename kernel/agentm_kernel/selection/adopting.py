@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agentm_kernel.errors import StorageSelectionError, StoreIdentityError
 from agentm_kernel.seam.values import Frozen, Opening
 from agentm_kernel.selection.identity import check_identity, known_id, read_stamp, record_store, stamp_store
+from agentm_kernel.selection.open import check_may_leave
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +32,7 @@ def adopt_store(device: DeviceFacts, backend: StorageBackend, protocol: str) -> 
     return store_id
 
 
-def select_store(device: DeviceFacts, protocol: str, options: Mapping[str, object]) -> None:
+def select_store(device: Device, protocol: str, options: Mapping[str, object]) -> None:
     """Select a store on this device. Its options go first: without them, choosing it would be refused."""
     from agentm_kernel.device.config_writer import set_value
 
@@ -42,6 +43,7 @@ def select_store(device: DeviceFacts, protocol: str, options: Mapping[str, objec
             f"{setting} in {config.path} names the store of this device already",
             hint=f"run `agentm config unset {setting}` to leave that one, then this command again",
         )
+    check_may_leave(device)
     for name, value in options.items():
         set_value(device.environ, f"plugins.{protocol}.{name}", value)
     set_value(device.environ, "storage.backend", protocol)

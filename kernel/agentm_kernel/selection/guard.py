@@ -102,6 +102,14 @@ class PluginGuard(BackendLayer):
         with Call(self.label, "check_usable"):
             self.inner.check_usable(read_only=read_only)
 
+    def check_reachable(self, seconds: float) -> None:
+        with Call(self.label, "check_reachable"):
+            self.inner.check_reachable(seconds)
+
+    def check_allowed(self, action: str) -> None:
+        with Call(self.label, "check_allowed"):
+            self.inner.check_allowed(action)
+
     def stamp_text(self) -> str | None:
         with Call(self.label, "stamp_text"):
             return self._checked("stamp_text", self.inner.stamp_text(), (str, type(None)))  # type: ignore[arg-type]

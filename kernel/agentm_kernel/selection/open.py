@@ -10,9 +10,9 @@ from agentm_kernel.errors import AgentmError, BackendNotInstalledError, StorageS
 from agentm_kernel.plugins.calling import Call, StdoutToStderr, wrong_answer
 from agentm_kernel.plugins.load import load, load_backend
 from agentm_kernel.plugins.table import find
-from agentm_kernel.seam.backend import StorageBackend
+from agentm_kernel.seam.backend import SWAP_PROVIDER, StorageBackend
 from agentm_kernel.seam.values import Capabilities, Opening
-from agentm_kernel.selection.choose import BY_DEFAULT
+from agentm_kernel.selection.choose import BY_DEFAULT, choose
 from agentm_kernel.selection.guard import PluginGuard
 
 TYPE_CHECKING = False
@@ -80,6 +80,24 @@ def with_wrappers(
             raise wrong_answer(label, "opening", backend, "a backend")
         backend = PluginGuard(backend, label)
     return backend
+
+
+def check_may_leave(device: Device) -> None:
+    """Raise unless whatever guards the selected store lets its notes go to another one.
+
+    The store is opened and not used, so the answer needs no network and no credentials. A store that cannot even be
+    opened is no obstacle: changing the configuration is how that is repaired.
+    """
+    opening = Opening(read_only=True, state_dir=device.state_dir)
+    try:
+        backend: StorageBackend = open_backend(device, choose(device), opening)
+    except AgentmError:
+        return
+    try:
+        backend = with_wrappers(device, backend, device.config.wrappers, opening)
+    except AgentmError:
+        pass  # a layer that cannot be had says nothing; what it is around is asked all the same
+    backend.check_allowed(SWAP_PROVIDER)
 
 
 def as_selection_error(error: AgentmError) -> StorageSelectionError:

@@ -15,8 +15,23 @@ if TYPE_CHECKING:
 
 PLAN, PROGRESS = "PLAN.md", "progress.md"
 
-# What sync tools and our own stores call versions that lost. A vault leaves out every kind by itself.
-_CONFLICT_MARKS = (".sync-conflict-", "conflicted copy", "[conflict ", "(conflict ", "(sfconflict", "(unseen ")
+# What sync tools and our own stores call versions that lost, for folders whose store does not know them. A vault
+# leaves out every kind by itself; one of its tests holds this list to the names that it knows.
+_CONFLICT_MARKS = (
+    *(
+        ".sync-conflict-",
+        "conflicted copy",
+        "conflicting copy",
+        "_conflict-",
+        "(conflict ",
+        "[conflict",
+        "(sfconflict",
+    ),
+    *("(unseen ", " conflict)", " conflict ", "(case clash", "-safebackup-", ".conflict1", ".conflict2", "..path"),
+    *("konflikt stehende kopie", "konfliktkopie", "copie en conflit", "copia en conflicto", "copia conflictiva"),
+    *("in conflitto", "em conflito", "\u7af6\u5408\u30b3\u30d4\u30fc", "\u554f\u984c\u306e\u3042\u308b"),
+    *("\u51b2\u7a81", "\u885d\u7a81"),
+)
 
 
 class UnsafePlanNameError(ConfigError, ValueError):

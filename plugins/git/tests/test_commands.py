@@ -56,6 +56,59 @@ def test_the_first_device_makes_the_store_and_the_second_joins_it(laptops):
     assert one.said.endswith("this device uses it now\n")
 
 
+def test_a_note_is_named_as_everywhere_else(laptops):
+    one, _ = laptops
+    one.write("projects/widgets/decisions/use-sqlite.md", "first\n")
+    one.run("git", "sync")
+    one.write("projects/widgets/decisions/use-sqlite.md", "second\n")
+    one.write("projects/gadgets/decisions/use-sqlite.md", "other\n")
+    one.run("git", "sync")
+    key = "projects/widgets/decisions/use-sqlite.md"
+    for name in (key, key.removesuffix(".md"), "widgets/decisions/use-sqlite", "widgets"):
+        assert json.loads(one.run("git", "log", name, "--json").stdout)["note"] == key
+    refused = one.run("git", "log", "use-sqlite", "--json", code=1)
+    assert "could be any of: projects/gadgets/decisions/use-sqlite, projects/widgets" in refused.stderr
+    assert json.loads(refused.stdout)["error"] in refused.stderr
+    one.run("git", "undo", "widgets/decisions/use-sqlite")
+    assert (one.clone / key).read_text() == "first\n"
+    (one.clone / key).unlink()
+    one.run("git", "sync")
+    one.run("git", "undo", "widgets/decisions/use-sqlite")
+    assert (one.clone / key).read_text() == "first\n", "one that only the history has can be wanted back"
+    assert "no note and no commit has" in one.run("git", "log", "nothing-of-it", code=1).stderr
+
+
+def test_commits_are_by_the_operator_whom_git_knows(laptops):
+    one, two = laptops
+    (one.home / ".gitconfig").write_text("[user]\n\tname = Ana Operator\n\temail = ana@work.example\n")
+    one.write("plan.md", "x\n")
+    one.run("git", "sync")
+    assert git(one.clone, "log", "-1", "--format=%an <%ae> %cn").decode().strip() == (
+        "Ana Operator <ana@work.example> Ana Operator"
+    )
+    one.run("config", "set", "plugins.git.name", "Notes")
+    one.write("plan.md", "y\n")
+    one.run("git", "sync")
+    assert git(one.clone, "log", "-1", "--format=%an <%ae>").decode().strip() == "Notes <ana@work.example>"
+    two.write("other.md", "x\n")
+    two.run("git", "sync")
+    assert git(two.clone, "log", "-1", "--format=%ae").decode().strip() == "agentm@noreply.agentm.invalid"
+
+
+def test_a_conflict_that_the_policy_leaves_open_is_an_outcome_of_the_event(laptops):
+    one, two = laptops
+    for laptop, text in ((one, "one\n"), (two, "two\n")):
+        laptop.run("config", "set", "plugins.git.conflict", "abort")
+        laptop.write("plan.md", text)
+    one.run("event", "turn-end")
+    said = two.run("event", "turn-end", code=1).stderr
+    error, hint = [line for line in said.splitlines() if line.startswith(("error:", "hint:"))]
+    assert "reinstall" not in said
+    assert error.startswith("error: the origin has moved on, and the policy 'abort'")
+    assert error.endswith("[storage_conflict]")
+    assert hint.startswith("hint: run `agentm git sync --conflict POLICY`")
+
+
 def test_init_without_use_says_what_to_run(tmp_path):
     laptop = Laptop(tmp_path / "one")
     said = laptop.run("git", "init", str(laptop.clone)).stdout

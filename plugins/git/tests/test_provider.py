@@ -37,7 +37,7 @@ class Team:
         environ = {"HOME": str(home), "PATH": os.environ["PATH"], HOST_VARIABLE: self.host, "TEAM_TOKEN": TOKEN}
         return Device(environ), Opening(read_only=read_only, state_dir=str(home / "state"))
 
-    def open(self, name, **more):
+    def open(self, name, read_only=False, **more):
         definition = {
             "provider": "github",
             "config": {"owner": "acme", "repo": "notes", "default_commit_email": "team@example.com"},
@@ -45,7 +45,7 @@ class Team:
             **more,
         }
         handle = define_storage(definition, root=str(self.folder))
-        device, opening = self.context(name)
+        device, opening = self.context(name, read_only)
         return handle.open(device, {"user": "ana"}, opening)
 
 
@@ -60,10 +60,11 @@ def team(tmp_path):
 
 
 def test_opening_makes_nothing_and_the_first_pull_makes_the_clone(team):
-    store = team.open("one")
     assert not os.path.exists(team.folder / "one" / "state")
     with pytest.raises(StorageIOError, match="not on this device yet"):
-        store.read(NOTE)
+        team.open("one", read_only=True).read(NOTE)
+    store = team.open("one")
+    assert not os.path.exists(team.folder / "one" / "state")
     store.handle("workspace-open", {})
     assert store.read(NOTE) == "begin\n"
     assert isinstance(store.inner, GitStore)
@@ -75,6 +76,27 @@ def test_the_first_write_makes_the_clone_too(team):
     store.write(NOTE, "mine\n")
     assert store.read(NOTE) == "mine\n"
     assert os.path.isdir(os.path.join(store.inner.describe(), ".git"))
+
+
+def test_whoever_may_write_reads_what_the_origin_has_first(team):
+    """`save` looks for notes of the same name before it writes: the clone is made then, and nothing is refused."""
+    store = team.open("one")
+    assert store.read(NOTE) == "begin\n"
+    assert [str(child) for child in store.list(Locator("plans"))] == [NOTE.key]
+
+
+def test_a_policy_that_names_nobody_has_commits_by_the_operator_whom_git_knows(team):
+    home = team.folder / "one"
+    home.mkdir()
+    (home / ".gitconfig").write_text("[user]\n\tname = Ana Operator\n\temail = ana@work.example\n")
+    template = {"commit": {"message_template": "{{operator}}: {{summary}}"}}
+    definition = {"provider": "github", "config": {"owner": "acme", "repo": "notes"}, "sync": template}
+    device, opening = team.context("one")
+    store = define_storage(definition, root=str(team.folder)).open(device, {"user": "ana"}, opening)
+    store.write(NOTE, "one\n")
+    store.handle("turn-end", {"summary": "decided"})
+    said = git(store.inner.describe(), "log", "-1", "--format=%an <%ae> %s").decode().strip()
+    assert said == "Ana Operator <ana@work.example> Ana Operator: decided"
 
 
 def test_events_commit_and_push_as_the_policy_says_with_its_message_and_people(team):

@@ -28,7 +28,7 @@ def store(device: Device) -> Path:
     """A vault in use on this device, with a project's state in it."""
     folder = device.home / "Notes" / "agentm"
     folder.parent.mkdir()
-    device.agentm("vault", "init", str(folder), "--use")
+    device.agentm("vault", "init", "--create", str(folder), "--use")
     project = device.home / "work"
     (project / ".harness").mkdir(parents=True)
     device.agentm("state", "write", "PLAN.md", stdin="# plan\n", cwd=project)
@@ -54,12 +54,59 @@ def test_state_of_a_project_appears_in_the_vault_byte_for_byte(device: Device, s
 
 def test_a_conflict_copy_of_a_plan_is_never_a_plan(device: Device, store: Path) -> None:
     leave_copies(store)
-    for name in ("PLAN (1).md", "PLAN 2.md", "PLAN-2.md", "Copy of PLAN.md", "PLAN.md.conflict1"):
+    for name in ("PLAN (Ada の競合コピー 2026-05-01).md", "PLAN-DESKTOP-AB12CD3.md", "PLAN.md.conflict1"):
         (store / HARNESS / name).write_text("# other plan\n")
     project = device.home / "work"
     assert device.agentm("plan", "list", cwd=project).stdout.split() == ["*", "PLAN.md"]
     assert device.agentm("state", "list", cwd=project).stdout.split() == ["PLAN.md", "progress.md"]
     device.agentm("plan", "use", "2", cwd=project, code=1)
+
+
+def test_a_plan_beside_one_of_a_shorter_name_is_a_plan(device: Device, store: Path) -> None:
+    project = device.home / "work"
+    for name in ("PLAN-phase.md", "PLAN-phase-2.md"):
+        device.agentm("state", "write", name, stdin=f"# {name}\n- [ ] one\n- [ ] two\n- [ ] three\n", cwd=project)
+        device.agentm(
+            "state", "write", name.replace("PLAN", "progress"), stdin="- one\n- two\n- three\n", cwd=project
+        )
+    plans = device.agentm("plan", "list", cwd=project).stdout.split()
+    assert plans == ["*", "PLAN.md", "PLAN-phase-2.md", "PLAN-phase.md"]
+    assert device.agentm("state", "read", "PLAN-phase-2.md", cwd=project).stdout.startswith("# PLAN-phase-2.md")
+    device.agentm("plan", "use", "phase-2", cwd=project)
+    device.agentm("vault", "resolve", "--union")
+    assert (store / HARNESS / "progress-phase-2.md").read_text() == "- one\n- two\n- three\n"
+    assert device.agentm("vault", "conflicts").stdout == "no conflicts\n"
+
+
+def test_a_suspect_is_listed_and_left_alone(device: Device, store: Path) -> None:
+    (store / "Sprint.md").write_text("About sprints.\n")
+    (store / "Sprint 2.md").write_text("The second one.\n")
+    shown = device.agentm("vault", "conflicts").stdout
+    assert "iCloud (suspect)" in shown
+    assert "nothing to settle" in shown
+    assert json.loads(device.agentm("vault", "conflicts", "--json").stdout)["conflicts"][0]["suspect"] is True
+    assert device.agentm("vault", "resolve").stdout == ""
+    done = device.agentm("vault", "resolve", "Sprint 2.md", "--take", "mine", code=1)
+    assert "its text does not show" in done.stderr
+    assert (store / "Sprint 2.md").read_text() == "The second one.\n"
+    assert "names like copies" in device.agentm("doctor", code=None).stdout
+
+
+def test_what_google_drive_put_aside_is_listed(device: Device, store: Path) -> None:
+    aside = device.home / "Library/Application Support/Google/DriveFS/1234/lost_and_found"
+    aside.mkdir(parents=True)
+    (aside / "PLAN.md").write_text("never came up")
+    assert str(aside / "PLAN.md") in device.agentm("vault", "conflicts").stdout
+    assert json.loads(device.agentm("vault", "conflicts", "--json").stdout)["lost_and_found"] == [
+        str(aside / "PLAN.md")
+    ]
+    assert "lost and found" in device.agentm("doctor", code=None).stdout
+
+
+def test_folders_that_clash_with_the_store_s_own_are_shown(device: Device, store: Path) -> None:
+    (store / "Personal").mkdir()
+    done = device.agentm("doctor", code=1)
+    assert "'Personal' differ only in case" in done.stdout
 
 
 # ------------------------------------------------------------------------------------------------ conflicts
@@ -107,7 +154,11 @@ def test_union_merges_what_only_grows_and_leaves_plans_to_a_person(device: Devic
 
 def test_a_script_can_take_a_side_by_name(device: Device, store: Path) -> None:
     leave_copies(store)
-    device.agentm("vault", "resolve", f"{HARNESS}/PLAN.md", "--take", "theirs")
+    refused = device.agentm("vault", "resolve", f"{HARNESS}/PLAN.md", "--take", "theirs", code=None)
+    assert refused.returncode != 0
+    assert "--yes" in refused.stderr
+    assert (store / HARNESS / "PLAN.md").read_text() == "# plan\n"
+    device.agentm("vault", "resolve", f"{HARNESS}/PLAN.md", "--take", "theirs", "--yes")
     assert (store / HARNESS / "PLAN.md").read_text() == "# other plan\n"
     device.agentm("vault", "resolve", "progress.md", "--take", "mine")
     assert device.agentm("vault", "conflicts").stdout == "no conflicts\n"
@@ -224,3 +275,31 @@ def test_doctor_refuses_a_vault_that_is_gone_in_the_words_of_selection(device: D
     assert found["storage"][0] == "fail"
     assert "is missing" in found["storage"][1]
     assert not store.exists()
+
+
+# ------------------------------------------------------------------------------------------------ under guard
+
+
+@pytest.mark.parametrize("choice", [("--take", "theirs", "--yes"), ("--take", "both"), ("--union",)])
+def test_without_a_terminal_no_stranger_s_text_becomes_known_good(
+    device: Device, store: Path, choice: tuple[str, ...]
+) -> None:
+    config = device.home / ".agentm" / ".agentm-config.json"
+    allowed = ["agentm-obsidian-vault", "agentm-device-local", "agentm-checkpoint"]
+    settings = json.loads(config.read_text()) | {"plugin_policy": {"allowed": allowed}}
+    settings.setdefault("plugins", {})["integrity"] = {"guard": [f"{HARNESS}/progress.md"]}
+    config.write_text(json.dumps(settings | {"wrappers": ["integrity"]}))
+    (store / HARNESS / "progress.md").unlink()
+    device.agentm("state", "write", "progress.md", stdin="- mine\n", cwd=device.home / "work")
+    leave_copies(store)
+    before = (store / HARNESS / "progress.md").read_text()
+
+    done = device.agentm("vault", "resolve", "progress.md", *choice, code=None)
+
+    assert done.returncode != 0
+    assert "under guard" in done.stderr
+    assert (store / HARNESS / "progress.md").read_text() == before
+    assert len(list((store / HARNESS).glob("progress*"))) == 2
+    screen, code = device.talk(["vault", "resolve", "progress.md"], ("Which one is the note?", "theirs"))
+    assert code == 0, screen
+    assert (store / HARNESS / "progress.md").read_text() == "- theirs\n"

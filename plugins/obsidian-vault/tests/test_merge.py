@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from agentm_obsidian_vault.merge import is_append_only, union
+from agentm_obsidian_vault.merge import is_append_only, is_version, union
 
 LINES = st.lists(st.sampled_from(["- a", "- b", "- c", "", "# day", "- a "]), max_size=12)
 
@@ -73,3 +73,30 @@ def test_files_that_only_grow(name: str) -> None:
 )
 def test_files_that_do_not(name: str) -> None:
     assert not is_append_only(name)
+
+
+SAME = "The first line.\nThe second line.\nThe third line.\n"
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "shows_it"),
+    [
+        (SAME, SAME, True),
+        (SAME + "mine\n", SAME + "theirs\nand more\n", True),
+        ("x\n" + SAME, "y\n" + SAME + "z\n", True),
+        (SAME, SAME.replace("\n", "\r\n"), True),
+        (SAME, "Nothing of the kind.\n", False),
+        ("", "", False),
+        (SAME, "", False),
+        (
+            "---\nkind: fact\ntags: [a]\n---\n# Title\n\nOne.\n",
+            "---\nkind: fact\ntags: [a]\n---\n# Title\n\nTwo.\n",
+            False,
+        ),
+        ("## Status\n\nAccepted\n\n## Why\n\nSpeed.\n", "## Status\n\nAccepted\n\n## Why\n\nSafety.\n", False),
+        ("one shared line\n" + "a\n" * 9, "one shared line\n" + "".join(f"b{n}\n" for n in range(9)), False),
+    ],
+)
+def test_texts_show_whether_one_is_a_version_of_the_other(mine: str, theirs: str, shows_it: bool) -> None:
+    assert is_version(mine, theirs) is shows_it
+    assert is_version(theirs, mine) is shows_it

@@ -9,6 +9,7 @@ import pytest
 from agentm_kernel import Locator
 from agentm_kernel.plugin import ABSENT, InvalidLocatorError, LocatorConflictError, NotFoundError, StorageIOError
 from agentm_obsidian_vault import VaultBackend
+from agentm_obsidian_vault.survey import find_conflicts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,9 +17,8 @@ if TYPE_CHECKING:
 COPIES = [
     "PLAN (Ada's conflicted copy 2026-05-01).md",
     "PLAN.sync-conflict-20260501-101112-ABCDEF7.md",
-    "PLAN (1).md",
-    "PLAN 2.md",
-    "Copy of PLAN.md",
+    "PLAN (Ada の競合コピー 2026-05-01).md",
+    "PLAN-DESKTOP-AB12CD3.md",
     "PLAN-hilap.md",
 ]
 
@@ -65,11 +65,58 @@ def test_an_ordinary_name_is_a_note_as_long_as_it_is_nobody_s_copy(vault: VaultB
 
 
 def test_a_new_note_does_not_turn_another_one_into_its_copy(vault: VaultBackend) -> None:
-    vault.write(Locator("Chapter 2.md"), "two")
-    with pytest.raises(LocatorConflictError, match=r"Chapter 2\.md"):
+    vault.write(Locator("Chapter-hilap.md"), "two")
+    with pytest.raises(LocatorConflictError, match=r"Chapter-hilap\.md"):
         vault.write(Locator("Chapter.md"), "all")
-    assert vault.read(Locator("Chapter 2.md")) == "two"
+    assert vault.read(Locator("Chapter-hilap.md")) == "two"
     assert not vault.exists(Locator("Chapter.md"))
+
+
+def test_200_ordinary_names_beside_their_bases_are_all_notes(vault: VaultBackend) -> None:
+    names = names_beside_their_bases()
+    assert len(names) >= 200
+    for name in sorted({*names, *names.values()}):
+        vault.write(Locator(name), f"The text of {name}.\n")
+    assert sorted(keys(vault)) == sorted({*names, *names.values()})
+    for name in names:
+        assert vault.read(Locator(name)) == f"The text of {name}.\n"
+        vault.write(Locator(name), "another text")
+    found = find_conflicts(vault)
+    assert [conflict.copy.locator.key for conflict in found if not conflict.is_suspect] == []
+    assert len(found) > 100
+
+
+def names_beside_their_bases() -> dict[str, str]:
+    """Names that people give, each with a base that they may well have too."""
+    words = [
+        "Sprint",
+        "Python",
+        "notes",
+        "adr",
+        "Chapter",
+        "Meeting",
+        "Release notes",
+        "todo",
+        "PLAN-phase",
+        "v",
+        "Q&A",
+    ]
+    words += [
+        "progress-phase",
+        "Kapitel",
+        "会議",
+        "Réunion",
+        "api",
+        "journal",
+        "log",
+        "Week",
+        "Draft",
+        "PLAN",
+        "idea",
+    ]
+    marks = [" 2", " 12", "-2", "-10", " (1)", " (2)", " - Copy", " (conflicted)", " [Conflict]", "-macbook"]
+    named = {f"{word}{mark}.md": f"{word}.md" for word in words for mark in marks}
+    return named | {f"Copy of {word}.md": f"{word}.md" for word in words}
 
 
 @pytest.mark.parametrize(

@@ -270,7 +270,7 @@ def test_nothing_but_an_authorization_is_the_operator_s_word(vault: VaultBackend
 def in_use(device: Device) -> Path:
     folder = device.home / "Notes"
     folder.mkdir()
-    device.agentm("vault", "init", str(folder / "agentm"), "--use")
+    device.agentm("vault", "init", "--create", str(folder / "agentm"), "--use")
     device.agentm("config", "set", "plugins.vault.personal_root", str(folder))
     (device.home / "text").write_text(TEXT)
     return folder
@@ -336,7 +336,7 @@ def test_what_the_text_holds_cannot_paint_over_the_question(device: Device, in_u
 
 def test_a_store_without_a_personal_space_says_so(device: Device) -> None:
     (device.home / "text").write_text(TEXT)
-    device.agentm("vault", "init", "~/notes", "--use")
+    device.agentm("vault", "init", "--create", "~/notes", "--use")
     done = device.agentm(*_WRITE, code=1)
     assert "no personal space" in done.stderr
 

@@ -102,7 +102,7 @@ def test_a_plan_is_never_merged_by_a_rule(vault: VaultBackend, root: Path, name:
 
 def test_a_note_that_does_not_only_grow_is_not_merged_by_a_rule(vault: VaultBackend, root: Path) -> None:
     vault.write(Locator("note.md"), "mine")
-    (root / "note [Conflict].md").write_text("theirs")
+    (root / "note.sync-conflict-20260501-101112-ABCDEF7.md").write_text("theirs")
     (found,) = find_conflicts(vault)
     with pytest.raises(LocatorConflictError, match="only grows"):
         settle(vault, vault, found, UNION)
@@ -171,3 +171,52 @@ def test_conflicts_in_folders_of_tools_are_theirs(vault: VaultBackend, root: Pat
     (root / ".stversions").mkdir()
     (root / ".stversions" / "a (conflicted).md").write_text("x")
     assert find_conflicts(vault) == []
+
+
+# ------------------------------------------------------------------------------------------------ suspects
+
+LOG = "- one\n- two\n- three\n- four\n"
+
+
+@pytest.mark.parametrize("name", ["progress-phase-2.md", "progress-phase (1).md", "journal 2.md", "log-2.md"])
+def test_what_only_looks_like_a_copy_is_never_merged(vault: VaultBackend, root: Path, name: str) -> None:
+    for key in ("PLAN-phase.md", "PLAN-phase-2.md", "progress-phase.md", "journal.md", "log.md"):
+        vault.write(Locator(key), f"- of {key}\n- first\n- second of {key}\n")
+    (root / name).write_text("- of another thing\n- entirely\n- different\n")
+    before = {path.name: path.read_bytes() for path in root.glob("*.md")}
+    for conflict in find_conflicts(vault):
+        assert conflict.is_suspect
+        with pytest.raises(LocatorConflictError, match="its text does not show"):
+            settle(vault, vault, conflict, UNION)
+    assert {path.name: path.read_bytes() for path in root.glob("*.md")} == before
+    assert vault.read(Locator(name)) == "- of another thing\n- entirely\n- different\n"
+
+
+def test_a_suspect_whose_text_proves_it_is_a_conflict_and_still_a_note(vault: VaultBackend, root: Path) -> None:
+    vault.write(PROGRESS, LOG + "- mine\n")
+    (root / "p" / "progress (1).md").write_text(LOG + "- theirs\n")
+    (found,) = find_conflicts(vault)
+    assert not found.is_suspect
+    assert vault.read(found.copy.locator) == LOG + "- theirs\n"
+    settle(vault, vault, found, UNION)
+    assert vault.read(PROGRESS) == LOG + "- mine\n- theirs\n"
+    assert find_conflicts(vault) == []
+
+
+def test_a_suspect_that_becomes_another_note_meanwhile_is_left_alone(vault: VaultBackend, root: Path) -> None:
+    vault.write(PROGRESS, LOG)
+    other = root / "p" / "progress (1).md"
+    other.write_text(LOG)
+    (found,) = find_conflicts(vault)
+    other.write_text("Something else altogether.\n")
+    with pytest.raises(ConcurrentModificationError, match="of its own"):
+        settle(vault, vault, found, UNION)
+    assert other.read_text() == "Something else altogether.\n"
+
+
+@pytest.mark.parametrize("choice", [MINE, THEIRS, BOTH, UNION])
+def test_two_plans_are_never_merged(vault: VaultBackend, root: Path, choice: str) -> None:
+    vault.write(Locator("PLAN-phase.md"), "# Phase\n- [ ] a\n- [ ] b\n- [ ] c\n")
+    vault.write(Locator("PLAN-phase-2.md"), "# Phase\n- [ ] a\n- [ ] b\n- [ ] c\n- [ ] d\n")
+    assert find_conflicts(vault) == []
+    assert len(vault.list(Locator())) == 3

@@ -20,7 +20,7 @@ def stamp_of(folder: Path) -> str:
 
 def test_init_makes_and_marks_the_folder_and_says_what_to_run(device: Device) -> None:
     folder = device.home / "My Notes"
-    shown = device.agentm("vault", "init", "~/My Notes").stdout
+    shown = device.agentm("vault", "init", "--create", "~/My Notes").stdout
     assert stamp_of(folder) in shown
     lines = [line.strip() for line in shown.splitlines() if line.startswith("  ")]
     assert lines == [
@@ -34,39 +34,39 @@ def test_init_makes_and_marks_the_folder_and_says_what_to_run(device: Device) ->
 
 
 def test_use_selects_it_at_once(device: Device) -> None:
-    device.agentm("vault", "init", "~/notes", "--use")
+    device.agentm("vault", "init", "--create", "~/notes", "--use")
     assert f"backend 'vault' at {device.home / 'notes'}" in device.agentm("doctor").stdout
 
 
 def test_use_replaces_what_an_older_install_had(device: Device) -> None:
     device.agentm("config", "set", "plugins.obsidian-vault.vault_path", str(device.home))
     device.agentm("config", "set", "plugins.obsidian-vault.memory_root", "Agent/memory")
-    device.agentm("vault", "init", "~/notes", "--use")
+    device.agentm("vault", "init", "--create", "~/notes", "--use")
     assert f"backend 'vault' at {device.home / 'notes'}, " in device.agentm("doctor").stdout
 
 
 def test_use_says_when_the_environment_overrules_it(device: Device) -> None:
     device.environ["MEMORY_VAULT_PATH"] = "/elsewhere"
-    done = device.agentm("vault", "init", "~/notes", "--use", code=1)
+    done = device.agentm("vault", "init", "--create", "~/notes", "--use", code=1)
     assert "unset $MEMORY_VAULT_PATH" in done.stderr
     assert "vault_path" not in device.agentm("config", "list").stdout
 
 
 def test_init_twice_is_init_once(device: Device) -> None:
-    device.agentm("vault", "init", "~/notes")
+    device.agentm("vault", "init", "--create", "~/notes")
     before = stamp_of(device.home / "notes")
-    assert f"joined the store {before}" in device.agentm("vault", "init", "~/notes").stdout
+    assert f"joined the store {before}" in device.agentm("vault", "init", "--create", "~/notes").stdout
     assert stamp_of(device.home / "notes") == before
 
 
 def test_a_store_that_is_used_already_needs_nothing_more(device: Device) -> None:
-    device.agentm("vault", "init", "~/notes", "--use")
-    assert device.agentm("vault", "init", "~/notes").stdout.endswith("\nthis device uses it already\n")
+    device.agentm("vault", "init", "--create", "~/notes", "--use")
+    assert device.agentm("vault", "init", "--create", "~/notes").stdout.endswith("\nthis device uses it already\n")
 
 
 def test_whoever_has_notes_in_another_store_is_told_how_to_take_them_along(device: Device) -> None:
     device.agentm("project", "register", "--slug", "widgets")
-    shown = device.agentm("vault", "init", "~/notes", "--use").stdout
+    shown = device.agentm("vault", "init", "--create", "~/notes", "--use").stdout
     assert f"stay at {device.home / '.agentm' / 'memory'}\n" in shown
     for line in [line.strip() for line in shown.splitlines() if line.startswith("  agentm ")]:
         device.agentm(*line.split()[1:], *(["--yes"] if " migrate " in line else []))
@@ -76,14 +76,15 @@ def test_whoever_has_notes_in_another_store_is_told_how_to_take_them_along(devic
 def test_without_use_the_way_along_is_in_place_of_the_last_line(device: Device) -> None:
     device.agentm("project", "register", "--slug", "widgets")
     assert (
-        "along, let the last line be `agentm migrate --to vault`" in device.agentm("vault", "init", "~/notes").stdout
+        "along, let the last line be `agentm migrate --to vault`"
+        in device.agentm("vault", "init", "--create", "~/notes").stdout
     )
 
 
 def test_notes_of_another_vault_stay_where_they_are(device: Device) -> None:
-    device.agentm("vault", "init", "~/notes", "--use")
+    device.agentm("vault", "init", "--create", "~/notes", "--use")
     (device.home / "notes" / "idea.md").write_text("one\n")
-    shown = device.agentm("vault", "init", "~/others", "--use").stdout
+    shown = device.agentm("vault", "init", "--create", "~/others", "--use").stdout
     assert shown.endswith(f"\nthe notes of the store before stay at {device.home / 'notes'}\n")
 
 
@@ -104,7 +105,7 @@ def test_a_whole_obsidian_vault_is_not_taken_by_accident(device: Device) -> None
     (folder / ".obsidian").mkdir(parents=True)
     done = device.agentm("vault", "init", str(folder), code=1)
     assert f"agentm vault init {folder / 'agentm'}" in done.stderr
-    device.agentm("vault", "init", str(folder / "agentm"))
+    device.agentm("vault", "init", "--create", str(folder / "agentm"))
 
 
 def test_files_of_sync_tools_do_not_count_as_notes(device: Device) -> None:
@@ -124,13 +125,13 @@ def test_nothing_is_made_where_something_else_is_wrong(device: Device, path: str
 
 
 def test_a_store_is_not_made_inside_another(device: Device) -> None:
-    device.agentm("vault", "init", "~/notes")
-    done = device.agentm("vault", "init", "~/notes/inner", code=1)
+    device.agentm("vault", "init", "--create", "~/notes")
+    done = device.agentm("vault", "init", "--create", "~/notes/inner", code=1)
     assert "lies inside the store" in done.stderr
 
 
 def test_an_unmounted_vault_is_not_set_up_anew(device: Device) -> None:
-    device.agentm("vault", "init", "~/notes", "--use")
+    device.agentm("vault", "init", "--create", "~/notes", "--use")
     folder = device.home / "notes"
     folder.rename(device.home / "unplugged")
     folder.mkdir()
@@ -143,7 +144,7 @@ def test_an_unmounted_vault_is_not_set_up_anew(device: Device) -> None:
 
 
 def test_a_second_device_joins_by_itself(device: Device, tmp_path: Path) -> None:
-    device.agentm("vault", "init", "~/notes", "--use")
+    device.agentm("vault", "init", "--create", "~/notes", "--use")
     shared = device.home / "notes"
     second = type(device)(tmp_path / "second-home")
     second.agentm("config", "set", "plugins.vault.vault_path", str(shared))
@@ -163,3 +164,28 @@ def test_a_folder_that_was_never_set_up_is_read_and_not_written(device: Device) 
     done = device.agentm("state", "write", "PLAN.md", stdin="x", code=1)
     assert f"agentm vault init {folder}" in done.stderr
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["Projects", "PERSONAL"])
+def test_a_vault_whose_folders_clash_is_not_adopted(device: Device, name: str) -> None:
+    folder = device.home / "My Notes"
+    (folder / name).mkdir(parents=True)
+    done = device.agentm("vault", "init", "--adopt", "--use", str(folder), code=1)
+    assert f"agentm vault init '{folder / 'Agent'}' --create" in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == [name]
+    device.agentm("vault", "init", str(folder / "Agent"), "--create", "--use")
+
+
+def test_a_misspelled_path_does_not_become_a_store(device: Device) -> None:
+    (device.home / "Notes").mkdir()
+    done = device.agentm("vault", "init", "~/Ntoes", "--use", code=1)
+    assert "--create" in done.stderr
+    assert not (device.home / "Ntoes").exists()
+    assert "storage" not in device.agentm("config", "list", code=None).stdout
+
+
+@pytest.mark.parametrize(("answer", "is_made"), [("y", True), ("n", False)])
+def test_on_a_terminal_the_folder_is_made_after_a_yes(device: Device, answer: str, is_made: bool) -> None:
+    screen, code = device.talk(["vault", "init", "~/notes"], ("Make it?", answer))
+    assert (code == 0) is is_made, screen
+    assert (device.home / "notes").exists() is is_made

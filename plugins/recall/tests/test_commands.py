@@ -11,6 +11,7 @@ from secret_samples import planted
 
 from agentm_kernel.cli.app import run
 from agentm_kernel.cli.main import exit_code_of
+from agentm_kernel.plugin import Device
 
 
 class Terminal:
@@ -25,7 +26,7 @@ class Terminal:
     def __call__(self, *arguments, text="", code=0):
         stdin = io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8")
         self._monkeypatch.setattr(sys, "stdin", stdin)
-        result = exit_code_of(lambda: run(list(arguments)))
+        result = exit_code_of(lambda: run(Device.now(), list(arguments)))
         out, err = self._capture.readouterr()
         self.err = err.decode()
         assert result == code, self.err
@@ -165,6 +166,27 @@ def test_an_offer_is_saved_as_it_was_made(filled):
     assert filled.json("notes", "show", "lesson")["confidence"] == 0.7
 
 
+def test_a_confidence_in_words_survives(filled, home):
+    offer = filled(
+        *("offer-save-here", "--kind", "fact", "--slug", "lesson", "--body-file", "-", "--confidence", "quite sure"),
+        text="Learnt.\n",
+    )
+    filled("save", "--from-json", "-", text=offer)
+    filled("save", "--kind", "fact", "--slug", "other", "--confidence", "high", text="Learnt too.\n")
+
+    assert "confidence: quite sure\n" in filled("notes", "show", "lesson")
+    assert "confidence: high\n" in filled("notes", "show", "other")
+
+
+@pytest.mark.parametrize("place", ["/", "~"])
+def test_where_there_is_no_project_nothing_is_offered(filled, home, place):
+    folder = str(home.path) if place == "~" else place
+    offer = ("offer-save-here", "--kind", "fact", "--slug", "a", "--body-file", "-")
+
+    assert json.loads(filled(*offer, "--cwd", folder, text="x")) == []
+    assert len(json.loads(filled(*offer, text="x"))) == 1
+
+
 def test_offers_are_checked_before_any_of_them_is_saved(filled, home):
     before = home.files()
     offers = [
@@ -183,7 +205,8 @@ def test_offers_are_checked_before_any_of_them_is_saved(filled, home):
         ("not json", "not JSON"),
         ("[1]", "not JSON objects"),
         ('[{"kind": "fact", "slug": "a"}]', "body"),
-        ('[{"kind": "fact", "slug": "a", "body": "x", "confidence": "very"}]', "understood"),
+        ('[{"kind": "fact", "slug": "a", "body": "x", "confidence": [1]}]', "understood"),
+        ('[{"kind": "fact", "slug": "a", "body": "x", "confidence": "7"}]', "between 0 and 1"),
         ('[{"kind": "fact", "slug": "a", "body": "x", "protocol": "vault"}]', "vault"),
         ('[{"kind": "fact", "slug": "a", "body": "x", "project": "p", "target": "projects/q"}]', "projects/q"),
     ],
@@ -296,7 +319,51 @@ def test_the_documenter_gets_its_bundle(filled, home):
     assert [item["name"] for item in bundle["operator_conventions"]] == ["tone"]
     assert [item["name"] for item in bundle["project_decisions"]] == ["use-files"]
     assert [item["name"] for item in bundle["wiki_style"]] == ["pages"]
-    assert "## wiki style: pages" in filled("documenter-context")
+    assert bundle["project_folder"] == "projects/widgets"
+    assert bundle["left_out"] == []
+    text = filled("documenter-context")
+    assert "## How to write about this project\n\n```note\npages\n\nOne page per widget.\n```\n" in text
+    assert "## What the operator wants" in text
+
+
+def test_the_documenter_gets_the_style_of_all_projects(filled, home):
+    home.note("projects/_global/wiki-style/voice.md", "Plain words.\n")
+    home.note("personal/wiki-style/tense.md", "Present tense.\n")
+
+    bundle = filled.json("documenter-context")
+
+    assert [item["name"] for item in bundle["global_wiki_style"]] == ["tense", "voice"]
+
+
+def test_the_documenter_s_bundle_keeps_to_its_budget_and_names_the_rest(filled, home):
+    home.note("projects/widgets/_index.md", "# Widgets\n")
+    for number in range(9):
+        home.note(
+            f"projects/widgets/decisions/d{number}.md", f"---\nupdated: 2030-01-0{number + 1}\n---\n" + "w " * 200
+        )
+
+    bundle = filled.json("documenter-context", "--budget", "500")
+
+    assert bundle["project_anchor"] == "# Widgets\n"
+    assert [item["name"] for item in bundle["project_decisions"]] == ["d6", "d7", "d8", "use-files"]
+    assert "projects/widgets/decisions/d0.md" in bundle["left_out"]
+    assert "Left out for lack of room: " in filled("documenter-context", "--budget", "500")
+
+
+def test_a_project_that_nobody_knows_is_an_error(filled, tmp_path):
+    filled("documenter-context", "--slug", "wigdets", code=1)
+    assert "no project 'wigdets'" in filled.err
+    new = tmp_path / "new-one"
+    new.mkdir()
+    assert filled("documenter-context", "--cwd", str(new)).startswith("# Documenting new-one")
+
+
+def test_the_documenter_s_bundle_is_fenced(filled, home):
+    home.note("projects/widgets/wiki-style/a.md", "```\n# forged\n```\nhid\u200bden\x1b[31m\n")
+
+    text = filled("documenter-context")
+
+    assert "````note\na\n\n```\n# forged\n```\nhidden[31m\n````\n" in text
 
 
 @pytest.mark.parametrize("command", ["save", "forget", "notes", "search", "reindex", "documenter-context"])

@@ -153,7 +153,8 @@ def test_a_block_without_end_is_not_looked_for_for_ever():
         ("kind: a\n\tstatus: b\n", "not YAML"),
         ("- a\n- b\n", "not a list"),
         ("kind: a\nkind: b\n", "twice"),
-        ("a: " + "[" * 5000, "not YAML"),
+        ("a: " + "[" * 4000, "not YAML"),
+        ("a: " + "[" * 5000, "longer than 4,096"),
         ("a: b\x00c\n", "not YAML"),
     ],
 )

@@ -91,7 +91,10 @@ def test_the_flags_of_recall_here_reach_the_notes(remembering):
     remembering.note("projects/widgets/known-issues/bug.md", "# Bug\nIt bites.\n")
 
     assert "It bites." in remembering.run("recall-here", "--phase", "bugfix").stdout
-    assert "It bites." not in remembering.run("recall-here", "--phase", "release").stdout
+    remembering.note("projects/widgets/decisions/choice.md", "# Choice\nIt is made.\n")
+    bugfix, release = (remembering.run("recall-here", "--phase", phase).stdout for phase in ("bugfix", "release"))
+    assert bugfix.index("It bites.") < bugfix.index("It is made.")
+    assert release.index("It is made.") < release.index("It bites.")
     assert "It bites." in remembering.run("recall-here", "--phase", "nonsense").stdout
     assert "They last." not in remembering.run("recall-here", "--query", "bite", "--limit", "400").stdout
     assert "2 for lack of room" in remembering.run("recall-here", "--query", "bite", "--limit", "60").stdout
@@ -136,16 +139,17 @@ def test_recall_at_the_start_of_a_session_loads_nothing_heavy(remembering, store
 def test_an_event_brings_the_index_up_to_date(remembering, event):
     result = remembering.run("event", event, input="{}")
 
-    assert (result.stdout, result.stderr, result.returncode) == ("", "recall: 2 notes indexed\n", 0)
+    assert (result.stdout, result.returncode) == ("", 0)
+    assert "recall: 2 notes indexed\n" in result.stderr
     assert remembering.index_file().exists()
-    assert remembering.run("event", event, input="{}").stderr == ""
+    assert "recall" not in remembering.run("event", event, input="{}").stderr
 
 
 def test_an_event_does_not_build_a_large_index(remembering):
     for number in range(501):
         remembering.note(f"projects/widgets/facts/n{number}.md", "text\n")
 
-    assert remembering.run("event", "turn-end", input="{}").stderr == ""
+    assert "recall" not in remembering.run("event", "turn-end", input="{}").stderr
     assert not remembering.index_file().exists()
 
 

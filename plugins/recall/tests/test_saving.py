@@ -243,3 +243,64 @@ def test_eight_processes_saving_one_fact_lose_none_of_their_tags(tmp_path):
     assert [worker.exitcode for worker in workers] == [0] * 8
     note, _ = stored(FileStore(tmp_path), PROJECT.child("decisions/use-files.md"))
     assert set(note.tags) == {f"tag-{number}" for number in range(8)}
+
+
+# ------------------------------------------------------------------------------------------------ own front matter
+
+
+def test_a_note_that_was_printed_and_edited_keeps_one_front_matter(any_store):
+    place = save_note(any_store, draft(tags=("old",)), project=PROJECT, now=NOW).locator
+    printed = any_store.read(place)
+
+    again = save_note(any_store, draft(body=printed), project=PROJECT, now=LATER)
+    assert again.outcome == "reinforced"
+    edited = printed.replace("They last.", "They stay.").replace("tags: [old]", "tags: [old, new]\nmood: calm")
+    with pytest.raises(LocatorConflictError):
+        save_note(any_store, draft(body=edited), project=PROJECT, now=LATER)
+    done = save_note(any_store, draft(body=edited), project=PROJECT, replace=True, now=LATER)
+
+    assert done.outcome == "updated"
+    assert any_store.read(place) == (
+        "---\nkind: decision\nstatus: active\ntags: [old, new]\nproject: widgets\n"
+        "created: 2025-05-01T12:00:00+00:00\nupdated: 2025-06-01T12:00:00+00:00\nsource: agent\nmood: calm\n---\n\n"
+        "# Use files\n\nThey stay.\n"
+    )
+
+
+def test_only_an_edited_field_is_an_update_too(any_store):
+    place = save_note(any_store, draft(), project=PROJECT, now=NOW).locator
+    edited = any_store.read(place).replace("source: agent", "source: operator")
+
+    assert save_note(any_store, draft(body=edited), project=PROJECT, replace=True, now=LATER).outcome == "updated"
+    assert stored(any_store, place)[0].source == "operator"
+    assert any_store.read(place).count("---\n") == 2
+
+
+def test_a_new_note_keeps_the_front_matter_that_it_brings(any_store):
+    body = "---\n# mine\ntags:\n  - a\nkind: fact\nmood: calm\ncreated: 2020-01-01\n---\nText.\n"
+    place = save_note(any_store, draft(body=body, tags=("x",)), project=PROJECT, now=NOW).locator
+
+    note, text = stored(any_store, place)
+    assert any_store.read(place).startswith(
+        "---\n# mine\ntags:\n  - a\n  - x\nkind: decision\nmood: calm\ncreated: 2020-01-01\n"
+    )
+    assert any_store.read(place).count("---\n") == 2
+    assert (note.kind, note.status, note.created, text) == ("decision", "active", "2020-01-01", "Text.\n")
+    assert set(note.tags) == {"a", "x"}
+
+
+def test_what_stands_between_two_rules_is_not_front_matter(any_store):
+    body = "---\nJust a sentence\n---\nMore.\n"
+    place = save_note(any_store, draft(body=body), project=PROJECT, now=NOW).locator
+
+    assert stored(any_store, place)[1].endswith(body)
+
+
+def test_front_matter_that_is_broken_is_refused_and_changes_nothing(any_store):
+    place = save_note(any_store, draft(), project=PROJECT, now=NOW).locator
+    before = any_store.read(place)
+
+    for body in ("---\ntags: [a\n---\nText.\n", "---\ntags: a\n---\n\n"):
+        with pytest.raises(InvalidContentError):
+            save_note(any_store, draft(body=body), project=PROJECT, replace=True)
+    assert any_store.read(place) == before

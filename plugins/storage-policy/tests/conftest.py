@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agentm_kernel import Locator
-from agentm_kernel.plugin import FileStore, Opening, StorageConflictError, SyncOutcome, WorkingCopy
+from agentm_kernel.plugin import Device, FileStore, Opening, StorageConflictError, SyncOutcome, WorkingCopy
 from agentm_kernel.seam.locator import TEMP_PREFIX
 from agentm_kernel.seam.registry import registry as kernel_registry
 from agentm_storage_policy.handle import define_storage, load_storage
@@ -43,7 +43,7 @@ class Desk:
 
     @property
     def state(self) -> Path:
-        return self.home / "state"
+        return Path(self.device.state_dir)
 
     @property
     def device(self) -> Device:
@@ -222,7 +222,7 @@ def defined(desk):
 # ------------------------------------------------------------------------------------------------ commands
 
 
-class Device:
+class Laptop:
     """A home of its own and the `agentm` command in it."""
 
     def __init__(self, home: Path) -> None:
@@ -253,8 +253,8 @@ class Device:
 
 
 @pytest.fixture
-def device(tmp_path) -> Device:
-    return Device(tmp_path / "home")
+def device(tmp_path) -> Laptop:
+    return Laptop(tmp_path / "home")
 
 
 NOTE = Locator("plan.md")

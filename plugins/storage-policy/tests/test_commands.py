@@ -93,7 +93,7 @@ EXPLAINED = {
         "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY",
     ],
     "09-accepted-mastra-azure.md": ["the container c", "There is one copy"],
-    "45-accepted-inline-in-a-block.md": ["As ana you may read, write, commit, push."],
+    "45-accepted-inline-in-a-block.md": ["As ana you may read, write, delete, commit, push, take"],
     "19-accepted-credentials-by-name.md": ["the secret acme/s3-rw"],
     "04-accepted-patterns.md": ["Not mirrored: .runs/"],
 }
@@ -110,7 +110,7 @@ def test_explain_names_what_you_may_not_do(device, policy):
     grants = "grants: [{principal: 'user://ana', actions: [{action: 'storage:read'}]}]"
     text = device.agentm("policy", "explain", policy(f"policy: {{schema: policy/v1, {grants}}}\n")).stdout
     assert "As ana you may read." in text
-    assert "You may not write (no-grant), commit (no-grant), push (no-grant)." in text
+    assert "You may not write (no-grant), delete (no-grant), commit (no-grant), push (no-grant), " in text
     fields = json.loads(device.agentm("policy", "explain", "--json", policy()).stdout)
     assert fields["provider"] == "local-fs"
 

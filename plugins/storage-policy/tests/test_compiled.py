@@ -72,6 +72,6 @@ def test_copies_do_not_pile_up(desk, monkeypatch):
 
 
 def test_a_copy_that_cannot_be_stored_is_no_obstacle(desk):
-    desk.state.mkdir()
+    desk.state.mkdir(parents=True)
     (desk.state / "policies").write_text("in the way")
     assert parse(desk).data["provider"] == "dev-local"

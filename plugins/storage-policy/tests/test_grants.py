@@ -8,9 +8,10 @@ import pytest
 
 from agentm_kernel import select_backend
 from agentm_kernel.plugin import BackendLayer, DeviceFiles, StorageReadOnlyError
+from agentm_storage_policy.actions import ASKED
 from agentm_storage_policy.errors import StorageDeniedError
 from agentm_storage_policy.gate import PolicyGate
-from agentm_storage_policy.grants import ACTIONS, COMMIT, PUSH, READ, WRITE, Grants, Policy
+from agentm_storage_policy.grants import COMMIT, PUSH, READ, WRITE, Grants, Policy
 from agentm_storage_policy.host import Actor
 from agentm_storage_policy.limits import RateLimits
 
@@ -35,7 +36,7 @@ def decide(policy, action=READ, key=None, **options):
 
 
 @pytest.mark.rule(45, "refused")
-@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("action", ASKED)
 def test_what_no_grant_mentions_is_denied(action):
     assert decide({}, action) == (False, "no-grant")
     assert decide({"grants": []}, action) == (False, "no-grant")
@@ -162,9 +163,7 @@ def test_every_condition_has_to_hold_and_an_unknown_one_never_does(caplog):
 @pytest.mark.rule(48, "accepted")
 @pytest.mark.rule(48, "refused")
 def test_wildcards_mean_what_begins_like_them():
-    assert all(
-        decide({"grants": [grant(action=any_)]}, action)[0] for any_ in ("*", "storage:*") for action in ACTIONS
-    )
+    assert all(decide({"grants": [grant(action=any_)]}, action)[0] for any_ in ("*", "storage:*") for action in ASKED)
     assert decide({"grants": [grant(action="storage:com*")]}, COMMIT)[0]
     assert not decide({"grants": [grant(action="storage:com*")]}, READ)[0]
     assert not decide({"grants": [grant(action="secrets:*")]}, READ)[0]
@@ -296,8 +295,15 @@ def test_a_policy_may_make_stores_read_only_that_do_not_say(desk, recorders, not
 
 def test_every_verb_of_the_seam_is_behind_the_gate_or_harmless():
     harmless = {"capabilities", "check_usable", "describe", "resolve", "stamp_text", "tier_layout", "create", "inner"}
-    harmless |= {"api_version", "scratch_options", "heavy_imports", "self_stamping"}
-    harmless |= {"facet"}  # what it hands out, `passes` and `wrap_facet` decide
+    harmless |= {
+        "api_version",
+        "scratch_options",
+        "heavy_imports",
+        "self_stamping",
+        "check_reachable",
+        "own_wrappers",
+    }
+    harmless |= {"facet", "passes"}  # what it hands out, `passes` and `wrap_facet` decide
     verbs = {name for name in dir(BackendLayer) if not name.startswith("_")} - harmless
     assert {name for name in verbs if getattr(PolicyGate, name) is getattr(BackendLayer, name)} == set()
 

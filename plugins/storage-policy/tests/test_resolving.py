@@ -30,7 +30,7 @@ def workspace(desk, storage, more=""):
 
 
 def resolve(desk, path):
-    return load_storage(path).resolve(desk.device, desk.options)
+    return load_storage(path).resolve(desk.device, desk.options, desk.opening)
 
 
 def refusal(desk, path) -> RefUnresolvableError:
@@ -190,7 +190,10 @@ def test_on_a_terminal_the_operator_is_asked(desk, sibling, answer, code):
     path = workspace(desk, "ref: ../shared/team.STORAGE.md")
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-c", ASK, str(path), str(desk.state)], stdin=theirs, stderr=theirs, stdout=subprocess.PIPE
+        [sys.executable, "-c", ASK, str(path), str(desk.state.parent)],
+        stdin=theirs,
+        stderr=theirs,
+        stdout=subprocess.PIPE,
     )
     os.close(theirs)
     os.write(ours, answer)

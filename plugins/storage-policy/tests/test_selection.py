@@ -136,8 +136,13 @@ def test_events_pull_commit_and_push_by_the_policy(device, selected):
     sync = "sync: {mode: pull-push, commit: {on: per-turn}, push: {on: per-commit}}\nidentity: {ref: 'bot://ci'}\n"
     selected("acme-sync", f"place: {place}", sync)
     failed = device.agentm("event", "turn-end", stdin='{"summary": "a plan"}', code=1, BREAK="1")
-    assert "StorageCommitFailedError: the commit of" in failed.stderr
-    assert "the disk of the origin is full" in device.agentm("doctor").stdout
+    error, hint = failed.stderr.splitlines()
+    assert error.startswith("error: the commit of ")
+    assert error.endswith("the disk of the origin is full [storage_commit_failed]")
+    assert hint == "hint: the notes are safe in the working copy; `agentm event manual` tries again"
+    doctor = device.agentm("doctor").stdout
+    assert "the disk of the origin is full [storage_commit_failed]" in doctor
+    assert "reinstall" not in failed.stderr + doctor
     done = device.agentm("event", "turn-end", stdin='{"summary": "a plan"}')
     assert done.stderr == "committed r1; pushed r1\n"
     log = (device.home / "copy.log").read_text().splitlines()

@@ -131,7 +131,7 @@ class Machine:
             patch.chdir(cwd or self.project)
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
             patch.setattr(registry, "_classes", {"stub": SyncedStub, "device-local": LocalStub})
-            code = exit_code_of(lambda: run_click(Device.now(), [*arguments]))
+            code = exit_code_of(lambda: run_click(Device.now(), [*arguments]), as_json="--json" in arguments)
         return Outcome(code, *self._capture.readouterr())
 
     def start(

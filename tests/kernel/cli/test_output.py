@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -91,3 +92,15 @@ def test_whoever_does_not_confirm_is_told_that_nothing_happened(monkeypatch: pyt
 
     with pytest.raises(AgentmError, match="not confirmed; nothing was changed"):
         confirm("Really?", yes=False)
+
+
+def test_a_terminal_gets_control_characters_spelled_out_and_a_pipe_every_byte(machine: Machine) -> None:
+    text = "caf\u00e9 \x1b]52;c;eA==\x07 \u202edne\r\n\tdone\n"
+    machine.harness.mkdir()
+    (machine.harness / "PLAN.md").write_bytes(text.encode())
+
+    with machine.start("state", "read", "PLAN.md", stdout=subprocess.PIPE) as process:
+        assert process.stdout.read() in (text, text.encode())
+    sent = on_terminal(machine, "state", "read", "PLAN.md")
+    assert "caf\u00e9 \\x1b]52;c;eA==\\x07 \\u202edne\\r" in sent
+    assert "\x1b" not in sent

@@ -47,7 +47,8 @@ def run(store: Shared, capfd: pytest.CaptureFixture[str]) -> Run:
     """`agentm project ARGUMENTS`: exit code, output, errors."""
 
     def run(*arguments: str) -> tuple[int, str, str]:
-        code = exit_code_of(lambda: run_click(Device.now(), ["project", *arguments]))
+        run_it = lambda: run_click(Device.now(), ["project", *arguments])  # noqa: E731
+        code = exit_code_of(run_it, as_json="--json" in arguments)
         return code, *capfd.readouterr()
 
     return run

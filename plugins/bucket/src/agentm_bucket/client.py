@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import obstore
 from obstore import exceptions
 
-from agentm_bucket.failures import Failure, RequestFailed, answered, failed
+from agentm_bucket.failures import NOWHERE, Failure, RequestFailed, answered, failed
 from agentm_bucket.history import FIELD, History
 from agentm_bucket.waiting import Deadline, within
 from agentm_kernel.plugin import StorageSelectionError
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _FAILURES = (exceptions.BaseError, OSError)  # the library raises FileNotFoundError and PermissionError as well
+_GOOGLE_TOKENS = "oauth2.googleapis.com"
 _PAGE = 1000
 _REMEMBERED = 512
 _SIGNED_FOR = timedelta(seconds=60)
@@ -104,6 +105,10 @@ class Client:
             return _entry(found.meta), _version(found.meta, found.attributes)
 
         return self._repeat(attempt, deadline)
+
+    def head_once(self, path: str) -> Entry:
+        """`head`, without asking again."""
+        return self._once(lambda: _entry(obstore.head(self._store, path)))
 
     def folder(self, path: str, deadline: Deadline) -> Folder:
         """What lies immediately below `path`. The library asks for all its pages in one go, so the clock is ours,
@@ -196,8 +201,9 @@ def _open(place: Place, credentials: Credentials, timing: Timing) -> S3Store | A
     from obstore.store import AzureStore, GCSStore, S3Store
 
     seconds = timedelta(seconds=timing.attempt)
+    options: dict[str, Any] = {"timeout": seconds, "connect_timeout": seconds, "allow_http": place.is_plain_http}
     common: dict[str, Any] = {
-        "client_options": {"timeout": seconds, "connect_timeout": seconds, "allow_http": place.is_plain_http},
+        "client_options": {**options, **_nowhere_else(place)},
         "retry_config": {"max_retries": 0, "retry_timeout": seconds},  # whether to send again is ours to decide
         **credentials.for_client(),
     }
@@ -213,6 +219,23 @@ def _open(place: Place, credentials: Credentials, timing: Timing) -> S3Store | A
     if place.kind == "azure":
         return AzureStore(place.bucket, account_name=place.account, endpoint=place.endpoint, **common)
     return GCSStore(place.bucket, base_url=place.endpoint, **common)
+
+
+def _nowhere_else(place: Place) -> dict[str, str]:
+    """Options that let the client talk with the endpoint and with nobody else.
+
+    The library follows redirects and cannot be told not to: the bytes of a stranger would be taken for a note. But it
+    can be told to reach every other server through a proxy, and that proxy is an address where nobody can listen.
+    Whoever has to use a proxy of their own has only that one's rules: the library takes a single proxy.
+    """
+    from urllib.request import getproxies, proxy_bypass
+
+    host = urlsplit(place.endpoint).hostname or ""
+    proxies = getproxies()
+    if (place.endpoint.partition(":")[0] in proxies or "all" in proxies) and not proxy_bypass(host):
+        return {}
+    own = [host, _GOOGLE_TOKENS] if place.kind == "gcs" else [host]
+    return {"proxy_url": f"http://{NOWHERE}", "proxy_excludes": ",".join(own)}
 
 
 def _entry(meta: ObjectMeta) -> Entry:

@@ -15,6 +15,7 @@ from agentm_kernel.command import (
     echo_table,
     json_option,
     selected_store,
+    shown,
 )
 from agentm_kernel.plugin import DeviceCopy, Locator, NotFoundError, Opening, StorageSelectionError, adopt_store
 
@@ -72,7 +73,7 @@ def sync() -> None:
     done = store.push(selected)
     click.echo(f"{done.fetched} fetched, {done.sent} sent")
     for key in done.conflicts:
-        click.echo(f"both sides changed; your version is kept as {key}")
+        click.echo(shown(f"both sides changed; your version is kept as {key}"))
     if done.conflicts:
         click.echo("`agentm bucket conflicts` lists what is kept")
 

@@ -1,4 +1,4 @@
-"""What `agentm doctor` says about a bucket. It looks at this device only: doctor waits for no network."""
+"""What `agentm doctor` says about a bucket on this device. Whether the server answers is asked by doctor itself."""
 
 from __future__ import annotations
 

@@ -15,6 +15,17 @@ from agentm_kernel.plugin import StorageIOError
 
 _STATUS = re.compile(r"status code: (\d{3})|status: (\d{3})")
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
+NOWHERE = "127.0.0.1:0"
+"""Where the client is sent if it wants to talk with another server than the endpoint: nobody can listen there."""
+_CERTIFICATE = "InvalidCertificate"
+_CERTIFICATES = {
+    "UnknownIssuer": "nobody whom this machine trusts has signed it",
+    "Expired": "it has expired",
+    "NotValidYet": "it is not valid yet",
+    "NotValidForName": "it is for another name",
+}
+_NO_TLS = ("InvalidContentType", "received corrupt message", "InvalidMessage")
+_NO_ETAG = ("MissingEtag", "ETag Header missing")
 _TRANSIENT = (408, 409, 425, 429, 500, 502, 503, 504)
 
 
@@ -47,6 +58,9 @@ def failed(error: Exception) -> RequestFailed:
     """What an exception of the library means."""
     text = str(error)
     status = _status(text)
+    named = _named(text)
+    if named is not None:
+        return named
     if any(sign in text for sign in _NO_BUCKET):
         return RequestFailed(Failure.FATAL, "there is no such bucket", "create it, or correct plugins.bucket.bucket")
     if isinstance(error, (exceptions.AlreadyExistsError, exceptions.PreconditionError)):
@@ -60,6 +74,37 @@ def failed(error: Exception) -> RequestFailed:
             "check the key, its rights on this bucket, and this machine's clock",
         )
     return answered(status)
+
+
+def _named(text: str) -> RequestFailed | None:
+    """Failures that look like a network that is down, and are none: asking again does not help."""
+    if f"{NOWHERE}," in text or f"{NOWHERE}\n" in text:
+        return RequestFailed(
+            Failure.FATAL,
+            "the server redirects to another address, which is not followed",
+            "make the address where the bucket is the endpoint; check its region, too",
+        )
+    if _CERTIFICATE in text:
+        why = next((words for sign, words in _CERTIFICATES.items() if sign in text), "it is not one for a server")
+        return RequestFailed(
+            Failure.FATAL,
+            f"the certificate of the server is not accepted: {why}",
+            "check the endpoint and this machine's clock; a certificate of your own has to be among those that this "
+            "machine trusts",
+        )
+    if any(sign in text for sign in _NO_TLS):
+        return RequestFailed(
+            Failure.FATAL,
+            "the server does not speak TLS at this address",
+            "check the port, and https in the endpoint",
+        )
+    if any(sign in text for sign in _NO_ETAG):
+        return RequestFailed(
+            Failure.FATAL,
+            "the server sends no ETags, so a write cannot name what it replaces",
+            "writers on two machines would lose each other's notes there; use a server that sends them",
+        )
+    return None
 
 
 def answered(status: int | None) -> RequestFailed:

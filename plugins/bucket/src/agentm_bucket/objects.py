@@ -53,6 +53,11 @@ class ObjectStore(StorageBackend):
         if not read_only:  # a hook reads the copy, and needs no credentials for that
             self._credentials.check_present()
 
+    def check_reachable(self, seconds: float) -> None:
+        from agentm_bucket.reach import check_reachable
+
+        check_reachable(self.place, self._credentials, seconds)
+
     def read(self, locator: Locator) -> str:
         return self._verbs.read(locator)
 

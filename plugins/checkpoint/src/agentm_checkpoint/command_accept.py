@@ -14,7 +14,7 @@ from agentm_checkpoint.guarded import guarded_keys
 from agentm_checkpoint.lockdown import guard_patterns, turn_on
 from agentm_checkpoint.reading import read_note
 from agentm_checkpoint.restoring import chooser
-from agentm_checkpoint.texts import counted
+from agentm_checkpoint.texts import counted, visible
 from agentm_kernel.command import confirm
 from agentm_kernel.plugin import AgentmError, IntegrityError, Locator, NotFoundError, Opening
 
@@ -41,9 +41,9 @@ def accept_command(paths: tuple[str, ...]) -> None:
         problem = guard.problem(Locator(key))
         if problem is not None:
             shown[key] = stored
-            click.echo(problem)
+            click.echo(visible(problem))
             for line in _changes(here, guard, key):
-                click.echo(f"  {line}")
+                click.echo(f"  {visible(line)}")
     if not shown:
         click.echo("nothing to accept: these notes are as they are known")
         return

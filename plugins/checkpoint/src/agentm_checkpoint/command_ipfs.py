@@ -13,6 +13,7 @@ from agentm_checkpoint.remote import pull, push
 from agentm_checkpoint.settings import settings_of
 from agentm_checkpoint.texts import counted
 from agentm_kernel.command import echo_json, json_option
+from agentm_kernel.plugin import SWAP_PROVIDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +57,8 @@ def push_command(name: str, ipfs: str | None, as_json: bool) -> None:
 
 
 def push_to(here: CommandContext, snapshot: Snapshot, url: str | None, as_json: bool) -> int:
-    """Push with a progress bar; how many blocks were sent."""
+    """Push with a progress bar; how many blocks were sent. What guards the store has to let its notes go there."""
+    here.backend.check_allowed(SWAP_PROVIDER)
     return _with_bar(
         "Pushing", as_json, lambda report: push(daemon_at(here.device, url), here.image, snapshot, report)
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -19,7 +18,7 @@ from agentm_checkpoint.lockdown import first_unguarded, know_first, say_unguarde
 from agentm_checkpoint.lost_stores import all_images
 from agentm_checkpoint.reading import read_note, read_tree
 from agentm_checkpoint.texts import counted, visible
-from agentm_kernel.command import current_device, echo_json, echo_table, json_option
+from agentm_kernel.command import current_device, echo_json, echo_table, json_option, show_text
 from agentm_kernel.plugin import Locator, NotFoundError, known_stores
 
 if TYPE_CHECKING:
@@ -188,7 +187,7 @@ def show(name: str, path: str | None, as_json: bool) -> None:
         leaf = leaves.get(Locator(path).key)
         if leaf is None:
             raise NotFoundError(f"the checkpoint has no note '{path}'", hint=f"`agentm checkpoint show {name}`")
-        sys.stdout.buffer.write(read_note(leaf, here.image.fetch))
+        show_text(read_note(leaf, here.image.fetch).decode("utf-8", "surrogateescape"))
         return
     if as_json:
         echo_json(**fields_of(snapshot), entries={key: leaf[0] for key, leaf in sorted(leaves.items())})

@@ -52,8 +52,8 @@ class GitStore(FileStore, WorkingCopy):
     """Notes in the clone at `root`. Settings are those of `settings.Settings`, by name.
 
     `is_excluded` tells which keys stay on this device; `credentials` are the variables that a policy lets us see.
-    `clones_itself`: whether the first write or pull may make the clone; a policy's store does, one of the
-    configuration is made by `agentm git init`.
+    `clones_itself`: whether the first pull, or the first verb of a process that may write, makes the clone; the store
+    of a policy does, one of the configuration is made by `agentm git init`. `read_only` is a process that may not.
     """
 
     scratch_options = {"root": "{scratch}"}  # noqa: RUF012 - as the seam declares it
@@ -66,6 +66,7 @@ class GitStore(FileStore, WorkingCopy):
         credentials: Mapping[str, str] | None = None,
         is_excluded: Callable[[str], bool] | None = None,
         clones_itself: bool = False,
+        read_only: bool = False,
         size_limit: int = MAX_CONTENT_BYTES,
         settings: Settings | None = None,
         **given: Any,
@@ -77,6 +78,7 @@ class GitStore(FileStore, WorkingCopy):
         self._credentials = credentials or {}
         self._is_excluded = is_excluded
         self._clones_itself = clones_itself
+        self._read_only = read_only
         self._lazy_clone: Clone | None = None
 
     @classmethod
@@ -115,7 +117,9 @@ class GitStore(FileStore, WorkingCopy):
 
     def check_here(self) -> None:
         if not self.is_here:
-            raise StorageIOError(self._not_here, hint=_BRING)
+            if self._read_only:  # a hook, perhaps: it waits for no network
+                raise StorageIOError(self._not_here, hint=_BRING)
+            self.pull(SyncTrigger("read"))  # whoever is going to write has to know first what there is
 
     # -- around every change ------------------------------------------------------------------------------
 
@@ -164,13 +168,22 @@ class GitStore(FileStore, WorkingCopy):
     def push(self, trigger: SyncTrigger) -> SyncOutcome:
         return self.clone.push(trigger)
 
+    def operator(self) -> Author | None:
+        """Whoever git would sign a commit with: a policy that names nobody has their commits."""
+        from agentm_kernel.plugin import Author
+
+        told = self.clone.operator
+        return Author(told["name"], told.get("email", "")) if "name" in told else None
+
     def sync(
-        self, trigger: SyncTrigger, message: str = "", conflict: str | None = None
+        self, trigger: SyncTrigger, message: str = "", conflict: str | None = None, rewritten: str | None = None
     ) -> builtins.list[SyncOutcome]:
-        """Commit, pull and push, as far as there is an origin; `conflict` is a policy for this once."""
+        """Commit, pull and push, as far as there is an origin; `conflict` is a policy for this once, `rewritten` the
+        answer where the origin took out commits that are here.
+        """
         done = [self.clone.commit(message or f"agentm: {trigger.event}", ())]
         if self.settings.remote:
-            done.append(self.clone.pull(conflict))
+            done.append(self.clone.pull(conflict, rewritten))
             done.append(self.clone.push(trigger, conflict))
         return done
 

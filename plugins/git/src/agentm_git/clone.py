@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from agentm_git.applying import Applier, EditedMeanwhile
 from agentm_git.branches import branch_for
 from agentm_git.changes import Changes
 from agentm_git.commits import Commits
-from agentm_git.identity import message_with, signature
+from agentm_git.identity import message_with, operator_of, signature
 from agentm_git.merging import Merger
 from agentm_git.origin import Deadline, Origin, tracking
 from agentm_git.private_dir import PrivateDir
 from agentm_git.public_dir import PublicDir
+from agentm_git.rewritten import FOLLOW, KEEP, forget, refusal, removed_commits
 from agentm_git.runner import Git
 from agentm_git.stamps import check_stamps
 from agentm_kernel.plugin import (
@@ -156,7 +159,7 @@ class Clone:
             self.public.publish_index()
             return SyncOutcome(False, ref=head)
         words = message_with(message, authors)
-        commit = self.commits.make(tree, (head,) if head else (), signature(authors, self.settings), words)
+        commit = self.commits.make(tree, (head,) if head else (), self._signed(authors), words)
         self.public.move(self.public.branch_ref, commit, head, f"commit: {words.partition(chr(10))[0]}")
         self._latest = (commit, tree)
         self.private.set_head(commit)
@@ -170,8 +173,11 @@ class Clone:
 
     # -- pull ---------------------------------------------------------------------------------------------
 
-    def pull(self, policy: str | None = None) -> SyncOutcome:
-        """Bring in what the origin has, unless there are changes that are not committed."""
+    def pull(self, policy: str | None = None, rewritten: str | None = None) -> SyncOutcome:
+        """Bring in what the origin has, unless there are changes that are not committed.
+
+        `rewritten` is the operator's answer where the origin took out commits that are here (see `rewritten`).
+        """
         deadline = Deadline(self.settings.deadline)
         with self._network(deadline):
             upstream = self.origin.fetch(self.settings.branch, deadline)
@@ -180,7 +186,7 @@ class Clone:
                 if self.looked.changes():
                     return SyncOutcome(False, ref=self.public.head(), note=_NOT_PULLED)
                 try:
-                    done = self._integrate(upstream, policy)
+                    done = self._integrate(self.settings.branch, upstream, policy, rewritten)
                 except EditedMeanwhile as error:
                     return SyncOutcome(False, ref=self.public.head(), note=f"not pulled: {error.message}")
             self._note_pulled()
@@ -198,28 +204,51 @@ class Clone:
             pass
         os.utime(self.private.pulled)
 
-    def _integrate(self, upstream: str | None, policy: str | None) -> Integrated:
+    def _integrate(
+        self, branch: str, upstream: str | None, policy: str | None, rewritten: str | None = None
+    ) -> Integrated:
         """Let the branch have everything that `upstream` has, and its own commits."""
         head = self.public.head()
         if upstream is None or upstream == head:
             return Integrated(head)
+        removed = removed_commits(self.git, self.private, branch, head, upstream) if head else set()
+        if removed and rewritten == FOLLOW:
+            return self._follow(branch, upstream, policy, removed)
+        if removed and rewritten != KEEP:
+            check_stamps(self.git, self.folder, head, upstream)  # another store is the larger trouble
+            raise refusal(branch, len(removed))
+        forget(self.private, branch)
         base = self._common(head, upstream)
         if base == upstream:
             return Integrated(head)
         check_stamps(self.git, self.folder, head, upstream)
         target, kept = upstream, NOTHING_KEPT
         if head is not None and base != head:
-            merger = Merger(
-                self.git,
-                self.commits,
-                policy or self.settings.conflict,
-                os.path.join(self.private.path, "merge-index"),
-                signature((), self.settings),
-            )
-            settled = merger.settle(head, upstream, self._published())
+            settled = self._merger(policy).settle(head, upstream, self._published())
             target, kept = settled.commit, settled.kept
         paths = self.applier.apply(head, target, f"agentm: bring in {upstream[:12]}")
         return Integrated(target, tuple(paths), kept)
+
+    def _follow(self, branch: str, upstream: str, policy: str | None, removed: set[str]) -> Integrated:
+        """Let go of what the origin took out; what was written here since comes on top of its history."""
+        head = self.public.head()
+        check_stamps(self.git, self.folder, head, upstream)
+        settled = self._merger(policy).settle_without(removed, head or upstream, upstream)
+        paths = self.applier.apply(head, settled.commit, f"agentm: follow {upstream[:12]}")
+        forget(self.private, branch)
+        return Integrated(settled.commit, tuple(paths), settled.kept)
+
+    def _merger(self, policy: str | None) -> Merger:
+        index = os.path.join(self.private.path, "merge-index")
+        return Merger(self.git, self.commits, policy or self.settings.conflict, index, self._signed(()))
+
+    def _signed(self, authors: Sequence[Author]) -> dict[str, str]:
+        return signature(authors, self.settings, self.operator)
+
+    @cached_property
+    def operator(self) -> Mapping[str, str]:
+        """`name` and `email` of whoever works here, as far as git has been told them."""
+        return operator_of(self.environ, self.folder.root)
 
     def _common(self, head: str | None, upstream: str) -> str | None:
         return self.git.text("merge-base", head, upstream, good=(0, 1)) or None if head else None
@@ -262,6 +291,7 @@ class Clone:
                 if self._has_nothing_new(head, branch):
                     return SyncOutcome(False, ref=head)
                 self._check_excluded(head)
+                self._check_rewritten(head, branch)
                 why = self.origin.push(head, branch, deadline)
                 if why is None:
                     with self._local():
@@ -285,7 +315,7 @@ class Clone:
             with self._local():
                 self._publish_tracking(branch, upstream)
                 try:
-                    done = self._integrate(upstream, policy)
+                    done = self._integrate(branch, upstream, policy)
                     break
                 except EditedMeanwhile as error:
                     if patience.left <= 0:
@@ -314,8 +344,15 @@ class Clone:
         if excluded:
             raise StorageError(
                 f"not pushed: a commit made with git has {excluded[0]}, which the policy excludes",
-                hint=f"take it out of the commits, for example with `git -C {self.folder.root} rebase -i`",
+                hint=f"take it out of the commits: `git -C {shlex.quote(self.folder.root)} rebase -i`, for example",
             )
+
+    def _check_rewritten(self, head: str, branch: str) -> None:
+        """Raise while the operator has not said what becomes of commits that the origin took out."""
+        known = self.origin.known(branch)
+        removed = removed_commits(self.git, self.private, branch, head, known) if known else set()
+        if removed:
+            raise refusal(branch, len(removed))
 
     def _pushed(self, head: str, branch: str, trigger: SyncTrigger, notes: list[str]) -> SyncOutcome:
         from agentm_git.requests import request

@@ -8,9 +8,27 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentm_git.backend import GitStore
+from agentm_git.naming import find_note
+from agentm_git.rewritten import ANSWERS
 from agentm_git.settings import CONFLICTS, PROTOCOL
-from agentm_kernel.command import conclude_set_up, current_device, echo_json, echo_table, json_option, selected_store
-from agentm_kernel.plugin import Locator, NotFoundError, Rules, StorageSelectionError, SyncTrigger, WorkingCopy
+from agentm_kernel.command import (
+    conclude_set_up,
+    current_device,
+    echo_json,
+    echo_table,
+    json_option,
+    selected_store,
+    shown,
+)
+from agentm_kernel.plugin import (
+    COMMIT,
+    PUSH,
+    NotFoundError,
+    StorageReadOnlyError,
+    StorageSelectionError,
+    SyncTrigger,
+    WorkingCopy,
+)
 
 if TYPE_CHECKING:
     from agentm_git.history import Version
@@ -62,15 +80,20 @@ def init(path: str, url: str, adopt: bool, use_it: bool, **given: str | None) ->
 
 @command.command("sync")
 @click.option("--conflict", type=click.Choice(_SETTLING), help="Settle what the policy leaves to you, this once.")
+@click.option(
+    "--rewritten",
+    type=click.Choice(ANSWERS),
+    help="The origin took out commits that are here: follow lets them go, keep sends them back.",
+)
 @click.option("--message", "-m", default="", help="Of the commit, if there is something to commit.")
-def sync(conflict: str | None, message: str) -> None:
+def sync(conflict: str | None, rewritten: str | None, message: str) -> None:
     """Commit what was written, bring in what the origin has, and push."""
     store, git = selected_store(*_KIND)
     may_write = _may_write(store)
     if not may_write:
-        _say("pulled", git.clone.pull(conflict))
+        _say("pulled", git.clone.pull(conflict, rewritten))
         return
-    done = git.sync(SyncTrigger("manual"), message or "agentm: sync", conflict)
+    done = git.sync(SyncTrigger("manual"), message or "agentm: sync", conflict, rewritten)
     for verb, outcome in zip(("committed", "pulled", "pushed"), done, strict=False):
         _say(verb, outcome)
     if not any(outcome.changed or outcome.note for outcome in done):
@@ -117,11 +140,11 @@ def status(as_json: bool) -> None:
 @click.argument("note")
 @json_option
 def log(note: str, as_json: bool) -> None:
-    """Show the versions of NOTE, the latest first."""
+    """Show the versions of NOTE (a slug, the end of its path, or a part that only it has), the latest first."""
     from agentm_git.history import versions
 
     _, git = selected_store(*_KIND, read_only=True)
-    locator = Locator(note)
+    locator = find_note(git, note)
     found = versions(git.clone, locator)
     if not found:
         raise NotFoundError(f"no commit has '{locator}'", hint="`agentm git status` shows what is not committed yet")
@@ -138,14 +161,14 @@ def log(note: str, as_json: bool) -> None:
     "--to", "commit", default="", help="The commit whose version is wanted; else the one before the latest."
 )
 def undo(note: str, commit: str) -> None:
-    """Let NOTE be what it was before its latest change, byte for byte.
+    """Let NOTE (a slug, the end of its path, or a part that only it has) be what it was before its latest change.
 
-    What it is now stays in the history: undoing twice brings it back.
+    It comes back byte for byte. What it is now stays in the history: undoing twice brings it back.
     """
     from agentm_git.history import find, restore, versions
 
     store, git = selected_store(*_KIND)
-    locator = Locator(note)
+    locator = find_note(git, note)
     clone = git.clone
     if not _may_write(store):
         raise StorageSelectionError("the policy declares the store read-only", hint="ask whoever keeps the policy")
@@ -165,14 +188,12 @@ def undo(note: str, commit: str) -> None:
 
 
 def _may_write(store: StorageBackend) -> bool:
-    """Whether the rules around the store, if any, let us commit and push. They raise where they forbid it."""
-    rules = store.facet(Rules)
-    if rules is None:
-        return True
-    if rules.read_only:
+    """Whether the rules around the store, if any, let us commit and push. They raise where nobody granted it."""
+    try:
+        store.check_allowed(COMMIT)
+        store.check_allowed(PUSH)
+    except StorageReadOnlyError:
         return False
-    rules.require("storage:commit")
-    rules.require("storage:push")
     return True
 
 
@@ -189,7 +210,7 @@ def _echo_list(title: str, lines: list[str], otherwise: str) -> None:
     if lines:
         click.echo(f"{title}:")
         for line in lines:
-            click.echo(f"  {line}")
+            click.echo(shown(f"  {line}"))
     elif otherwise:
         click.echo(otherwise)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 from agentm_git.backend import GitStore
@@ -26,7 +27,7 @@ def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
         return [DoctorRow("warn", "git clone", f"{store.settings.remote} is not on this device yet", hint)]
     clone = store.clone
     if not os.path.isdir(clone.private.path):
-        hint = f"run `agentm git init {store.describe()}`, with the address of the origin if any"
+        hint = f"run `agentm git init {shlex.quote(store.describe())}`, with the address of the origin if any"
         return [DoctorRow("warn", "git clone", "nothing was ever committed here by agentm", hint)]
     return [_clone(clone), *_origin(clone), _conflicts(store), *_ignored(clone)]
 
@@ -46,9 +47,14 @@ def _clone(clone: Clone) -> DoctorRow:
 
 def _origin(clone: Clone) -> list[DoctorRow]:
     from agentm_git.condition import age_of_pull, distance, words_for
+    from agentm_git.rewritten import is_pending
 
     if not clone.settings.remote:
         return [DoctorRow("ok", "git origin", "there is none: history stays on this device")]
+    if is_pending(clone.private, clone.settings.branch):
+        said = "its history was rewritten: commits that are here are no longer there"
+        hint = "run `agentm git sync --rewritten follow` to let them go here too, or `--rewritten keep`"
+        return [DoctorRow("warn", "git origin", said, hint, "storage_conflict")]
     age = age_of_pull(clone)
     if age is None:
         return [DoctorRow("warn", "git origin", "it was never reached", "run `agentm git sync`")]

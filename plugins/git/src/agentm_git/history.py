@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,9 +55,8 @@ def find(known: list[Version], commit: str, locator: Locator) -> Version:
     fitting = [version for version in known if version.commit.startswith(commit.lower())]
     if len(fitting) != 1:
         how = "no" if not fitting else "more than one"
-        raise NotFoundError(
-            f"{how} version of '{locator}' was left by {ascii(commit)}", hint=f"`agentm git log {locator}` lists them"
-        )
+        listing = f"`agentm git log {shlex.quote(locator.key)}` lists them"
+        raise NotFoundError(f"{how} version of '{locator}' was left by {ascii(commit)}", hint=listing)
     return fitting[0]
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentm_git.runner import user_settings
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agentm_git.settings import Settings
     from agentm_kernel.plugin import Author
@@ -13,12 +15,22 @@ if TYPE_CHECKING:
 NOBODY = "noreply.agentm.invalid"
 """The last part is reserved: mail to such an address arrives nowhere. Policies use it too, for whoever has none."""
 
+_FIELDS = ("name", "email")
 
-def signature(authors: Sequence[Author], settings: Settings) -> dict[str, str]:
-    """The variables that tell git who makes a commit."""
+
+def operator_of(environ: Mapping[str, str], folder: str) -> dict[str, str]:
+    """`name` and `email` of the operator: what git would sign a commit in `folder` with, as far as it was told."""
+    told = user_settings(environ, folder)
+    for field in _FIELDS:
+        told[field] = _plain(environ.get(f"GIT_AUTHOR_{field.upper()}", "")) or _plain(told.get(field, ""))
+    return {field: value for field, value in told.items() if value}
+
+
+def signature(authors: Sequence[Author], settings: Settings, operator: Mapping[str, str]) -> dict[str, str]:
+    """The variables that tell git who makes a commit: whom a policy names, else the configuration, else git's own."""
     first = authors[0] if authors else None
-    name = _plain(first.name if first else settings.name) or "agentm"
-    email = _plain(first.email if first else settings.email)
+    name = _plain(first.name if first else settings.name or operator.get("name", "")) or "agentm"
+    email = _plain(first.email if first else settings.email or operator.get("email", ""))
     if not email or email.endswith(f"@{NOBODY}"):
         email = _plain(settings.email) or email or f"agentm@{NOBODY}"
     return {

@@ -74,6 +74,16 @@ class Merger:
         commit = self._merge(here, origin) if is_merge else self._replay(replayed, origin)
         return Settled(commit, tuple(self._kept))
 
+    def settle_without(self, removed: Collection[str], here: str, origin: str) -> Settled:
+        """A commit that descends from `origin` and has what was committed here, without the commits in `removed`."""
+        own = [entry for entry in self._own_commits(here, origin) if entry[0] not in removed]
+        if any(len(parents) != 1 for _, parents in own):
+            raise StorageConflictError(
+                "what was committed here since cannot be told apart from what the origin took out: there is a merge",
+                hint="settle it with git itself, or run `agentm git sync --rewritten keep`",
+            )
+        return Settled(self._replay(own, origin, onto_other=True), tuple(self._kept))
+
     def _own_commits(self, here: str, origin: str) -> list[tuple[str, list[str]]]:
         lines = self._git.text("rev-list", "--reverse", "--topo-order", "--parents", f"{origin}..{here}").splitlines()
         return [(words[0], words[1:]) for words in (line.split() for line in lines)]
@@ -85,14 +95,16 @@ class Merger:
         message = f"Merge the origin's changes\n\nagentm: {origin[:12]} into {here[:12]}\n"
         return self._commits.make(tree, (here, origin), self._signed, message)
 
-    def _replay(self, commits: list[tuple[str, list[str]]], origin: str) -> str:
-        """The commits made here, one after the other, on top of the origin's."""
+    def _replay(self, commits: list[tuple[str, list[str]]], origin: str, *, onto_other: bool = False) -> str:
+        """The commits made here, one after the other, on top of the origin's.
+
+        `onto_other`: the first one's parent is not the origin's history, so only its own change is taken over.
+        """
         current, tree = origin, self._git.text("rev-parse", f"{origin}^{{tree}}")
         for commit, (parent,) in commits:
             base = current
-            if (
-                current != origin
-            ):  # a stand-in whose only history is the parent: so that is what both are compared with
+            # A stand-in whose only history is the parent: so that is what both are compared with.
+            if onto_other or current != origin:
                 base = self._commits.make(tree, (parent,), self._signed, "stand-in\n")
             merged = self._tree(base, commit, (current, commit))
             if merged == tree:

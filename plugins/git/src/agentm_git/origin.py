@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from typing import TYPE_CHECKING
 
 from agentm_git.credentials import access
+from agentm_git.rewritten import note_fetch
 from agentm_git.runner import GitFailed
 from agentm_kernel.plugin import StorageError, StorageIOError, StorageSelectionError, one_line
 
@@ -76,6 +78,7 @@ class Origin:
 
     def fetch(self, branch: str, deadline: Deadline) -> str | None:
         """Bring in what a branch of the origin has; its commit, `None` if it has no such branch."""
+        before = self.known(branch)
         refspec = f"+refs/heads/{branch}:{tracking(branch)}"
         options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--refmap=", "--atomic")
         try:
@@ -85,18 +88,29 @@ class Origin:
                 raise
             if self.known(branch) is None:
                 return None
+            where = shlex.quote(self._private.root)
             # Over HTTP, git takes an answer that broke off for an empty repository. That is not absence.
             raise StorageIOError(
                 f"the origin has no branch {branch} any more, or its answer broke off",
-                hint=f"try again; if it was meant to go, run `git -C {self._private.root} push origin {branch}`",
+                hint=f"try again; if it was meant to go, run `git -C {where} push origin {branch}`",
             ) from error
-        return self.known(branch)
+        now = self.known(branch)
+        note_fetch(self._git, self._private, branch, before, now)
+        return now
 
     def push(self, commit: str, branch: str, deadline: Deadline) -> str | None:
-        """Send a commit, never forced; `None` if it was taken, or why not, if bringing in what is there may help."""
+        """Send a commit; `None` if it was taken, or why not, if bringing in what is there may help.
+
+        It is taken only where the origin still has what it had when it was last asked, and that is an ancestor of the
+        commit: so nothing is ever forced, and commits that somebody took out meanwhile are not sent back unnoticed.
+        """
         target = f"{commit}:refs/heads/{branch}"
+        known = self.known(branch)
+        if known is not None and self._git.text("rev-list", "--count", known, f"^{commit}") != "0":
+            return "the origin has commits that are not here"
+        lease = f"--force-with-lease=refs/heads/{branch}:{known or ''}"
         try:
-            self._run("push", "--porcelain", "--no-verify", self._settings.remote, target, deadline=deadline)
+            self._run("push", "--porcelain", "--no-verify", lease, self._settings.remote, target, deadline=deadline)
         except GitFailed as error:
             why = _refusal(error.output.decode(errors="replace"))
             said = f"{why} {error.said}".lower()

@@ -85,6 +85,12 @@ class PrivateDir:
         make_private_folder(os.path.dirname(path))
         atomic_write(path, f"{commit}\n")
 
+    def remove_ref(self, name: str) -> None:
+        try:
+            os.unlink(os.path.join(self.path, *name.split("/")))
+        except FileNotFoundError:
+            pass
+
     def _restore(self, path: str, content: str) -> None:
         """A file that somebody changed could make git do things; ours are constant."""
         try:

@@ -55,6 +55,7 @@ def open_github(config: Mapping[str, Any], credentials: Mapping[str, str], conte
         credentials=credentials,
         is_excluded=context.is_excluded,
         clones_itself=True,
+        read_only=context.opening.read_only,
     )
 
 

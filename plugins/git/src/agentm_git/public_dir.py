@@ -9,6 +9,7 @@ also be another process in every commit: 1.5 times `git add` and `git commit` in
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import time
 from typing import TYPE_CHECKING
@@ -77,7 +78,7 @@ class PublicDir:
     def check_ready(self) -> None:
         """Raise unless the clone is on its branch and the operator is not in the middle of something."""
         what = self.unfinished()
-        where = f"git -C {self._place.root}"
+        where = f"git -C {shlex.quote(self._place.root)}"
         if what is not None:
             raise StorageConflictError(
                 f"a {what} that was begun with git in {self._place.root} is not finished",

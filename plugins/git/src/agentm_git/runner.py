@@ -179,6 +179,18 @@ def make_repository(path: str, branch: str, environ: Mapping[str, str]) -> None:
         raise GitFailed(f"git cannot make a repository at {path}: {_gist(said)}", status, said)
 
 
+def user_settings(environ: Mapping[str, str], folder: str) -> dict[str, str]:
+    """What `user.name` and `user.email` are for the operator in `folder`: the one question that the operator's own
+    configuration is read for. Nothing in it is run by asking, and no answer is as good as none.
+    """
+    allowed = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", *_KEPT)
+    clean = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in allowed}
+    command = ["git", "--no-pager", "config", "--includes", "--null", "--get-regexp", r"^user\.(name|email)$"]
+    status, output, _ = run_bounded(command, {**clean, "LC_ALL": "C"}, folder, None, LOCAL_LIMIT)
+    entries = (entry.partition("\n") for entry in output.decode(errors="replace").split("\0") if entry)
+    return {key.removeprefix("user."): value for key, _, value in entries} if status == 0 else {}
+
+
 def run_bounded(
     command: list[str],
     environ: Mapping[str, str],

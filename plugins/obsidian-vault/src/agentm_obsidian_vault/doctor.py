@@ -15,6 +15,8 @@ from agentm_kernel.plugin import (
     hookimpl,
 )
 from agentm_obsidian_vault.backend import PROTOCOL, VaultBackend
+from agentm_obsidian_vault.lost_and_found import lost_files
+from agentm_obsidian_vault.setup import clashing_folders
 from agentm_obsidian_vault.survey import find_conflicts
 
 if TYPE_CHECKING:
@@ -53,6 +55,8 @@ def _rows(vault: VaultBackend, context: HookContext) -> Iterator[DoctorRow]:
     yield _identity_row(vault, context)
     try:
         yield _conflicts_row(vault)
+        yield from _clash_rows(vault)
+        yield from _lost_rows(context)
         yield _collisions_row(vault)
         yield _leftovers_row(vault)
     except AgentmError as error:
@@ -80,9 +84,11 @@ def _identity_row(vault: VaultBackend, context: HookContext) -> DoctorRow:
 
 
 def _conflicts_row(vault: VaultBackend) -> DoctorRow:
-    found = find_conflicts(vault)
+    every = find_conflicts(vault)
+    found = [conflict for conflict in every if not conflict.is_suspect]
     if not found:
-        return DoctorRow("ok", "conflicts", "none")
+        suspects = f"none; {len(every)} notes only have names like copies" if every else "none"
+        return DoctorRow("ok", "conflicts", suspects)
     notes = sorted({conflict.base.key for conflict in found})
     return DoctorRow(
         "warn",
@@ -90,6 +96,28 @@ def _conflicts_row(vault: VaultBackend) -> DoctorRow:
         f"{len(found)} other versions of {_some(notes)}",
         "`agentm vault conflicts` lists them, `agentm vault resolve` settles them",
     )
+
+
+def _clash_rows(vault: VaultBackend) -> Iterator[DoctorRow]:
+    names = clashing_folders(vault.describe())
+    if names:
+        yield DoctorRow(
+            "fail",
+            "folders",
+            f"{_some(names)} differ only in case from the store's own folders, so no note can be written there",
+            "rename them, or give the agent a folder inside: `agentm vault init PATH/Agent --create --use`",
+        )
+
+
+def _lost_rows(context: HookContext) -> Iterator[DoctorRow]:
+    found = lost_files(context.device.environ)
+    if found:
+        yield DoctorRow(
+            "warn",
+            "lost and found",
+            f"Google Drive put {len(found)} files aside that it could not sync: {_some(found)}",
+            "`agentm vault conflicts` lists them; take what is missing over by hand",
+        )
 
 
 def _collisions_row(vault: VaultBackend) -> DoctorRow:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from difflib import SequenceMatcher
 from fnmatch import fnmatchcase
 
@@ -11,6 +12,35 @@ _APPEND_ONLY = ("progress*.md", "*.log", "*.log.md", "log*.md", "journal*.md", "
 def is_append_only(name: str) -> bool:
     """Whether a note only ever grows, so that both versions together are what was meant."""
     return any(fnmatchcase(name.casefold(), pattern) for pattern in _APPEND_ONLY)
+
+
+_FEWEST = 3
+"""Lines that two notes must begin with alike for that to mean something."""
+
+
+def is_version(mine: str, theirs: str) -> bool:
+    """Whether the texts show that one is a version of the other: they begin alike, or share most of what they say.
+
+    Front matter, headings and empty lines show nothing: notes of one template share those.
+    """
+    if mine == theirs:
+        return bool(mine.strip())
+    ours, others = _telling_lines(mine), _telling_lines(theirs)
+    if not ours or not others:
+        return False
+    shortest = min(len(ours), len(others))
+    alike = _common(ours, others)
+    if alike >= _FEWEST and 4 * alike >= shortest:
+        return True
+    shared = sum((Counter(ours) & Counter(others)).values())
+    return shared > 1 and 2 * shared > shortest and 3 * shared >= max(len(ours), len(others))
+
+
+def _telling_lines(text: str) -> list[str]:
+    lines = [line.strip() for line in text.removeprefix("\ufeff").splitlines()]
+    if lines and lines[0] == "---" and "---" in lines[1:]:
+        lines = lines[lines.index("---", 1) + 1 :]
+    return [line for line in lines if line.strip("-*_=#|[] ") and not line.startswith("#")]
 
 
 def union(mine: str, theirs: str) -> str:

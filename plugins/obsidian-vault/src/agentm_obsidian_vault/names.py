@@ -55,7 +55,22 @@ _EDITOR_ENDINGS = (".swp", ".swo", ".swx")
 
 _STUB_ENDING = ".icloud"
 
-_COPY_MARKS = ("conflict", "..path", "-safebackup-", "-desktop-", "-laptop-", "-win-", "macbook", "imac", "mac mini")
+_COPY_MARKS = (
+    "conflict",
+    "konflikt",
+    "conflit",  # French, Italian, Portuguese
+    "\u7af6\u5408",  # Japanese
+    "\u554f\u984c\u306e\u3042\u308b",
+    "\u51b2\u7a81",  # Chinese
+    "\u885d\u7a81",
+    "case clash",
+    "..path",
+    "-safebackup-",
+    "-desktop-",
+    "-laptop-",
+    "-win-",
+)
+
 _COPY_BEGINNING = "copy of "
 
 
@@ -84,12 +99,7 @@ def stub_of_note(name: str) -> str:
 def may_be_copy(name: str, devices: Iterable[str]) -> bool:
     """Whether it is worth asking `conflicts` about `name`: `False` is certain, `True` is not."""
     folded = name.casefold()
-    stem = folded.rpartition(".")[0] or folded
-    if stem[-1] in ")]" or folded[-1] in ")]" or _ends_in_counter(stem) or _ends_in_counter(folded):
-        return True
-    if folded.startswith(_COPY_BEGINNING) or any(mark in folded for mark in _COPY_MARKS):
-        return True
-    return any(f"-{device.casefold()}" in folded for device in devices)
+    return any(mark in folded for mark in _COPY_MARKS) or any(f"-{device.casefold()}" in folded for device in devices)
 
 
 def may_be_copy_of(note: str, name: str, devices: Iterable[str]) -> bool:
@@ -97,11 +107,3 @@ def may_be_copy_of(note: str, name: str, devices: Iterable[str]) -> bool:
     stem = (note.rpartition(".")[0] or note).casefold()
     folded = name.casefold()
     return folded.startswith((stem, _COPY_BEGINNING)) and name != note and may_be_copy(name, devices)
-
-
-def _ends_in_counter(stem: str) -> bool:
-    """` 2` or `-2`, up to two digits; after a digit, `-2` is part of a date or a version."""
-    bare = stem.rstrip("0123456789")
-    if not 1 <= len(stem) - len(bare) <= 2:
-        return False
-    return bare.endswith(" ") or (bare.endswith("-") and not bare[-2:-1].isdigit())

@@ -18,8 +18,8 @@ from agentm_kernel.plugin import (
     store_mutex,
 )
 from agentm_obsidian_vault.kept import KEPT, place_for
-from agentm_obsidian_vault.merge import is_append_only, union
-from agentm_obsidian_vault.survey import raw_files
+from agentm_obsidian_vault.merge import is_append_only, is_version, union
+from agentm_obsidian_vault.survey import BY_TEXT, raw_files
 
 if TYPE_CHECKING:
     from agentm_kernel.plugin import Locator, StorageBackend
@@ -48,7 +48,9 @@ def read_versions(vault: VaultBackend, conflict: Conflict) -> Versions:
 
 
 def check_union(conflict: Conflict) -> None:
-    """Refuse to merge by rule what only a person can merge."""
+    """Refuse to merge by rule what only a person can merge, and what nothing shows to be one note."""
+    if conflict.is_suspect:
+        raise suspect(conflict)
     if conflict.is_plan:
         raise LocatorConflictError(
             f"'{conflict.base}' is a plan, and plans are not merged by a rule",
@@ -61,12 +63,23 @@ def check_union(conflict: Conflict) -> None:
         )
 
 
+def suspect(conflict: Conflict) -> LocatorConflictError:
+    return LocatorConflictError(
+        f"'{conflict.copy.locator}' has a name like a copy of '{conflict.base}', but its text does not show that",
+        hint="it is a note of its own; if you know better, run `agentm vault resolve NAME` on a terminal",
+    )
+
+
 def settle(store: StorageBackend, vault: VaultBackend, conflict: Conflict, choice: str) -> str:
     """Do what was chosen, through `store`, the vault with its guards; returns what happened, in words."""
     if choice == UNION:
         check_union(conflict)
     with store_mutex(vault.describe()):
         versions = read_versions(vault, conflict)
+        if conflict.by == BY_TEXT and not is_version(versions.mine or "", versions.theirs):
+            raise ConcurrentModificationError(
+                f"'{conflict.copy.locator}' has changed and is a note of its own now", hint="run the command again"
+            )
         outcome = _settle(store, conflict.base, versions, choice)
         raw_files(vault).delete(conflict.copy.locator, if_match=content_hash(versions.theirs))
     return outcome

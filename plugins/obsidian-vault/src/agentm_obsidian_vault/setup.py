@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _OBSIDIAN = ".obsidian"
+_STORE_FOLDERS = frozenset(("projects", "personal", "personal-projects", "_meta"))
+"""What a store calls its own folders, at its top."""
 
 
 @dataclass(frozen=True)
@@ -34,17 +37,31 @@ class SetUp:
     """The folder was a store already: this device joins it."""
 
 
-def set_up(path: str, *, adopt: bool, environ: Mapping[str, str] | None = None) -> SetUp:
-    """Give the folder at `path` a store's identity, unless it has one; `adopt` accepts notes that are there."""
+def place_of(path: str, *, environ: Mapping[str, str] | None = None) -> str:
+    """The full path that `path` means."""
+    return os.path.abspath(Device.now(environ).expand(path))
+
+
+def set_up(path: str, *, adopt: bool, create: bool = False, environ: Mapping[str, str] | None = None) -> SetUp:
+    """Give the folder at `path` a store's identity, unless it has one; `adopt` accepts notes that are there.
+
+    A folder that is not there is made only if `create` says so: a misspelled path must not become an empty store.
+    """
     device = Device.now(environ)
     place = os.path.abspath(device.expand(path))
     _check_folders_around(place)
     vault = VaultBackend(place)
     was_there = os.path.isdir(place) and check_store(device, vault, PROTOCOL) is not None
     if not os.path.isdir(place):
+        if not create and not os.path.lexists(place):
+            raise StorageSelectionError(
+                f"the folder {place} does not exist", hint="check the path; add --create to make it"
+            )
         _make_folder(place)
-    elif not was_there and not adopt:
-        _check_empty(place)
+    elif not was_there:
+        _check_clashes(place)
+        if not adopt:
+            _check_empty(place)
     return SetUp(place, adopt_store(device, vault, PROTOCOL), was_there)
 
 
@@ -92,14 +109,34 @@ def _check_folders_around(place: str) -> None:
         above = os.path.dirname(above)
 
 
+def clashing_folders(place: str) -> list[str]:
+    """Folders of the operator whose names differ from the store's own only in case: there, no note can be written."""
+    try:
+        names = os.listdir(place)
+    except OSError:
+        return []
+    return sorted(name for name in names if name not in _STORE_FOLDERS and name.casefold() in _STORE_FOLDERS)
+
+
+def _check_clashes(place: str) -> None:
+    names = clashing_folders(place)
+    if names:
+        inside = os.path.join(place, "Agent")
+        raise StorageSelectionError(
+            f"{place} has {' and '.join(map(ascii, names))}, which the store's own folders would clash with",
+            hint=f"give the agent a folder inside it: `agentm vault init {shlex.quote(inside)} --create`",
+        )
+
+
 def _check_empty(place: str) -> None:
     names = [name for name in os.listdir(place) if not is_tool_file(name)]
     if not names:
         return
     if _OBSIDIAN in names:
+        inside = os.path.join(place, "agentm")
         raise StorageSelectionError(
             f"{place} is a whole Obsidian vault; the store is a folder that the agent may have for itself",
-            hint=f"run `agentm vault init {os.path.join(place, 'agentm')}`; `--adopt` gives it the whole vault",
+            hint=f"run `agentm vault init {inside} --create`; `--adopt` gives it the whole vault",
         )
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     raise StorageSelectionError(

@@ -25,13 +25,17 @@ _KEPT = 65_536
 """Characters of a body that are kept while others are read; no recall shows more of one note."""
 
 
+_TO_LOOK_UP = 0.5
+"""Seconds beyond the deadline for reading the notes that were chosen. Then the hook answers with what it has."""
+
+
 class Catalog:
     """The notes below some folders, and what could not be learned about them.
 
     A note of the catalog may be an outline, good for choosing; `look_up` has the whole of it.
     """
 
-    def __init__(self, backend: StorageBackend) -> None:
+    def __init__(self, backend: StorageBackend, deadline: float = float("inf")) -> None:
         self.notes: list[Note] = []
         self.problems: list[tuple[str, str]] = []
         """Keys of notes and folders that cannot be read, each with the reason."""
@@ -39,6 +43,7 @@ class Catalog:
         """Notes that there was no time to look at."""
         self.notices: list[str] = []
         self.backend = backend
+        self._deadline = deadline
         self._sizes: dict[str, int] = {}
         self._read: dict[str, tuple[Note, str]] = {}
 
@@ -49,10 +54,13 @@ class Catalog:
     def look_up(self, key: str) -> tuple[Note, str] | None:
         """A note and its text, from the store: a damaged index may hide a note but never invent one.
 
-        `None` if it has vanished or cannot be read; then it is among the problems.
+        `None` if it has vanished, or cannot be read, or there is no time left: then it is accounted for.
         """
         if key not in self._read and not is_elsewhere(self.backend):
-            self._read_from_store(key)
+            if time.monotonic() > self._deadline:
+                self.unreached += 1
+            else:
+                self._read_from_store(key)
         return self._read.get(key)
 
     def _read_from_store(self, key: str) -> Note | None:
@@ -106,7 +114,7 @@ def gather(
 
     With `outlines` no more is known about a note that has not changed than choosing takes.
     """
-    catalog = Catalog(backend)
+    catalog = Catalog(backend, deadline + _TO_LOOK_UP)
     indexed = _outlines(backend, folders, environ) if outlines else _indexed(catalog, folders, environ)
     if is_elsewhere(backend):
         return catalog

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentm_kernel.plugin import AgentmError, hookimpl
+from agentm_kernel.plugin import AgentmError, StorageError, hookimpl
 
 if TYPE_CHECKING:
     from agentm_kernel.plugin import HookContext
 
 _UPDATES = frozenset({"turn-end", "session-end", "stop"})
+_JOINING = frozenset({"session-start", "conversation-start", "workspace-open"})
+"""When the notes of a store elsewhere are looked at: others write there, and hooks know only what the index has."""
 
 
 @hookimpl
 def agentm_event(name: str, context: HookContext) -> str | None:
-    if name not in _UPDATES:
+    if name not in _UPDATES | _JOINING:
         return None
     from agentm_recall.catalog import is_elsewhere
     from agentm_recall.index.database import IndexUnavailable
@@ -27,10 +29,12 @@ def agentm_event(name: str, context: HookContext) -> str | None:
         backend = context.device.store(read_only=True)
     except AgentmError:
         return None  # the hook that needs the store says so
-    if is_elsewhere(backend):
+    if name in _JOINING and not is_elsewhere(backend):
         return None
     try:
         changes = RecallIndex(backend, context.device.environ).keep_warm()
     except IndexUnavailable:
         return None  # derived, and somebody else's turn: the next search catches up
+    except StorageError as error:  # a store elsewhere does not answer: recall goes on with what it knows
+        return f"recall: the index was not brought up to date: {error.message}"
     return f"recall: {changes.indexed} notes indexed" if changes is not None and changes.indexed else None

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 16_384
 """A block that has not ended by then is text. Fields take a few hundred characters; a parser should see no more."""
 
+_MOST_FOR_LIBRARY = 4096
+"""Characters that the YAML library is given when notes are read: a hostile block of these takes it 0.1 s."""
+
 _BOM = "\ufeff"
 _NOT_FIRST = frozenset("-?:,[]{}#&*!|>'\"%@`~=<")
 """What YAML gives a meaning at the start of a value, and a little more."""
@@ -58,6 +61,8 @@ def read_fields(yaml: str) -> tuple[Fields, str | None]:
     fields = plain_fields(yaml)
     if fields is not None:
         return fields, None
+    if len(yaml) > _MOST_FOR_LIBRARY:
+        return {}, f"its front matter is unusual and longer than {_MOST_FOR_LIBRARY:,} characters, so it is not read"
     from agentm_recall.yaml_fields import library_fields
 
     return library_fields(yaml)

@@ -44,7 +44,7 @@ PHASES = {
     "bugfix": ("known-issues",),
     "documenter": (ANCHOR, "decisions", "wiki-style"),
 }
-"""What each phase reads of a project, most important first."""
+"""What each phase reads first, most important first; whatever else there is comes after it."""
 DEFAULT_PHASE = "work"
 
 _NOT_NOTES = frozenset({"_harness", "_meta"})
@@ -70,10 +70,11 @@ def project_of(key: str) -> str | None:
     return project if slash and top in (PROJECTS, LEGACY_PROJECTS) else None
 
 
-def folder_in_project(key: str) -> str:
-    """What `PHASES` calls the note's place: the folder directly below the project, or the anchor's own name."""
+def kind_folder(key: str) -> str:
+    """What `PHASES` calls the note's place: the folder below the project or `personal`, or the anchor's own name."""
     parts = key.split("/")
-    return parts[2] if len(parts) > 2 else ""
+    depth = 1 if parts[0] == PERSONAL else 2
+    return parts[depth] if len(parts) > depth + 1 or parts[-1] == ANCHOR else ""
 
 
 def kind_by_place(key: str) -> str:

@@ -6,16 +6,17 @@ import os
 import sys
 import time
 
-from agentm_kernel.plugin import AgentmError, Locator
+from agentm_kernel.plugin import AgentmError, Locator, one_line
 from agentm_recall.catalog import gather, is_elsewhere
 from agentm_recall.digest import Digest
 from agentm_recall.layout import (
     ALWAYS_LOAD,
     ANCHOR,
     DEFAULT_PHASE,
+    PERSONAL,
     PHASES,
     PROJECTS,
-    folder_in_project,
+    kind_folder,
     project_folder,
 )
 from agentm_recall.note import DELETED
@@ -45,6 +46,10 @@ PATIENCE = 1.0
 """Seconds for reading what the index does not know. A hook is waiting."""
 
 
+_OTHERS_AFTER = 3
+"""So many notes of the phase's own kinds, then one of the others."""
+
+
 def phase_recall(
     phase: str,
     project: str,
@@ -66,7 +71,7 @@ def phase_recall(
         folder = Locator(f"{PROJECTS}/{project}") if is_elsewhere(backend) else project_folder(backend, project)
         return recalled(backend, project, folder, phase, budget=budget, query=query, environ=environ)
     except AgentmError as error:
-        sys.stderr.write(f"agentm recall: {error.message}\n")
+        sys.stderr.write(f"agentm recall: {one_line(error.message)}\n")
         return ""
 
 
@@ -84,16 +89,16 @@ def recalled(
     phase = phase if phase in PHASES else DEFAULT_PHASE
     deadline = time.monotonic() + PATIENCE
     catalog = gather(
-        backend, (Locator(ALWAYS_LOAD), home), deadline=deadline, environ=environ, outlines=not is_elsewhere(backend)
+        backend, (Locator(PERSONAL), home), deadline=deadline, environ=environ, outlines=not is_elsewhere(backend)
     )
     digest = Digest(f"project {project}, phase {phase}", budget_of(phase, budget, environ), catalog)
     current = _current(catalog, digest)
     standing = [note for note in current if note.key.startswith(f"{ALWAYS_LOAD}/")]
-    own = [note for note in current if not note.key.startswith(f"{ALWAYS_LOAD}/")]
+    others = [note for note in current if not note.key.startswith(f"{ALWAYS_LOAD}/")]
     if query and query.strip():
-        wanted = _matching(backend, own, query, project, home, deadline, environ, digest)
+        wanted = _matching(backend, others, query, project, home, deadline, environ, digest)
     else:
-        wanted = _of_phase(own, phase, digest)
+        wanted = _in_order(others, phase)
     standing.sort(key=lambda note: note.key)
     return digest.text(standing, wanted, wanted_first=phase == "documenter")
 
@@ -120,22 +125,34 @@ def _current(catalog: Catalog, digest: Digest) -> list[Note]:
     return current
 
 
-def _of_phase(notes: list[Note], phase: str, digest: Digest) -> list[Note]:
-    """The anchor first, then the newest of each of the phase's folders in turn, so that no folder starves."""
+def _in_order(notes: list[Note], phase: str) -> list[Note]:
+    """Every note. The phase decides which come first: its anchor, then its folders in turn, the newest of each.
+
+    Every fourth place is for what the phase does not name, in turn as well: a fact among a thousand decisions is
+    heard too.
+    """
     folders: dict[str, list[Note]] = {name: [] for name in PHASES[phase]}
+    others: dict[str, list[Note]] = {}
     for note in notes:
-        place = folder_in_project(note.key)
-        if place in folders:
-            folders[place].append(note)
-        else:
-            digest.leave_out(f"not for phase {phase}")
-    for found in folders.values():
+        place = kind_folder(note.key)
+        (folders[place] if place in folders else others.setdefault(place, [])).append(note)
+    first = folders.pop(ANCHOR, [])
+    named, unnamed = _in_turn(folders), _in_turn(dict(sorted(others.items())))
+    order = list(first)
+    for start in range(0, max(len(named), _OTHERS_AFTER * len(unnamed)), _OTHERS_AFTER):
+        order += named[start : start + _OTHERS_AFTER]
+        order += unnamed[start // _OTHERS_AFTER : start // _OTHERS_AFTER + 1]
+    return order
+
+
+def _in_turn(folders: dict[str, list[Note]]) -> list[Note]:
+    """The newest note of each folder, then the second of each, and so on: no folder starves."""
+    queues = list(folders.values())
+    for found in queues:
         found.sort(key=lambda note: note.key)
         found.sort(key=lambda note: note.changed, reverse=True)
-    queues = [found for name, found in folders.items() if name != ANCHOR]
     longest = max(map(len, queues), default=0)
-    in_turn = [found[turn] for turn in range(longest) for found in queues if turn < len(found)]
-    return folders.get(ANCHOR, []) + in_turn
+    return [found[turn] for turn in range(longest) for found in queues if turn < len(found)]
 
 
 def _matching(
@@ -155,7 +172,7 @@ def _matching(
     by_key = {note.key: note for note in notes}
     hits = RecallIndex(backend, environ).ask(
         lambda opened: search(opened.database, query, Scope(project=project), limit=len(notes) or 1),
-        (home,),
+        (Locator(PERSONAL), home),
         may_write=False,
         deadline=deadline,
         look_only=is_elsewhere(backend),

@@ -18,7 +18,9 @@ from agentm_kernel.plugin import (
     refuse_secrets,
     update,
 )
+from agentm_recall.bodies import Body
 from agentm_recall.editing import new_text, with_body, with_fields
+from agentm_recall.front_matter import find_block, read_fields
 from agentm_recall.layout import ALWAYS_LOAD_KIND, KINDS, PERSONAL, place_of
 from agentm_recall.lookup import find_note
 from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, parse_note
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agentm_kernel.plugin import StorageBackend
+    from agentm_recall.front_matter import Fields
 
 CREATED, REINFORCED, UPDATED, UNCHANGED, FORGOTTEN = "created", "reinforced", "updated", "unchanged", "forgotten"
 
@@ -42,7 +45,8 @@ class Draft:
     body: str
     tags: tuple[str, ...] = ()
     source: str = "agent"
-    confidence: float | None = None
+    confidence: float | str | None = None
+    """How sure its author is, from 0 to 1 or in words."""
     confidence_reason: str | None = None
     supersedes: tuple[str, ...] = ()
     """Slugs, or parts of paths that tell notes of one slug apart."""
@@ -68,6 +72,8 @@ def save_note(
     now: datetime | None = None,
 ) -> Saved:
     """Save `draft` in the project whose folder is `project`, or as a personal note.
+
+    A body may bring front matter of its own, as a note that was printed and edited does: its fields are merged.
 
     The same body again reinforces the note that is there. Another body is refused unless `replace` is given, and so
     is a note that was forgotten. `allow_secrets` is for text that only looks like a secret.
@@ -104,16 +110,17 @@ def check_draft(draft: Draft, *, allow_secrets: bool = False) -> None:
             f"there is no kind of note called {draft.kind!r}", hint=f"kinds: {', '.join(KINDS)}"
         )
     _check_slug(draft.slug)
-    if not draft.body.strip():
+    if not Body(draft.body).text.strip():
         raise InvalidContentError("the note has no text", hint="give it on standard input or with --body-file")
-    if draft.confidence is not None and not 0 <= draft.confidence <= 1:
+    if isinstance(draft.confidence, int | float) and not 0 <= draft.confidence <= 1:
         raise InvalidContentError(f"a confidence is between 0 and 1, not {draft.confidence:g}")
-    for text in (*draft.tags, draft.source, draft.confidence_reason or ""):
+    words = draft.confidence if isinstance(draft.confidence, str) else ""
+    for text in (*draft.tags, draft.source, draft.confidence_reason or "", words):
         if len(text) > 200 or not (text.isprintable() or not text):
             raise InvalidContentError(f"a field of the front matter is one short line, not {text[:60]!r}")
     if not allow_secrets:
         refuse_secrets("the note", draft.body)
-        fields = (draft.slug, *draft.tags, draft.source, draft.confidence_reason or "")
+        fields = (draft.slug, *draft.tags, draft.source, draft.confidence_reason or "", words)
         refuse_secrets("a field of the note", "\n".join(fields))
 
 
@@ -140,17 +147,38 @@ def _settled(
     draft: Draft, place: Locator, project: Locator | None, current: str | None, moment: str, *, replace: bool
 ) -> tuple[str, str]:
     """What saving the draft means for the text that is stored now: the outcome, and the text to store."""
+    own = Body(draft.body)
     if current is None:
-        return CREATED, new_text(_new_fields(draft, project, moment), _with_final_newline(draft.body))
+        return CREATED, _new_note(draft, place, project, moment, own)
     note, body = parse_note(place.key, current)
-    is_same = _plain(body) == _plain(draft.body)
+    changes = own.changes(_fields_of(current))
+    has_same_text = _plain(body) == _plain(own.text)
+    is_same = has_same_text and not changes
     if not replace and (not is_same or note.status in (DELETED, SUPERSEDED)):
         raise _taken(place, note.status if is_same else None)
-    fields = _changed_fields(draft, note.tags, note.supersedes, moment)
+    fields = {**changes, **_changed_fields(draft, note.tags, note.supersedes, moment)}
     if note.status in (DELETED, SUPERSEDED):
         fields["status"] = ACTIVE
-    text = current if is_same else with_body(current, _with_final_newline(draft.body))
+    text = current if has_same_text else with_body(current, _with_final_newline(own.text))
     return REINFORCED if is_same else UPDATED, with_fields(place.key, text, fields)
+
+
+def _new_note(draft: Draft, place: Locator, project: Locator | None, moment: str, own: Body) -> str:
+    """A note's first text. Front matter that the body brought stays as it is, with what is missing added to it."""
+    fields = _new_fields(draft, project, moment)
+    if not own.has_block:
+        return new_text(fields, _with_final_newline(own.text))
+    given = {"kind", "project", "updated", *_judgement(draft)}
+    wanted = {name: value for name, value in fields.items() if name in given or name not in own.fields}
+    tags = own.fields.get("tags", [])
+    if draft.tags and "tags" in own.fields:
+        wanted["tags"] = tuple(dict.fromkeys((*([tags] if isinstance(tags, str) else tags), *draft.tags)))
+    return with_fields(place.key, _with_final_newline(own.whole), wanted)
+
+
+def _fields_of(text: str) -> Fields:
+    block = find_block(text)
+    return read_fields(text[block.start : block.end])[0] if block is not None else {}
 
 
 def _taken(place: Locator, status: str | None) -> LocatorConflictError:
@@ -190,7 +218,7 @@ def _changed_fields(
 
 def _judgement(draft: Draft) -> Mapping[str, str]:
     given = {
-        "confidence": None if draft.confidence is None else f"{draft.confidence:g}",
+        "confidence": f"{draft.confidence:g}" if isinstance(draft.confidence, int | float) else draft.confidence,
         "confidence_reason": draft.confidence_reason,
     }
     return {name: value for name, value in given.items() if value}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from agentm_kernel.plugin import Locator, Opening, StorageSelectionError, adopt_
 from agentm_storage_policy.composing import compose
 from agentm_storage_policy.errors import CONFIG_INVALID, Finding, StoragePolicyError
 from agentm_storage_policy.files import Unreadable, read_document
-from agentm_storage_policy.handle import StorageHandle, check_provider, load_storage
+from agentm_storage_policy.handle import StorageHandle, check_auth, check_provider, load_storage
 from agentm_storage_policy.host import Host
 from agentm_storage_policy.parse import STORAGE_KINDS, examine_bytes
 from agentm_storage_policy.resolving import Resolver
@@ -60,8 +61,10 @@ def _findings(file: str) -> list[Finding]:
     if parsed is not None and parsed.kind in STORAGE_KINDS:
         from agentm_storage_policy.compiled import Document
 
+        document = Document.of(parsed, file)
         try:
-            check_provider(StorageHandle(Document.of(parsed, file)))
+            check_provider(StorageHandle(document))
+            check_auth(document)
         except StoragePolicyError as error:
             findings = [*error.findings, *findings]
     return findings
@@ -144,9 +147,8 @@ def init(place: str | None, adopt: bool) -> None:
         )
     store.rules.require_write(Locator("_meta/store.json"))
     if store.stamp_text() is None and not adopt and store.inner.list(Locator()):
-        raise StorageSelectionError(
-            f"{where} has notes already", hint=f"if it is the right place, run `agentm policy init {where} --adopt`"
-        )
+        again = f"agentm policy init {shlex.quote(where)} --adopt"
+        raise StorageSelectionError(f"{where} has notes already", hint=f"if it is the right place, run `{again}`")
     click.echo(f"the store {adopt_store(device, store, 'policy')} is at {where}")
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     Data = Mapping[str, Any]
 
 DEFAULT_WINDOW_MS = 5_000
+TOKENS = ("operator", "summary", "event", "conversation", "turn")
+"""What a message template can have filled in."""
 DEFAULT_MESSAGE = "agentm: {{summary}}"
 _FOLDER_KEYS = {"local-fs": "mount_path", "dev-local": "root"}
 

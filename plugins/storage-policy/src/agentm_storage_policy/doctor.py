@@ -10,8 +10,10 @@ from agentm_storage_policy.store import policy_store
 
 if TYPE_CHECKING:
     from agentm_kernel.plugin import HookContext
+    from agentm_storage_policy.sync_state import Failure
 
 _CHECK = "policy"
+_AGAIN = "the notes are in the working copy; run `agentm event manual`"
 
 
 @hookimpl
@@ -28,12 +30,10 @@ def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     return rows
 
 
-def _sync_rows(waiting_since: float | None, failure: str | None) -> list[DoctorRow]:
+def _sync_rows(waiting_since: float | None, failure: Failure | None) -> list[DoctorRow]:
     rows = []
     if failure is not None:
-        rows.append(
-            DoctorRow("warn", "sync", failure, "the notes are in the working copy; run `agentm event manual`")
-        )
+        rows.append(DoctorRow("warn", "sync", failure.message, failure.hint or _AGAIN, failure.code or None))
     if waiting_since is not None:
         minutes = (time.time() - waiting_since) / 60
         rows.append(DoctorRow("ok", "sync", f"writes wait to be committed, the oldest for {minutes:.0f} min"))

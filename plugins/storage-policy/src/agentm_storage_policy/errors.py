@@ -165,5 +165,11 @@ def refusal(findings: Sequence[Finding]) -> StoragePolicyError:
     first = errors[0]
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     kind = next(kind for kind in _OF_DOCUMENTS if kind.code == first.code)
-    hint = first.hint or f"run `agentm policy check {first.file}` to see everything that is wrong"
+    hint = first.hint or f"run `agentm policy check {_quoted(first.file)}` to see everything that is wrong"
     return kind(f"{first}{more}", hint=hint, findings=findings)
+
+
+def _quoted(path: str) -> str:
+    """For a shell. Parsing imports nothing, so not by `shlex`."""
+    is_plain = path != "" and all(c.isalnum() or c in "/._-+@%=:," for c in path) and path.isascii()
+    return path if is_plain else "'" + path.replace("'", "'\"'\"'") + "'"

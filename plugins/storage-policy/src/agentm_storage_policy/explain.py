@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentm_storage_policy.actions import DELETE_FILES, READ, WRITE
 from agentm_storage_policy.endpoints import is_allowed
-from agentm_storage_policy.grants import ACTIONS, COMMIT, PUSH, READ, WRITE
+from agentm_storage_policy.grants import COMMIT, PUSH, SWAP_PROVIDER
 from agentm_storage_policy.lifecycle import MANUAL, WRITE as WRITE_EVENT
 from agentm_storage_policy.providers import DISTRIBUTIONS, PULL_PUSH, WATCH
 from agentm_storage_policy.store import is_read_only
@@ -35,7 +36,14 @@ _CONFLICTS = {
     "last-writer-wins": "the later one stands, and the other is kept out of the way",
     "split-conflicts": "both stand, the other one beside the note",
 }
-_DOING = {READ: "read", WRITE: "write", COMMIT: "commit", PUSH: "push"}
+_DOING = {
+    READ: "read",
+    WRITE: "write",
+    DELETE_FILES: "delete",
+    COMMIT: "commit",
+    PUSH: "push",
+    SWAP_PROVIDER: "take the notes to another store",
+}
 
 
 def sentences(resolved: Resolved, host: Host, grants: Grants | None) -> Iterator[str]:
@@ -60,8 +68,7 @@ def sentences(resolved: Resolved, host: Host, grants: Grants | None) -> Iterator
 
 def _place(resolved: Resolved) -> str:
     template = _PLACES.get(resolved.definition.provider, "wherever its plugin puts them")
-    config = {"mount_path": "that its sync agent keeps", **resolved.definition.config}
-    return template.format_map(config)
+    return template.format_map(resolved.definition.config)
 
 
 def _below(resolved: Resolved) -> str:
@@ -122,7 +129,9 @@ def _rights(host: Host, grants: Grants | None) -> Iterator[str]:
     if grants is None:
         yield "No access policy applies: whoever can open the store on this device may use it."
         return
-    decisions = {action: grants.decide(action, counted=False) for action in ACTIONS}
+    decisions = {action: grants.decide(action, counted=False) for action in _DOING}
+    if decisions[WRITE].allowed:  # whoever may write may delete
+        decisions[DELETE_FILES] = decisions[WRITE]
     allowed = [_DOING[action] for action, decision in decisions.items() if decision.allowed]
     denied = [f"{_DOING[action]} ({d.reason})" for action, d in decisions.items() if not d.allowed]
     yield f"As {host.actor.user} you may {', '.join(allowed) or 'do nothing'}."

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from agentm_kernel.plugin import (
+    STAMP_KEY,
     BackendLayer,
     DeviceCopy,
     DeviceFiles,
     Identity,
+    Locator,
     PersonalSpace,
     Rules,
     StorageReadOnlyError,
@@ -16,15 +18,15 @@ from agentm_kernel.plugin import (
 )
 from agentm_storage_policy import audit
 from agentm_storage_policy.errors import StorageDeniedError
-from agentm_storage_policy.grants import COMMIT, PUSH, READ, WRITE
+from agentm_storage_policy.grants import COMMIT, DELETE_FILES, PUSH, READ, SWAP_PROVIDER, WRITE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-    from agentm_kernel.plugin import Absent, Info, Locator, Opening, StorageBackend
+    from agentm_kernel.plugin import Absent, Info, Opening, StorageBackend
     from agentm_storage_policy.grants import Grants
 
 _REMEDIES = {
@@ -49,12 +51,28 @@ class AccessRules:
         self.require(READ, locator)
 
     def require_write(self, locator: Locator, *, counted: bool = True) -> None:
+        self._require_writable(f"'{locator}' was not written")
+        self.require(WRITE, locator, counted=counted)
+
+    def require_delete(self, locator: Locator, *, counted: bool = True) -> None:
+        """A grant to delete is enough, and so is one to write."""
+        self._require_writable(f"'{locator}' was not deleted")
+        decision = self._grants.decide(DELETE_FILES, locator.key, counted=False) if self._grants else None
+        may_delete = decision is not None and decision.reason == "matched-grant"
+        self.require(DELETE_FILES if may_delete else WRITE, locator, counted=counted)
+
+    def require_step(self, action: str) -> None:
+        """Something that no verb shows: to record or send what was written, or to take it to another store."""
+        if action in (COMMIT, PUSH):
+            self._require_writable("nothing was sent")
+        self.require(action)
+
+    def _require_writable(self, outcome: str) -> None:
         if self.read_only:
             raise StorageReadOnlyError(
-                f"'{locator}' was not written: the policy {self.name} declares the store read-only",
+                f"{outcome}: the policy {self.name} declares the store read-only",
                 hint="writing needs read_only: false in the policy",
             )
-        self.require(WRITE, locator, counted=counted)
 
     def require(self, action: str, locator: Locator | None = None, *, counted: bool = True) -> None:
         """Raise unless the action is granted. A denial is recorded, and so are the steps that others can see.
@@ -62,10 +80,12 @@ class AccessRules:
         `counted` is whether this is the act itself: whoever only asks whether it would be allowed uses up no limit.
         """
         if self._grants is None:
+            if action == SWAP_PROVIDER:
+                self._record({"allowed": True, "reason": "no-policy", "action": action}, always=True)
             return
         decision = self._grants.decide(action, None if locator is None else locator.key, counted=counted)
-        if not decision.allowed or action in (COMMIT, PUSH):
-            audit.record(self._opening, "storage.decision", decision.fields())
+        if not decision.allowed or action in (COMMIT, PUSH, SWAP_PROVIDER):
+            self._record(decision.fields(), always=action == SWAP_PROVIDER)
         if not decision.allowed:
             about = f" '{locator}'" if locator is not None else ""
             raise StorageDeniedError(
@@ -73,6 +93,9 @@ class AccessRules:
                 hint=_REMEDIES.get(decision.reason, _WHO),
                 decision=decision,
             )
+
+    def _record(self, fields: Mapping[str, object], *, always: bool) -> None:
+        audit.record(self._opening, "storage.decision", {"storage": self.name, **fields}, always=always)
 
 
 class PolicyGate(BackendLayer):
@@ -87,6 +110,9 @@ class PolicyGate(BackendLayer):
 
     def _require_write(self, locator: Locator) -> None:
         self.rules.require_write(locator, counted=self._counts)
+
+    def _require_delete(self, locator: Locator) -> None:
+        self.rules.require_delete(locator, counted=self._counts)
 
     def read(self, locator: Locator) -> str:
         self.rules.require_read(locator)
@@ -120,8 +146,17 @@ class PolicyGate(BackendLayer):
         self._require_write(locator)
         return self.inner.mkdir(locator)
 
+    def make_place(self) -> None:
+        self._require_write(Locator(STAMP_KEY))
+        self.inner.make_place()
+
+    def check_allowed(self, action: str) -> None:
+        if self._counts:  # the gate inside is asked; two of them would record everything twice
+            self.rules.require_step(action)
+        self.inner.check_allowed(action)
+
     def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
-        self._require_write(locator)
+        self._require_delete(locator)
         self.inner.delete(locator, if_match=if_match)
 
     def wrap_facet(self, kind: type[Any], found: Any) -> Any:

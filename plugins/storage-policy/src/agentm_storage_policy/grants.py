@@ -6,8 +6,9 @@ requirements and limits hold.
 
 from __future__ import annotations
 
-from agentm_kernel.plugin import Frozen
+from agentm_kernel.plugin import COMMIT, PUSH, SWAP_PROVIDER, Frozen
 from agentm_storage_policy import audit
+from agentm_storage_policy.actions import DELETE_FILES, READ, WRITE, plain_action
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,13 +18,8 @@ if TYPE_CHECKING:
     from agentm_storage_policy.definition import Data
     from agentm_storage_policy.host import Actor
 
-READ = "storage:read"
-WRITE = "storage:write"
-COMMIT = "storage:commit"
-PUSH = "storage:push"
-ACTIONS = (READ, WRITE, COMMIT, PUSH)
+__all__ = ["COMMIT", "DELETE_FILES", "PUSH", "READ", "SWAP_PROVIDER", "WRITE", "Decision", "Grants", "Policy"]
 
-_STANDARD_LIBRARIES = ("@agentik/actions-standard/", "@agentik/actions/standard/")
 _BETTER_REASONS = ("explicit-revoke", "ttl-expired", "condition-failed")
 """Why a grant that would have fitted does not count; the later ones say more."""
 
@@ -163,9 +159,7 @@ class Grants:
     def _is_action(self, pattern: str, action: str) -> bool:
         if pattern.endswith("*"):
             return action.startswith(pattern[:-1])
-        for library in _STANDARD_LIBRARIES:
-            if pattern.startswith(library):
-                pattern = pattern.removeprefix(library).replace("-", ":", 1)
+        pattern = plain_action(pattern)
         if pattern.startswith(("@", "./", "../")):
             self._warn(f"the policy grants an action that is not in a library agentm knows: {pattern}")
         return pattern == action

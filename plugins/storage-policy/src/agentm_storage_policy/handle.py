@@ -7,9 +7,15 @@ import os
 from agentm_kernel.plugin import Frozen
 from agentm_storage_policy.compiled import Document
 from agentm_storage_policy.definition import StorageDefinition
-from agentm_storage_policy.errors import PROVIDER_UNKNOWN, RefUnresolvableError, StorageConfigInvalidError, refusal
+from agentm_storage_policy.errors import (
+    AUTH_UNRESOLVABLE,
+    PROVIDER_UNKNOWN,
+    RefUnresolvableError,
+    StorageConfigInvalidError,
+    refusal,
+)
 from agentm_storage_policy.files import Unreadable, read_document, workspace_root
-from agentm_storage_policy.providers import DISTRIBUTIONS, MODES
+from agentm_storage_policy.providers import AUTH_REMEDY, DISTRIBUTIONS, MODES, NO_AUTH, needs_auth
 from agentm_storage_policy.registry import registered_providers
 from agentm_storage_policy.resolving import Place, Resolver, block_of
 
@@ -54,9 +60,14 @@ class StorageHandle(Frozen):
         """What is allowed and questionable."""
         return self.document.warnings
 
-    def resolve(self, device: Device | None = None, options: Mapping[str, Any] | None = None) -> Resolved:
+    def resolve(
+        self,
+        device: Device | None = None,
+        options: Mapping[str, Any] | None = None,
+        opening: Opening | None = None,
+    ) -> Resolved:
         """Follow references to the block. Files are read; nothing is opened."""
-        return self._resolve(device, options, None)[0]
+        return self._resolve(device, options, opening)[0]
 
     def open(
         self,
@@ -159,6 +170,17 @@ def check_provider(handle: StorageHandle) -> None:
         key = f"{prefix}.provider" if prefix else "provider"
         hint = f"there are {', '.join(DISTRIBUTIONS)}; {error.hint}"
         raise refusal([handle.document.finding(PROVIDER_UNKNOWN, key, "no such provider is known", hint)]) from error
+
+
+def check_auth(document: Document) -> None:
+    """Raise `StorageAuthUnresolvableError` if the block is one of a bucket that no credentials are declared for.
+
+    The specification does not ask for them, so such a document can be loaded. It cannot be opened.
+    """
+    block, prefix = block_of(document)
+    if block is not None and needs_auth(block["provider"], block["config"]) and not block.get("auth", {}).get("ref"):
+        key = f"{prefix}.auth" if prefix else "auth"
+        raise refusal([document.finding(AUTH_UNRESOLVABLE, key, f"is missing: {NO_AUTH}", AUTH_REMEDY)])
 
 
 def _plain(value: object) -> Any:

@@ -103,6 +103,14 @@ class Host:
             self._text("email"),
         )
 
+    def setting(self, name: str, value: object) -> str:
+        """The command that gives an option this value, to be copied into a shell as it is."""
+        import json
+        import shlex
+
+        quoted = shlex.quote(json.dumps(value, ensure_ascii=False))
+        return f"`agentm config set plugins.policy.{name} {quoted}`"
+
     def _text(self, name: str) -> str | None:
         value = self.options.get(name)
         if value is not None and (not isinstance(value, str) or not value.strip()):

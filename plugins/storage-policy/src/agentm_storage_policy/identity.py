@@ -6,7 +6,7 @@ from agentm_kernel.plugin import Author
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from agentm_storage_policy.definition import Data
@@ -17,10 +17,17 @@ _NOREPLY = "noreply.agentm.invalid"
 """The last part is reserved, so no mail to such an address ever arrives anywhere."""
 
 
-def authors(identity: Sequence[tuple[Data, Place]], host: Host, resolver: Resolver) -> list[Author]:
-    """Everybody whose name a commit carries, the author first. Without an identity it is whoever acts."""
+def authors(
+    identity: Sequence[tuple[Data, Place]],
+    host: Host,
+    resolver: Resolver,
+    operator: Callable[[], Author | None] = lambda: None,
+) -> list[Author]:
+    """Everybody whose name a commit carries, the author first. Without an identity it is whoever acts: as the
+    configuration calls them, or else as the store's own tool does (`operator`).
+    """
     if not identity:
-        return [_actor(host.actor)]
+        return [_whoever_acts(host, operator)]
     found = [_resolve(entry, place, host, resolver) for entry, place in identity]
     return [_with_role(author, "author" if number == 0 else "co-author") for number, author in enumerate(found)]
 
@@ -59,6 +66,15 @@ def _from_ref(ref: str, place: Place, role: str, host: Host, resolver: Resolver)
             return _from_ref(f"operator://{actor.operator}", place, role, host, resolver)
         return _with_role(_actor(actor), role)
     return Author(name, _noreply(scheme, name), role)
+
+
+def _whoever_acts(host: Host, operator: Callable[[], Author | None]) -> Author:
+    actor, known = _actor(host.actor), None
+    if "name" not in host.options:
+        known = operator()
+    if known is None:
+        return actor
+    return Author(known.name, host.actor.email or known.email or actor.email)
 
 
 def _actor(actor: Actor) -> Author:

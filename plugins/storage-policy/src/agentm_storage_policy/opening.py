@@ -22,7 +22,7 @@ from agentm_storage_policy.errors import (
     refusal,
 )
 from agentm_storage_policy.exclusion import excluder
-from agentm_storage_policy.providers import DISTRIBUTIONS, PULL_PUSH, WATCH
+from agentm_storage_policy.providers import AUTH_REMEDY, DISTRIBUTIONS, NO_AUTH, PULL_PUSH, WATCH, needs_auth
 from agentm_storage_policy.registry import registered_provider
 
 TYPE_CHECKING = False
@@ -118,7 +118,7 @@ def _check_endpoint(resolved: Resolved, host: Host) -> None:
             CONFIG_INVALID,
             "config.endpoint",
             "this device does not allow to store anything there",
-            f"allow it: `agentm config set plugins.policy.endpoints '[\"{name}\"]'`",
+            f"allow it: {host.setting('endpoints', [*host.endpoints, name])}",
         )
 
 
@@ -130,6 +130,8 @@ def credentials_for(resolved: Resolved, host: Host, resolver: Resolver) -> Mappi
     definition = resolved.definition
     slug = definition.config.get("credentials_ref") if definition.provider == "self-bucket" else None
     if definition.auth_ref is None and slug is None:
+        if needs_auth(definition.provider, definition.config):
+            raise _refused(resolved, AUTH_UNRESOLVABLE, "auth", f"is missing: {NO_AUTH}", AUTH_REMEDY)
         return {}
     from agentm_storage_policy.secrets import Credentials, Inventory, variables_of
 

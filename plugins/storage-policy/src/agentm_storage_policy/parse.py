@@ -157,7 +157,7 @@ def _check_shape(kind: str, value: dict[str, Any], notes: Notes) -> None:
         for problem in problems(error, value):
             key = dotted(problem.path)
             if key not in refused:  # a credential in a field that does not exist is said once
-                notes.error(problem.path, problem.message, on_key=problem.on_key, hint=_hint(key))
+                notes.error(problem.path, problem.message, on_key=problem.on_key, hint=problem.hint or _hint(key))
 
 
 def _hint(key: str) -> str | None:

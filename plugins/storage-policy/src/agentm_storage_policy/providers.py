@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 CANONICAL = "canonical"
 PULL_PUSH = "pull-push"
 WATCH = "watch"
@@ -15,6 +19,18 @@ MODES = {
     "mastra-s3": CANONICAL,
     "mastra-azure": CANONICAL,
 }
+
+_BUCKETS = ("cloud-bucket", "self-bucket", "mastra-s3", "mastra-azure")
+NO_AUTH = "a bucket wants credentials, and a provider is given only those that auth.ref leads to"
+AUTH_REMEDY = (
+    "declare them in .secrets/SECRETS.md and add `auth: {ref: ./.secrets/SECRETS.md, state: {env: [VARIABLE, …]}}`"
+)
+
+
+def needs_auth(provider: str, config: Mapping[str, object]) -> bool:
+    """Whether the store cannot be opened without an `auth` block: `credentials_ref` names a secret as well."""
+    return provider in _BUCKETS and "credentials_ref" not in config
+
 
 DISTRIBUTIONS = {
     "cloud-bucket": "agentm-bucket",

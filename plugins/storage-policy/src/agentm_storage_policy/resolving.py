@@ -169,12 +169,10 @@ class Resolver:
     def _registered(self, place: Place, key: str, slug: str) -> tuple[str, str]:
         path = self._host.registry.get(slug)
         if path is None:
-            raise self._unresolvable(
-                place,
-                key,
-                "the registry of this device has no such slug",
-                hint=f'run `agentm config set plugins.policy.registry \'{{"{slug}": "/path/STORAGE.md"}}\'`',
-            )
+            message = "the registry of this device has no such slug"
+            known = {**self._host.options.get("registry", {}), slug: "/path/STORAGE.md"}
+            hint = f"name its document: {self._host.setting('registry', known)}"
+            raise self._unresolvable(place, key, message, hint)
         own: Any = place.document.data.get("id")
         if isinstance(own, str) and owner_of(own) != owner_of(slug):
             record_owner_change(self._host, owner_of(slug), slug)
@@ -191,7 +189,7 @@ class Resolver:
                 place,
                 key,
                 "the reference leads to another workspace, and nobody allowed that",
-                hint=f"allow it: `agentm config set plugins.policy.shared '[\"{root}\"]'`",
+                hint=f"allow it: {self._host.setting('shared', [*self._host.options.get('shared', ()), root])}",
             )
         return confined(root, rest), root
 

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from agentm_storage_policy import lifecycle
-from agentm_storage_policy.definition import entries
+from agentm_storage_policy.actions import ASKED, problem_of
+from agentm_storage_policy.definition import TOKENS, entries
 from agentm_storage_policy.errors import PROVIDER_UNKNOWN, REF_UNRESOLVABLE
 from agentm_storage_policy.models.secrets import FORBIDDEN, SLUG_PATTERN
 from agentm_storage_policy.providers import CANONICAL, MODES
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     Data = Mapping[str, Any]
 
 _SLUG = re.compile(SLUG_PATTERN)
+_TOKEN = re.compile(r"\{\{([^{}]*)\}\}")
 _METADATA_HOSTS = ("169.254.169.254", "metadata.google.internal", "100.100.100.200", "[fd00:ec2::254]")
 """Where clouds hand out credentials to whoever asks. No store is there."""
 
@@ -31,6 +33,7 @@ def check_block(block: Data, at: Path, notes: Notes, providers: Collection[str] 
     _check_provider(block["provider"], at, notes, providers)
     _CONFIG_CHECKS.get(block["provider"], _no_check)(block["config"], (*at, "config"), notes)
     _check_sync(block, at, notes)
+    _check_template(block.get("sync", {}), (*at, "sync", "commit", "message_template"), notes)
     _check_auth(block.get("auth", {}), (*at, "auth"), notes)
     _check_excludes(block.get("exclude", ()), (*at, "exclude"), notes)
     check_policies(block.get("policy"), (*at, "policy"), notes)
@@ -88,6 +91,23 @@ def check_policy(policy: Data, at: Path, notes: Notes) -> None:
     for number, grant in enumerate(policy.get("grants", ())):
         if "ttl_seconds" in grant and "granted_at" not in grant:
             notes.warn((*at, "grants", number), "a grant with ttl_seconds and no granted_at has expired already")
+        for place, entry in enumerate(grant["actions"]):
+            _check_action(entry["action"], (*at, "grants", number, "actions", place, "action"), notes)
+    for block in ("limits", "requirements"):
+        for number, entry in enumerate(policy.get(block, ())):
+            for place, action in enumerate(entry.get("applies_to", ())):
+                _check_action(action, (*at, block, number, "applies_to", place), notes)
+
+
+def _check_action(action: str, at: Path, notes: Notes) -> None:
+    problem = problem_of(action)
+    if problem is None:
+        return
+    is_refused, why = problem
+    if is_refused:
+        notes.error(at, why, hint=f"there are {', '.join(ASKED)}, and storage:* for all of them")
+    else:
+        notes.warn(at, why)
 
 
 def check_no_values(secrets: object, notes: Notes) -> None:
@@ -146,6 +166,14 @@ def _check_sync(block: Data, at: Path, notes: Notes) -> None:
             notes.warn((*here, "on"), "is no event of AIP-37, so it never happens", hint=_events())
 
 
+def _check_template(sync: Data, at: Path, notes: Notes) -> None:
+    template = sync.get("commit", {}).get("message_template", "")
+    unknown = [name for name in _TOKEN.findall(template) if name.strip() not in TOKENS or name != name.strip()]
+    if unknown:
+        shown = ", ".join(f"{{{{{name}}}}}" for name in TOKENS)
+        notes.error(at, "has a {{token}} that nothing is filled in for", hint=f"there are {shown}")
+
+
 def _check_auth(auth: Data, at: Path, notes: Notes) -> None:
     ref = auth.get("ref")
     if ref is None:
@@ -184,14 +212,13 @@ def _no_check(_config: Data, _at: Path, _notes: Notes) -> None:
     return None
 
 
-def _check_folder(config: Data, at: Path, notes: Notes, key: str, *, or_else: str | None = None) -> None:
+def _check_folder(config: Data, at: Path, notes: Notes, key: str, hint: str | None = None) -> None:
     if key in config and "path" in config:
         notes.error((*at, "path"), f"is another spelling of {key}: give one of them")
         return
     given = key if key in config else "path" if "path" in config else None
     if given is None:
-        if or_else not in config:
-            notes.error(at, f"{key} is missing")
+        notes.error(at, f"{key} is missing", hint=hint)
         return
     if given == "path":
         notes.warn((*at, "path"), f"is read as {key}", hint=f"write {key}, as the specification does")
@@ -207,7 +234,8 @@ def _check_dev_local(config: Data, at: Path, notes: Notes) -> None:
 
 
 def _check_local_fs(config: Data, at: Path, notes: Notes) -> None:
-    _check_folder(config, at, notes, "mount_path", or_else="agent_id")
+    hint = "agent_id names a program that agentm cannot ask where its folder is" if "agent_id" in config else None
+    _check_folder(config, at, notes, "mount_path", hint)
 
 
 def _check_github(config: Data, at: Path, notes: Notes) -> None:

@@ -88,7 +88,7 @@ class PolicyStore(PolicyGate, Rules):
         return locator
 
     def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
-        self._require_write(locator)
+        self._require_delete(locator)
         self._before()
         self.inner.delete(locator, if_match=if_match)
         self._after(DELETE, locator)
@@ -171,5 +171,9 @@ def _driver(
 
     state = SyncState(host.opening.state_dir, place, may_write=not host.opening.read_only)
     return SyncDriver(
-        copy, resolved.definition.sync, rules, state, lambda: authors(resolved.identity, host, resolver)
+        copy,
+        resolved.definition.sync,
+        rules,
+        state,
+        lambda: authors(resolved.identity, host, resolver, copy.operator),
     )

@@ -10,6 +10,7 @@ from _thread import RLock
 
 from agentm_kernel.plugin import AgentmError, StorageConflictError, SyncTrigger
 from agentm_storage_policy import audit, lifecycle
+from agentm_storage_policy.definition import TOKENS
 from agentm_storage_policy.errors import (
     StorageCommitFailedError,
     StorageDeniedError,
@@ -26,7 +27,12 @@ if TYPE_CHECKING:
     from agentm_kernel.plugin import Author, StorageError, SyncOutcome, WorkingCopy
     from agentm_storage_policy.definition import SyncPlan
     from agentm_storage_policy.gate import AccessRules
-    from agentm_storage_policy.sync_state import SyncState
+    from agentm_storage_policy.sync_state import Failure, SyncState
+
+
+_CHANGES = (lifecycle.WRITE, lifecycle.DELETE)
+"""What `each-write` means: a note that was deleted is a change like any other."""
+_AGAIN = "the notes are safe in the working copy; `agentm event manual` tries again"
 
 
 class Report:
@@ -58,18 +64,20 @@ class SyncDriver:
         self._alone = RLock()
         self.bus = bus or EventBus()
         # In this order: a tree with changes is never pulled over, and what is pushed has to be committed.
-        if plan.commit_on is not None:
-            self.bus.on(plan.commit_on, self._commit_on_event)
-        if plan.pull_on is not None:
-            self.bus.on(plan.pull_on, self._pull_on_event)
-        if plan.push_on is not None:
-            self.bus.on(plan.push_on, self._push_on_event)
+        for wanted, handler in (
+            (plan.commit_on, self._commit_on_event),
+            (plan.pull_on, self._pull_on_event),
+            (plan.push_on, self._push_on_event),
+        ):
+            for name in _CHANGES if wanted == lifecycle.WRITE else (wanted,):
+                if name is not None:
+                    self.bus.on(name, handler)
 
     def waiting_since(self) -> float | None:
         """When the oldest write was made that is not committed."""
         return self._state.waiting_since()
 
-    def failure(self) -> str | None:
+    def failure(self) -> Failure | None:
         """What went wrong last and has not succeeded since."""
         return self._state.failure()
 
@@ -83,7 +91,7 @@ class SyncDriver:
             report = self._report = Report()
             if canonical == lifecycle.MANUAL:
                 self._commit(event)
-            elif self._plan.commit_on == lifecycle.WRITE and canonical != lifecycle.WRITE:
+            elif self._plan.commit_on == lifecycle.WRITE and canonical not in _CHANGES:
                 self._commit_what_waited(event, whatever_the_window=canonical in lifecycle.ENDINGS)
             self.bus.emit(event)
         return report
@@ -113,7 +121,7 @@ class SyncDriver:
     # -- commit ---------------------------------------------------------------------------------------------
 
     def _commit_on_event(self, event: LifecycleEvent) -> None:
-        if lifecycle.canonical(event.name) == lifecycle.WRITE:
+        if lifecycle.canonical(event.name) in _CHANGES:
             self._commit_what_waited(event, whatever_the_window=self._plan.commit_window == 0)
         elif lifecycle.canonical(event.name) != lifecycle.MANUAL:
             self._commit(event)
@@ -135,8 +143,9 @@ class SyncDriver:
 
         def commit() -> SyncOutcome:
             self._rules.require(COMMIT)
-            message = render(self._plan.message_template, event)
-            return self._copy.commit(message, self._authors(), _trigger(event))
+            authors = self._authors()
+            message = render(self._plan.message_template, event, authors[0].name if authors else "agentm")
+            return self._copy.commit(message, authors, _trigger(event))
 
         outcome = self._attempt("commit", StorageCommitFailedError, commit)
         if outcome is None:
@@ -180,17 +189,20 @@ class SyncDriver:
         """What the provider did; its failure is typed, recorded, and in the report."""
         try:
             outcome = work()
-        except (StorageConflictError, StorageDeniedError) as error:
+        except StorageConflictError as error:
             failure: AgentmError = error
+        except StorageDeniedError as error:
+            error.code = kind.code  # to be kept from a step is one of the ways in which it fails
+            failure = error
         except AgentmError as error:
-            failure = kind(f"the {step} of {self._rules.name} failed: {error.message}", hint=error.hint)
+            failure = kind(f"the {step} of {self._rules.name} failed: {error.message}", hint=error.hint or _AGAIN)
         except Exception as error:  # noqa: BLE001 - a provider's failure, named and kept
-            failure = kind(f"the {step} of {self._rules.name} failed: {type(error).__name__}: {error}")
+            failure = kind(f"the {step} of {self._rules.name} failed: {type(error).__name__}: {error}", hint=_AGAIN)
         else:
             self._state.clear_failure()
             return outcome
         self._report.errors.append(failure)
-        self._state.note_failure(failure.message)
+        self._state.note_failure(failure)
         return None
 
     def _completed(self, verb: str, name: str, outcome: SyncOutcome, event: LifecycleEvent) -> None:
@@ -207,25 +219,24 @@ class SyncDriver:
 
 # ------------------------------------------------------------------------------------------------ words
 
-_TOKENS = ("operator", "summary", "event", "conversation", "turn")
 
-
-def render(template: str, event: LifecycleEvent) -> str:
+def render(template: str, event: LifecycleEvent, operator: str = "agentm") -> str:
     """A commit message: `{{operator}}`, `{{summary}}`, `{{event}}`, `{{conversation}}`, `{{turn}}` are filled in.
 
-    What the host says comes from outside: it is kept to one line and to a reasonable length.
+    `operator` is who acts here, where the agent host does not say. What the host says comes from outside: it is kept
+    to one line and to a reasonable length.
     """
     trigger = _trigger(event)
     summary = event.payload.get("summary")
     values = {
-        "operator": trigger.operator or "agentm",
+        "operator": trigger.operator or operator,
         "summary": summary if isinstance(summary, str) and summary.strip() else f"notes at {trigger.event}",
         "event": trigger.event,
         "conversation": trigger.conversation or "",
         "turn": trigger.turn or "",
     }
     message = template
-    for name in _TOKENS:
+    for name in TOKENS:
         value = "".join(c if c.isprintable() else " " for c in values[name])[:200].replace("{{", "{ {")
         message = message.replace("{{" + name + "}}", value)
     return message.strip() or f"agentm: {trigger.event}"

@@ -8,13 +8,27 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.plugin import content_hash
+from agentm_kernel.plugin import Frozen, content_hash, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agentm_kernel.plugin import AgentmError
+
 _FOLDER = "sync"
+
+
+class Failure(Frozen):
+    """What went wrong, as an outcome of the policy: its code, the reason, and what to do."""
+
+    __slots__ = ("code", "message", "hint")
+    code: str
+    message: str
+    hint: str
+
+    def __init__(self, code: str, message: str, hint: str) -> None:
+        self._set(code=code, message=message, hint=hint)
 
 
 class SyncState:
@@ -50,19 +64,23 @@ class SyncState:
     def note_pull(self) -> None:
         self._touch("pulled")
 
-    def failure(self) -> str | None:
+    def failure(self) -> Failure | None:
         """What went wrong last, until the same step succeeds."""
         try:
             with open(os.path.join(self._folder, "failed"), encoding="utf-8") as file:
-                return file.read()
+                code, hint, message = file.read().split("\n", 2)
         except FileNotFoundError:
             return None
+        except ValueError:  # not as it was written
+            return Failure("", "the last sync failed, and the record of it is damaged", "")
+        return Failure(code, message, hint)
 
-    def note_failure(self, message: str) -> None:
+    def note_failure(self, error: AgentmError) -> None:
         from agentm_kernel.plugin import atomic_write
 
         self._make_folder()
-        atomic_write(os.path.join(self._folder, "failed"), message)
+        parts = (error.code or "", one_line(error.hint or ""), error.message)
+        atomic_write(os.path.join(self._folder, "failed"), "\n".join(parts))
 
     def clear_failure(self) -> None:
         self._remove("failed")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 import click
 
-from agentm_kernel.command import echo_json, echo_table, json_option
+from agentm_kernel.command import echo_json, echo_table, json_option, show_text, shown
 from agentm_kernel.plugin import Locator
-from agentm_recall.catalog import gather
-from agentm_recall.commands.common import as_json as note_as_json, cwd_option, project_option, store_and_project
+from agentm_recall.catalog import gather, is_elsewhere
+from agentm_recall.commands.common import (
+    as_json as note_as_json,
+    catch_up,
+    cwd_option,
+    project_option,
+    store_and_project,
+)
 from agentm_recall.layout import PERSONAL
 from agentm_recall.lookup import find_note, folders_of
 from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, parse_note
@@ -37,6 +42,8 @@ def list_notes(
     """List the project's notes and the personal ones, newest first."""
     backend, _, folder = store_and_project(project, cwd, read_only=True)
     folders = [Locator()] if everywhere else [folder, Locator(PERSONAL)]
+    if is_elsewhere(backend):
+        catch_up(backend)
     catalog = gather(backend, folders, deadline=time.monotonic() + _A_MINUTE)
     replaced = superseded_keys(catalog.notes)
     rows = []
@@ -65,7 +72,7 @@ def list_notes(
         ],
     )
     for key, why in problems:
-        click.echo(f"{key}: {why}", err=True)
+        click.echo(shown(f"{key}: {why}", err=True), err=True)
     if catalog.unreached:
         click.echo(f"{catalog.unreached} more were not read in time: run `agentm reindex`", err=True)
 
@@ -76,7 +83,10 @@ def list_notes(
 @cwd_option
 @json_option
 def show(name: str, project: str | None, cwd: str | None, as_json: bool) -> None:
-    """Print the note NAME (a slug, or the end of its path), byte for byte."""
+    """Print the note NAME (a slug, or the end of its path), byte for byte.
+
+    Only a terminal gets control characters spelled out.
+    """
     backend, slug, _ = store_and_project(project, cwd, read_only=True)
     locator = find_note(backend, name, folders_of(backend, slug))
     text = backend.read(locator)
@@ -84,6 +94,4 @@ def show(name: str, project: str | None, cwd: str | None, as_json: bool) -> None
         note, body = parse_note(locator.key, text)
         echo_json(**note_as_json(note), body=body)
         return
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode())
-    sys.stdout.buffer.flush()
+    show_text(text)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel import select_backend
-from agentm_kernel.command import echo_json, json_option, read_text
+from agentm_kernel.command import current_device, echo_json, json_option, read_text, shown
 from agentm_kernel.plugin import AgentmError, InvalidContentError, Locator, choose_protocol
 from agentm_recall.commands.common import cwd_option, project_option, store_and_project
 from agentm_recall.index.maintenance import RecallIndex
@@ -40,7 +39,7 @@ _ABOUT_THE_OFFER = frozenset({"phase", "target", "protocol"})
 @click.option(
     "--supersedes", multiple=True, metavar="SLUG", help="A note that this one replaces; may be given again."
 )
-@click.option("--confidence", type=float, help="How sure this is, from 0 to 1.")
+@click.option("--confidence", metavar="HOW", help="How sure this is, from 0 to 1 or in words.")
 @click.option("--confidence-reason", metavar="TEXT", help="Why it is as sure as that.")
 @click.option("--source", metavar="WHO", help="Where it comes from. Default: operator on a terminal, else agent.")
 @click.option("--update", "replace", is_flag=True, help="Replace the text of a note that exists.")
@@ -56,7 +55,7 @@ def command(
     personal: bool,
     tags: tuple[str, ...],
     supersedes: tuple[str, ...],
-    confidence: float | None,
+    confidence: str | None,
     confidence_reason: str | None,
     source: str | None,
     replace: bool,
@@ -83,13 +82,13 @@ def command(
         read_text(body_file or "-"),
         tags,
         source or ("operator" if sys.stdin.isatty() else "agent"),
-        confidence,
+        _confidence(confidence),
         confidence_reason,
         supersedes,
     )
     check_draft(draft, allow_secrets=allow_secrets)
     if personal or kind == ALWAYS_LOAD_KIND:
-        backend, folder = select_backend(), None
+        backend, folder = current_device().store(read_only=False), None
     else:
         backend, _, folder = store_and_project(project, cwd, read_only=False)
     _save(backend, [(draft, folder)], replace=replace, allow_secrets=allow_secrets, as_json=as_json)
@@ -110,9 +109,12 @@ def _save(
             saved.append(done)
             if not as_json:
                 _report(backend, done)
-    finally:
         if as_json:
             echo_json(saved=[_as_json(done) for done in saved])
+    except AgentmError as error:
+        error.details = {"saved": [_as_json(done) for done in saved]}  # the answer in JSON is one object
+        raise
+    finally:
         written = [locator for done in saved for locator in (done.locator, *done.superseded)]
         if written:
             sys.stdout.flush()  # the note is safe: whoever waits for the answer need not wait for the index
@@ -140,8 +142,8 @@ def _save_offers(text: str, *, replace: bool, allow_secrets: bool, as_json: bool
     drafts = [(_draft(offer), offer) for offer in _offers(text)]
     for draft, _ in drafts:
         check_draft(draft, allow_secrets=allow_secrets)
-    backend = select_backend()
-    selected = choose_protocol()
+    backend = current_device().store(read_only=False)
+    selected = choose_protocol(device=current_device())
     placed = []
     for draft, offer in drafts:
         if offer.get("protocol", selected) != selected:
@@ -166,25 +168,37 @@ def _offers(text: str) -> list[dict[str, Any]]:
     for offer in offers:
         unknown = sorted(set(offer) - _OFFERED - _ABOUT_THE_OFFER)
         if unknown:
-            click.echo(f"not saved, because a note has no such fields: {', '.join(unknown)}", err=True)
+            names = shown(", ".join(unknown), err=True)
+            click.echo(f"not saved, because a note has no such fields: {names}", err=True)
     return offers
 
 
 def _draft(offer: dict[str, Any]) -> Draft:
     try:
-        confidence = offer.get("confidence")
         return Draft(
             kind=_text(offer, "kind"),
             slug=_text(offer, "slug"),
             body=_text(offer, "body"),
             tags=tuple(map(str, offer.get("tags") or ())),
             source=str(offer.get("source") or "agent"),
-            confidence=None if confidence is None else float(confidence),
+            confidence=_confidence(offer.get("confidence")),
             confidence_reason=offer.get("confidence_reason"),
             supersedes=tuple(map(str, offer.get("supersedes") or ())),
         )
     except (TypeError, ValueError) as error:
         raise InvalidContentError(f"an offer cannot be understood: {error}") from error
+
+
+def _confidence(given: object) -> float | str | None:
+    """A number where it is one; words stay words."""
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float | str):
+        raise TypeError(f"a confidence is a number or words, not {given!r}")
+    try:
+        return float(given)
+    except ValueError:
+        return str(given).strip() or None
 
 
 def _text(offer: dict[str, Any], name: str) -> str:

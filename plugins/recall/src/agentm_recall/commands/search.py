@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel import resolve_project, select_backend
-from agentm_kernel.command import echo_json, json_option, styled
+from agentm_kernel import resolve_project
+from agentm_kernel.command import current_device, echo_json, json_option, shown, styled
 from agentm_kernel.plugin import AgentmError
 from agentm_recall.commands.common import as_json as note_as_json, bar, cwd_option
 from agentm_recall.index.search import Scope
@@ -41,7 +41,7 @@ def command(
     Without --project every note is searched, and those of the project here are preferred. The index is brought up to
     date first; it lies in the cache directory and can be deleted at any time.
     """
-    backend = select_backend(read_only=True)
+    backend = current_device().store()
     scope = Scope(project, None if project else _here(cwd), kind, with_dead)
     answer = search_notes(backend, " ".join(query), scope, limit=limit, explain=explain, progress=bar)
     if as_json:
@@ -57,7 +57,7 @@ def command(
 def _here(cwd: str | None) -> str | None:
     """The project of this directory, if that can be told."""
     try:
-        return resolve_project({"cwd": cwd} if cwd else {}, read_only=True).slug
+        return resolve_project({"cwd": cwd} if cwd else {}, device=current_device(), read_only=True).slug
     except AgentmError:
         return None
 
@@ -80,7 +80,8 @@ def _show(answer: Answer, *, explain: bool) -> None:
         note = found.hit.note
         gone = "" if found.hit.is_current else " (not current)"
         click.echo(
-            f"{styled(note.key.removesuffix('.md'), bold=True)}  {note.kind}, {note.changed[:10] or 'no date'}{gone}"
+            styled(shown(note.key.removesuffix(".md")), bold=True)
+            + shown(f"  {note.kind}, {note.changed[:10] or 'no date'}{gone}")
         )
         click.echo(f"    {_marked(found.snippet)}")
         if explain:
@@ -90,7 +91,7 @@ def _show(answer: Answer, *, explain: bool) -> None:
     if answer.dead:
         click.echo(f"{answer.dead} deleted or superseded notes match too: --all shows them")
     for notice in answer.notices:
-        click.echo(notice, err=True)
+        click.echo(shown(notice, err=True), err=True)
 
 
 def _explain(found: Found) -> None:
@@ -98,13 +99,13 @@ def _explain(found: Found) -> None:
     factors = "".join(f" * {name} {factor:.2f}" for name, factor in hit.signals.items())
     click.echo(f"    score {hit.score:.3g} = text {hit.text_score:.3g}{factors}")
     for column, words in found.words.items():
-        click.echo(f"    {column}: {', '.join(words)}")
+        click.echo(shown(f"    {column}: {', '.join(words)}"))
 
 
 def _marked(snippet: str) -> str:
     head, *rest = snippet.split(OPEN)
     parts = [part.partition(CLOSE) for part in rest]
-    return head + "".join(styled(word, bold=True) + after for word, _, after in parts)
+    return shown(head) + "".join(styled(shown(word), bold=True) + shown(after) for word, _, after in parts)
 
 
 def _plain(snippet: str) -> str:

@@ -25,6 +25,18 @@ _TYPES = {
 }
 
 
+_OLD_FIELDS = {
+    "commitMode": "commit.on",
+    "pullMode": "pull.on",
+    "pushMode": "push.on",
+    "commitOn": "commit.on",
+    "pullOn": "pull.on",
+    "pushOn": "push.on",
+    "conflictPolicy": "conflict.policy",
+}
+"""Of an older draft, where `sync` was flat."""
+
+
 class Problem(NamedTuple):
     """One violation of a model."""
 
@@ -32,6 +44,7 @@ class Problem(NamedTuple):
     on_key: bool
     """Whether the key itself is the problem, rather than its value."""
     message: str
+    hint: str | None
 
 
 def problems(error: ValidationError, data: object) -> Iterator[Problem]:
@@ -41,7 +54,18 @@ def problems(error: ValidationError, data: object) -> Iterator[Problem]:
         path = _path(item["loc"], data)
         if path not in seen:
             seen.add(path)
-            yield Problem(path, item["type"] == "extra_forbidden", _sentence(item["type"], item))
+            is_extra = item["type"] == "extra_forbidden"
+            hint = _spelling(path[-1]) if is_extra and path else None
+            yield Problem(path, is_extra, _sentence(item["type"], item), hint)
+
+
+def _spelling(field: str | int) -> str | None:
+    """How a field is spelled that somebody wrote the JavaScript way: the specification's own packages use both."""
+    name = str(field)
+    if name in _OLD_FIELDS:
+        return f"it is written {_OLD_FIELDS[name]}"
+    snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
+    return f"fields are written with underscores: {snake}" if snake != name and name.isalnum() else None
 
 
 def _path(loc: tuple[int | str, ...], data: object) -> Path:

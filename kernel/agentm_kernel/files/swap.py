@@ -212,11 +212,12 @@ class SwapPublisher:
         raise changed(self._note, "another program creates and deletes it all the time")
 
     def _replace_after_another_look(self, directory: Directory, swap: str, name: str) -> None:
-        if hash_of_file(directory, name) != self._seen:
+        found = hash_of_file(directory, name)
+        if found != self._seen:
             if self._is_conditional:
                 raise changed(self._note, _CHANGED_MEANWHILE)
             self._keeper.keep_copy(directory, name, self._note)
-        displaced = swap_name(name, self._ours, self._seen)
+        displaced = swap_name(name, self._ours, found)
         try:
             directory.link(name, displaced)
         except OSError:

@@ -76,7 +76,7 @@ class AppendRecord:
 
         try:
             return Record.decode(read_small_file(self._path, _RECORD_LIMIT))
-        except FileNotFoundError:
+        except OSError:  # there is none, or none can be kept on this device: then nothing is appended in place
             return None
 
     def write(self, record: Record) -> None:
@@ -114,8 +114,10 @@ class NoRecord(Exception):
 
 
 def append(writer: StoreWriter, parent: Directory, locator: Locator, data: bytes) -> bool:
-    """Whether `data` could be added to the file at `locator`, on a line of its own; `False` if there is none."""
-    settle_record(writer, parent, locator)
+    """Whether `data` could be added to the file at `locator`, on a line of its own; `False` if there is none.
+
+    The record of the last append must have been settled.
+    """
     for _ in range(_PATIENCE):
         status = parent.status(locator.name)
         if status is None:
@@ -157,6 +159,7 @@ def add_lines(writer: StoreWriter, parent: Directory, locator: Locator, lines: b
     if not lines.endswith(b"\n"):
         lines += b"\n"
     try:
+        settle_record(writer, parent, locator)
         return append(writer, parent, locator, lines)
     except (AgentmError, NoRecord):
         return False  # too large by now, or no file: it is kept as a version of its own

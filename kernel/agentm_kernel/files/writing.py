@@ -113,6 +113,7 @@ class StoreWriter:
     def _append(self, parent: Directory, locator: Locator, data: bytes) -> None:
         name = locator.name
         self._check_not_hidden(locator, is_copy=self.reader.medium.is_copy(name, parent.has_file))
+        settle_record(self, parent, locator)
         for _ in range(_PATIENCE):
             status = parent.status(name)
             try:

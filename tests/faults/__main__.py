@@ -27,6 +27,7 @@ CAMPAIGNS = {
     "crash-states": "tests.faults.crash_states",
     "git-kills": "tests.faults.git_kills",
     "git-races": "tests.faults.git_races",
+    "held-files": "tests.faults.held_files",
     "interruptions": "tests.faults.interruptions",
     "io-errors": "tests.faults.io_errors",
     "keys": "tests.faults.keys",

@@ -5,11 +5,10 @@ A write in place can be cut short, or be overwritten by a program that does not 
 1. a record of what will be added, and where, is made durable in this device's state directory;
 2. the bytes are added in one call, and made durable;
 3. the name must still lead to the file that was added to; otherwise the new file gets the bytes too;
-4. the record stays. The next append, or the next write of the note, looks whether the bytes are there: then it drops
-   the record. Bytes that were cut short are completed. Bytes that another program wrote over within a minute are kept
-   as a version that nobody has seen; later than that, somebody edited the note, and may remove a line.
-
-There is one record for each store, because every append looks at the one before.
+4. the record stays. Later appends, and the next write of the note, look whether the bytes are there. Once they were
+   found after two seconds the record is dropped. Bytes that were cut short are completed. Bytes that another program
+   wrote over within a minute are kept as a version that nobody has seen; later than that, somebody edited the note,
+   and may remove a line.
 """
 
 from __future__ import annotations
@@ -36,6 +35,8 @@ _PATIENCE = 10
 _SETTLING = 0.3  # seconds that a program may need from emptying a file, or from half a line, to the rest
 _PAUSE = 0.01
 _EDITED_LATER = 60.0
+_RECENT = 2.0
+_MOST_RECENT = 32
 _RECORD_LIMIT = 1 << 30
 _RECORD_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
 
@@ -49,74 +50,80 @@ class Record:
         self.key, self.device, self.inode, self.offset, self.time, self.data = key, device, inode, offset, when, data
 
     def encode(self) -> bytes:
-        head = f"{self.device} {self.inode} {self.offset} {self.time:.3f}\n{self.key}\n"
-        body = head.encode() + self.data
-        return content_hash(body).encode() + b"\n" + body
-
-    @classmethod
-    def decode(cls, text: bytes) -> Record | None:
-        """`None` for one that was cut short: then nothing was added yet."""
-        digest, _, body = text.partition(b"\n")
-        if not body or content_hash(body).encode() != digest:
-            return None
-        numbers, key, data = body.split(b"\n", 2)
-        device, inode, offset, when = numbers.split()
-        return cls(key.decode(), int(device), int(inode), int(offset), float(when), data)
+        head = f"{self.device} {self.inode} {self.offset} {self.time:.3f} {len(self.data)}\n{self.key}\n"
+        return head.encode() + self.data
 
 
-class AppendRecord:
-    """The place of a store's record. For the holder of the store's mutex."""
+def decode_records(text: bytes) -> list[Record]:
+    """None of them, if the file was cut short: then the last one's bytes were not added yet."""
+    digest, _, body = text.partition(b"\n")
+    if content_hash(body).encode() != digest:
+        return []
+    records = []
+    while body:
+        numbers, key, body = body.split(b"\n", 2)
+        device, inode, offset, when, size = numbers.split()
+        data, body = body[: int(size)], body[int(size) :]
+        records.append(Record(key.decode(), int(device), int(inode), int(offset), float(when), data))
+    return records
+
+
+class AppendRecords:
+    """The file with a store's records. For the holder of the store's mutex."""
 
     def __init__(self, root: tuple[int, int]) -> None:
         self._folder = user_state_folder("appends")
         self._path = os.path.join(self._folder, f"{root[0]:x}-{root[1]:x}")
 
-    def read(self) -> Record | None:
+    def read(self) -> list[Record]:
         from agentm_kernel.files.small_files import read_small_file
 
         try:
-            return Record.decode(read_small_file(self._path, _RECORD_LIMIT))
+            return decode_records(read_small_file(self._path, _RECORD_LIMIT))
         except OSError:  # there is none, or none can be kept on this device: then nothing is appended in place
-            return None
+            return []
 
-    def write(self, record: Record) -> None:
-        """Make it durable, in the place of the one before, which was settled; `NoRecord` where that cannot be."""
+    def write(self, records: list[Record]) -> None:
+        """Make them durable, in the place of those before; `NoRecord` where that cannot be."""
+        from agentm_kernel.files.root import make_private_folder, open_root
+
         try:
-            self._write(record)
+            make_private_folder(self._folder)
+            is_new = not os.path.lexists(self._path)
+            self._write(_RECORD_FLAGS, records, is_durable=True)
+            if is_new:
+                with open_root(self._folder) as folder:
+                    folder.sync()
         except OSError as error:
             raise NoRecord from error
 
-    def _write(self, record: Record) -> None:
-        from agentm_kernel.files.root import make_private_folder, open_root
-
-        make_private_folder(self._folder)
-        is_new = not os.path.lexists(self._path)
-        descriptor = os.open(self._path, _RECORD_FLAGS, 0o600)
+    def forget_all_but(self, records: list[Record]) -> None:
+        """The file stays: making it anew would cost the next append a sync of its folder."""
         try:
-            write_all(descriptor, record.encode())
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        if is_new:
-            with open_root(self._folder) as folder:
-                folder.sync()
-
-    def drop(self) -> None:
-        """Empty it. The file stays: making it anew would cost the next append a sync of its folder."""
-        try:
-            os.close(os.open(self._path, _RECORD_FLAGS & ~os.O_CREAT))
+            self._write(_RECORD_FLAGS & ~os.O_CREAT, records, is_durable=False)
         except OSError:
             pass  # the bytes were found, and the next append finds them again
+
+    def _write(self, flags: int, records: list[Record], *, is_durable: bool) -> None:
+        body = b"".join(record.encode() for record in records)
+        descriptor = os.open(self._path, flags, 0o600)
+        try:
+            if records:
+                write_all(descriptor, content_hash(body).encode() + b"\n" + body)
+            if is_durable:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 class NoRecord(Exception):
     """This device's state directory cannot be written to."""
 
 
-def append(writer: StoreWriter, parent: Directory, locator: Locator, data: bytes) -> bool:
+def append(writer: StoreWriter, parent: Directory, locator: Locator, data: bytes, recent: list[Record]) -> bool:
     """Whether `data` could be added to the file at `locator`, on a line of its own; `False` if there is none.
 
-    The record of the last append must have been settled.
+    `recent`: the records that `settle_records` has left.
     """
     for _ in range(_PATIENCE):
         status = parent.status(locator.name)
@@ -125,12 +132,12 @@ def append(writer: StoreWriter, parent: Directory, locator: Locator, data: bytes
         if not stat.S_ISREG(status.st_mode):
             raise LocatorConflictError(f"'{locator}' is {kind_of(status)}, so nothing can be added to it")
         writer.reader.medium.before_reading(locator, status)
-        if _add(writer, parent, locator, data):
+        if _add(writer, parent, locator, data, recent):
             return True
     raise changed(locator, "another program replaces it all the time")
 
 
-def _add(writer: StoreWriter, parent: Directory, locator: Locator, data: bytes) -> bool:
+def _add(writer: StoreWriter, parent: Directory, locator: Locator, data: bytes, recent: list[Record]) -> bool:
     """Whether the data is now in the file that has the name; `False` if another one got the name meanwhile."""
     try:
         descriptor = parent.open_file(locator.name, APPEND_FLAGS)
@@ -142,7 +149,7 @@ def _add(writer: StoreWriter, parent: Directory, locator: Locator, data: bytes) 
             data = b"\n" + data
         check_size(status.st_size + len(data), locator, limit=writer.reader.size_limit)
         record = Record(locator.key, status.st_dev, status.st_ino, status.st_size, time.time(), data)
-        writer.append_record.write(record)
+        writer.append_records.write([*recent, record])
         write_all(descriptor, data)
         os.fsync(descriptor)
     finally:
@@ -151,7 +158,7 @@ def _add(writer: StoreWriter, parent: Directory, locator: Locator, data: bytes) 
     if now is not None and identity_of(now) == identity_of(status):
         return True
     # The file lost its name. Its successor may have been made from it, with these bytes.
-    return now is not None and data in parent.read_file(locator.name, _RECORD_LIMIT)[0]
+    return data in _content(parent, locator.name)
 
 
 def add_lines(writer: StoreWriter, parent: Directory, locator: Locator, lines: bytes) -> bool:
@@ -159,8 +166,7 @@ def add_lines(writer: StoreWriter, parent: Directory, locator: Locator, lines: b
     if not lines.endswith(b"\n"):
         lines += b"\n"
     try:
-        settle_record(writer, parent, locator)
-        return append(writer, parent, locator, lines)
+        return append(writer, parent, locator, lines, settle_records(writer))
     except (AgentmError, NoRecord):
         return False  # too large by now, or no file: it is kept as a version of its own
 
@@ -178,31 +184,39 @@ def wait_until_settled(descriptor: int) -> os.stat_result:
         time.sleep(_PAUSE)
 
 
-def settle_record(writer: StoreWriter, parent: Directory, locator: Locator, *, only_this: bool = False) -> None:
-    """Look whether the bytes of the last append are where they belong; `only_this` if it was to this note."""
-    record = writer.append_record.read()
-    if record is None or (only_this and record.key != locator.key):
-        return
+def settle_records(writer: StoreWriter) -> list[Record]:
+    """Look whether the bytes of the last appends are where they belong; the records that need another look."""
+    found = [record for record in writer.append_records.read() if _settle_one(writer, record)]
+    now = time.time()
+    return [record for record in found if 0 <= now - record.time < _RECENT][-_MOST_RECENT:]
+
+
+def settle_records_of(writer: StoreWriter, locator: Locator) -> None:
+    """The same for the appends to a note that is about to be replaced or deleted: there will be no other look."""
+    records = writer.append_records.read()
+    others = [record for record in records if record.key != locator.key]
+    if len(others) < len(records):
+        for record in records:
+            if record.key == locator.key:
+                _settle_one(writer, record)
+        writer.append_records.forget_all_but(others)
+
+
+def _settle_one(writer: StoreWriter, record: Record) -> bool:
+    """Whether its bytes are in the note now."""
     note = Locator(record.key)
-    if note == locator:
-        _settle(writer, parent, note, record)
-    else:
-        try:
-            folder = writer.reader.open_parent(note)
-        except NotFoundError:
-            _keep_if_recent(writer, note, record, time.time())
-        else:
-            with folder:
-                _settle(writer, folder, note, record)
-    writer.append_record.drop()
+    try:
+        folder = writer.reader.open_parent(note)
+    except NotFoundError:
+        return _keep_if_recent(writer, note, record, time.time())
+    with folder:
+        return _settle(writer, folder, note, record)
 
 
-def _settle(writer: StoreWriter, parent: Directory, note: Locator, record: Record) -> None:
-    status = parent.status(note.name)
-    if status is None or not stat.S_ISREG(status.st_mode):
-        _keep_if_recent(writer, note, record, time.time())
-        return
-    descriptor = parent.open_file(note.name)
+def _settle(writer: StoreWriter, parent: Directory, note: Locator, record: Record) -> bool:
+    descriptor = _open_when_back(parent, note.name)
+    if descriptor is None:
+        return _keep_if_recent(writer, note, record, time.time())
     try:
         status = os.fstat(descriptor)
         if status.st_size < record.offset + len(record.data):
@@ -212,12 +226,38 @@ def _settle(writer: StoreWriter, parent: Directory, note: Locator, record: Recor
     finally:
         os.close(descriptor)
     if rest.startswith(record.data):
-        return
+        return True
     is_same = identity_of(status) == (record.device, record.inode) and status.st_size >= record.offset
     if is_same and _is_cut_short(rest, record.data):
         _complete(parent, note, record)
-    elif record.data not in parent.read_file(note.name, _RECORD_LIMIT)[0]:
-        _keep_if_recent(writer, note, record, status.st_mtime)
+        return True
+    if record.data in _content(parent, note.name):
+        return True
+    return _keep_if_recent(writer, note, record, status.st_mtime)
+
+
+def _open_when_back(parent: Directory, name: str) -> int | None:
+    """Some editors move a file away before they save: it has gone only if it does not come back."""
+    deadline = time.monotonic() + _SETTLING
+    while True:
+        status = parent.status(name)
+        if status is not None:
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            try:
+                return parent.open_file(name)
+            except FileNotFoundError:
+                pass
+        if time.monotonic() > deadline:
+            return None
+        time.sleep(_PAUSE)
+
+
+def _content(parent: Directory, name: str) -> bytes:
+    try:
+        return parent.read_file(name, _RECORD_LIMIT)[0]
+    except FileNotFoundError:
+        return b""
 
 
 def _is_cut_short(rest: bytes, data: bytes) -> bool:
@@ -235,9 +275,10 @@ def _complete(parent: Directory, note: Locator, record: Record) -> None:
         os.close(descriptor)
 
 
-def _keep_if_recent(writer: StoreWriter, note: Locator, record: Record, changed_at: float) -> None:
+def _keep_if_recent(writer: StoreWriter, note: Locator, record: Record, changed_at: float) -> bool:
     if changed_at - record.time < _EDITED_LATER:
         writer.keep_bytes(note, record.data.removeprefix(b"\n"))
+    return False
 
 
 def _last_byte(descriptor: int, size: int) -> bytes:

@@ -12,7 +12,14 @@ from agentm_kernel.errors import (
     LocatorConflictError,
     NotFoundError,
 )
-from agentm_kernel.files.appending import AppendRecord, NoRecord, append, settle_record, wait_until_settled
+from agentm_kernel.files.appending import (
+    AppendRecords,
+    NoRecord,
+    append,
+    settle_records,
+    settle_records_of,
+    wait_until_settled,
+)
 from agentm_kernel.files.atomic import replace_file
 from agentm_kernel.files.displaced import DisplacedVersions
 from agentm_kernel.files.failures import Failures, changed
@@ -46,7 +53,7 @@ class StoreWriter:
         self._dir_mode = 0o700 if private else 0o777
         self._lock_timeout = lock_timeout
         self.displaced = DisplacedVersions()
-        self._append_record: AppendRecord | None = None
+        self._append_records: AppendRecords | None = None
         self._swept: set[tuple[int, int]] = set()
         self._durable: set[tuple[int, int]] = set()
 
@@ -62,7 +69,7 @@ class StoreWriter:
             self._parent_for_writing(locator, if_match, self._root(mutex)) as parent,
         ):
             try:
-                settle_record(self, parent, locator, only_this=True)
+                settle_records_of(self, locator)
                 self._replace(parent, locator, data, if_match)
             finally:  # after the write: what a displaced version has more is added to the note as it is then
                 self.displaced.settle(self._keeper, parent, locator.parent)
@@ -102,7 +109,7 @@ class StoreWriter:
             if stat.S_ISDIR(status.st_mode):
                 raise LocatorConflictError(f"'{locator}' is a directory; only files are deleted")
             try:
-                settle_record(self, parent, locator, only_this=True)
+                settle_records_of(self, locator)
                 self._remove(parent, locator, status, if_match)
                 parent.sync()
             finally:
@@ -113,14 +120,15 @@ class StoreWriter:
     def _append(self, parent: Directory, locator: Locator, data: bytes) -> None:
         name = locator.name
         self._check_not_hidden(locator, is_copy=self.reader.medium.is_copy(name, parent.has_file))
-        settle_record(self, parent, locator)
+        recent = settle_records(self)
         for _ in range(_PATIENCE):
             status = parent.status(name)
             try:
                 if status is None or not is_spelled_like_this(parent, name, identity_of(status)):
+                    self.append_records.forget_all_but(recent)
                     self._replace(parent, locator, data, ABSENT)
                     return
-                if append(self, parent, locator, data):
+                if append(self, parent, locator, data, recent):
                     return
             except NoRecord:
                 self._append_by_replacing(parent, locator, data)
@@ -143,12 +151,12 @@ class StoreWriter:
         raise changed(locator, "another program changes it all the time")
 
     @property
-    def append_record(self) -> AppendRecord:
-        """Where the last append to this store is recorded. For the holder of the mutex."""
-        if self._append_record is None:
+    def append_records(self) -> AppendRecords:
+        """The records of the last appends to this store. For the holder of the mutex."""
+        if self._append_records is None:
             assert self.reader.root_identity is not None
-            self._append_record = AppendRecord(self.reader.root_identity)
-        return self._append_record
+            self._append_records = AppendRecords(self.reader.root_identity)
+        return self._append_records
 
     def keep_bytes(self, note: Locator, data: bytes) -> None:
         """Put bytes where versions of `note` go that nobody has seen."""

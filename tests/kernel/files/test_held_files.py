@@ -1,4 +1,4 @@
-"""Programs that hold a note open while agentm replaces it, or adds to it: what they write is in the note, or listed."""
+"""Programs that hold a note open while agentm replaces it or adds to it: what they write is in the note or listed."""
 
 from __future__ import annotations
 
@@ -295,6 +295,18 @@ def test_an_append_that_another_program_wrote_over_is_kept(store: Shared, root: 
     assert store.read(NOTE) == "another text, longer than it was before\nnext\n"
 
 
+def test_of_several_appends_that_an_editor_saves_over_each_is_kept(store: Shared, root: Path, note: Path) -> None:
+    """It had read the note before them, and renames its version over it."""
+    store.write(NOTE, "one\n")
+    for line in ("two\n", "three\n", "four\n"):
+        store.append(NOTE, line)
+    (note.parent / "saved").write_text("one\nedited\n")
+    (note.parent / "saved").rename(note)
+    store.append(NOTE, "five\n")
+    assert store.read(NOTE) == "one\nedited\nfive\n"
+    assert kept(root) == ["four\n", "three\n", "two\n"]
+
+
 def test_a_line_that_somebody_removes_later_stays_away(
     store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -387,15 +399,15 @@ def test_an_append_to_a_file_that_loses_its_name_meanwhile_is_made_again(
     store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.write(NOTE, "one\n")
-    real = appending.AppendRecord.write
+    real = appending.AppendRecords.write
 
-    def replaced(self: appending.AppendRecord, record: appending.Record) -> None:
-        monkeypatch.setattr(appending.AppendRecord, "write", real)
+    def replaced(self: appending.AppendRecords, records: list[appending.Record]) -> None:
+        monkeypatch.setattr(appending.AppendRecords, "write", real)
         (root / "new").write_text("one, edited\n")
         (root / "new").rename(note)
-        real(self, record)
+        real(self, records)
 
-    monkeypatch.setattr(appending.AppendRecord, "write", replaced)
+    monkeypatch.setattr(appending.AppendRecords, "write", replaced)
     store.append(NOTE, "two\n")
     assert store.read(NOTE) == "one, edited\ntwo\n"
 

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from agentm_kernel.files.swap import ConflictKeeper
@@ -177,15 +177,17 @@ class _Bench:
                 self._outcome.violation("lost", f"{line} beside {self._style}, by {self._adds}")
         gone = [line for line in theirs if line not in found]
         if is_apart:
-            kind = f"{self._style}: lost among the two programs"
-            lost = len(gone) + (len(set(ours) - found) if self._adds == "update" else 0)
-            self._outcome.measured[kind] = self._outcome.measured.get(kind, 0) + lost
+            self._count(f"{self._style}: its own lines lost", len(gone))
+            self._count(f"{self._style}: updates saved over", len(set(ours) - found))
         else:
             for line in gone:
                 self._outcome.violation("lost", f"{line} beside {self._adds}")
         for line in found:
             if len(_TAG.findall(line)) > 1:
                 self._outcome.violation("glued", f"{line!r} by {self._style}, beside {self._adds}")
+
+    def _count(self, kind: str, number: int) -> None:
+        self._outcome.measured[kind] = self._outcome.measured.get(kind, 0) + number
 
     def _lines(self) -> list[str]:
         """Every line in a file that is not hidden."""

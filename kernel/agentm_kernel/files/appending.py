@@ -148,7 +148,7 @@ def _add(writer: StoreWriter, parent: Directory, locator: Locator, data: bytes, 
         if status.st_size and _last_byte(descriptor, status.st_size) != b"\n":
             data = b"\n" + data
         check_size(status.st_size + len(data), locator, limit=writer.reader.size_limit)
-        record = Record(locator.key, status.st_dev, status.st_ino, status.st_size, time.time(), data)
+        record = Record(locator.key, *identity_of(status), status.st_size, time.time(), data)
         writer.append_records.write([*recent, record])
         write_all(descriptor, data)
         os.fsync(descriptor)

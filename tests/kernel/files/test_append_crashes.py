@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from tests.faults.crash_model import Event
 
 NOTE, OTHER = Locator("a.md"), Locator("b.md")
-BEFORE, AFTER = "one\n", "one\ntwo\n"
+BEFORE, ADDED = "one\n", "two, a longer line\n"
+AFTER = BEFORE + ADDED
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +53,7 @@ def _record(
     recorder = Recorder(str(base))
     start = len(recorder.events)
     with Tap(recorder), build:
-        fresh.append(NOTE, "two\n")
+        fresh.append(NOTE, ADDED)
     return recorder.events, start
 
 

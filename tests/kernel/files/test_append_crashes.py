@@ -15,6 +15,7 @@ from tests.faults.syscalls import Tap
 
 from agentm_kernel import Locator
 from agentm_kernel.files import appending
+from agentm_kernel.files.reading import StoreReader
 from agentm_kernel.plugin import FileStore
 
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ AFTER = BEFORE + ADDED
 @pytest.fixture(autouse=True)
 def same_inodes() -> Iterator[None]:
     """A tree that is built again has other inodes; a disk keeps them."""
-    with mock.patch.object(appending, "identity_of", return_value=(0, 0)):
+    with (
+        mock.patch.object(appending, "identity_of", return_value=(0, 0)),
+        mock.patch.object(StoreReader, "root_identity", (0, 0)),
+    ):
         yield
 
 

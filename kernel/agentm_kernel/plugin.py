@@ -37,12 +37,12 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     )
     from agentm_kernel.files.atomic import atomic_write as atomic_write
     from agentm_kernel.files.bytes_tree import BytesTree as BytesTree
+    from agentm_kernel.files.conflict_place import CONFLICTS as CONFLICTS, conflict_place as conflict_place
     from agentm_kernel.files.directory_lock import DirectoryLock as DirectoryLock
     from agentm_kernel.files.medium import Beside as Beside, EditedFolder as EditedFolder, Medium as Medium
     from agentm_kernel.files.mutex import StoreMutex as StoreMutex, store_mutex as store_mutex
     from agentm_kernel.files.root import make_private_folder as make_private_folder
     from agentm_kernel.files.store import FileStore as FileStore
-    from agentm_kernel.files.swap import CONFLICTS as CONFLICTS, conflict_place as conflict_place
     from agentm_kernel.files.tree import Directory as Directory
     from agentm_kernel.here import (
         choose_protocol as choose_protocol,
@@ -183,7 +183,7 @@ _HOMES = {
     "files.mutex": "StoreMutex store_mutex",
     "files.root": "make_private_folder",
     "files.store": "FileStore",
-    "files.swap": "CONFLICTS conflict_place",
+    "files.conflict_place": "CONFLICTS conflict_place",
     "files.tree": "Directory",
     "here": "choose_protocol list_plan_files list_state_files resolve_active_plan",
     "plugins.calling": "StdoutToStderr reason_of",

@@ -71,7 +71,7 @@ class Medium:
 
     def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
         """Where a version of a note goes that a write has displaced and nobody has seen; `digest` tells it apart."""
-        from agentm_kernel.files.swap import conflict_place
+        from agentm_kernel.files.conflict_place import conflict_place
 
         return conflict_place(locator, digest, "unseen")
 

@@ -20,26 +20,26 @@ import os
 import stat
 
 from agentm_kernel.errors import AgentmError, InvalidLocatorError, LocatorConflictError
+from agentm_kernel.files.appending import add_lines
 from agentm_kernel.files.atomic import discard, publish_new, replace_file
+from agentm_kernel.files.conflict_place import last_resort
 from agentm_kernel.files.displaced import swap_name
 from agentm_kernel.files.failures import changed
 from agentm_kernel.files.lease import Lease
 from agentm_kernel.seam.content import content_hash
-from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.files.medium import Medium
     from agentm_kernel.files.tree import Directory
     from agentm_kernel.files.writing import StoreWriter
+    from agentm_kernel.seam.locator import Locator
 
     _Identity = tuple[int, int]
 
 _PATIENCE = 10
 _ANY_SIZE = 1 << 62
-_LONG_KEY = 400  # bytes
 
-CONFLICTS = Locator("_meta/conflicts")
 _CHANGED_MEANWHILE = "another program has just changed it"
 
 
@@ -108,8 +108,6 @@ class ConflictKeeper:
 
     def add_lines(self, directory: Directory, note: Locator, lines: bytes) -> bool:
         """Whether there is a note to which whole lines could be added; then they are durable."""
-        from agentm_kernel.files.appending import add_lines
-
         return add_lines(self._writer, directory, note, lines)
 
     def keep(self, directory: Directory, name: str, note: Locator) -> None:
@@ -131,7 +129,7 @@ class ConflictKeeper:
 
     def _free_place(self, note: Locator, digest: str | None) -> tuple[Directory, str]:
         """A directory and a name in it that is not taken: the operator may be at work on what was kept before."""
-        for place_for in (self._medium.place_for_unseen, self._medium.place_for_unseen, _last_resort):
+        for place_for in (self._medium.place_for_unseen, self._medium.place_for_unseen, last_resort):
             try:
                 place = place_for(note, digest or os.urandom(6).hex())
                 folder = self._writer.make_directories(place.parent)
@@ -146,18 +144,6 @@ class ConflictKeeper:
     def sweep_later(self, directory: Directory) -> None:
         """Something was left in the directory that a later write has to look at."""
         self._writer.sweep_again(directory)
-
-
-def conflict_place(note: Locator, digest: str, why: str) -> Locator:
-    """Out of the way: `_meta/conflicts/<the note's key>/<why>-<hash>.md`."""
-    if len(note.key.encode()) > _LONG_KEY:
-        return _last_resort(note, digest, why)
-    return CONFLICTS.child(note.key, f"{why}-{digest[:12]}{note.short_suffix}")
-
-
-def _last_resort(note: Locator, digest: str, why: str = "unseen") -> Locator:
-    """For a key that leaves no room for more, or that is spelled like another one."""
-    return CONFLICTS.child(f"long-{content_hash(note.key)}", f"{why}-{digest[:12]}{note.short_suffix}")
 
 
 class SwapPublisher:

@@ -12,14 +12,8 @@ from agentm_kernel.errors import (
     LocatorConflictError,
     NotFoundError,
 )
-from agentm_kernel.files.appending import (
-    AppendRecords,
-    NoRecord,
-    append,
-    settle_records,
-    settle_records_of,
-    wait_until_settled,
-)
+from agentm_kernel.files.append_records import AppendRecords, NoRecord
+from agentm_kernel.files.appending import append, settle_records, settle_records_of, wait_until_settled
 from agentm_kernel.files.atomic import replace_file
 from agentm_kernel.files.displaced import DisplacedVersions
 from agentm_kernel.files.failures import Failures, changed

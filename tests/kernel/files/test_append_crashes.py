@@ -14,7 +14,7 @@ from tests.faults.recorder import Recorder
 from tests.faults.syscalls import Tap
 
 from agentm_kernel import Locator
-from agentm_kernel.files import appending
+from agentm_kernel.files import append_records, appending
 from agentm_kernel.files.reading import StoreReader
 from agentm_kernel.plugin import FileStore
 
@@ -85,7 +85,7 @@ def test_an_append_that_the_power_cuts_is_absent_or_whole(tmp_path: Path, monkey
 
 def test_without_its_record_it_would_be_torn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control."""
-    forgetful = mock.patch.object(appending.AppendRecords, "write", return_value=None)
+    forgetful = mock.patch.object(append_records.AppendRecords, "write", return_value=None)
     events, start = _record(tmp_path / "record", monkeypatch, forgetful)
     found = set()
     for moment in range(start, len(events) + 1):

@@ -13,7 +13,7 @@ import pytest
 from tests.kernel.files.shared_store import NOTE, Shared, kept, leftovers
 
 from agentm_kernel import Locator, update
-from agentm_kernel.files import appending, displaced, lease
+from agentm_kernel.files import append_records, appending, displaced, lease
 from agentm_kernel.files.user_state import user_state_folder
 from agentm_kernel.plugin import (
     ABSENT,
@@ -399,15 +399,15 @@ def test_an_append_to_a_file_that_loses_its_name_meanwhile_is_made_again(
     store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.write(NOTE, "one\n")
-    real = appending.AppendRecords.write
+    real = append_records.AppendRecords.write
 
-    def replaced(self: appending.AppendRecords, records: list[appending.Record]) -> None:
-        monkeypatch.setattr(appending.AppendRecords, "write", real)
+    def replaced(self: append_records.AppendRecords, records: list[append_records.Record]) -> None:
+        monkeypatch.setattr(append_records.AppendRecords, "write", real)
         (root / "new").write_text("one, edited\n")
         (root / "new").rename(note)
         real(self, records)
 
-    monkeypatch.setattr(appending.AppendRecords, "write", replaced)
+    monkeypatch.setattr(append_records.AppendRecords, "write", replaced)
     store.append(NOTE, "two\n")
     assert store.read(NOTE) == "one, edited\ntwo\n"
 

@@ -11,34 +11,20 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table below
+    # fmt: off
     from collections.abc import Callable
 
     from agentm_kernel.errors import AgentmError as AgentmError
-    from agentm_kernel.here import (
-        harness_state_dir as harness_state_dir,
-        read_state_file as read_state_file,
-        resolve_project as resolve_project,
-        select_backend as select_backend,
-        storage_preview as storage_preview,
-        update_state_file as update_state_file,
-        write_state_file as write_state_file,
-    )
-    from agentm_kernel.process_seam import (
-        is_available as is_available,
-        offer_save_here as offer_save_here,
-        recall_here as recall_here,
-        state_path as state_path,
-    )
+    from agentm_kernel.here import harness_state_dir as harness_state_dir, read_state_file as read_state_file, resolve_project as resolve_project, select_backend as select_backend, storage_preview as storage_preview, update_state_file as update_state_file, write_state_file as write_state_file
+    from agentm_kernel.process_seam import is_available as is_available, offer_save_here as offer_save_here, recall_here as recall_here, state_path as state_path
     from agentm_kernel.seam.locator import Locator as Locator
     from agentm_kernel.seam.update import update as update
     from agentm_kernel.seam.values import Capabilities as Capabilities
+    # fmt: on
 
 _HOMES = {
     "errors": "AgentmError",
-    "here": (
-        "harness_state_dir read_state_file resolve_project select_backend storage_preview "
-        "update_state_file write_state_file"
-    ),
+    "here": "harness_state_dir read_state_file resolve_project select_backend storage_preview update_state_file write_state_file",
     "process_seam": "is_available offer_save_here recall_here state_path",
     "seam.locator": "Locator",
     "seam.update": "update",

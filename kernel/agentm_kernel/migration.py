@@ -10,15 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agentm_kernel.errors import (
-    ConcurrentModificationError,
-    InvalidContentError,
-    LocatorConflictError,
-    NotFoundError,
-)
+from agentm_kernel.errors import ConcurrentModificationError, InvalidContentError, LocatorConflictError
 from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.locator import Locator
+from agentm_kernel.seam.update import read_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -43,12 +39,15 @@ class Plan:
     """What is in the source and is not a note: it stays where it is."""
 
 
+def _notes(store: StorageBackend) -> list[Locator]:
+    return [info.locator for info in store.walk(Locator()) if not info.is_dir and info.locator.key != STAMP_KEY]
+
+
 def plan_migration(source: StorageBackend, target: StorageBackend, progress: Progress) -> Plan:
     """Compare the two stores; a target that differs from the source anywhere is refused."""
     plan = Plan(skipped=list(source.foreign_entries(Locator())))
-    notes = [info.locator for info in source.walk(Locator()) if not info.is_dir and info.locator.key != STAMP_KEY]
     differing = []
-    for locator in progress("Reading the source", notes):
+    for locator in progress("Reading the source", _notes(source)):
         try:
             plan.hashes[locator] = content_hash(source.read(locator))
         except InvalidContentError:
@@ -59,11 +58,7 @@ def plan_migration(source: StorageBackend, target: StorageBackend, progress: Pro
             plan.missing.append(locator)
         elif held != plan.hashes[locator]:
             differing.append(locator.key)
-    strangers = [
-        info.locator.key
-        for info in target.walk(Locator())
-        if not info.is_dir and info.locator.key != STAMP_KEY and info.locator not in plan.hashes
-    ]
+    strangers = [locator.key for locator in _notes(target) if locator not in plan.hashes]
     if differing or strangers:
         raise LocatorConflictError(
             f"the target {target.describe()} is not a copy of the source: {_listed(differing + strangers)}",
@@ -96,11 +91,7 @@ def settle(source: StorageBackend, target: StorageBackend, plan: Plan, progress:
 
 def _differences(source: StorageBackend, target: StorageBackend, plan: Plan, progress: Progress) -> list[Locator]:
     left_behind = set(plan.skipped)
-    now = {
-        info.locator
-        for info in source.walk(Locator())
-        if not info.is_dir and info.locator.key != STAMP_KEY and info.locator.key not in left_behind
-    }
+    now = {locator for locator in _notes(source) if locator.key not in left_behind}
     return [
         locator
         for locator in progress("Verifying", sorted(now | set(plan.hashes)))
@@ -111,22 +102,18 @@ def _differences(source: StorageBackend, target: StorageBackend, plan: Plan, pro
 def _carry_over(source: StorageBackend, target: StorageBackend, plan: Plan, locator: Locator) -> None:
     """Make the target's copy what the source holds now, provided that it is still the copy that was made."""
     copied = plan.hashes.pop(locator, None)
-    try:
-        text = source.read(locator)
-    except NotFoundError:
-        if copied is not None:
-            target.delete(locator, if_match=copied)
-        return
-    target.write(locator, text, if_match=ABSENT if copied is None else copied)
-    plan.hashes[locator] = content_hash(text)
+    text = read_or_none(source, locator)
+    if text is not None:
+        target.write(locator, text, if_match=ABSENT if copied is None else copied)
+        plan.hashes[locator] = content_hash(text)
+    elif copied is not None:
+        target.delete(locator, if_match=copied)
 
 
 def hash_at(backend: StorageBackend, locator: Locator) -> str | None:
     """The content hash of what is stored, `None` if nothing is."""
-    try:
-        return content_hash(backend.read(locator))
-    except NotFoundError:
-        return None
+    text = read_or_none(backend, locator)
+    return None if text is None else content_hash(text)
 
 
 def _listed(keys: list[str]) -> str:

@@ -9,32 +9,9 @@ from agentm_kernel import _lazy_door
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table below
+    # fmt: off
     from agentm_kernel.device.installed import BACKENDS as BACKENDS, PluginRecord as PluginRecord
-    from agentm_kernel.errors import (
-        ActivePlanError as ActivePlanError,
-        AgentmError as AgentmError,
-        AuthorizationError as AuthorizationError,
-        BackendNotInstalledError as BackendNotInstalledError,
-        CapabilityMismatchError as CapabilityMismatchError,
-        ConcurrentModificationError as ConcurrentModificationError,
-        ConfigError as ConfigError,
-        IntegrityError as IntegrityError,
-        InvalidContentError as InvalidContentError,
-        InvalidLocatorError as InvalidLocatorError,
-        LocatorConflictError as LocatorConflictError,
-        LockTimeout as LockTimeout,
-        NotFoundError as NotFoundError,
-        PluginError as PluginError,
-        ProtocolError as ProtocolError,
-        StorageConflictError as StorageConflictError,
-        StorageError as StorageError,
-        StorageIOError as StorageIOError,
-        StorageReadOnlyError as StorageReadOnlyError,
-        StorageRefUnresolvableError as StorageRefUnresolvableError,
-        StorageSelectionError as StorageSelectionError,
-        StoreIdentityError as StoreIdentityError,
-        one_line as one_line,
-    )
+    from agentm_kernel.errors import ActivePlanError as ActivePlanError, AgentmError as AgentmError, AuthorizationError as AuthorizationError, BackendNotInstalledError as BackendNotInstalledError, CapabilityMismatchError as CapabilityMismatchError, ConcurrentModificationError as ConcurrentModificationError, ConfigError as ConfigError, IntegrityError as IntegrityError, InvalidContentError as InvalidContentError, InvalidLocatorError as InvalidLocatorError, LocatorConflictError as LocatorConflictError, LockTimeout as LockTimeout, NotFoundError as NotFoundError, PluginError as PluginError, ProtocolError as ProtocolError, StorageConflictError as StorageConflictError, StorageError as StorageError, StorageIOError as StorageIOError, StorageReadOnlyError as StorageReadOnlyError, StorageRefUnresolvableError as StorageRefUnresolvableError, StorageSelectionError as StorageSelectionError, StoreIdentityError as StoreIdentityError, one_line as one_line
     from agentm_kernel.files.atomic import atomic_write as atomic_write
     from agentm_kernel.files.bytes_tree import BytesTree as BytesTree
     from agentm_kernel.files.conflict_place import CONFLICTS as CONFLICTS, conflict_place as conflict_place
@@ -44,138 +21,41 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.files.root import make_private_folder as make_private_folder
     from agentm_kernel.files.store import FileStore as FileStore
     from agentm_kernel.files.tree import Directory as Directory
-    from agentm_kernel.here import (
-        choose_protocol as choose_protocol,
-        list_plan_files as list_plan_files,
-        list_state_files as list_state_files,
-        resolve_active_plan as resolve_active_plan,
-    )
+    from agentm_kernel.here import choose_protocol as choose_protocol, list_plan_files as list_plan_files, list_state_files as list_state_files, resolve_active_plan as resolve_active_plan
     from agentm_kernel.plugins.calling import StdoutToStderr as StdoutToStderr, reason_of as reason_of
-    from agentm_kernel.plugins.events import (
-        EVENTS as EVENTS,
-        PULLING as PULLING,
-        PUSHING as PUSHING,
-        Event as Event,
-        is_event as is_event,
-    )
+    from agentm_kernel.plugins.events import EVENTS as EVENTS, PULLING as PULLING, PUSHING as PUSHING, Event as Event, is_event as is_event
     from agentm_kernel.plugins.hooks import HookCaller as HookCaller
     from agentm_kernel.plugins.hookspecs import hookimpl as hookimpl
-    from agentm_kernel.plugins.load import load_backend as load_backend, unusable as unusable
+    from agentm_kernel.plugins.load import load as load, load_backend as load_backend, unusable as unusable
     from agentm_kernel.plugins.table import find_plugin as find_plugin, load_plugin as load_plugin
-    from agentm_kernel.plugins.values import (
-        Alert as Alert,
-        DoctorRow as DoctorRow,
-        HookContext as HookContext,
-        PluginFailure as PluginFailure,
-        Section as Section,
-    )
-    from agentm_kernel.projects.ownership import (
-        check_ownership as check_ownership,
-        claim_ownership as claim_ownership,
-    )
-    from agentm_kernel.projects.repo_registry import (
-        list_repos as list_repos,
-        read_registry as read_registry,
-        register_repo as register_repo,
-        registry_locator as registry_locator,
-        unregister_repo as unregister_repo,
-    )
+    from agentm_kernel.plugins.values import Alert as Alert, DoctorRow as DoctorRow, HookContext as HookContext, PluginFailure as PluginFailure, Section as Section
+    from agentm_kernel.projects.ownership import check_ownership as check_ownership, claim_ownership as claim_ownership
+    from agentm_kernel.projects.repo_registry import list_repos as list_repos, read_registry as read_registry, register_repo as register_repo, registry_locator as registry_locator, unregister_repo as unregister_repo
     from agentm_kernel.projects.root import HARNESS_DIR as HARNESS_DIR, find_project_root as find_project_root
-    from agentm_kernel.seam.backend import (
-        ABSENT as ABSENT,
-        API_VERSION as API_VERSION,
-        COMMIT as COMMIT,
-        PUSH as PUSH,
-        STAMP_KEY as STAMP_KEY,
-        SWAP_PROVIDER as SWAP_PROVIDER,
-        Absent as Absent,
-        StorageBackend as StorageBackend,
-    )
-    from agentm_kernel.seam.content import (
-        check_size as check_size,
-        content_hash as content_hash,
-        decode_content as decode_content,
-        encode_content as encode_content,
-    )
-    from agentm_kernel.seam.facets import (
-        Appends as Appends,
-        ConflictCopies as ConflictCopies,
-        ConflictCopy as ConflictCopy,
-        DeviceCopy as DeviceCopy,
-        DeviceFiles as DeviceFiles,
-        History as History,
-        Identity as Identity,
-        PersonalSpace as PersonalSpace,
-        Rules as Rules,
-        Transfer as Transfer,
-        Unguarded as Unguarded,
-        Version as Version,
-        WatchedStore as WatchedStore,
-        WorkingCopy as WorkingCopy,
-    )
+    from agentm_kernel.seam.backend import ABSENT as ABSENT, API_VERSION as API_VERSION, COMMIT as COMMIT, PUSH as PUSH, STAMP_KEY as STAMP_KEY, SWAP_PROVIDER as SWAP_PROVIDER, Absent as Absent, StorageBackend as StorageBackend
+    from agentm_kernel.seam.content import check_size as check_size, content_hash as content_hash, decode_content as decode_content, encode_content as encode_content
+    from agentm_kernel.seam.facets import Appends as Appends, ConflictCopies as ConflictCopies, ConflictCopy as ConflictCopy, DeviceCopy as DeviceCopy, DeviceFiles as DeviceFiles, History as History, Identity as Identity, PersonalSpace as PersonalSpace, Rules as Rules, Transfer as Transfer, Unguarded as Unguarded, Version as Version, WatchedStore as WatchedStore, WorkingCopy as WorkingCopy
     from agentm_kernel.seam.folders import Folder as Folder, FolderWalk as FolderWalk, walk_folders as walk_folders
     from agentm_kernel.seam.layer import BackendLayer as BackendLayer
-    from agentm_kernel.seam.locator import (
-        MAX_KEY_BYTES as MAX_KEY_BYTES,
-        MAX_SEGMENT_BYTES as MAX_SEGMENT_BYTES,
-        TEMP_PREFIX as TEMP_PREFIX,
-        Locator as Locator,
-        normalize_key as normalize_key,
-    )
+    from agentm_kernel.seam.locator import MAX_KEY_BYTES as MAX_KEY_BYTES, MAX_SEGMENT_BYTES as MAX_SEGMENT_BYTES, TEMP_PREFIX as TEMP_PREFIX, Locator as Locator, normalize_key as normalize_key
     from agentm_kernel.seam.options import Option as Option, check_options as check_options
-    from agentm_kernel.seam.provider import (
-        Author as Author,
-        Change as Change,
-        Opener as Opener,
-        ProviderContext as ProviderContext,
-        SyncOutcome as SyncOutcome,
-        SyncRules as SyncRules,
-        SyncTrigger as SyncTrigger,
-    )
+    from agentm_kernel.seam.provider import Author as Author, Change as Change, Opener as Opener, ProviderContext as ProviderContext, SyncOutcome as SyncOutcome, SyncRules as SyncRules, SyncTrigger as SyncTrigger
     from agentm_kernel.seam.registry import BackendRegistry as BackendRegistry, registry as registry
-    from agentm_kernel.seam.secrets import (
-        find_secrets as find_secrets,
-        is_bare_secret as is_bare_secret,
-        names_a_secret as names_a_secret,
-        refuse_secrets as refuse_secrets,
-    )
+    from agentm_kernel.seam.secrets import find_secrets as find_secrets, is_bare_secret as is_bare_secret, names_a_secret as names_a_secret, refuse_secrets as refuse_secrets
     from agentm_kernel.seam.tier_layout import TierLayout as TierLayout
     from agentm_kernel.seam.tiers import DerivedMaintenance as DerivedMaintenance, Tier as Tier
     from agentm_kernel.seam.update import update as update
-    from agentm_kernel.seam.values import (
-        MAX_CONTENT_BYTES as MAX_CONTENT_BYTES,
-        Capabilities as Capabilities,
-        Frozen as Frozen,
-        Info as Info,
-        Opening as Opening,
-    )
-    from agentm_kernel.selection.adopting import (
-        UnidentifiedStore as UnidentifiedStore,
-        add_wrapper as add_wrapper,
-        adopt_store as adopt_store,
-        check_store as check_store,
-        open_unidentified as open_unidentified,
-        return_identity as return_identity,
-        select_store as select_store,
-    )
-    from agentm_kernel.selection.identity import (
-        known_stores as known_stores,
-        read_stamp as read_stamp,
-        stamp_store as stamp_store,
-    )
+    from agentm_kernel.seam.values import MAX_CONTENT_BYTES as MAX_CONTENT_BYTES, Capabilities as Capabilities, Frozen as Frozen, Info as Info, Opening as Opening
+    from agentm_kernel.selection.adopting import UnidentifiedStore as UnidentifiedStore, add_wrapper as add_wrapper, adopt_store as adopt_store, check_store as check_store, open_unidentified as open_unidentified, return_identity as return_identity, select_store as select_store
+    from agentm_kernel.selection.identity import known_stores as known_stores, read_stamp as read_stamp, stamp_store as stamp_store
     from agentm_kernel.state.device import Device as Device
     from agentm_kernel.state.mirrored import MirroredState as MirroredState
     from agentm_kernel.state.resolution import Resolution as Resolution
+    # fmt: on
 
 _HOMES = {
     "device.installed": "BACKENDS PluginRecord",
-    "errors": (
-        "ActivePlanError AgentmError AuthorizationError BackendNotInstalledError CapabilityMismatchError "
-        "ConcurrentModificationError ConfigError IntegrityError InvalidContentError InvalidLocatorError "
-        "LocatorConflictError LockTimeout NotFoundError PluginError ProtocolError StorageConflictError "
-        "StorageError StorageIOError StorageReadOnlyError StorageRefUnresolvableError "
-        "StorageSelectionError StoreIdentityError one_line"
-    ),
+    "errors": "ActivePlanError AgentmError AuthorizationError BackendNotInstalledError CapabilityMismatchError ConcurrentModificationError ConfigError IntegrityError InvalidContentError InvalidLocatorError LocatorConflictError LockTimeout NotFoundError PluginError ProtocolError StorageConflictError StorageError StorageIOError StorageReadOnlyError StorageRefUnresolvableError StorageSelectionError StoreIdentityError one_line",
     "files.atomic": "atomic_write",
     "files.bytes_tree": "BytesTree",
     "files.directory_lock": "DirectoryLock",
@@ -190,7 +70,7 @@ _HOMES = {
     "plugins.events": "EVENTS Event PULLING PUSHING is_event",
     "plugins.hooks": "HookCaller",
     "plugins.hookspecs": "hookimpl",
-    "plugins.load": "load_backend unusable",
+    "plugins.load": "load load_backend unusable",
     "plugins.table": "find_plugin load_plugin",
     "plugins.values": "Alert DoctorRow HookContext PluginFailure Section",
     "projects.ownership": "check_ownership claim_ownership",
@@ -198,10 +78,7 @@ _HOMES = {
     "projects.root": "HARNESS_DIR find_project_root",
     "seam.backend": "ABSENT API_VERSION Absent COMMIT PUSH STAMP_KEY SWAP_PROVIDER StorageBackend",
     "seam.content": "check_size content_hash decode_content encode_content",
-    "seam.facets": (
-        "Appends ConflictCopies ConflictCopy DeviceCopy DeviceFiles History Identity PersonalSpace Rules Transfer "
-        "Unguarded Version WatchedStore WorkingCopy"
-    ),
+    "seam.facets": "Appends ConflictCopies ConflictCopy DeviceCopy DeviceFiles History Identity PersonalSpace Rules Transfer Unguarded Version WatchedStore WorkingCopy",
     "seam.folders": "Folder FolderWalk walk_folders",
     "seam.layer": "BackendLayer",
     "seam.locator": "Locator MAX_KEY_BYTES MAX_SEGMENT_BYTES TEMP_PREFIX normalize_key",
@@ -213,9 +90,7 @@ _HOMES = {
     "seam.tiers": "DerivedMaintenance Tier",
     "seam.update": "update",
     "seam.values": "Capabilities Frozen Info MAX_CONTENT_BYTES Opening",
-    "selection.adopting": (
-        "UnidentifiedStore add_wrapper adopt_store check_store open_unidentified return_identity select_store"
-    ),
+    "selection.adopting": "UnidentifiedStore add_wrapper adopt_store check_store open_unidentified return_identity select_store",
     "selection.identity": "known_stores read_stamp stamp_store",
     "state.device": "Device",
     "state.mirrored": "MirroredState",

@@ -53,4 +53,4 @@ def test_code_that_is_out_of_date_is_caught(tmp_path: Path) -> None:
     stale = (
         "from agentm_kernel.plugin import FileStore\nclass N(FileStore):\n    def hidden_names(self, names): ...\n"
     )
-    assert "Notes.hidden_names overrides nothing" in run(stale + OVERRIDES, tmp_path).stderr
+    assert "N.hidden_names overrides nothing" in run(stale + OVERRIDES, tmp_path).stderr

@@ -37,20 +37,15 @@ def read_event() -> dict[str, Any]:
 def _receive(chunks: list[bytes], finished: _thread.LockType) -> None:
     try:
         room = LONGEST_EVENT
-        while room >= 0 and (chunk := _read_input()):
+        while room >= 0 and not os.isatty(0) and (chunk := os.read(0, 1 << 16)):
             chunks.append(chunk)
             room -= len(chunk)
             if chunk.rstrip().endswith(b"}") and _is_complete(b"".join(chunks)):
                 break
+    except OSError:
+        pass  # closed, or a directory: there is no event
     finally:
         finished.release()
-
-
-def _read_input() -> bytes:
-    try:
-        return b"" if os.isatty(0) else os.read(0, 1 << 16)
-    except OSError:
-        return b""  # closed, or a directory: there is no event
 
 
 def _is_complete(data: bytes) -> bool:
@@ -90,11 +85,10 @@ def session_context(host: str, text: str) -> str:
     text = _fitted(text)
     if host == "plain":
         return text + "\n"
+    quoted = _json_string(text)
     if host == "cursor":
-        return f'{{"additional_context": {_json_string(text)}}}\n'
-    return (
-        f'{{"hookSpecificOutput": {{"hookEventName": "SessionStart", "additionalContext": {_json_string(text)}}}}}\n'
-    )
+        return f'{{"additional_context": {quoted}}}\n'
+    return f'{{"hookSpecificOutput": {{"hookEventName": "SessionStart", "additionalContext": {quoted}}}}}\n'
 
 
 def _fitted(text: str) -> str:

@@ -6,32 +6,22 @@ reads the same declaration, calls the same function, and says what is wrong. So 
 
 from __future__ import annotations
 
+from agentm_kernel.seam.values import Frozen
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.state.device import Device
 
 
-class Parameter:
+class Parameter(Frozen):
     """One argument (`which`) or option (`--cwd`) of a declared command."""
 
-    __slots__ = ("choices", "flag", "help", "metavar", "name", "required")
-
-    def __init__(
-        self,
-        name: str,
-        help: str = "",  # noqa: A002 - click's word for it
-        *,
-        choices: tuple[str, ...] = (),
-        flag: bool = False,
-        required: bool = False,
-        metavar: str | None = None,
-    ) -> None:
-        self.name = name
-        self.help = help
-        self.choices = choices
-        self.flag = flag
-        self.required = required
-        self.metavar = metavar
+    name: str
+    help: str = ""
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    flag: bool = False
+    required: bool = False
 
     @property
     def is_option(self) -> bool:
@@ -48,20 +38,10 @@ class DeclaredCommand:
 
     __slots__ = ("help", "is_limited", "parameters", "path", "target")
 
-    def __init__(
-        self,
-        path: str,
-        target: str,
-        help: str,  # noqa: A002
-        *parameters: Parameter,
-        is_limited: bool = False,
-    ) -> None:
+    def __init__(self, path: str, target: str, text: str, *parameters: Parameter, is_limited: bool = False) -> None:
+        """`is_limited`: it ends with an error rather than wait for a store that hangs."""
         self.path = tuple(path.split())
-        self.target = target
-        self.help = help
-        self.parameters = parameters
-        self.is_limited = is_limited
-        """Whether it ends with an error rather than wait for a store that hangs."""
+        self.target, self.help, self.parameters, self.is_limited = target, text, parameters, is_limited
 
     def run(self, device: Device, values: dict[str, object]) -> int:
         """Do the work; the function writes its own output and returns the exit code, `None` for 0."""
@@ -76,7 +56,7 @@ _JSON = Parameter("--json", "Answer in JSON.", flag=True)
 COMMANDS = (
     DeclaredCommand(
         "config get",
-        "cli.config_get:config_get",
+        "cli.fast_commands:config_get",
         "Print one configuration value; exit 1 if it is not set.",
         Parameter("key"),
         _JSON,
@@ -145,9 +125,7 @@ COMMANDS = (
         "cli.fast_commands:session_start",
         "Answer an agent host's session-start hook: JSON on standard input, context on standard output. Exits 0.",
         Parameter(
-            "--host",
-            "Whose output format to use.",
-            choices=("claude-code", "codex", "gemini", "cursor", "plain"),
+            "--host", "Whose output format to use.", choices=("claude-code", "codex", "gemini", "cursor", "plain")
         ),
     ),
 )
@@ -182,7 +160,8 @@ def _parse(command: DeclaredCommand, words: list[str]) -> dict[str, object] | No
             option, given = pending.pop(0), word
         else:
             return None
-        if given is None or not _is_allowed(option, given) or values[option.key] not in (None, False):
+        is_allowed = not option.choices or given in option.choices
+        if given is None or not is_allowed or values[option.key] not in (None, False):
             return None
         values[option.key] = given
     missing = pending or [p for p in command.parameters if p.required and values[p.key] is None]
@@ -192,7 +171,3 @@ def _parse(command: DeclaredCommand, words: list[str]) -> dict[str, object] | No
 def _plain(word: str | None) -> str | None:
     """A value, unless it looks like an option: then click has to decide."""
     return None if word is None or (word.startswith("-") and word != "-") else word
-
-
-def _is_allowed(parameter: Parameter, value: object) -> bool:
-    return not parameter.choices or value in parameter.choices

@@ -165,15 +165,12 @@ class _Rows:
 def _as_lines(row: DoctorRow) -> Iterator[str]:
     status = row.status.upper()
     on_terminal = sys.stdout.isatty()
-    coloured, plain = (_coloured(status), one_line) if on_terminal else (status, str)
+    coloured, plain = status, one_line if on_terminal else str
+    if on_terminal:  # whoever looks at a terminal does not notice what importing click takes
+        from agentm_kernel.cli.output import status_style
+
+        coloured = status_style(status)
     code = f" [{row.code}]" if row.code else ""
     yield f"{coloured}{'':<{4 - len(status)}}  {row.check:<{_WIDTH}}  {plain(row.message)}{code}\n"
     if row.hint:
         yield f"{'':<{_WIDTH + 8}}hint: {plain(row.hint)}\n"
-
-
-def _coloured(status: str) -> str:
-    """For people only: whoever looks at a terminal does not notice what importing click takes."""
-    from agentm_kernel.cli.output import status_style
-
-    return status_style(status)

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-import sys
-
-from agentm_kernel.cli.reporting import UsageError, report
+from agentm_kernel.cli.reporting import UsageError
 from agentm_kernel.cli.streams import json_text, read_text, show_text, write_text
-from agentm_kernel.errors import AgentmError, NotFoundError, PluginError, one_line
+from agentm_kernel.errors import NotFoundError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from agentm_kernel.state.device import Device
+
+
+def config_get(device: Device, key: str, json: bool) -> int:
+    """Print the value of `key`; 1 and, but for JSON, not a word if it is not set."""
+    from agentm_kernel.cli.config_values import as_text
+
+    value = device.config.get(key)
+    if json:
+        write_text(json_text(key=key, value=value))
+    elif value is not None:
+        write_text(f"{as_text(value)}\n")
+    return 0 if value is not None else 1
 
 
 def state_path(device: Device, which: str, cwd: str | None, plan: str | None) -> None:
@@ -68,32 +78,10 @@ def session_start(device: Device, host: str | None) -> None:
 
 
 def event(device: Device, name: str, cwd: str | None) -> int:
-    """Tell every plugin what happened; their lines go to standard error, because agent hosts read standard output.
+    """Tell every plugin what happened; their lines go to standard error, because agent hosts read standard output."""
+    from agentm_kernel.cli.event import tell_plugins
 
-    Never exits with 2: agent hosts take that for "erase the prompt".
-    """
-    from agentm_kernel.cli.agent_hosts import read_event, working_directory
-    from agentm_kernel.plugins.events import EVENTS, is_event
-    from agentm_kernel.plugins.hooks import HookCaller
-    from agentm_kernel.plugins.values import HookContext
-    from agentm_kernel.projects.root import find_project_root
-
-    if not is_event(name):
-        raise AgentmError(
-            f"there is no event '{name}'", hint=f"events are {', '.join(known.name for known in EVENTS)}"
-        )
-    payload = read_event()
-    root = find_project_root(cwd or working_directory(payload))
-    caller = HookCaller(HookContext(device, root))
-    for line in caller.event(name, payload):
-        sys.stderr.write(f"{one_line(line)}\n")
-    # Several plugins that cannot have the store say the same: once is enough.
-    said = dict.fromkeys((failure.message, failure.hint, failure.code) for failure in caller.failures)
-    for message, hint, code in said:
-        error = PluginError(message, hint=hint)
-        error.code = code
-        report(error)
-    return int(bool(said))
+    return tell_plugins(device, name, cwd)
 
 
 def _context(**given: str | None) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def command(protocol: str, dry_run: bool, allow_skipped: bool, yes: bool, as_jso
         )
     source, target = device.store(read_only=True), open_other(device, protocol)
     source.check_allowed(SWAP_PROVIDER)
-    progress = _silent if as_json else _bar
+    progress = (lambda _label, items: items) if as_json else _bar
     plan = plan_migration(source, target, progress)
     if plan.skipped and not allow_skipped:
         shown = ", ".join(plan.skipped[:5])
@@ -87,12 +87,9 @@ def _report(
 
 
 def _bar(label: str, items: Iterable[Locator]) -> Iterator[Locator]:
+    """A bar on standard error; for whoever reads JSON there is none, and nothing where no person looks."""
     if not sys.stderr.isatty():
         yield from items
         return
     with click.progressbar(list(items), label=label, file=sys.stderr) as bar:
         yield from bar
-
-
-def _silent(_label: str, items: Iterable[Locator]) -> Iterable[Locator]:
-    return items

@@ -12,9 +12,6 @@ from agentm_kernel.plugins.table import conflicts, refusal
 from agentm_kernel.selection.choose import choose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from agentm_kernel.device.config import Config
     from agentm_kernel.device.installed import PluginRecord
     from agentm_kernel.state.device import Device
 
@@ -47,31 +44,24 @@ class Inventory(NamedTuple):
 def take_inventory(device: Device) -> Inventory:
     """Look at everything that is installed for agentm. A configuration that is broken is not in the way of that."""
     records = device.plugins.records
-    config, config_error = _config(device)
-    chosen = _chosen(device) if config else {}
-    claims = conflicts(record for record in records if not _refusal(record, config))
-    contested = {record for claimed in claims for record in claimed}
-    return Inventory(
-        [_entry(record, _refusal(record, config), record in contested, chosen) for record in records],
-        claims,
-        list(_missing(chosen, records)),
-        list(device.plugins.unreadable),
-        config_error,
-    )
-
-
-def _config(device: Device) -> tuple[Config | None, str | None]:
+    chosen: dict[tuple[str, str], str] = {}
+    refused: dict[PluginRecord, str | None] = {}
+    config_error = None
     try:
-        return device.config, None
+        refused = {record: refusal(record, device.config) for record in records}
+        chosen = _chosen(device)
     except ConfigError as error:
-        return None, error.message
-
-
-def _missing(chosen: dict[tuple[str, str], str], records: Iterable[PluginRecord]) -> Iterator[str]:
+        config_error = error.message
+    claims = conflicts(record for record in records if not refused.get(record))
+    contested = {record for claimed in claims for record in claimed}
     installed = {(record.group, record.name) for record in records}
-    for (group, name), origin in chosen.items():
-        if (group, name) not in installed:
-            yield f"the {kind_of(group)} '{name}' is chosen by {origin}, but no installed plugin provides it"
+    missing = [
+        f"the {kind_of(group)} '{name}' is chosen by {origin}, but no installed plugin provides it"
+        for (group, name), origin in chosen.items()
+        if (group, name) not in installed
+    ]
+    entries = [_entry(record, refused.get(record), record in contested, chosen) for record in records]
+    return Inventory(entries, claims, missing, list(device.plugins.unreadable), config_error)
 
 
 def _chosen(device: Device) -> dict[tuple[str, str], str]:
@@ -83,10 +73,6 @@ def _chosen(device: Device) -> dict[tuple[str, str], str]:
     except AgentmError:
         return wrappers  # two stores are named: selection says so
     return {(BACKENDS, choice.protocol): choice.origin, **wrappers}
-
-
-def _refusal(record: PluginRecord, config: Config | None) -> str | None:
-    return refusal(record, config) if config else None
 
 
 def _entry(

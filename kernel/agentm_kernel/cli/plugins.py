@@ -9,15 +9,17 @@ import click
 
 from agentm_kernel.cli.output import current_device, echo_json, echo_table, json_option
 from agentm_kernel.cli.plugin_inventory import take_inventory
-from agentm_kernel.device.installed import HOOKS, OPTIONS, PLUGINS, canonical_name, kind_of
+from agentm_kernel.device.installed import HOOKS, OPTIONS, PLUGINS, VERIFIERS, canonical_name, kind_of
 from agentm_kernel.errors import PluginError
-from agentm_kernel.plugins.table import conflict
+from agentm_kernel.plugins.table import conflict, load_plugin
 
 if TYPE_CHECKING:
     from agentm_kernel.cli.plugin_inventory import Entry, Inventory
     from agentm_kernel.device.installed import PluginRecord
-    from agentm_kernel.plugins.probe import ProbeResult
     from agentm_kernel.state.device import Device
+
+    Verified = dict[PluginRecord, dict[str, Any]]
+    """What came of loading each plugin: `state`, `reason` and `capabilities`."""
 
 
 @click.group("plugins")
@@ -34,41 +36,42 @@ def command() -> None:
 def list_command(verify: bool, as_json: bool) -> int:
     """List every installed plugin, which store is selected and why, and what is in conflict.
 
-    Nothing is imported, so a broken plugin cannot get in the way; --verify loads each in a process of its own, and
-    exits 1 if one is broken.
+    Nothing is imported, so a broken plugin cannot get in the way; --verify (of agentm-devkit) loads each in a process
+    of its own, and exits 1 if one is broken.
     """
-    inventory = take_inventory(current_device())
-    probed = _probed(inventory) if verify else {}
+    device = current_device()
+    inventory = take_inventory(device)
+    verified = _verify(device, inventory) if verify else {}
     if as_json:
         echo_json(
-            plugins=[{**_fields(entry), **_verified(probed.get(entry.record))} for entry in inventory.entries],
+            plugins=[_fields(entry, verified) for entry in inventory.entries],
             conflicts=[_conflict_fields(claims) for claims in inventory.conflicts],
             notes=_notes(inventory),
         )
     else:
-        _show_table(inventory, probed)
-        _show_remarks(inventory, probed)
-    return int(any(result.state != "ok" for result in probed.values()))
+        _show_table(inventory, verified)
+        _show_remarks(inventory, verified)
+    return int(any(result["state"] != "ok" for result in verified.values()))
 
 
-def _probed(inventory: Inventory) -> dict[PluginRecord, ProbeResult]:
+def _verify(device: Device, inventory: Inventory) -> Verified:
     """What loading showed. What the policy keeps out is not loaded for a look, either."""
-    from agentm_kernel.plugins.probe import probe
+    verify: Any = load_plugin(device, VERIFIERS, "plugins")
+    found: Verified = verify([entry.record for entry in inventory.entries if entry.state != "disabled"])
+    return found
 
-    records = [entry.record for entry in inventory.entries if entry.state != "disabled"]
-    return {result.record: result for result in probe(records)}
 
-
-def _show_table(inventory: Inventory, probed: dict[PluginRecord, ProbeResult]) -> None:
+def _show_table(inventory: Inventory, verified: Verified) -> None:
     """Columns that tell nothing are left out: what loads, if nothing was loaded; where, if all is in one folder."""
     folders = {os.path.dirname(entry.record.location) for entry in inventory.entries}
     headings = ["kind", "name", "distribution", "version", "state"]
-    headings += ["loads"] * bool(probed) + ["why"] + ["installed in"] * (len(folders) > 1)
+    headings += ["loads"] * bool(verified) + ["why"] + ["installed in"] * (len(folders) > 1)
     rows = []
     for entry in inventory.entries:
         record = entry.record
-        row = [_kind(record), record.name, record.distribution, record.version, _state(entry)]
-        row += [_outcome(probed.get(record))] * bool(probed) + [entry.why or ""]
+        state = "selected" if entry.is_selected and entry.state == "available" else entry.state
+        row = [_kind(record), record.name, record.distribution, record.version, state]
+        row += [_loads(verified.get(record))] * bool(verified) + [entry.why or ""]
         row += [os.path.dirname(record.location)] * (len(folders) > 1)
         rows.append([_printable(cell) for cell in row])
     echo_table(headings, rows)
@@ -80,16 +83,17 @@ def _kind(record: PluginRecord) -> str:
     return f"hook {hook}" if hook in HOOKS else kind_of(record.group)
 
 
-def _show_remarks(inventory: Inventory, probed: dict[PluginRecord, ProbeResult]) -> None:
+def _show_remarks(inventory: Inventory, verified: Verified) -> None:
     """What concerns more than one row, on standard error: the table stays a table."""
     for claims in inventory.conflicts:
         error = conflict(claims)
         click.echo(_printable(f"conflict: {error.message}\nhint: {error.hint}"), err=True)
     for note in _notes(inventory):
         click.echo(_printable(f"note: {note}"), err=True)
-    for result in probed.values():
-        if result.reason:
-            click.echo(_printable(f"{'note' if result.state == 'ok' else result.state}: {result.reason}"), err=True)
+    for result in verified.values():
+        if result["reason"]:
+            state = "note" if result["state"] == "ok" else result["state"]
+            click.echo(_printable(f"{state}: {result['reason']}"), err=True)
 
 
 def _notes(inventory: Inventory) -> list[str]:
@@ -98,40 +102,20 @@ def _notes(inventory: Inventory) -> list[str]:
     return [*broken, *inventory.missing, *unreadable]
 
 
-def _state(entry: Entry) -> str:
-    return "selected" if entry.is_selected and entry.state == "available" else entry.state
-
-
-def _outcome(result: ProbeResult | None) -> str:
+def _loads(result: dict[str, Any] | None) -> str:
     if result is None:
         return "-"
-    if result.state == "ok" and result.capabilities is not None:
-        return f"ok: {', '.join(result.capabilities) or 'no capabilities'}"
-    return result.state
+    if result["state"] != "ok" or result["capabilities"] is None:
+        return str(result["state"])
+    return f"ok: {', '.join(result['capabilities']) or 'no capabilities'}"
 
 
-def _fields(entry: Entry) -> dict[str, Any]:
+def _fields(entry: Entry, verified: Verified) -> dict[str, Any]:
     record = entry.record
-    return {
-        "name": record.name,
-        "kind": kind_of(record.group),
-        "group": record.group,
-        "value": record.value,
-        "distribution": record.distribution,
-        "version": record.version,
-        "location": record.location,
-        "api": list(record.api),
-        "state": entry.state,
-        "selected": entry.is_selected,
-        "why": entry.why,
-    }
-
-
-def _verified(result: ProbeResult | None) -> dict[str, Any]:
-    if result is None:
-        return {}
-    capabilities = None if result.capabilities is None else list(result.capabilities)
-    return {"verified": {"state": result.state, "reason": result.reason, "capabilities": capabilities}}
+    fields = {name: getattr(record, name) for name in ("group", "value", "distribution", "version", "location")}
+    chosen = {"api": list(record.api), "state": entry.state, "selected": entry.is_selected, "why": entry.why}
+    outcome = {"verified": verified[record]} if record in verified else {}
+    return {"name": record.name, "kind": kind_of(record.group), **fields, **chosen, **outcome}
 
 
 def _conflict_fields(claims: list[PluginRecord]) -> dict[str, Any]:
@@ -163,13 +147,18 @@ def show(name: str, as_json: bool) -> None:
     """
     device = current_device()
     inventory = take_inventory(device)
-    entries = [entry for entry in inventory.entries if _is_meant(entry.record, name)]
+    wanted = canonical_name(name)
+    entries = [
+        entry for entry in inventory.entries if name == entry.record.name or wanted == entry.record.distribution
+    ]
     if not entries:
         known = ", ".join(sorted({entry.record.name for entry in inventory.entries})) or "none"
         raise PluginError(
             f"no installed plugin is called '{name}'; installed: {known}", hint="`agentm plugins list` shows them"
         )
-    shown = [{**_fields(entry), **_described(entry.record), **_options(device, entry.record)} for entry in entries]
+    shown = [
+        {**_fields(entry, {}), **_described(entry.record), **_options(device, entry.record)} for entry in entries
+    ]
     if as_json:
         echo_json(plugins=shown)
         return
@@ -197,10 +186,6 @@ def _options(device: Device, record: PluginRecord) -> dict[str, Any]:
             for option in declared
         ]
     }
-
-
-def _is_meant(record: PluginRecord, name: str) -> bool:
-    return record.name == name or record.distribution == canonical_name(name)
 
 
 def _described(record: PluginRecord) -> dict[str, Any]:

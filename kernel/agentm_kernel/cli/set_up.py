@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.selection.inspect import Decision
 
 Store = TypeVar("Store")
 
@@ -40,14 +41,6 @@ def selected_store(
     return selected, store
 
 
-class _Present(NamedTuple):
-    """The store that this device uses while another one is being set up."""
-
-    protocol: str
-    place: str
-    has_notes: bool
-
-
 def conclude_set_up(
     protocol: str, options: Mapping[str, str], *, store_id: str, place: str, was_there: bool, use_it: bool
 ) -> None:
@@ -56,9 +49,10 @@ def conclude_set_up(
     Whoever changes the store has notes elsewhere, perhaps: where they stay, and how to take them along, is said too.
     """
     click.echo(f"{'joined' if was_there else 'made'} the store {store_id} at {place}")
-    present = _present_store()
-    is_present = present is not None and (present.protocol, present.place) == (protocol, place)
-    others = present if present and present.has_notes and not is_present else None
+    found = inspect_store(current_device())
+    before = None if isinstance(found, Refusal) else found
+    is_present = before is not None and (before.choice.protocol, before.backend.describe()) == (protocol, place)
+    others = before if before and not is_present and _has_notes(before.backend) else None
     if use_it:
         select_store(current_device(), protocol, options)
         click.echo("this device uses it now")
@@ -69,33 +63,24 @@ def conclude_set_up(
         _say_how_to_use(others, protocol, options)
 
 
-def _say_what_stays(others: _Present | None, protocol: str) -> None:
+def _say_what_stays(others: Decision | None, protocol: str) -> None:
     if others is None:
         return
-    click.echo(f"the notes of the store before stay at {others.place}")
-    if others.protocol != protocol:
+    click.echo(f"the notes of the store before stay at {others.backend.describe()}")
+    if others.choice.protocol != protocol:
         click.echo("to take them along, run:")
-        click.echo(f"  agentm config set storage.backend {others.protocol}")
+        click.echo(f"  agentm config set storage.backend {others.choice.protocol}")
         click.echo(f"  agentm migrate --to {protocol}")
 
 
-def _say_how_to_use(others: _Present | None, protocol: str, options: Mapping[str, str]) -> None:
+def _say_how_to_use(others: Decision | None, protocol: str, options: Mapping[str, str]) -> None:
     click.echo("to use it on this device, run:")
     for name, value in options.items():
         click.echo(f"  agentm config set plugins.{protocol}.{name} {shlex.quote(value)}")
     click.echo(f"  agentm config set storage.backend {protocol}")
-    if others is not None and others.protocol != protocol:
-        click.echo(
-            f"to take the notes at {others.place} along, let the last line be `agentm migrate --to {protocol}`"
-        )
-
-
-def _present_store() -> _Present | None:
-    found = inspect_store(current_device())
-    if isinstance(found, Refusal):
-        return None
-    store = found.backend
-    return _Present(found.choice.protocol, store.describe(), _has_notes(store))
+    if others is not None and others.choice.protocol != protocol:
+        there = others.backend.describe()
+        click.echo(f"to take the notes at {there} along, let the last line be `agentm migrate --to {protocol}`")
 
 
 def _has_notes(store: StorageBackend) -> bool:

@@ -25,6 +25,7 @@ PROVIDERS = "agentm.providers"
 RECALL = "agentm.recall"
 COMMANDS = "agentm.commands"
 OPTIONS = "agentm.options"
+VERIFIERS = "agentm.verifiers"
 PLUGINS = "agentm.plugins"
 HOOKS = ("doctor_checks", "session_start", "event", "alert", "replaced")
 """The hooks of `hookspecs`, which pluggy would have to be imported to ask; a test holds the two equal."""
@@ -36,6 +37,7 @@ KINDS = {
     RECALL: "recall provider",
     COMMANDS: "command",
     OPTIONS: "table of options",
+    VERIFIERS: "verifier",
     PLUGINS: "hook plugin",
     **dict.fromkeys((f"{PLUGINS}.{hook}" for hook in HOOKS), "hook plugin"),
 }
@@ -57,7 +59,6 @@ _NEVER_SITES = frozenset((_STANDARD_LIBRARY, f"{_STANDARD_LIBRARY}{os.sep}lib-dy
 class PluginRecord(Frozen):
     """One entry point of an installed distribution, as its metadata declares it."""
 
-    __slots__ = ("group", "name", "value", "distribution", "version", "location", "api")
     group: str
     name: str
     value: str
@@ -67,28 +68,8 @@ class PluginRecord(Frozen):
     version: str
     location: str
     """The folder of the distribution's metadata."""
-    api: tuple[str, ...]
+    api: tuple[str, ...] = ()
     """The kernel API versions that the distribution declares; empty if it declares none."""
-
-    def __init__(
-        self,
-        group: str,
-        name: str,
-        value: str,
-        distribution: str,
-        version: str,
-        location: str,
-        api: tuple[str, ...] = (),
-    ) -> None:
-        self._set(
-            group=group,
-            name=name,
-            value=value,
-            distribution=distribution,
-            version=version,
-            location=location,
-            api=api,
-        )
 
     def __str__(self) -> str:
         return f"{kind_of(self.group)} '{self.name}' of {self.distribution} {self.version}"

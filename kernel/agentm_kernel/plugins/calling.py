@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 import sys
-from _thread import allocate_lock, start_new_thread
+import time
+from _thread import LockType, allocate_lock, start_new_thread
 
 from agentm_kernel.errors import AgentmError, PluginError, StorageIOError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
     from typing import NoReturn, TextIO, TypeVar
 
     T = TypeVar("T")
@@ -35,17 +35,16 @@ class Call:
     __slots__ = ("_doing", "_exit", "_label")
 
     def __init__(self, label: str, doing: str) -> None:
-        self._label = label
-        self._doing = doing
+        self._label, self._doing = label, doing
 
     def __enter__(self) -> None:
+        global _calling_process
+        _calling_process = os.getpid()
         active.append((self._label, self._doing))
         self._exit = os._exit
         os._exit = _refuse_to_end  # type: ignore[assignment]
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _kind: object, value: BaseException | None, _trace: object) -> None:
         os._exit = self._exit
         active.pop()
         if value is None or isinstance(value, (AgentmError, KeyboardInterrupt, GeneratorExit, StopIteration)):
@@ -112,6 +111,7 @@ def in_time(work: Callable[[], T], seconds: float) -> T:
         start_new_thread(run, ())
         is_late = not finished.acquire(timeout=seconds)
     if is_late:
+        _late.append(finished)
         label, doing = active[-1] if active else ("plugin", "its work")
         raise PluginError(
             f"the {label} is late: {doing} took more than {seconds:g} s",
@@ -122,14 +122,27 @@ def in_time(work: Callable[[], T], seconds: float) -> T:
     return outcome[0]
 
 
-_pid = os.getpid()
+_late: list[LockType] = []
+"""Of each thread that was left behind: free once it has ended."""
+
+
+def wait_for_late(seconds: float) -> None:
+    """Give what was left behind as late some more time, in a process that nobody waits for."""
+    deadline = time.monotonic() + seconds
+    for finished in _late:
+        finished.acquire(timeout=max(0.0, deadline - time.monotonic()))
+
+
 end_process = os._exit
 
 
 def _refuse_to_end(code: int = 0) -> NoReturn:
-    if os.getpid() != _pid:
+    if os.getpid() != _calling_process:
         end_process(code)  # a child that the plugin forked may end as it likes
     raise PluginEndsProcess
+
+
+_calling_process = 0
 
 
 # ------------------------------------------------------------------------------------------------ stdout
@@ -156,12 +169,12 @@ class StdoutToStderr:
             if _depth == 0:
                 _flush(sys.stdout)
                 _stream, sys.stdout = sys.stdout, sys.stderr
-                _descriptor = _divert() if _is_only_thread() else None
+                # Another thread may be writing its answer to the descriptor now: then only the stream is diverted.
+                is_only_thread = len(sys._current_frames()) == 1  # noqa: SLF001 - without importing `threading`
+                _descriptor = _divert() if is_only_thread else None
             _depth += 1
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         global _depth, _stream, _descriptor
         with _lock:
             _depth -= 1
@@ -170,18 +183,15 @@ class StdoutToStderr:
                     _flush(_stream)  # a plugin may have kept the stream, and what it wrote is still in there
                 finally:
                     sys.stdout, _stream = _stream, None
-                    _restore(_descriptor)
+                    if _descriptor is not None:
+                        os.dup2(_descriptor, 1)
+                        os.close(_descriptor)
                     _descriptor = None
 
 
 def _flush(stream: TextIO | None) -> None:
     if stream is not None and not stream.closed:
         stream.flush()
-
-
-def _is_only_thread() -> bool:
-    """Another thread may be writing its answer to the descriptor at this moment: then only the stream is diverted."""
-    return len(sys._current_frames()) == 1  # noqa: SLF001 - `threading` would have to be imported to say the same
 
 
 def _divert() -> int | None:
@@ -196,9 +206,3 @@ def _divert() -> int | None:
         os.close(saved)
         return None
     return saved
-
-
-def _restore(saved: int | None) -> None:
-    if saved is not None:
-        os.dup2(saved, 1)
-        os.close(saved)

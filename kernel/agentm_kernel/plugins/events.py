@@ -13,14 +13,10 @@ from agentm_kernel.seam.values import Frozen
 class Event(Frozen):
     """One event: when it happens, what agent hosts call it, and what its payload holds."""
 
-    __slots__ = ("name", "when", "reported_as", "payload")
     name: str
     when: str
-    reported_as: str
-    payload: str
-
-    def __init__(self, name: str, when: str, reported_as: str = "", payload: str = "") -> None:
-        self._set(name=name, when=when, reported_as=reported_as, payload=payload)
+    reported_as: str = ""
+    payload: str = ""
 
 
 _SESSION = "session_id, cwd"

@@ -123,20 +123,9 @@ class HookCaller:
                 continue
             others = [plugin for other, plugin in manager.list_name_plugin() if other != name]
             caller = manager.subset_hook_caller(hook, others)
-            for answer in self._ask(by_name[name], hook, caller, arguments, waits):
+            work = lambda caller=caller: caller(**arguments, context=self._context)  # noqa: E731
+            for answer in self._within(None if waits else self._patience, by_name[name], hook, work) or ():
                 yield by_name[name], answer
-
-    def _ask(
-        self,
-        record: PluginRecord,
-        hook: str,
-        caller: Callable[..., list[object]],
-        arguments: dict[str, object],
-        waits: bool,
-    ) -> list[object]:
-        patience = None if waits else self._patience
-        answers = self._within(patience, record, hook, lambda: caller(**arguments, context=self._context))
-        return answers or []
 
     def _within(self, patience: float | None, record: PluginRecord, doing: str, work: Callable[[], T]) -> T | None:
         """The result of `work`, which is the plugin's code; `None`, and a failure kept, if it fails or is late."""
@@ -159,14 +148,7 @@ class HookCaller:
         if name in self._tried:
             return
         self._tried.add(name)
-        if self._loaded is None:
-            from pluggy import PluginManager
-
-            from agentm_kernel.plugins import hookspecs
-
-            self._loaded = PluginManager(hookspecs.PROJECT)
-            self._loaded.add_hookspecs(hookspecs)
-        manager = self._loaded
+        self._loaded = manager = self._loaded or _new_manager()
         # In a table of its own first: a plugin that is late must not come in while others are called.
         if self._within(self._patience, record, "its import", lambda: _checked(record)) is not None:
             manager.register(load(record), name)
@@ -175,17 +157,22 @@ class HookCaller:
         self._failures.append(PluginFailure(record, error.message, error.hint, error.code))
 
 
-def _checked(record: PluginRecord) -> bool:
-    """Load a plugin and let pluggy validate it by itself; whatever is wrong with it raises."""
+def _new_manager() -> PluginManager:
     from pluggy import PluginManager
 
     from agentm_kernel.plugins import hookspecs
 
+    manager = PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+    return manager
+
+
+def _checked(record: PluginRecord) -> bool:
+    """Load a plugin and let pluggy validate it by itself; whatever is wrong with it raises."""
     plugin = load(record)
     if isinstance(plugin, type):
         raise unusable(record, "is a class: its entry point must name a module or an object")
-    manager = PluginManager(hookspecs.PROJECT)
-    manager.add_hookspecs(hookspecs)
+    manager = _new_manager()
     try:
         manager.register(plugin)
         manager.check_pending()
@@ -195,11 +182,6 @@ def _checked(record: PluginRecord) -> bool:
     if not has_hooks:
         raise unusable(record, "has no hooks: they are marked with agentm_kernel.plugin.hookimpl")
     return True
-
-
-def listens(context: HookContext, hook: str) -> bool:
-    """Whether any installed plugin would be loaded when `hook` is told."""
-    return any(listens_to(record, hook) for record in context.device.plugins.records)
 
 
 def _permitted(context: HookContext) -> list[PluginRecord]:

@@ -46,7 +46,8 @@ def load_backend(record: PluginRecord) -> type[StorageBackend]:
         raise unusable(record, f"is not a backend: {record.value} does not derive from StorageBackend")
     if missing := sorted(getattr(found, "__abstractmethods__", ())):
         raise unusable(record, f"is abstract: {record.value} lacks {', '.join(missing)}")
-    _check_api(record, found.api_version)
+    if type(found.api_version) is not int or not _is_spoken(str(found.api_version)):
+        raise _wrong_api(record, repr(found.api_version))
     return found
 
 
@@ -60,11 +61,6 @@ def check_declared_api(record: PluginRecord) -> None:
     """
     if record.api and not any(_is_spoken(version) for version in record.api):
         raise _wrong_api(record, " or ".join(record.api))
-
-
-def _check_api(record: PluginRecord, version: object) -> None:
-    if type(version) is not int or not _is_spoken(str(version)):
-        raise _wrong_api(record, repr(version))
 
 
 def _is_spoken(version: str) -> bool:

@@ -6,7 +6,7 @@ with the kernel say of themselves.
 
 from __future__ import annotations
 
-from agentm_kernel.device.installed import BACKENDS, COMMANDS, WRAPPERS
+from agentm_kernel.device.installed import BACKENDS, COMMANDS, VERIFIERS, WRAPPERS
 
 PUBLISHED = {
     BACKENDS: {
@@ -32,10 +32,8 @@ PUBLISHED = {
         "search": "agentm-recall",
         "vault": "agentm-obsidian-vault",
     },
-    WRAPPERS: {
-        "integrity": "agentm-checkpoint",
-        "policy": "agentm-storage-policy",
-    },
+    VERIFIERS: {"plugins": "agentm-devkit"},
+    WRAPPERS: {"integrity": "agentm-checkpoint", "policy": "agentm-storage-policy"},
 }
 
 

@@ -26,13 +26,9 @@ _HEX = frozenset("0123456789abcdefABCDEF")
 class Address(Frozen):
     """A remote's address in parts; its text is the canonical spelling. `path` has no empty parts and no `.git`."""
 
-    __slots__ = ("place", "path")
     place: str
     """The host; with its scheme where a port tells more than the name; empty for a directory on this machine."""
     path: str
-
-    def __init__(self, place: str, path: str) -> None:
-        self._set(place=place, path=path)
 
     @property
     def is_local(self) -> bool:

@@ -35,14 +35,10 @@ class DeviceFiles(ABC):
 class Transfer(Frozen):
     """What bringing a copy and its store together did."""
 
-    __slots__ = ("fetched", "sent", "conflicts")
-    fetched: int
-    sent: int
-    conflicts: tuple[str, ...]
+    fetched: int = 0
+    sent: int = 0
+    conflicts: tuple[str, ...] = ()
     """The keys of versions that were kept beside the file they lost to."""
-
-    def __init__(self, fetched: int = 0, sent: int = 0, conflicts: tuple[str, ...] = ()) -> None:
-        self._set(fetched=fetched, sent=sent, conflicts=conflicts)
 
 
 class DeviceCopy(ABC):
@@ -76,12 +72,7 @@ class PersonalSpace(ABC):
 
     @abstractmethod
     def write_personal(
-        self,
-        locator: Locator,
-        content: str,
-        *,
-        authorization: object,
-        if_match: str | Absent | None = None,
+        self, locator: Locator, content: str, *, authorization: object, if_match: str | Absent | None = None
     ) -> Locator:
         """`write` in the personal space, under the same rules; leaves a line in the store that says so.
 
@@ -93,18 +84,14 @@ class PersonalSpace(ABC):
 class Version(Frozen):
     """A note as it was at some time."""
 
-    __slots__ = ("id", "time", "author", "what", "size")
     id: str
     """What `read_version` takes; opaque."""
     time: float
     """Seconds since the epoch."""
-    author: str
-    what: str
+    author: str = ""
+    what: str = "written"
     """`written`, `changed` or `deleted`."""
-    size: int
-
-    def __init__(self, id: str, time: float, author: str = "", what: str = "written", size: int = 0) -> None:  # noqa: A002
-        self._set(id=id, time=time, author=author, what=what, size=size)
+    size: int = 0
 
 
 class History(ABC):
@@ -122,7 +109,6 @@ class History(ABC):
 class ConflictCopy(Frozen):
     """A version of a note that is not the note, and waits for somebody to settle it."""
 
-    __slots__ = ("note", "copy", "origin", "size", "mtime")
     note: Locator
     copy: Locator
     """What `read_copy` takes. A store may hide it from its verbs."""
@@ -130,9 +116,6 @@ class ConflictCopy(Frozen):
     """Who made it: the name of a sync tool, or `agentm`."""
     size: int
     mtime: float
-
-    def __init__(self, note: Locator, copy: Locator, origin: str, size: int, mtime: float) -> None:
-        self._set(note=note, copy=copy, origin=origin, size=size, mtime=mtime)
 
 
 class ConflictCopies(ABC):
@@ -232,16 +215,7 @@ class WatchedStore(ABC):
 
 
 FACETS = (
-    DeviceFiles,
-    DeviceCopy,
-    PersonalSpace,
-    History,
-    ConflictCopies,
-    Appends,
-    Identity,
-    Rules,
-    Unguarded,
-    WorkingCopy,
-    WatchedStore,
+    *(DeviceFiles, DeviceCopy, PersonalSpace, History, ConflictCopies, Appends, Identity, Rules),
+    *(Unguarded, WorkingCopy, WatchedStore),
 )
 """Every facet that the kernel knows: for tests of layers, and for a layer that really has no say in any of them."""

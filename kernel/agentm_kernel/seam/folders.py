@@ -7,6 +7,8 @@ layer that changes what a walk shows changes what is seen here, and need not kno
 
 from __future__ import annotations
 
+from agentm_kernel.seam.values import Frozen
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,16 +18,13 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.values import Info
 
 
-class Folder:
+class Folder(Frozen):
     """One directory, and the version of each note that lies directly in it, by name, in any order."""
 
-    __slots__ = ("info", "note", "versions")
-
-    def __init__(self, info: Info, versions: dict[str, str], note: Callable[[str], Info]) -> None:
-        self.info = info
-        self.versions = versions
-        self.note = note
-        """What the walk knows about one of the notes, by its name."""
+    info: Info
+    versions: dict[str, str]
+    note: Callable[[str], Info]
+    """What the walk knows about one of the notes, by its name."""
 
 
 class FolderWalk:

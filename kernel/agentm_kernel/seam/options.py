@@ -28,19 +28,17 @@ _KINDS = {
 class Option(Frozen):
     """One option; `kind` is `text`, `path`, `number`, `flag`, `list` (a text with commas will do), `table`, `any`."""
 
-    __slots__ = ("name", "kind", "meaning", "default", "secret")
     name: str
     kind: str
     meaning: str
-    default: str
+    default: str = ""
     """In words, for people; what happens without the option."""
-    secret: bool
+    secret: bool = False
     """Its value is not shown."""
 
-    def __init__(self, name: str, kind: str, meaning: str, default: str = "", secret: bool = False) -> None:
-        if kind not in _KINDS:
-            raise ValueError(f"the kind of an option is {', '.join(_KINDS)}; not {kind!r}")
-        self._set(name=name, kind=kind, meaning=meaning, default=default, secret=secret)
+    def __post_init__(self) -> None:
+        if self.kind not in _KINDS:
+            raise ValueError(f"the kind of an option is {', '.join(_KINDS)}; not {self.kind!r}")
 
     def check(self, table: str, value: object) -> None:
         """Raise `ConfigError` unless the option can have this value."""

@@ -33,23 +33,16 @@ if TYPE_CHECKING:
 class SyncRules(Frozen):
     """What of a policy's `sync` block is the provider's to follow; when to do it is decided by the caller."""
 
-    __slots__ = ("mode", "conflict_policy", "branch_policy", "pr_policy")
     mode: str
     """`canonical`, `pull-push` or `watch`."""
-    conflict_policy: str
-    branch_policy: str
-    pr_policy: str
-
-    def __init__(
-        self, mode: str, conflict_policy: str = "abort", branch_policy: str = "main", pr_policy: str = "none"
-    ) -> None:
-        self._set(mode=mode, conflict_policy=conflict_policy, branch_policy=branch_policy, pr_policy=pr_policy)
+    conflict_policy: str = "abort"
+    branch_policy: str = "main"
+    pr_policy: str = "none"
 
 
 class ProviderContext(Frozen):
     """What a provider is told about the policy and the process that open it."""
 
-    __slots__ = ("device", "opening", "name", "rules", "is_excluded")
     device: Device
     opening: Opening
     name: str
@@ -58,11 +51,6 @@ class ProviderContext(Frozen):
     is_excluded: Callable[[str], bool]
     """Whether a key is kept out of what is mirrored. A store that syncs obeys; a canonical one may ignore it."""
 
-    def __init__(
-        self, device: Device, opening: Opening, name: str, rules: SyncRules, is_excluded: Callable[[str], bool]
-    ) -> None:
-        self._set(device=device, opening=opening, name=name, rules=rules, is_excluded=is_excluded)
-
 
 # ------------------------------------------------------------------------------------------------ pull-push
 
@@ -70,13 +58,9 @@ class ProviderContext(Frozen):
 class Author(Frozen):
     """Somebody whose name a commit carries. The first of several is the author, the others are co-authors."""
 
-    __slots__ = ("name", "email", "role")
     name: str
     email: str
-    role: str
-
-    def __init__(self, name: str, email: str, role: str = "author") -> None:
-        self._set(name=name, email=email, role=role)
+    role: str = "author"
 
     def __str__(self) -> str:
         return f"{self.name} <{self.email}>"
@@ -85,34 +69,22 @@ class Author(Frozen):
 class SyncTrigger(Frozen):
     """Why a store is pulled, committed or pushed now: the event, and where in the agent's life it happened."""
 
-    __slots__ = ("event", "conversation", "turn", "operator")
     event: str
-    conversation: str | None
-    turn: str | None
-    operator: str | None
-
-    def __init__(
-        self, event: str, conversation: str | None = None, turn: str | None = None, operator: str | None = None
-    ) -> None:
-        self._set(event=event, conversation=conversation, turn=turn, operator=operator)
+    conversation: str | None = None
+    turn: str | None = None
+    operator: str | None = None
 
 
 class SyncOutcome(Frozen):
     """What a pull, commit or push did. To have found nothing to do is an outcome, not an error."""
 
-    __slots__ = ("changed", "ref", "url", "note")
     changed: bool
-    ref: str | None
+    ref: str | None = None
     """What is there now, as the origin calls it: a commit, a version."""
-    url: str | None
+    url: str | None = None
     """Where people can look at it: a pull request."""
-    note: str | None
+    note: str | None = None
     """A line for the operator."""
-
-    def __init__(
-        self, changed: bool, ref: str | None = None, url: str | None = None, note: str | None = None
-    ) -> None:
-        self._set(changed=changed, ref=ref, url=url, note=note)
 
 
 # ------------------------------------------------------------------------------------------------ watch
@@ -121,10 +93,6 @@ class SyncOutcome(Frozen):
 class Change(Frozen):
     """Something that another program did to a note."""
 
-    __slots__ = ("locator", "event")
     locator: Locator
     event: str
     """`write` or `delete`, the words of AIP-37."""
-
-    def __init__(self, locator: Locator, event: str) -> None:
-        self._set(locator=locator, event=event)

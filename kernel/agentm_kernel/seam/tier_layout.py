@@ -9,29 +9,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.seam.tiers import Tier
 
-_SOURCE, _SHARED_ABSTRACTS, _LOCAL_INDEX = (Locator(key) for key in ("source", "shared-abstracts", "local-index"))
-
 
 class TierLayout(Frozen):
     """A root per tier. `local_index` names a place in this device's cache for the store, never in the store."""
 
-    __slots__ = ("source", "shared_abstracts", "local_index")
-    source: Locator
-    shared_abstracts: Locator
-    local_index: Locator
+    source: Locator = Locator("source")
+    shared_abstracts: Locator = Locator("shared-abstracts")
+    local_index: Locator = Locator("local-index")
 
-    def __init__(
-        self,
-        source: Locator = _SOURCE,
-        shared_abstracts: Locator = _SHARED_ABSTRACTS,
-        local_index: Locator = _LOCAL_INDEX,
-    ) -> None:
-        if len({source, shared_abstracts, local_index}) < 3:
+    def __post_init__(self) -> None:
+        if len({self.source, self.shared_abstracts, self.local_index}) < 3:
             raise ValueError("the roots of the three tiers must differ")
-        for derived in (shared_abstracts, local_index):
-            if derived.parts == source.parts[: len(derived.parts)]:
-                raise ValueError(f"the derived root '{derived}' holds the source root '{source}'")
-        self._set(source=source, shared_abstracts=shared_abstracts, local_index=local_index)
+        for derived in (self.shared_abstracts, self.local_index):
+            if derived.parts == self.source.parts[: len(derived.parts)]:
+                raise ValueError(f"the derived root '{derived}' holds the source root '{self.source}'")
 
     @property
     def never_sync_root(self) -> Locator:

@@ -32,7 +32,7 @@ def update(
     deadline = time.monotonic() + timeout
     pause = _FIRST_PAUSE
     while True:
-        current = _read_or_none(backend, locator)
+        current = read_or_none(backend, locator)
         wanted = fn(current)
         if wanted == current:
             return locator
@@ -58,7 +58,8 @@ def _join(current: str, addition: str) -> str:
     return current + separator + addition
 
 
-def _read_or_none(backend: StorageBackend, locator: Locator) -> str | None:
+def read_or_none(backend: StorageBackend, locator: Locator) -> str | None:
+    """The text stored at `locator`, `None` if there is no such note."""
     try:
         return backend.read(locator)
     except NotFoundError:

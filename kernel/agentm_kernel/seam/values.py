@@ -8,18 +8,51 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, ClassVar, dataclass_transform
 
     from agentm_kernel.seam.locator import Locator
+
+else:
+
+    def dataclass_transform(**_: bool) -> object:
+        return lambda made: made
+
 
 MAX_CONTENT_BYTES = 16 * 1024 * 1024
 """How large a note may be unless the backend's `size_limit` option says otherwise."""
 
 
-class Frozen:
-    """Equality, hash, repr and pickling over `__slots__`, and no assignment after construction."""
+class _Fields(type):
+    """Turns the annotated names of a class body into slots. Their defaults are kept aside: a slot can have none."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> _Fields:
+        if "__slots__" not in body:
+            fields = tuple(body.get("__annotations__", ()))
+            body["_defaults"] = {field: body.pop(field) for field in fields if field in body}
+            body["__slots__"] = fields
+        return super().__new__(cls, name, bases, body)
+
+
+@dataclass_transform(frozen_default=True)
+class Frozen(metaclass=_Fields):
+    """A value: its annotated names are what it is made of, in that order; it cannot be changed once it is made.
+
+    Type checkers take it for a frozen dataclass. `__post_init__` may refuse what does not fit together.
+    """
 
     __slots__: tuple[str, ...] = ()
+    _defaults: ClassVar[dict[str, object]] = {}
+
+    def __init__(self, *given: object, **named: object) -> None:
+        first = dict(zip(self.__slots__, given, strict=False))
+        values = {**self._defaults, **first, **named}
+        if len(given) > len(first) or first.keys() & named or values.keys() != set(self.__slots__):
+            raise TypeError(f"{type(self).__name__} takes {', '.join(self.__slots__)}")
+        self._set(**values)
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        """Raise if a value cannot be."""
 
     def _values(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self.__slots__)
@@ -51,7 +84,6 @@ class Frozen:
 class Info(Frozen):
     """What a backend knows about a locator without reading it."""
 
-    __slots__ = ("locator", "is_dir", "size", "mtime", "version")
     locator: Locator
     is_dir: bool
     size: int
@@ -78,37 +110,18 @@ _keep_locator, _keep_is_dir, _keep_size, _keep_mtime, _keep_version = (
 class Capabilities(Frozen):
     """What a backend promises. Everything is `False` until it is declared."""
 
-    __slots__ = ("concurrent_writers", "conflict_files", "encryption", "sync", "device_files", "delete")
-    concurrent_writers: bool
+    concurrent_writers: bool = False
     """Several processes may write at once."""
-    conflict_files: bool
+    conflict_files: bool = False
     """A sync layer may leave conflict copies beside a note."""
-    encryption: bool
+    encryption: bool = False
     """Content is encrypted at rest by the backend."""
-    sync: bool
+    sync: bool = False
     """The store is shared between devices, so it is the home of harness state."""
-    device_files: bool
+    device_files: bool = False
     """The tree is files on this device: the backend has the facet `DeviceFiles`."""
-    delete: bool
+    delete: bool = False
     """`delete` works."""
-
-    def __init__(
-        self,
-        concurrent_writers: bool = False,
-        conflict_files: bool = False,
-        encryption: bool = False,
-        sync: bool = False,
-        device_files: bool = False,
-        delete: bool = False,
-    ) -> None:
-        self._set(
-            concurrent_writers=concurrent_writers,
-            conflict_files=conflict_files,
-            encryption=encryption,
-            sync=sync,
-            device_files=device_files,
-            delete=delete,
-        )
 
     def replace(self, **flags: bool) -> Capabilities:
         """The same promises but for these flags: what a layer declares that changes some of them."""
@@ -122,13 +135,9 @@ class Capabilities(Frozen):
 class Opening(Frozen):
     """For what, and under which name, a store is opened. What a backend keeps beside its store goes by this."""
 
-    __slots__ = ("name", "read_only", "state_dir")
-    name: str
+    name: str = "default"
     """What the configuration calls the store; `default` for the one that this device uses."""
-    read_only: bool
+    read_only: bool = False
     """The opener will only read: create nothing, lock nothing."""
-    state_dir: str
+    state_dir: str = ""
     """Where this device keeps what is not the store: `<state_dir>/…`, never inside a store."""
-
-    def __init__(self, name: str = "default", read_only: bool = False, state_dir: str = "") -> None:
-        self._set(name=name, read_only=read_only, state_dir=state_dir)

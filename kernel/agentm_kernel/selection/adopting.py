@@ -62,14 +62,10 @@ def add_wrapper(device: DeviceFacts, name: str) -> str:
 class UnidentifiedStore(Frozen):
     """The store that the configuration names, opened without comparing it with what this device knows there."""
 
-    __slots__ = ("protocol", "backend", "known")
     protocol: str
     backend: StorageBackend
     known: str | None
     """The id of the store that this device knows at that place."""
-
-    def __init__(self, protocol: str, backend: StorageBackend, known: str | None) -> None:
-        self._set(protocol=protocol, backend=backend, known=known)
 
 
 def open_unidentified(device: Device) -> UnidentifiedStore:

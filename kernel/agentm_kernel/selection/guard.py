@@ -34,10 +34,16 @@ class PluginGuard(BackendLayer):
         self.label = label
         self.own_wrappers = inner.own_wrappers  # type: ignore[misc]
 
-    def _checked(self, doing: str, answer: Answer, kind: type) -> Answer:
-        if not isinstance(answer, kind):
-            raise wrong_answer(self.label, doing, answer, kind.__name__)
+    def _checked(self, doing: str, answer: Answer, *kinds: type) -> Answer:
+        if not isinstance(answer, kinds):
+            raise wrong_answer(self.label, doing, answer, kinds[0].__name__)
         return answer
+
+    def _ask(self, kind: type[Answer], verb: str, *given: object, **named: object) -> Answer:
+        """What the verb of the plugin's backend answers, if it is of this kind."""
+        with Call(self.label, verb):
+            answer: Answer = getattr(self.inner, verb)(*given, **named)
+            return self._checked(verb, answer, kind)
 
     def facet(self, kind: type[F]) -> F | None:
         with Call(self.label, "facet"):
@@ -55,31 +61,25 @@ class PluginGuard(BackendLayer):
             return self._checked("capabilities", self.inner.capabilities, Capabilities)
 
     def read(self, locator: Locator) -> str:
-        with Call(self.label, "read"):
-            return self._checked("read", self.inner.read(locator), str)
+        return self._ask(str, "read", locator)
 
     def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
-        with Call(self.label, "write"):
-            return self._checked("write", self.inner.write(locator, content, if_match=if_match), Locator)
+        return self._ask(Locator, "write", locator, content, if_match=if_match)
 
     def list(self, locator: Locator) -> builtins.list[Locator]:
-        with Call(self.label, "list"):
-            children = self._checked("list", self.inner.list(locator), list)
-            for child in children:
-                self._checked("list", child, Locator)
-            return children
+        children: builtins.list[Locator] = self._ask(list, "list", locator)
+        for child in children:
+            self._checked("list", child, Locator)
+        return children
 
     def exists(self, locator: Locator) -> bool:
-        with Call(self.label, "exists"):
-            return self._checked("exists", self.inner.exists(locator), bool)
+        return self._ask(bool, "exists", locator)
 
     def info(self, locator: Locator) -> Info:
-        with Call(self.label, "info"):
-            return self._checked("info", self.inner.info(locator), Info)
+        return self._ask(Info, "info", locator)
 
     def mkdir(self, locator: Locator) -> Locator:
-        with Call(self.label, "mkdir"):
-            return self._checked("mkdir", self.inner.mkdir(locator), Locator)
+        return self._ask(Locator, "mkdir", locator)
 
     def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
         with Call(self.label, "delete"):
@@ -95,8 +95,7 @@ class PluginGuard(BackendLayer):
             return iter([*self.inner.foreign_entries(locator)])
 
     def describe(self) -> str:
-        with Call(self.label, "describe"):
-            return self._checked("describe", self.inner.describe(), str)
+        return self._ask(str, "describe")
 
     def check_usable(self, *, read_only: bool) -> None:
         with Call(self.label, "check_usable"):
@@ -112,7 +111,7 @@ class PluginGuard(BackendLayer):
 
     def stamp_text(self) -> str | None:
         with Call(self.label, "stamp_text"):
-            return self._checked("stamp_text", self.inner.stamp_text(), (str, type(None)))  # type: ignore[arg-type]
+            return self._checked("stamp_text", self.inner.stamp_text(), str, type(None))
 
     @property
     def tier_layout(self) -> TierLayout:

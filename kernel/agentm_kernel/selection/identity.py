@@ -18,20 +18,8 @@ import os
 
 from agentm_kernel.errors import ConcurrentModificationError, StoreIdentityError
 from agentm_kernel.files.small_files import read_small_file
+from agentm_kernel.seam import facets
 from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
-from agentm_kernel.seam.facets import (
-    Appends,
-    ConflictCopies,
-    DeviceCopy,
-    DeviceFiles,
-    History,
-    Identity,
-    PersonalSpace,
-    Rules,
-    Unguarded,
-    WatchedStore,
-    WorkingCopy,
-)
 from agentm_kernel.seam.layer import BackendLayer
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import Frozen
@@ -54,39 +42,27 @@ def check_identity(backend: StorageBackend, protocol: str, state_dir: str) -> st
     known = known_id(state_dir, protocol, backend.describe())
     if known is None or stamp == known:
         return stamp
+    from shlex import quote
+
     place = backend.describe()
+    forgetting = f"`agentm store forget {quote(place)}`"
     if stamp is None:
         raise StoreIdentityError(
             f"the store at {place} is gone: this device knows store {known} there, and what is there now is unmarked",
-            hint=f"mount or restore it; if it was removed on purpose, run {_forgetting(place)}",
+            hint=f"mount or restore it; if it was removed on purpose, run {forgetting}",
         )
     raise StoreIdentityError(
         f"the store at {place} is another one: this device knows store {known} there, and it holds {stamp}",
-        hint=f"check the path or the mount; if the change was meant, run {_forgetting(place)}",
+        hint=f"check the path or the mount; if the change was meant, run {forgetting}",
     )
 
 
-def _forgetting(place: str) -> str:
-    """The command that lets this device forget the store at `place`, as a shell takes it."""
-    from shlex import quote
-
-    return f"`agentm store forget {quote(place)}`"
-
-
-class IdentityGuard(BackendLayer, Identity):
+class IdentityGuard(BackendLayer, facets.Identity):
     """The innermost layer around every selected backend: no write before the store's identity is settled."""
 
     passes = (
-        DeviceFiles,
-        DeviceCopy,
-        PersonalSpace,
-        History,
-        ConflictCopies,
-        Appends,
-        Rules,
-        Unguarded,
-        WorkingCopy,
-        WatchedStore,
+        *(facets.DeviceFiles, facets.DeviceCopy, facets.PersonalSpace, facets.History, facets.ConflictCopies),
+        *(facets.Appends, facets.Rules, facets.Unguarded, facets.WorkingCopy, facets.WatchedStore),
     )
 
     def __init__(self, inner: StorageBackend, protocol: str, state_dir: str) -> None:
@@ -108,9 +84,9 @@ class IdentityGuard(BackendLayer, Identity):
         self.inner.delete(locator, if_match=if_match)
 
     def wrap_facet(self, kind: type[Any], found: Any) -> Any:
-        if kind is PersonalSpace:
+        if kind is facets.PersonalSpace:
             return _SettledPersonalSpace(found, self._settle)
-        return _SettledAppends(found, self._settle) if kind is Appends else found
+        return _SettledAppends(found, self._settle) if kind is facets.Appends else found
 
     def confirm(self) -> None:
         check_identity(self.inner, self._protocol, self._state_dir)
@@ -129,45 +105,31 @@ class IdentityGuard(BackendLayer, Identity):
         self._settled = True
 
 
-class _SettledPersonalSpace(PersonalSpace):
+class _SettledPersonalSpace(facets.PersonalSpace):
     """The personal space of a store whose identity is settled before each write."""
 
-    def __init__(self, space: PersonalSpace, settle: Callable[[], None]) -> None:
-        self._space = space
-        self._settle = settle
+    def __init__(self, space: facets.PersonalSpace, settle: Callable[[], None]) -> None:
+        self._space, self._settle = space, settle
 
     def personal_path(self, locator: Locator) -> str:
         return self._space.personal_path(locator)
 
     def write_personal(
-        self,
-        locator: Locator,
-        content: str,
-        *,
-        authorization: object,
-        if_match: str | Absent | None = None,
+        self, locator: Locator, content: str, *, authorization: object, if_match: str | Absent | None = None
     ) -> Locator:
         self._settle()
         return self._space.write_personal(locator, content, authorization=authorization, if_match=if_match)
 
 
-class _SettledAppends(Appends):
+class _SettledAppends(facets.Appends):
     """The same for additions."""
 
-    def __init__(self, inner: Appends, settle: Callable[[], None]) -> None:
-        self._inner = inner
-        self._settle = settle
+    def __init__(self, inner: facets.Appends, settle: Callable[[], None]) -> None:
+        self._inner, self._settle = inner, settle
 
     def append(self, locator: Locator, text: str) -> Locator:
         self._settle()
         return self._inner.append(locator, text)
-
-
-def confirm_identity(backend: StorageBackend) -> None:
-    """Raise `StoreIdentityError` unless a selected store is still the one that this device knows there."""
-    identity = backend.facet(Identity)
-    if identity is not None:
-        identity.confirm()
 
 
 def unmarked(backend: StorageBackend, protocol: str) -> StoreIdentityError:
@@ -245,13 +207,9 @@ def _bad_stamp(backend: StorageBackend, why: str) -> StoreIdentityError:
 class KnownStore(Frozen):
     """One store that this device has written to."""
 
-    __slots__ = ("protocol", "place", "id")
     protocol: str
     place: str
     id: str
-
-    def __init__(self, protocol: str, place: str, id: str) -> None:  # noqa: A002
-        self._set(protocol=protocol, place=place, id=id)
 
 
 def known_stores(state_dir: str) -> list[KnownStore]:
@@ -285,23 +243,15 @@ def _key(protocol: str, place: str) -> str:
 
 
 def _read(state_dir: str) -> dict[str, str]:
-    path = os.path.join(state_dir, _RECORD)
-    try:
-        data = read_small_file(path, _RECORD_LIMIT)
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise _bad_record(path, str(error.strerror)) from error
-    return _parsed(data, path)
-
-
-def _parsed(data: bytes, path: str) -> dict[str, str]:
     from agentm_kernel.device.json_text import parse_bytes
 
+    path = os.path.join(state_dir, _RECORD)
     try:
-        fields = parse_bytes(data)
-    except ValueError as error:
-        raise _bad_record(path, str(error)) from error
+        fields = parse_bytes(read_small_file(path, _RECORD_LIMIT))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise _bad_record(path, str(getattr(error, "strerror", error))) from error
     if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
         raise _bad_record(path, "it is not a table of store ids")
     return fields

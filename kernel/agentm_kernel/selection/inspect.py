@@ -19,37 +19,25 @@ if TYPE_CHECKING:
 class Decision(Frozen):
     """A store that can be used. `warning` is for people only."""
 
-    __slots__ = ("choice", "backend", "warning")
     choice: Choice
     backend: StorageBackend
     warning: str | None
-
-    def __init__(self, choice: Choice, backend: StorageBackend, warning: str | None) -> None:
-        self._set(choice=choice, backend=backend, warning=warning)
 
 
 class Refusal(Frozen):
     """Why there is no store, and what was chosen, as far as that is known."""
 
-    __slots__ = ("choice", "error")
     choice: Choice | None
     error: StorageSelectionError
-
-    def __init__(self, choice: Choice | None, error: StorageSelectionError) -> None:
-        self._set(choice=choice, error=error)
 
 
 class StoragePreview(Frozen):
     """What selecting the store would do now, without doing it."""
 
-    __slots__ = ("status", "protocol", "line")
     status: str
     """`ok`, `warn` or `fail`."""
     protocol: str | None
     line: str
-
-    def __init__(self, status: str, protocol: str | None, line: str) -> None:
-        self._set(status=status, protocol=protocol, line=line)
 
 
 def inspect_store(device: Device, *, read_only: bool = True) -> Decision | Refusal:

@@ -71,7 +71,13 @@ def with_wrappers(
     for name in names:
         record = find(device, WRAPPERS, name)
         if record is None:
-            raise _missing_wrapper(name)
+            from agentm_kernel.plugins.published import how_to_install
+
+            raise StorageSelectionError(
+                f"the wrapper '{name}' is configured but no installed plugin provides it",
+                hint=f"{how_to_install(WRAPPERS, name) or 'install the plugin'}, or take '{name}' out of `wrappers`; "
+                "a guard is never skipped",
+            )
         wrap: Any = load(record)
         label = str(record)
         with StdoutToStderr(), Call(label, "opening"):
@@ -114,16 +120,6 @@ def _registered_class(protocol: str) -> type[StorageBackend] | None:
     """What this process registered; a registry that nobody has imported is empty."""
     module = sys.modules.get("agentm_kernel.seam.registry")
     return module.registry.get(protocol) if module else None
-
-
-def _missing_wrapper(name: str) -> StorageSelectionError:
-    from agentm_kernel.plugins.published import how_to_install
-
-    install = how_to_install(WRAPPERS, name) or "install the plugin"
-    return StorageSelectionError(
-        f"the wrapper '{name}' is configured but no installed plugin provides it",
-        hint=f"{install}, or take '{name}' out of `wrappers`; a guard is never skipped",
-    )
 
 
 def _not_installed(device: Device, choice: Choice) -> BackendNotInstalledError:

@@ -12,6 +12,7 @@ from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.facets import FACETS
 from agentm_kernel.seam.layer import BackendLayer
+from agentm_kernel.seam.update import read_or_none
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,7 +119,4 @@ class ReplacementTelling(BackendLayer):
             key, text = self._last_read
             if key == locator.key and content_hash(text) == if_match:
                 return text
-        try:
-            return self.inner.read(locator)
-        except NotFoundError:
-            return None
+        return read_or_none(self.inner, locator)

@@ -29,7 +29,7 @@ from agentm_kernel.seam.backend import ABSENT, STAMP_KEY
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.facets import ConflictCopy, Transfer
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.update import update
+from agentm_kernel.seam.update import read_or_none, update
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,7 +109,7 @@ class Mirror:
 
         `look` reads the stamp that the store carries; nobody is asked where there is nothing to compare with.
         """
-        here = _read(self._copy, _STAMP)
+        here = read_or_none(self._copy, _STAMP)
         if here is None:
             return
         there = look()
@@ -159,8 +159,8 @@ class Mirror:
 
     def synchronise(self, store: StorageBackend, *, sending: bool) -> Transfer:
         """Bring the copy up to date; with `sending`, also the store."""
-        if _read(self._copy, _STAMP) is None:
-            self.keep_stamp(_read(store, _STAMP))
+        if read_or_none(self._copy, _STAMP) is None:
+            self.keep_stamp(read_or_none(store, _STAMP))
         fetched, sent = 0, 0
         conflicts: list[str] = []
         for _ in range(_ROUNDS):
@@ -177,7 +177,8 @@ class Mirror:
 
     def _fetch_all(self, store: StorageBackend) -> tuple[int, list[str]]:
         agreed = self._agreed()
-        there = {info.locator.key: info for tree in _TREES for info in store.walk(tree) if _is_file(info)}
+        found = (info for tree in _TREES for info in store.walk(tree))
+        there = {info.locator.key: info for info in found if not info.is_dir and is_mirrored(info.locator)}
         news: dict[str, Agreed | None] = {}
         conflicts: list[str] = []
         for key, info in there.items():
@@ -187,10 +188,11 @@ class Mirror:
                 news.update(self._fetch(store, info, here, last, conflicts))
         for key in agreed.keys() - there.keys():
             news.update(self._forget(Locator(key), agreed[key]))
-        changed = sum(1 for key, value in news.items() if value and agreed.get(key, value).digest != value.digest)
-        new = sum(1 for key, value in news.items() if value and key not in agreed)
         self._agree(news)
-        return changed + new, conflicts
+        came = [
+            key for key, value in news.items() if value and (key not in agreed or agreed[key].digest != value.digest)
+        ]
+        return len(came), conflicts
 
     def _fetch(
         self, store: StorageBackend, info: Info, here: str | None, last: Agreed | None, conflicts: list[str]
@@ -224,7 +226,7 @@ class Mirror:
         agreed = self._agreed()
         sent, is_complete = 0, True
         for info in list(self._copy.walk(Locator())):
-            if info.is_dir or not _is_sent(info.locator):
+            if info.is_dir or not (is_mirrored(info.locator) and _HARNESS in info.locator.parts):
                 continue
             text = _text(self._copy, info.locator)
             last = agreed.get(info.locator.key)
@@ -272,7 +274,7 @@ class Mirror:
     # -- what both sides last agreed on ------------------------------------------------------------------------
 
     def _agreed(self) -> dict[str, Agreed]:
-        return _parse(_read(self._records, _AGREED))
+        return _parse(read_or_none(self._records, _AGREED))
 
     def _agree(self, news: dict[str, Agreed | None]) -> None:
         if not news:
@@ -293,32 +295,17 @@ def _parse(text: str | None) -> dict[str, Agreed]:
         return {}
 
 
-def _is_file(info: Info) -> bool:
-    return not info.is_dir and is_mirrored(info.locator)
-
-
-def _is_sent(locator: Locator) -> bool:
-    return is_mirrored(locator) and _HARNESS in locator.parts
-
-
-def _read(store: StorageBackend, locator: Locator) -> str | None:
-    try:
-        return store.read(locator)
-    except NotFoundError:
-        return None
-
-
 def _text(store: StorageBackend, locator: Locator) -> str | None:
     """The text of a file; `None` for one that is gone, or is no text and stays where it is."""
     try:
-        return store.read(locator)
-    except (NotFoundError, InvalidContentError):
+        return read_or_none(store, locator)
+    except InvalidContentError:
         return None
 
 
 def _digest(store: StorageBackend, locator: Locator) -> str | None:
     try:
-        text = _read(store, locator)
+        text = read_or_none(store, locator)
     except InvalidContentError:
         return _NO_TEXT
     return None if text is None else content_hash(text)

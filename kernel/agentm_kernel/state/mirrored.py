@@ -16,19 +16,11 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.errors import ConcurrentModificationError, NotFoundError, StorageReadOnlyError
+from agentm_kernel.errors import ConcurrentModificationError, StorageReadOnlyError
 from agentm_kernel.files.store import FileStore
+from agentm_kernel.seam import facets
 from agentm_kernel.seam.backend import STAMP_KEY
-from agentm_kernel.seam.facets import (
-    ConflictCopies,
-    DeviceCopy,
-    DeviceFiles,
-    History,
-    Identity,
-    PersonalSpace,
-    Rules,
-    Unguarded,
-)
+from agentm_kernel.seam.facets import ConflictCopies, DeviceCopy, DeviceFiles
 from agentm_kernel.seam.layer import BackendLayer
 from agentm_kernel.seam.locator import Locator
 
@@ -51,7 +43,7 @@ class MirroredState(BackendLayer, DeviceFiles, DeviceCopy, ConflictCopies):
     No write is made to a store that carries another mark than the copy does: that is another store.
     """
 
-    passes = (PersonalSpace, History, Identity, Rules, Unguarded)
+    passes = (facets.PersonalSpace, facets.History, facets.Identity, facets.Rules, facets.Unguarded)
 
     def __init__(self, inner: StorageBackend, folder: str, *, read_only: bool = False) -> None:
         super().__init__(inner)
@@ -146,10 +138,9 @@ class MirroredState(BackendLayer, DeviceFiles, DeviceCopy, ConflictCopies):
         return self._lazy_mirror
 
     def _stamp_there(self) -> str | None:
-        try:
-            return self.inner.read(_STAMP)
-        except NotFoundError:
-            return None
+        from agentm_kernel.seam.update import read_or_none
+
+        return read_or_none(self.inner, _STAMP)
 
 
 PULLED = "pulled"
@@ -157,12 +148,9 @@ PULLED = "pulled"
 
 
 class LocalCopy(BackendLayer):
-    """A store elsewhere as its copy on this device shows it. What the copy lacks is absent.
+    """A store elsewhere as its copy on this device shows it. What the copy lacks is absent; nothing is written."""
 
-    Whoever wants to write goes to the store itself.
-    """
-
-    passes = (DeviceFiles, DeviceCopy, ConflictCopies, Identity, Rules)
+    passes = (DeviceFiles, DeviceCopy, ConflictCopies, facets.Identity, facets.Rules)
 
     def __init__(self, inner: StorageBackend, root: str) -> None:
         super().__init__(inner)

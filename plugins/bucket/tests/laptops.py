@@ -32,7 +32,8 @@ class Laptop:
         (self.checkout / ".git" / "config").write_text(
             '[remote "origin"]\n\turl = https://example.com/o/widgets.git\n'
         )
-        self.environ = {"HOME": str(self.home), "PATH": os.environ["PATH"], **environ}
+        # The machine that runs the tests may be busy, and a cut link takes its time to be noticed.
+        self.environ = {"HOME": str(self.home), "PATH": os.environ["PATH"], "AGENTM_PATIENCE": "30", **environ}
         self.wrapper = wrapper
 
     def run(

@@ -13,7 +13,7 @@ from laptops import Laptop
 
 from agentm_kernel import Locator
 from agentm_kernel.errors import StorageIOError, StoreIdentityError
-from agentm_kernel.plugin import Transfer, adopt_store
+from agentm_kernel.plugin import Device as KernelDevice, Transfer, adopt_store
 from agentm_kernel.seam.backend import STAMP_KEY
 
 PLAN = Locator("projects/widgets/_harness/PLAN.md")
@@ -204,7 +204,7 @@ def test_a_partition_leaves_the_copy_as_it_is_and_hooks_answer_from_it(moto, pre
 
 def marked(device, tmp_path):
     environ = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
-    return adopt_store(Device.now(environ), device.store, "bucket")
+    return adopt_store(KernelDevice.now(environ), device.store, "bucket")
 
 
 def test_a_second_device_joins_the_store_that_the_first_one_made(laptops, tmp_path):

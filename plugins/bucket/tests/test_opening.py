@@ -193,7 +193,7 @@ def test_no_secret_is_in_any_error_text_or_file(request, name, prefix):
     store = server.open(prefix, device="secretive")
     store.write(NOTE, "one\n")
     store.write(Locator("projects/p/_harness/PLAN.md"), "plan\n")
-    store.push()
+    store.push(store)
     said = everything_said(store, endpoint_is_down=False)
     said += everything_said(
         server.at("http://127.0.0.1:9/x").open(prefix, deadline=1, attempt=0.2), endpoint_is_down=True
@@ -206,7 +206,7 @@ def test_no_secret_is_in_any_error_text_or_file(request, name, prefix):
 
 def test_credentials_do_not_travel_to_other_processes_in_a_pickle(tmp_path):
     with pytest.raises(TypeError, match="not pickled"):
-        pickle.dumps(opened(tmp_path)._credentials)
+        pickle.dumps(opened(tmp_path).inner._credentials)
 
 
 def test_secrets_stay_out_of_the_process_list(moto, prefix):

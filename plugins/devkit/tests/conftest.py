@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.kernel.cli.test_plugins import rogues  # noqa: F401 - a fixture
 from tests.kernel.conftest import Site
 
 if TYPE_CHECKING:

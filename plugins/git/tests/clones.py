@@ -14,7 +14,7 @@ from agentm_git.backend import GitStore
 from agentm_git.setup import set_up
 from agentm_kernel import Locator, update
 from agentm_kernel.errors import StorageConflictError
-from agentm_kernel.plugin import select_store
+from agentm_kernel.plugin import Device, select_store
 from agentm_kernel.seam.backend import STAMP_KEY
 from agentm_kernel.seam.provider import Author, SyncTrigger
 
@@ -74,7 +74,9 @@ class RacingClone:
         self._store = open_clone(origin, folder, policy, environ=dict(os.environ))
         self._policy = policy
         self._settlings = 0
-        select_store("git", {"root": folder, "remote": origin.url, "conflict": policy, "deadline": PATIENT})
+        select_store(
+            Device.now(), "git", {"root": folder, "remote": origin.url, "conflict": policy, "deadline": PATIENT}
+        )
 
     def edit(self, key: str, line: str) -> None:
         self._last = (key, line)

@@ -170,4 +170,4 @@ def test_every_pattern_of_the_tables_compiles_and_every_line_has_three_parts():
         for kind, words, rest in _table(table):
             assert kind
             assert words
-            _pattern(rest, any_case=False)
+            _pattern(rest)

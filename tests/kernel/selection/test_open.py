@@ -8,7 +8,13 @@ import pytest
 
 from agentm_kernel import Capabilities, Locator, select_backend, storage_preview
 from agentm_kernel.device.installed import Installed, PluginRecord
-from agentm_kernel.plugin import BackendNotInstalledError, CapabilityMismatchError, Device, StorageSelectionError
+from agentm_kernel.plugin import (
+    BackendLayer,
+    BackendNotInstalledError,
+    CapabilityMismatchError,
+    Device,
+    StorageSelectionError,
+)
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.selection.inspect import Refusal, inspect_store
 
@@ -120,7 +126,10 @@ def test_capabilities_that_are_there_are_not_in_the_way(device):
 def test_the_registry_is_asked_before_entry_points(device, tmp_path):
     (tmp_path / "store").mkdir()
     device.uses_stub(tmp_path / "store")
-    assert isinstance(select_backend(environ=device.environ).inner.inner, registry.get("stub"))
+    store = select_backend(environ=device.environ)
+    while isinstance(store, BackendLayer):
+        store = store.inner
+    assert type(store) is registry.get("stub")
 
 
 SHOUTING = """

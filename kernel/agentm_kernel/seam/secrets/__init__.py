@@ -9,6 +9,7 @@ stands: the time grows with the text and never faster, whatever the text is, so 
 from __future__ import annotations
 
 from agentm_kernel.errors import InvalidContentError
+from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,13 +29,12 @@ _TELLING = (
 )
 
 
-class Finding:
+class Finding(Frozen):
     """A line that seems to hold a secret. The secret itself is not repeated anywhere."""
 
-    __slots__ = ("column", "kind", "line")
-
-    def __init__(self, kind: str, line: int, column: int) -> None:
-        self.kind, self.line, self.column = kind, line, column
+    kind: str
+    line: int
+    column: int
 
     @property
     def likeness(self) -> str:
@@ -52,7 +52,7 @@ def find_secrets(text: str) -> list[Finding]:
     if not text.isascii():
         for character in _INVISIBLE:
             data = data.replace(character, b"")
-    return list(_one_per_line(data, sorted(findings_in(data), key=_place)))
+    return list(_one_per_line(data, sorted(findings_in(data), key=lambda found: found[0])))
 
 
 def refuse_secrets(what: str, text: str, *, hint: str = f"if it is none, add {OVERRIDE}") -> None:
@@ -85,10 +85,6 @@ def is_bare_secret(value: str) -> bool:
 def is_secret_field(key: str, value: str) -> bool:
     """Whether a field of this name and value holds a secret."""
     return is_bare_secret(value) or bool(find_secrets(value) or find_secrets(f'{key} = "{value}"'))
-
-
-def _place(found: tuple[int, str]) -> int:
-    return found[0]
 
 
 def _one_per_line(data: bytes, found: list[tuple[int, str]]) -> Iterator[Finding]:

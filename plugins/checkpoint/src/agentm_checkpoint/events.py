@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from agentm_kernel.plugin import hookimpl
+from agentm_kernel.plugin import StorageIOError, hookimpl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,12 @@ def agentm_event(name: str, context: HookContext) -> str | None:
     image = open_image(backend, device)
     damage = image.damage
     local = gather_known(folder, context.cwd, history.head())
-    taken = take(backend, image, author=settings.author, reason=name, local=local)
+    try:
+        taken = take(backend, image, author=settings.author, reason=name, local=local)
+    except StorageIOError as error:
+        if name == ON_REQUEST:
+            raise
+        return f"no checkpoint was taken: {error.message}"  # the store cannot be had now; a later event takes one
     _touch(mark)
     if not taken.is_new:
         return f"nothing has changed since checkpoint {taken.snapshot.id}" if name == ON_REQUEST else None

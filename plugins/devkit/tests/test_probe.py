@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentm_devkit.probe import ProbeResult, probe
 from agentm_kernel.device.installed import scan
-from agentm_kernel.plugins.probe import ProbeResult, probe
 
 if TYPE_CHECKING:
     from tests.kernel.conftest import Site

@@ -1,8 +1,10 @@
 """Whether installed plugins can be loaded, found out in processes of their own.
 
 A plugin that hangs, crashes the interpreter, or leaves threads and handlers behind does so in a child
-(`python -m agentm_kernel.plugins.probe`) that is given a few seconds and then stopped. The child's answer travels on
-a descriptor that the plugin does not know: whatever it prints is noise beside the answer, and reported as such.
+(`python -m agentm_devkit.probe`) that is given a few seconds and then stopped. The child's answer travels on a
+descriptor that the plugin does not know: whatever it prints is noise beside the answer, and reported as such.
+
+The kernel asks `verify`, by the entry point `plugins` in the group `agentm.verifiers`, for `plugins list --verify`.
 """
 
 from __future__ import annotations
@@ -17,19 +19,24 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from tempfile import TemporaryFile
 from threading import Timer
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
-from agentm_kernel.device.installed import BACKENDS, COMMANDS, PluginRecord, is_hook_plugin
-from agentm_kernel.errors import PluginError
-from agentm_kernel.plugins.hooks import HookCaller
-from agentm_kernel.plugins.load import load, load_backend, unusable
-from agentm_kernel.plugins.values import HookContext
-from agentm_kernel.seam.values import Capabilities
+from agentm_kernel.plugin import (
+    BACKENDS,
+    Capabilities,
+    HookCaller,
+    HookContext,
+    PluginError,
+    PluginRecord,
+    load,
+    load_backend,
+    unusable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
 TIME_LIMIT = 5.0
 _AT_ONCE = 4
@@ -49,6 +56,18 @@ class ProbeResult:
     """What a backend declares; `None` if only an open store could tell, and for other kinds of plugin."""
 
 
+def verify(records: Sequence[PluginRecord]) -> dict[PluginRecord, dict[str, Any]]:
+    """What came of loading each plugin: its `state`, a `reason`, and the `capabilities` that a backend declares."""
+    return {
+        result.record: {
+            "state": result.state,
+            "reason": result.reason,
+            "capabilities": None if result.capabilities is None else list(result.capabilities),
+        }
+        for result in probe(records)
+    }
+
+
 def probe(records: Sequence[PluginRecord], *, limit: float = TIME_LIMIT) -> list[ProbeResult]:
     """Load each plugin in a process of its own, a few at a time, none for longer than `limit` seconds."""
     with ThreadPoolExecutor(_AT_ONCE) as workers:
@@ -64,7 +83,7 @@ def _probe(record: PluginRecord, limit: float) -> ProbeResult:
     with (
         TemporaryFile() as noise,
         subprocess.Popen(  # noqa: S603 - our own interpreter, our own module
-            [sys.executable, "-P", "-m", "agentm_kernel.plugins.probe", request],
+            [sys.executable, "-P", "-m", "agentm_devkit.probe", request],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=noise,
@@ -149,14 +168,14 @@ def _examine(record: PluginRecord) -> list[str] | None:
     """Load the plugin as its group demands; the capabilities that a backend declares."""
     if record.group == BACKENDS:
         return _declared_capabilities(record, load_backend(record))
-    if is_hook_plugin(record):
+    if record.group.startswith("agentm.plugins"):
         caller = HookCaller(_no_context(), records=[record], patience=TIME_LIMIT)
         caller.load_all()
         for failure in caller.failures:
             raise PluginError(failure.message)
         return None
     found = load(record)
-    if record.group == COMMANDS:
+    if record.group == "agentm.commands":
         import click
 
         if not isinstance(found, click.Command):

@@ -1,0 +1,97 @@
+"""`agentm event NAME`: every plugin is told, nobody waits for long, and what takes longer is finished all the same.
+
+A sync over a slow network may take many seconds, and an agent waits for its hook. So plugins are called in a child
+process, each with a time of its own; the command ends when all of them have answered or are late, and the child goes
+on for a minute at most with those that are. Where processes cannot be forked, what is late ends with the command.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from agentm_kernel.cli.agent_hosts import read_event, working_directory
+from agentm_kernel.cli.deadline import PATIENCE_VARIABLE, end_process, patience
+from agentm_kernel.cli.reporting import exit_code_of, report
+from agentm_kernel.errors import AgentmError, PluginError, one_line
+from agentm_kernel.plugins.events import EVENTS, is_event
+from agentm_kernel.plugins.hooks import PATIENCE, HookCaller
+from agentm_kernel.plugins.values import HookContext
+from agentm_kernel.projects.root import find_project_root
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentm_kernel.state.device import Device
+
+_IN_THE_BACKGROUND = 60.0
+
+
+def tell_plugins(device: Device, name: str, cwd: str | None) -> int:
+    """The exit code is 1 if a plugin failed, was late, or there is no such event; never 2, which agent hosts take for
+    "erase the prompt".
+    """
+    if not is_event(name):
+        raise AgentmError(
+            f"there is no event '{name}'", hint=f"events are {', '.join(known.name for known in EVENTS)}"
+        )
+    payload = read_event()
+    root = find_project_root(cwd or working_directory(payload))
+    seconds = patience(device.environ) if PATIENCE_VARIABLE in device.environ else PATIENCE
+    caller = HookCaller(HookContext(device, root), patience=seconds)
+    if not caller.has_listeners("agentm_event"):
+        return 0
+    return _in_a_child(lambda: _tell(caller, name, payload))
+
+
+def _tell(caller: HookCaller, name: str, payload: dict[str, object]) -> int:
+    for line in caller.event(name, payload):
+        sys.stderr.write(f"{one_line(line)}\n")
+    # Several plugins that cannot have the store say the same: once is enough.
+    said = dict.fromkeys((failure.message, failure.hint, failure.code) for failure in caller.failures)
+    for message, hint, code in said:
+        error = PluginError(message, hint=hint)
+        error.code = code
+        report(error)
+    return int(bool(said))
+
+
+def _in_a_child(work: Callable[[], int]) -> int:
+    """The exit code of `work`, whose standard error is copied to ours until it is done; what is late goes on."""
+    if not hasattr(os, "fork"):
+        return work()
+    sys.stderr.flush()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _be_the_child(work, writing)
+    os.close(writing)
+    code = b""
+    with os.fdopen(reading, "rb") as lines:
+        for line in lines:
+            if line.startswith(b"\0"):
+                code = line[1:].strip()
+                break
+            sys.stderr.buffer.write(line)
+    sys.stderr.flush()
+    if code.isdigit():
+        return int(code)
+    raise PluginError("a plugin ended the process that told it", hint="`agentm plugins list --verify` may say which")
+
+
+def _be_the_child(work: Callable[[], int], writing: int) -> None:
+    """Do the work where nobody's stream is held open by it, say the exit code, and finish what is late."""
+    from agentm_kernel.plugins.calling import wait_for_late
+
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.setsid()  # what ends the agent's session does not end a sync half way
+    for descriptor, target in ((0, nothing), (1, nothing), (2, writing)):
+        os.dup2(target, descriptor)
+    code = exit_code_of(work)
+    sys.stderr.flush()
+    os.write(writing, b"\0%d\n" % code)
+    os.dup2(nothing, 2)
+    os.close(writing)
+    wait_for_late(_IN_THE_BACKGROUND)
+    end_process(code)

@@ -14,12 +14,12 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.errors import ActivePlanError as ActivePlanError, AgentmError as AgentmError, AuthorizationError as AuthorizationError, BackendNotInstalledError as BackendNotInstalledError, CapabilityMismatchError as CapabilityMismatchError, ConcurrentModificationError as ConcurrentModificationError, ConfigError as ConfigError, IntegrityError as IntegrityError, InvalidContentError as InvalidContentError, InvalidLocatorError as InvalidLocatorError, LocatorConflictError as LocatorConflictError, LockTimeout as LockTimeout, NotFoundError as NotFoundError, PluginError as PluginError, ProtocolError as ProtocolError, StorageConflictError as StorageConflictError, StorageError as StorageError, StorageIOError as StorageIOError, StorageReadOnlyError as StorageReadOnlyError, StorageRefUnresolvableError as StorageRefUnresolvableError, StorageSelectionError as StorageSelectionError, StoreIdentityError as StoreIdentityError, one_line as one_line
     from agentm_kernel.files.atomic import atomic_write as atomic_write
     from agentm_kernel.files.bytes_tree import BytesTree as BytesTree
+    from agentm_kernel.files.conflict_place import CONFLICTS as CONFLICTS, conflict_place as conflict_place
     from agentm_kernel.files.directory_lock import DirectoryLock as DirectoryLock
     from agentm_kernel.files.medium import Beside as Beside, EditedFolder as EditedFolder, Medium as Medium
     from agentm_kernel.files.mutex import StoreMutex as StoreMutex, store_mutex as store_mutex
     from agentm_kernel.files.root import make_private_folder as make_private_folder
     from agentm_kernel.files.store import FileStore as FileStore
-    from agentm_kernel.files.swap import CONFLICTS as CONFLICTS, conflict_place as conflict_place
     from agentm_kernel.files.tree import Directory as Directory
     from agentm_kernel.here import choose_protocol as choose_protocol, list_plan_files as list_plan_files, list_state_files as list_state_files, resolve_active_plan as resolve_active_plan
     from agentm_kernel.plugins.calling import StdoutToStderr as StdoutToStderr, reason_of as reason_of
@@ -66,7 +66,7 @@ _HOMES = {
     "files.mutex": "StoreMutex store_mutex",
     "files.root": "make_private_folder",
     "files.store": "FileStore",
-    "files.swap": "CONFLICTS conflict_place",
+    "files.conflict_place": "CONFLICTS conflict_place",
     "files.tree": "Directory",
     "here": "choose_protocol list_plan_files list_state_files resolve_active_plan",
     "plugins.calling": "StdoutToStderr reason_of",

@@ -30,6 +30,7 @@ class StoreUnderTest:
 
 STORES = {
     "device-local": "agentm_device_local:DeviceLocalBackend",
+    "harness": "tests.faults.stores:open_harness",
     "vault": "tests.faults.stores:open_vault",
 }
 """Each value is `module:callable`, and the callable takes the root. Campaigns run on any of them unchanged."""

@@ -14,7 +14,7 @@ from agentm_kernel.cli.streams import read_text, shown, write_text
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.secrets import refuse_secrets
-from agentm_kernel.state.files import list_state_files, update_state_file, write_state_file
+from agentm_kernel.state.files import append_state_file, list_state_files, write_state_file
 from agentm_kernel.state.routing import state_directory, state_file_path
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def append(file: str, body_file: str, allow_secrets: bool, cwd: str | None) -> N
     text = read_text(body_file)
     if not allow_secrets:
         refuse_secrets("the text", text)  # here, so that the line is counted in what was given
-    _echo_path(update_state_file(resolution, file, lambda current: _joined(current or "", text), allow_secrets=True))
+    _echo_path(append_state_file(resolution, file, text, allow_secrets=True))
 
 
 @command.command("list")
@@ -118,8 +118,3 @@ def _condition(if_match: str | None) -> str | Absent | None:
 
 def _echo_path(path: str) -> None:
     write_text(f"{path}\n")
-
-
-def _joined(current: str, addition: str) -> str:
-    separator = "\n" if current and not current.endswith("\n") else ""
-    return current + separator + addition

@@ -103,15 +103,20 @@ def _write_temp(directory: Directory, temp: str, data: bytes, status: os.stat_re
     try:
         if status is not None:
             _keep_owner_and_mode(descriptor, status)
-        view = memoryview(data)
-        while view:
-            view = view[os.write(descriptor, view) :]
+        write_all(descriptor, data)
         # A failed fsync is never retried: the kernel has already dropped the dirty pages it could not write.
         os.fsync(descriptor)
     except BaseException:
         os.close(descriptor)
         raise
     os.close(descriptor)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write every byte, however many calls that takes."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
 
 
 def _keep_owner_and_mode(descriptor: int, status: os.stat_result) -> None:

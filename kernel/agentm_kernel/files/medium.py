@@ -69,20 +69,15 @@ class Medium:
     def after_change(self, locator: Locator) -> None:
         """Called when a note has been written or deleted, without the mutex."""
 
-    has_other_writers = False
-    """Whether others change the files who know nothing of our mutex: then nothing is dropped unseen."""
-
     def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
         """Where a version of a note goes that a write has displaced and nobody has seen; `digest` tells it apart."""
-        from agentm_kernel.files.swap import conflict_place
+        from agentm_kernel.files.conflict_place import conflict_place
 
         return conflict_place(locator, digest, "unseen")
 
 
 class EditedFolder(Medium):
     """A folder whose files people and their tools edit: what they save while we write is kept beside the note."""
-
-    has_other_writers = True
 
     def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
         return locator.beside(f"unseen {digest[:8]}")

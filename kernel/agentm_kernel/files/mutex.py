@@ -253,11 +253,10 @@ def _open_lock(directory: str) -> tuple[int, _Identity]:
 
 def _open_lock_file(name: str) -> int:
     """Where a directory cannot be locked: a file of this user's state, never deleted."""
-    from platformdirs import user_state_dir
-
     from agentm_kernel.files.root import make_private_folder
+    from agentm_kernel.files.user_state import user_state_folder
 
-    folder = os.path.join(user_state_dir("agentm", appauthor=False), "locks")
+    folder = user_state_folder("locks")
     make_private_folder(folder)
     return os.open(os.path.join(folder, name), os.O_RDWR | os.O_CREAT, 0o600)
 

@@ -48,10 +48,10 @@ class PathDirectory(Directory):
         except FileNotFoundError:
             return None
 
-    def open_file(self, name: str) -> int:
+    def open_file(self, name: str, flags: int = READ_FLAGS) -> int:
         if stat.S_ISLNK(os.lstat(self._at(name)).st_mode):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
-        return os.open(self._at(name), READ_FLAGS)
+        return os.open(self._at(name), flags)
 
     def create_file(self, name: str, mode: int) -> int:
         return os.open(self._at(name), CREATE_FLAGS, mode)

@@ -44,12 +44,14 @@ class StoreReader:
         *,
         may_be_missing: bool,
         size_limit: int,
+        follow_root_link: bool = True,
         root_identity: tuple[int, int] | None = None,
     ) -> None:
         self.medium = medium
         self.root = root
         self.size_limit = size_limit
         self._may_be_missing = may_be_missing
+        self._follow_root_link = follow_root_link
         self._shows_all_names = shows_all_names(medium)
         self._root_identity = root_identity
 
@@ -75,13 +77,19 @@ class StoreReader:
     # -- their parts ----------------------------------------------------------------------------------------
 
     @property
+    def root_identity(self) -> tuple[int, int] | None:
+        """Device and inode of the root, once it was seen."""
+        return self._root_identity
+
+    @property
     def has_seen_root(self) -> bool:
         return self._root_identity is not None
 
     def open_root(self) -> Directory:
         may_be_missing = self._may_be_missing and not self.has_seen_root  # before looking: threads share a reader
+        self.check_root_link()
         try:
-            root = open_root(self.root)
+            root = open_root(self.root, follow_link=self._follow_root_link)
         except FileNotFoundError:
             if may_be_missing:
                 raise NotFoundError(f"the store at {self.root} has not been written to yet") from None
@@ -91,6 +99,15 @@ class StoreReader:
                 hint="mount or restore the folder, then try again; agentm does not make a new one in its place",
             ) from None
         return self.pin(root)
+
+    def check_root_link(self) -> None:
+        """Raise if the root is a symbolic link, and such a one is not followed here."""
+        if not self._follow_root_link and os.path.islink(self.root):
+            raise StorageIOError(
+                f"{self.root} is a symbolic link; agentm does not follow it",
+                errno=errno.ELOOP,
+                hint="replace it by a folder: `ls -l` shows where it leads",
+            )
 
     def pin(self, root: Directory) -> Directory:
         """`root`, which must be the directory that was the root before."""

@@ -13,10 +13,13 @@ if TYPE_CHECKING:
 CAN_WALK_BY_DESCRIPTOR = os.open in os.supports_dir_fd and hasattr(os, "O_DIRECTORY") and hasattr(os, "O_NOFOLLOW")
 
 
-def open_root(path: str) -> Directory:
-    """Open the directory `path` that the operator named: links in it are theirs and are followed."""
+def open_root(path: str, *, follow_link: bool = True) -> Directory:
+    """Open the directory `path` that the operator named: links in it are theirs and are followed.
+
+    `follow_link`: whether the last name of the path may be a link too.
+    """
     if CAN_WALK_BY_DESCRIPTOR:
-        return FdDirectory(os.open(path, os.O_RDONLY | os.O_DIRECTORY))
+        return FdDirectory(os.open(path, os.O_RDONLY | os.O_DIRECTORY | (0 if follow_link else os.O_NOFOLLOW)))
     from agentm_kernel.files.path_tree import PathDirectory
 
     return PathDirectory(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from agentm_kernel.files.tree import Directory
 
@@ -23,9 +23,12 @@ def is_spelled_like_this(directory: Directory, name: str, identity: tuple[int, i
     return any(_composed(listed) == name for listed in directory.names())
 
 
-def clashing_name(names: Iterable[str], name: str) -> str | None:
+def clashing_name(names: Sequence[str], name: str) -> str | None:
     """The one of a directory's names that differs from the free `name` only in case or Unicode form."""
     folded = name.casefold()
+    everything = "\0".join(names)  # no name has this character: thousands are compared in one step
+    if everything.isascii() and f"\0{folded}\0" not in f"\0{everything.lower()}\0":
+        return None
     for listed in names:
         composed = listed if listed.isascii() else _composed(listed)
         if composed.casefold() == folded and listed != name:

@@ -7,12 +7,13 @@ changing them is `writing`. Each is imported when it is first needed: hooks neve
 from __future__ import annotations
 
 import os
+from _thread import RLock
 
 from agentm_kernel.errors import NotFoundError, StorageIOError, StorageSelectionError
 from agentm_kernel.files.medium import Medium
 from agentm_kernel.files.stamp import read_stamp_fast
 from agentm_kernel.seam.backend import StorageBackend
-from agentm_kernel.seam.facets import DeviceFiles
+from agentm_kernel.seam.facets import Appends, DeviceFiles
 from agentm_kernel.seam.layout import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
@@ -21,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import builtins
     from collections.abc import Iterator
+    from typing import TypeVar
 
     from agentm_kernel.files.bytes_tree import BytesTree
     from agentm_kernel.files.reading import StoreReader
@@ -28,17 +30,31 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.backend import Absent
     from agentm_kernel.seam.values import Info
 
+    F = TypeVar("F")
+
 _PLAIN_DISK = Medium()
 _CAPABILITIES = Capabilities(concurrent_writers=True, device_files=True, delete=True)
 
+_importing = RLock()
+"""Held while a part of the store is imported. A fork waits for it: a child that is made while another thread imports
+inherits an import that never ends, and would wait for it, perhaps holding the store's mutex.
+"""
 
-class FileStore(StorageBackend, DeviceFiles):
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release
+    )
+
+
+class FileStore(StorageBackend, DeviceFiles, Appends):
     """A store that is a tree of files below `root`. A subclass overrides public names only.
 
     `medium`: what is special about the place (see `Medium`); a plain disk if it is not given.
     `create_root`: whether the first write may make a root that is missing. Where it may not, a missing root is an
     error for every verb: a folder that should be mounted and is not must not look empty.
     `private`: whether directories and files that are made belong to this user alone.
+    `follow_root_link`: whether the root may be a symbolic link. One that the operator configured may; one that came
+    with somebody else's files must not lead out of them.
     """
 
     def __init__(
@@ -48,6 +64,7 @@ class FileStore(StorageBackend, DeviceFiles):
         medium: Medium = _PLAIN_DISK,
         create_root: bool = False,
         private: bool = False,
+        follow_root_link: bool = True,
         size_limit: int = MAX_CONTENT_BYTES,
         lock_timeout: float = 10.0,
     ) -> None:
@@ -55,6 +72,7 @@ class FileStore(StorageBackend, DeviceFiles):
         self._medium = medium
         self._create_root = create_root
         self._private = private
+        self._follow_root_link = follow_root_link
         self._size_limit = size_limit
         self._lock_timeout = lock_timeout
         self._root_identity: tuple[int, int] | None = None
@@ -119,7 +137,7 @@ class FileStore(StorageBackend, DeviceFiles):
 
     def stamp_text(self) -> str | None:
         self._medium.check_here()
-        if self._lazy_reader is None and type(self).read is FileStore.read:
+        if self._lazy_reader is None and type(self).read is FileStore.read and self._follow_root_link:
             # Most hooks need no more of the store than this: they are spared loading the rest.
             if self._create_root and self._root_identity is None and not _is_there(self._root):
                 return None  # nothing was ever written here
@@ -168,6 +186,17 @@ class FileStore(StorageBackend, DeviceFiles):
         self._writer.make_directory(locator)
         return locator
 
+    def append(self, locator: Locator, text: str) -> Locator:
+        self._medium.before_change(locator)
+        self._writer.append_text(locator, text)
+        self._medium.after_change(locator)
+        return locator
+
+    def facet(self, kind: type[F]) -> F | None:
+        if kind is Appends and type(self).write is not FileStore.write:
+            return None  # a rule that a subclass has for its writes would not be asked
+        return super().facet(kind)
+
     def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
         self._medium.before_change(locator)
         self._writer.delete(locator, if_match)
@@ -177,13 +206,15 @@ class FileStore(StorageBackend, DeviceFiles):
     def _reader(self) -> StoreReader:
         self._medium.check_here()
         if self._lazy_reader is None:
-            from agentm_kernel.files.reading import StoreReader
+            with _importing:
+                from agentm_kernel.files.reading import StoreReader
 
             self._lazy_reader = StoreReader(
                 self._medium,
                 self._root,
                 may_be_missing=self._create_root,
                 size_limit=self._size_limit,
+                follow_root_link=self._follow_root_link,
                 root_identity=self._root_identity,
             )
         return self._lazy_reader
@@ -191,7 +222,8 @@ class FileStore(StorageBackend, DeviceFiles):
     @property
     def _writer(self) -> StoreWriter:
         if self._lazy_writer is None:
-            from agentm_kernel.files.writing import StoreWriter
+            with _importing:  # whatever a write needs, before it takes any lock
+                from agentm_kernel.files.write_path import StoreWriter
 
             self._lazy_writer = StoreWriter(
                 self._reader,

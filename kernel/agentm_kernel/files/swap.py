@@ -4,13 +4,14 @@ Between our look at a note and our rename, they may put another version there. S
 
 1. the finished temp file gets a *swap name*, which tells what it holds and what we saw under the note's name;
 2. the two names are exchanged in one step: what had the note's name is now under the swap name;
-3. if that is what we saw, it is dropped. Anything else nobody has seen: it gets its name back, and a write on
-   condition is refused; a write without one stands, and the other version is kept elsewhere.
+3. if that is what we saw, it waits there until no program can write into it any more (`displaced`). Anything else
+   nobody has seen: it gets its name back, and a write on condition is refused; a write without one stands, and what
+   the other version has more is added to the note, or that version kept elsewhere.
 
-A note that is deleted on condition is moved to such a name first, for the same look at what it was. A process that
-dies in between leaves the swap file, and `recover` finishes its work: nothing is dropped there either that is neither
-ours nor what we saw. Where names cannot be exchanged, the content is compared once more just before the rename: the
-window shrinks to the time between two system calls, and the documentation says so.
+A note that is deleted is moved to such a name first, for the same look at what it was. A process that dies in between
+leaves the swap file, and the next writer finishes its work: nothing is dropped there either that is neither ours nor
+what we saw. Where names cannot be exchanged, the content is compared once more just before the rename: the window
+shrinks to the time between two system calls, and the documentation says so.
 """
 
 from __future__ import annotations
@@ -19,44 +20,46 @@ import os
 import stat
 
 from agentm_kernel.errors import AgentmError, InvalidLocatorError, LocatorConflictError
+from agentm_kernel.files.appending import add_lines
 from agentm_kernel.files.atomic import discard, publish_new, replace_file
+from agentm_kernel.files.conflict_place import last_resort
+from agentm_kernel.files.displaced import swap_name
 from agentm_kernel.files.failures import changed
-from agentm_kernel.seam import layout
+from agentm_kernel.files.lease import Lease
 from agentm_kernel.seam.content import content_hash
-from agentm_kernel.seam.locator import TEMP_PREFIX, Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.files.medium import Medium
     from agentm_kernel.files.tree import Directory
     from agentm_kernel.files.writing import StoreWriter
+    from agentm_kernel.seam.locator import Locator
 
     _Identity = tuple[int, int]
 
-_SWAP_SUFFIX = ".swap"
-_RANDOM, _DIGEST = 8, 16  # hex digits; with a name of 200 bytes the whole stays below 255
-_NOTHING = "-" * _DIGEST
 _PATIENCE = 10
 _ANY_SIZE = 1 << 62
-_LONG_KEY = 400  # bytes
 
-CONFLICTS = Locator(layout.CONFLICTS)
 _CHANGED_MEANWHILE = "another program has just changed it"
 
 
 def hash_of_file(directory: Directory, name: str) -> str:
     """The content hash of a regular file of any size."""
-    import hashlib
-
-    digest = hashlib.sha256()
     descriptor = directory.open_file(name)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise IsADirectoryError(name)
-        while chunk := os.read(descriptor, 1 << 20):
-            digest.update(chunk)
+        return _hash_of_open_file(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _hash_of_open_file(descriptor: int) -> str:
+    import hashlib
+
+    digest = hashlib.sha256()
+    while chunk := os.read(descriptor, 1 << 20):
+        digest.update(chunk)
     return digest.hexdigest()
 
 
@@ -77,18 +80,35 @@ class ConflictKeeper:
         self._medium = medium
         self._writer = writer
 
-    def digest(self, directory: Directory, name: str) -> str | None:
-        """The content hash of a file; `None` if its content is not at hand: then it is not what anybody has seen."""
+    def is_at_hand(self, status: os.stat_result) -> bool:
+        """Whether a file can be read without waiting for anything."""
+        return self._medium.is_at_hand(status)
+
+    def look_at(self, directory: Directory, name: str) -> tuple[str | None, bool | None]:
+        """The content hash of a file, and whether nobody has it open for writing (`Lease.is_unwritten`).
+
+        No hash if its content is not at hand: then it is not what anybody has seen.
+        """
         status = directory.status(name)
-        is_at_hand = status is not None and self._medium.is_at_hand(status)
-        return hash_of_file(directory, name) if is_at_hand else None
+        if status is None or not self._medium.is_at_hand(status):
+            return None, None
+        with Lease(directory, name) as lease:
+            return _hash_of_open_file(lease.descriptor), lease.is_unwritten
 
     def digest_if_readable(self, directory: Directory, name: str) -> str | None:
-        """The same, for whom it makes no difference why there is none."""
+        """The content hash of a file; `None` where there is none, whatever the reason."""
         try:
-            return self.digest(directory, name)
+            return self.look_at(directory, name)[0]
         except OSError:
             return None
+
+    def wait_for_writers(self, directory: Directory, swap: str, *, is_unwritten: bool | None) -> None:
+        """Leave a displaced version under its swap name, to be looked at by later writes."""
+        self._writer.displaced.add(directory, swap, is_unwritten=is_unwritten)
+
+    def add_lines(self, directory: Directory, note: Locator, lines: bytes) -> bool:
+        """Whether there is a note to which whole lines could be added; then they are durable."""
+        return add_lines(self._writer, directory, note, lines)
 
     def keep(self, directory: Directory, name: str, note: Locator) -> None:
         """Move a file of an open directory to where unseen versions of `note` are kept."""
@@ -99,14 +119,17 @@ class ConflictKeeper:
 
     def keep_copy(self, directory: Directory, name: str, note: Locator) -> None:
         """The same, leaving the file where it is."""
-        data, _ = directory.read_file(name, _ANY_SIZE)
+        self.keep_bytes(note, directory.read_file(name, _ANY_SIZE)[0])
+
+    def keep_bytes(self, note: Locator, data: bytes) -> None:
+        """Put bytes that belong to `note` there."""
         folder, free = self._free_place(note, content_hash(data))
         with folder:
             replace_file(folder, free, data, None, publish=publish_new)
 
     def _free_place(self, note: Locator, digest: str | None) -> tuple[Directory, str]:
         """A directory and a name in it that is not taken: the operator may be at work on what was kept before."""
-        for place_for in (self._medium.place_for_unseen, self._medium.place_for_unseen, _last_resort):
+        for place_for in (self._medium.place_for_unseen, self._medium.place_for_unseen, last_resort):
             try:
                 place = place_for(note, digest or os.urandom(6).hex())
                 folder = self._writer.make_directories(place.parent)
@@ -119,25 +142,8 @@ class ConflictKeeper:
         raise LocatorConflictError(f"there is no free name for another version of '{note}'")
 
     def sweep_later(self, directory: Directory) -> None:
-        """Something was left in the directory that `recover` has to look at."""
+        """Something was left in the directory that a later write has to look at."""
         self._writer.sweep_again(directory)
-
-
-def conflict_place(note: Locator, digest: str, why: str) -> Locator:
-    """Out of the way: `_meta/conflicts/<the note's key>/<why>-<hash>.md`."""
-    if len(note.key.encode()) > _LONG_KEY:
-        return _last_resort(note, digest, why)
-    return CONFLICTS.child(note.key, f"{why}-{digest[:12]}{note.short_suffix}")
-
-
-def _last_resort(note: Locator, digest: str, why: str = "unseen") -> Locator:
-    """For a key that leaves no room for more, or that is spelled like another one."""
-    return CONFLICTS.child(f"long-{content_hash(note.key)}", f"{why}-{digest[:12]}{note.short_suffix}")
-
-
-def _swap_name(name: str, ours: str | None, seen: str | None) -> str:
-    known = "".join(digest[:_DIGEST] if digest else _NOTHING for digest in (ours, seen))
-    return f"{TEMP_PREFIX}{os.urandom(_RANDOM // 2).hex()}{known}.{name}{_SWAP_SUFFIX}"
 
 
 class SwapPublisher:
@@ -163,7 +169,7 @@ class SwapPublisher:
         self._take_over(directory, temp, name)
 
     def _take_over(self, directory: Directory, temp: str, name: str) -> None:
-        swap = _swap_name(name, self._ours, self._seen)
+        swap = swap_name(name, self._ours, self._seen)
         directory.replace(temp, swap)
         try:
             is_exchanged = self._exchange_or_publish(directory, swap, name)
@@ -192,38 +198,46 @@ class SwapPublisher:
         raise changed(self._note, "another program creates and deletes it all the time")
 
     def _replace_after_another_look(self, directory: Directory, swap: str, name: str) -> None:
-        if hash_of_file(directory, name) != self._seen:
+        found = hash_of_file(directory, name)
+        if found != self._seen:
             if self._is_conditional:
                 raise changed(self._note, _CHANGED_MEANWHILE)
             self._keeper.keep_copy(directory, name, self._note)
+        displaced = swap_name(name, self._ours, found)
+        try:
+            directory.link(name, displaced)
+        except OSError:
+            displaced = ""  # without exchange and without links: what a program still writes there is lost
         directory.replace(swap, name)
+        if displaced:
+            self._keeper.wait_for_writers(directory, displaced, is_unwritten=None)
 
     def _settle(self, directory: Directory, swap: str, name: str) -> None:
-        """Drop the displaced version if it is the one we saw."""
+        """Let the displaced version wait for its writers if it is the one we saw, or if it makes no difference."""
         try:
             status = directory.status(swap)
-            if status is not None and not stat.S_ISREG(status.st_mode):
-                raise LocatorConflictError(f"'{self._note}' has just become something else than a file")
-            digest = self._keeper.digest(directory, swap)
-            if status is not None and (digest is None or digest != self._seen):
-                if self._is_conditional:
-                    raise changed(self._note, _CHANGED_MEANWHILE)
-                self._keeper.keep(directory, swap, self._note)
+            if status is None:
                 return
+            if not stat.S_ISREG(status.st_mode):
+                raise LocatorConflictError(f"'{self._note}' has just become something else than a file")
+            digest, is_unwritten = self._keeper.look_at(directory, swap)
+            is_news = digest is None or digest != self._seen
+            if is_news and self._is_conditional:
+                raise changed(self._note, _CHANGED_MEANWHILE)
         except BaseException:
             self._undo(directory, swap, name)
             raise
-        _drop(self._keeper, directory, swap)
+        self._keeper.wait_for_writers(directory, swap, is_unwritten=False if is_news else is_unwritten)
 
     def _drop_ours(self, directory: Directory, swap: str) -> None:
-        """Remove our version; what else has the swap name stays there for `recover`."""
+        """Remove our version; what else has the swap name stays there for a later look."""
         if self._keeper.digest_if_readable(directory, swap) == self._ours:
             discard(directory, swap)
         else:
             self._keeper.sweep_later(directory)
 
     def _undo(self, directory: Directory, swap: str, name: str) -> None:
-        """Give the displaced version its name back. What cannot be, stays under the swap name for `recover`."""
+        """Give the displaced version its name back. What cannot be, stays under the swap name for a later look."""
         try:
             displaced = _identity(directory, swap)
             try:
@@ -232,7 +246,8 @@ class SwapPublisher:
                 publish_new(directory, swap, name)
                 return
             if hash_of_file(directory, swap) == self._ours:
-                directory.unlink(swap)
+                # It had the name for a moment: a program may have opened it.
+                self._keeper.wait_for_writers(directory, swap, is_unwritten=None)
             else:  # a newer one had come in the place of ours
                 self._give_newest_the_name(directory, swap, name, displaced)
         except (OSError, AgentmError):
@@ -249,20 +264,26 @@ class SwapPublisher:
         self._keeper.keep(directory, swap, self._note)
 
 
-def remove(keeper: ConflictKeeper, directory: Directory, note: Locator, seen: str) -> None:
-    """Delete a note on the condition that it is the one that was seen with this hash."""
-    swap = _swap_name(note.name, None, seen)
+def remove(keeper: ConflictKeeper, directory: Directory, note: Locator, seen: str, *, is_conditional: bool) -> None:
+    """Delete the note that was seen with this hash. If it is another by now, a condition does not hold."""
+    swap = swap_name(note.name, None, seen)
     try:
         directory.replace(note.name, swap)
     except FileNotFoundError:
-        raise changed(note, "it is not there any more") from None
+        if is_conditional:
+            raise changed(note, "it is not there any more") from None
+        return
     try:
-        if keeper.digest(directory, swap) != seen:
+        digest, is_unwritten = keeper.look_at(directory, swap)
+        if digest != seen and is_conditional:
             raise changed(note, _CHANGED_MEANWHILE)
     except BaseException:
         _give_back(keeper, directory, swap, note)
         raise
-    _drop(keeper, directory, swap)
+    if digest == seen and is_unwritten:
+        _drop(keeper, directory, swap)  # what is deleted should not stay on the disk without need
+    else:
+        keeper.wait_for_writers(directory, swap, is_unwritten=False)
 
 
 def _give_back(keeper: ConflictKeeper, directory: Directory, swap: str, note: Locator) -> None:
@@ -290,28 +311,6 @@ def _drop(keeper: ConflictKeeper, directory: Directory, swap: str) -> None:
         pass
     except OSError:  # the work is done, and what had the name may go another time
         keeper.sweep_later(directory)
-
-
-def recover(keeper: ConflictKeeper, directory: Directory, folder: Locator) -> None:
-    """Finish what killed writers left in the directory at `folder`."""
-    for swap in directory.names():
-        if swap.startswith(TEMP_PREFIX) and swap.endswith(_SWAP_SUFFIX):
-            _recover(keeper, directory, folder, swap)
-    directory.sweep()
-
-
-def _recover(keeper: ConflictKeeper, directory: Directory, folder: Locator, swap: str) -> None:
-    known, _, name = swap[len(TEMP_PREFIX) + _RANDOM : -len(_SWAP_SUFFIX)].partition(".")
-    try:
-        note = folder.child(name)
-    except InvalidLocatorError:
-        return  # no writer of ours gave it that name
-    digest = keeper.digest_if_readable(directory, swap)
-    is_known = digest is not None and digest[:_DIGEST] in (known[:_DIGEST], known[_DIGEST:])
-    if is_known or _identity(directory, swap) in (None, _identity(directory, name)):
-        _drop(keeper, directory, swap)  # also what has gone, and what got its name back by a link
-    elif name:
-        _keep_or_leave(keeper, directory, swap, note)
 
 
 def _identity(directory: Directory, name: str) -> _Identity | None:

@@ -32,6 +32,7 @@ _O_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _O_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _O_BINARY = getattr(os, "O_BINARY", 0)
 READ_FLAGS = os.O_RDONLY | _O_NOFOLLOW | _O_NONBLOCK | _O_BINARY
+APPEND_FLAGS = os.O_RDWR | os.O_APPEND | _O_NOFOLLOW | _O_NONBLOCK | _O_BINARY
 CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_NOFOLLOW | _O_BINARY
 
 
@@ -91,7 +92,7 @@ class Directory:
         """`lstat` of `name`, or `None` when there is nothing."""
         raise NotImplementedError
 
-    def open_file(self, name: str) -> int:
+    def open_file(self, name: str, flags: int = READ_FLAGS) -> int:
         raise NotImplementedError
 
     def create_file(self, name: str, mode: int) -> int:
@@ -178,14 +179,19 @@ class Directory:
         """A name that no key can have, of one length: it never makes a legal name too long."""
         return f"{TEMP_PREFIX}{os.urandom(8).hex()}{TEMP_SUFFIX}"
 
-    def sweep(self) -> None:
-        """Remove what killed writers left. Only for the holder of the store's mutex: then no temp is in use."""
-        for name in self.names():
+    def sweep(self) -> list[str]:
+        """Remove the temp files of killed writers, and return the names that were there before.
+
+        Only for the holder of the store's mutex: then no temp file is in use.
+        """
+        names = self.names()
+        for name in names:
             if name.startswith(TEMP_PREFIX) and name.endswith(TEMP_SUFFIX):
                 try:
                     self.unlink(name)
                 except FileNotFoundError:
                     continue
+        return names
 
     def __enter__(self) -> Self:
         return self
@@ -234,8 +240,8 @@ class FdDirectory(Directory):
     def looks_free(self, name: str) -> bool:
         return not os.access(name, os.F_OK, dir_fd=self._fd)  # no exception to build and drop, unlike stat
 
-    def open_file(self, name: str) -> int:
-        return os.open(name, READ_FLAGS, dir_fd=self._fd)
+    def open_file(self, name: str, flags: int = READ_FLAGS) -> int:
+        return os.open(name, flags, dir_fd=self._fd)
 
     def create_file(self, name: str, mode: int) -> int:
         return os.open(name, CREATE_FLAGS, mode, dir_fd=self._fd)

@@ -2,46 +2,57 @@
 
 from __future__ import annotations
 
+import os
 import stat
 
-from agentm_kernel.errors import InvalidLocatorError, LocatorConflictError, NotFoundError
-from agentm_kernel.files.atomic import publish_new, publish_over, replace_file
+from agentm_kernel.errors import (
+    AgentmError,
+    ConcurrentModificationError,
+    InvalidLocatorError,
+    LocatorConflictError,
+    NotFoundError,
+)
+from agentm_kernel.files.append_records import AppendRecords, NoRecord
+from agentm_kernel.files.appending import append, settle_records, settle_records_of, wait_until_settled
+from agentm_kernel.files.atomic import replace_file
+from agentm_kernel.files.displaced import DisplacedVersions
 from agentm_kernel.files.failures import Failures, changed
 from agentm_kernel.files.mutex import store_mutex
 from agentm_kernel.files.reading import enter_exactly, identity_of, kind_of
 from agentm_kernel.files.root import make_root
-from agentm_kernel.files.small_files import signature_of
 from agentm_kernel.files.spelling import clashing_name, is_spelled_like_this
+from agentm_kernel.files.swap import ConflictKeeper, SwapPublisher, hash_of_note, remove
 from agentm_kernel.files.tree import NO_DIRECTORY, FdDirectory
 from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.content import content_hash, encode_content
+from agentm_kernel.seam.content import check_size, content_hash, encode_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
-
     from agentm_kernel.files.atomic import Publish
     from agentm_kernel.files.mutex import StoreMutex
     from agentm_kernel.files.reading import StoreReader
-    from agentm_kernel.files.swap import ConflictKeeper
     from agentm_kernel.files.tree import Directory
     from agentm_kernel.seam.backend import Absent
     from agentm_kernel.seam.locator import Locator
+
+_PATIENCE = 10
 
 
 class StoreWriter:
     """The changing half of a `FileStore`, over the same tree as its reader."""
 
     def __init__(self, reader: StoreReader, *, create_root: bool, private: bool, lock_timeout: float) -> None:
-        self._reader = reader
+        self.reader = reader
         self._create_root = create_root
         self._dir_mode = 0o700 if private else 0o777
         self._lock_timeout = lock_timeout
+        self.displaced = DisplacedVersions()
+        self._append_records: AppendRecords | None = None
         self._swept: set[tuple[int, int]] = set()
         self._durable: set[tuple[int, int]] = set()
 
     def write_text(self, locator: Locator, content: str, if_match: str | Absent | None) -> None:
-        self.write(locator, encode_content(content, locator, limit=self._reader.size_limit), if_match)
+        self.write(locator, encode_content(content, locator, limit=self.reader.size_limit), if_match)
 
     def write(self, locator: Locator, data: bytes, if_match: str | Absent | None) -> None:
         if not locator.key:
@@ -51,11 +62,34 @@ class StoreWriter:
             self._exclusively() as mutex,
             self._parent_for_writing(locator, if_match, self._root(mutex)) as parent,
         ):
-            self._replace(parent, locator, data, if_match)
+            try:
+                settle_records_of(self, locator)
+                self._replace(parent, locator, data, if_match)
+            finally:  # after the write: what a displaced version has more is added to the note as it is then
+                self.displaced.settle(self._keeper, parent, locator.parent)
+
+    def append_text(self, locator: Locator, text: str) -> None:
+        """Add to the end of a note, on a line of its own, without replacing it; one that is missing is made."""
+        data = encode_content(text, locator, limit=self.reader.size_limit)
+        if not locator.key:
+            raise LocatorConflictError("the root of the store is a directory; name a note below it")
+        with (
+            Failures("append to", locator),
+            self._exclusively() as mutex,
+            self.make_directories(locator.parent, self._root(mutex)) as parent,
+        ):
+            try:
+                self._append(parent, locator, data)
+            finally:
+                self.displaced.settle(self._keeper, parent, locator.parent)
 
     def make_directory(self, locator: Locator) -> None:
-        with Failures("make the directory", locator), self._exclusively() as mutex:
-            self.make_directories(locator, self._root(mutex)).close()
+        with (
+            Failures("make the directory", locator),
+            self._exclusively() as mutex,
+            self.make_directories(locator, self._root(mutex)) as directory,
+        ):
+            self.displaced.settle(self._keeper, directory, locator)
 
     def delete(self, locator: Locator, if_match: str | None) -> None:
         if not locator.key:
@@ -63,25 +97,74 @@ class StoreWriter:
         with (
             Failures("delete", locator),
             self._exclusively() as mutex,
-            self._swept_once(self._reader.open_parent(locator, self._root(mutex)), locator.parent) as parent,
+            self._swept_once(self.reader.open_parent(locator, self._root(mutex)), locator.parent) as parent,
         ):
-            status = self._reader.existing(parent, locator)
+            status = self.reader.existing(parent, locator)
             if stat.S_ISDIR(status.st_mode):
                 raise LocatorConflictError(f"'{locator}' is a directory; only files are deleted")
-            self._remove(parent, locator, if_match)
-            parent.sync()
+            try:
+                settle_records_of(self, locator)
+                self._remove(parent, locator, status, if_match)
+                parent.sync()
+            finally:
+                self.displaced.settle(self._keeper, parent, locator.parent)
 
     # -- one file -------------------------------------------------------------------------------------------
 
+    def _append(self, parent: Directory, locator: Locator, data: bytes) -> None:
+        name = locator.name
+        self._check_not_hidden(locator, is_copy=self.reader.medium.is_copy(name, parent.has_file))
+        recent = settle_records(self)
+        for _ in range(_PATIENCE):
+            status = parent.status(name)
+            try:
+                if status is None or not is_spelled_like_this(parent, name, identity_of(status)):
+                    self.append_records.forget_all_but(recent)
+                    self._replace(parent, locator, data, ABSENT)
+                    return
+                if append(self, parent, locator, data, recent):
+                    return
+            except NoRecord:
+                self._append_by_replacing(parent, locator, data)
+                return
+            except ConcurrentModificationError:
+                continue  # another program has just made it
+        raise changed(locator, "another program creates and deletes it all the time")
+
+    def _append_by_replacing(self, parent: Directory, locator: Locator, data: bytes) -> None:
+        """Where no record can be kept: in a sandbox that leaves only the checkout to write to."""
+        for _ in range(_PATIENCE):
+            current = self.reader.read_bytes(parent, locator)
+            joined = current + (b"" if not current or current.endswith(b"\n") else b"\n") + data
+            check_size(len(joined), locator, limit=self.reader.size_limit)
+            try:
+                self._replace(parent, locator, joined, content_hash(current))
+                return
+            except ConcurrentModificationError:
+                continue
+        raise changed(locator, "another program changes it all the time")
+
+    @property
+    def append_records(self) -> AppendRecords:
+        """The records of the last appends to this store. For the holder of the mutex."""
+        if self._append_records is None:
+            assert self.reader.root_identity is not None
+            self._append_records = AppendRecords(self.reader.root_identity)
+        return self._append_records
+
+    def keep_bytes(self, note: Locator, data: bytes) -> None:
+        """Put bytes where versions of `note` go that nobody has seen."""
+        self._keeper.keep_bytes(note, data)
+
     def _replace(self, parent: Directory, locator: Locator, data: bytes, if_match: str | Absent | None) -> None:
         name = locator.name
-        self._check_not_hidden(locator, is_copy=self._reader.medium.is_copy(name, parent.has_file))
+        self._check_not_hidden(locator, is_copy=self.reader.medium.is_copy(name, parent.has_file))
         status = parent.status(name)
         if status is None or not is_spelled_like_this(parent, name, identity_of(status)):
             if if_match is not None and if_match is not ABSENT:
                 raise changed(locator, "it is not there any more")
-            self._reader.medium.when_missing(parent, locator)
-            self._reader.medium.check_new_name(locator, self._check_new_name(parent, locator))
+            self.reader.medium.when_missing(parent, locator)
+            self.reader.medium.check_new_name(locator, self._check_new_name(parent, locator))
             status = None
         elif not stat.S_ISREG(status.st_mode):
             raise LocatorConflictError(f"'{locator}' is {kind_of(status)}, so no note can be stored there")
@@ -106,13 +189,7 @@ class StoreWriter:
         if_match: str | Absent | None,
     ) -> Publish:
         """How the finished temp file with `data` takes the note's name; `status` is what has the name now."""
-        medium = self._reader.medium
-        if not medium.has_other_writers:
-            if isinstance(if_match, str) and status is not None:
-                return _PublishUnlessChanged(locator, status)
-            return publish_new if if_match is ABSENT else publish_over
-        from agentm_kernel.files.swap import SwapPublisher, hash_of_note
-
+        medium = self.reader.medium
         if status is None:
             seen = None
         elif isinstance(if_match, str):
@@ -124,32 +201,43 @@ class StoreWriter:
                 seen = None  # it has just gone
         return SwapPublisher(self._keeper, locator, data, seen, is_conditional=if_match is not None)
 
-    def _remove(self, parent: Directory, locator: Locator, if_match: str | None) -> None:
+    def _remove(self, parent: Directory, locator: Locator, status: os.stat_result, if_match: str | None) -> None:
         if if_match is not None:
             self._compare(parent, locator, if_match)
-            if self._reader.medium.has_other_writers:
-                from agentm_kernel.files.swap import remove
-
-                remove(self._keeper, parent, locator, if_match)
-                return
-        parent.unlink(locator.name)
+            remove(self._keeper, parent, locator, if_match, is_conditional=True)
+            return
+        try:
+            seen = hash_of_note(self.reader.medium, parent, locator, status)
+        except (OSError, AgentmError):
+            parent.unlink(locator.name)  # what cannot be read can still be deleted
+            return
+        remove(self._keeper, parent, locator, seen, is_conditional=False)
 
     @property
     def _keeper(self) -> ConflictKeeper:
-        from agentm_kernel.files.swap import ConflictKeeper
-
-        return ConflictKeeper(self._reader.medium, self)
+        return ConflictKeeper(self.reader.medium, self)
 
     def _compare(self, parent: Directory, locator: Locator, expected: str) -> None:
         try:
-            data = self._reader.read_bytes(parent, locator)
+            data = self.reader.read_bytes(parent, locator)
+            if not data:
+                data = self._read_again(parent, locator)
         except (NotFoundError, FileNotFoundError):
             raise changed(locator, "it is not there any more") from None
         if content_hash(data) != expected:
             raise changed(locator, "its content is not what was expected")
 
+    def _read_again(self, parent: Directory, locator: Locator) -> bytes:
+        """The bytes of a file that is empty, once a program that has just emptied it had the time to write."""
+        descriptor = parent.open_file(locator.name)
+        try:
+            wait_until_settled(descriptor)
+        finally:
+            os.close(descriptor)
+        return self.reader.read_bytes(parent, locator)
+
     def _check_not_hidden(self, locator: Locator, *, is_copy: bool = False) -> None:
-        if is_copy or self._reader.medium.is_hidden(locator.name):
+        if is_copy or self.reader.medium.is_hidden(locator.name):
             raise InvalidLocatorError(
                 f"invalid locator '{locator}': {ascii(locator.name)} is a name that the store's sync tool uses here",
                 hint="choose another name for the note",
@@ -171,29 +259,29 @@ class StoreWriter:
 
     def _exclusively(self) -> StoreMutex:
         """The store's mutex, having made the root where this store may."""
-        root = self._reader.root
-        if self._create_root and not self._reader.has_seen_root:
+        root = self.reader.root
+        self.reader.check_root_link()
+        if self._create_root and not self.reader.has_seen_root:
             make_root(root, self._dir_mode)
         return store_mutex(root, timeout=self._lock_timeout)
 
     def _root(self, mutex: StoreMutex) -> Directory:
         """The root, by the very descriptor that was locked where there is one: nothing can come between the two."""
         descriptor = mutex.root_descriptor
-        return (
-            self._reader.open_root() if descriptor is None else self._reader.pin(FdDirectory(descriptor, lent=True))
-        )
+        self.reader.check_root_link()  # once more: the mutex follows links
+        return self.reader.open_root() if descriptor is None else self.reader.pin(FdDirectory(descriptor, lent=True))
 
     def _parent_for_writing(self, locator: Locator, if_match: str | Absent | None, root: Directory) -> Directory:
         if isinstance(if_match, str):  # a note that must exist has its directories already
             try:
-                return self._swept_once(self._reader.open_parent(locator, root), locator.parent)
+                return self._swept_once(self.reader.open_parent(locator, root), locator.parent)
             except NotFoundError:
                 raise changed(locator, "it is not there any more") from None
         return self.make_directories(locator.parent, root)
 
     def make_directories(self, locator: Locator, root: Directory | None = None) -> Directory:
         """The directory at `locator`, made if need be, to be closed by the caller, who holds the mutex."""
-        directory = root or self._reader.open_root()
+        directory = root or self.reader.open_root()
         for made in _lineage(locator):
             with directory:
                 directory = self._enter_or_make(directory, made)
@@ -237,34 +325,12 @@ class StoreWriter:
         if directory.identity not in self._swept:
             self._swept.add(directory.identity)  # before the sweep, which may have something to keep in here
             try:
-                self._sweep(directory, locator)
+                self.displaced.find(directory, directory.sweep())
             except BaseException:
                 self.sweep_again(directory)
                 directory.close()
                 raise
         return directory
-
-    def _sweep(self, directory: Directory, locator: Locator) -> None:
-        if not self._reader.medium.has_other_writers:
-            directory.sweep()
-            return
-        from agentm_kernel.files.swap import recover
-
-        recover(self._keeper, directory, locator)
-
-
-class _PublishUnlessChanged:
-    """Looks once more before the rename: writing the temp file took long enough for an editor to save."""
-
-    def __init__(self, locator: Locator, seen: os.stat_result) -> None:
-        self._locator = locator
-        self._seen = signature_of(seen)
-
-    def __call__(self, directory: Directory, temp: str, name: str) -> None:
-        status = directory.status(name)
-        if status is None or signature_of(status) != self._seen:
-            raise changed(self._locator, "another program has just changed it")
-        directory.replace(temp, name)
 
 
 def _lineage(locator: Locator) -> list[Locator]:

@@ -131,11 +131,11 @@ class ConflictCopies(ABC):
 
 
 class Appends(ABC):
-    """The store can add to the end of a note without replacing it. Elsewhere, `update` does the same."""
+    """The store can add to the end of a note without replacing it. Elsewhere, that is what `update` does."""
 
     @abstractmethod
     def append(self, locator: Locator, text: str) -> Locator:
-        """Add `text` to the end of a note; a note that is not there yet becomes `text`."""
+        """Add `text` to the end of a note, on a line of its own; a note that is not there yet becomes `text`."""
 
 
 # ------------------------------------------------------------------------------------------------ rules and identity

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from agentm_kernel.errors import ConcurrentModificationError, NotFoundError
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
+from agentm_kernel.seam.facets import Appends
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,10 +41,21 @@ def update(
         except ConcurrentModificationError:
             if time.monotonic() + pause > deadline:
                 raise
-        import random  # only losers of a race pay for it
-
-        time.sleep(random.uniform(0, pause))
+        time.sleep(pause * os.urandom(1)[0] / 255)  # of any length up to it, or the losers of a race meet again
         pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+def append(backend: StorageBackend, locator: Locator, text: str) -> Locator:
+    """Add `text` to the end of a note, on a line of its own: in place where the store can, else by `update`."""
+    appends = backend.facet(Appends)
+    if appends is not None:
+        return appends.append(locator, text)
+    return update(backend, locator, lambda current: _join(current or "", text))
+
+
+def _join(current: str, addition: str) -> str:
+    separator = "\n" if current and not current.endswith("\n") else ""
+    return current + separator + addition
 
 
 def read_or_none(backend: StorageBackend, locator: Locator) -> str | None:

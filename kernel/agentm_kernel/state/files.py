@@ -87,6 +87,17 @@ def update_state_file(
     return path
 
 
+def append_state_file(resolution: Resolution, name: str, text: str, *, allow_secrets: bool = False) -> str:
+    """Add text to the end of a state file, on a line of its own, and return its path."""
+    from agentm_kernel.seam.update import append
+
+    if not allow_secrets:
+        refuse_secrets(name, text)
+    store, locator, path = _place_for_writing(resolution, name)
+    append(store, locator, text)
+    return path
+
+
 def _without_new_secrets(name: str, current: str | None, changed: str) -> str:
     old = frozenset((current or "").split("\n"))
     refuse_secrets(name, "\n".join("" if line in old else line for line in changed.split("\n")))

@@ -68,8 +68,6 @@ class Agreed(NamedTuple):
 class CopyFolder(Medium):
     """Agents edit the files of the copy whenever they like, and know nothing of our mutex."""
 
-    has_other_writers = True
-
     def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
         return place_for(locator, digest)
 

@@ -30,8 +30,6 @@ ARRIVALS = {
 class _Synced(Medium):
     """Keeps other versions where a vault does."""
 
-    has_other_writers = True
-
     def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
         return Locator(f"_meta/conflicts/{locator}/unseen-{digest[:12]}")
 
@@ -71,11 +69,11 @@ def happens_before_rename(monkeypatch: pytest.MonkeyPatch, happens: Callable[[],
 
 def when_looked_at(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
     """In the next moment after that: the version that had the name is displaced, and about to be looked at."""
-    digest = ConflictKeeper.digest
+    look_at = ConflictKeeper.look_at
 
-    def after(self: ConflictKeeper, directory: Directory, name: str) -> str | None:
-        monkeypatch.setattr(ConflictKeeper, "digest", digest)
+    def after(self: ConflictKeeper, directory: Directory, name: str) -> tuple[str | None, bool | None]:
+        monkeypatch.setattr(ConflictKeeper, "look_at", look_at)
         happens()
-        return digest(self, directory, name)
+        return look_at(self, directory, name)
 
-    monkeypatch.setattr(ConflictKeeper, "digest", after)
+    monkeypatch.setattr(ConflictKeeper, "look_at", after)

@@ -523,8 +523,8 @@ def test_a_handler_may_enter_the_mutex_that_it_interrupted(store: Path, on_alarm
 def lock_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """As on a platform that cannot lock a directory."""
     monkeypatch.setattr(native_lock, "LOCKS_DIRECTORIES", False)
-    monkeypatch.setattr("platformdirs.user_state_dir", lambda *names, **options: str(tmp_path / "state"))
-    return tmp_path / "state" / "locks"
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "agentm" / "locks"
 
 
 def test_without_directory_locks_a_file_of_the_user_s_state_is_locked(store: Path, lock_files: Path) -> None:

@@ -559,7 +559,7 @@ def test_a_reader_that_looks_just_before_another_thread_makes_the_root_sees_noth
     store = FileStore(tmp_path / "new", create_root=True)
     real = reading.open_root
 
-    def too_early(path: str) -> object:
+    def too_early(path: str, **options: bool) -> object:
         monkeypatch.setattr(reading, "open_root", real)
         store.write(Locator("a.md"), "x")  # the other thread, between our look and its answer
         raise FileNotFoundError(path)

@@ -253,7 +253,7 @@ def test_of_a_client_that_replaces_the_file_as_fast_as_it_can_no_version_is_lost
 
 
 @pytest.mark.parametrize("arrive", ARRIVALS.values(), ids=ARRIVALS)
-def test_a_plain_store_looks_once_more_before_it_renames(
+def test_a_plain_store_refuses_a_version_that_arrives_in_the_middle(
     root: Path, meanwhile, arrive: Callable[[Path, str], None]
 ) -> None:
     store = FileStore(root)
@@ -265,10 +265,10 @@ def test_a_plain_store_looks_once_more_before_it_renames(
     assert leftovers(root) == []
 
 
-def test_a_plain_store_would_lose_a_version_that_arrives_after_that(root: Path, monkeypatch) -> None:
-    """The control: what the exchange is for."""
+def test_a_plain_store_refuses_too_when_it_arrives_after_the_last_look(root: Path, monkeypatch) -> None:
     store = FileStore(root)
     store.write(NOTE, "seen")
     happens_before_rename(monkeypatch, lambda: as_client(root / "notes" / "a.md", "unseen"))
-    store.write(NOTE, "ours", if_match=content_hash("seen"))
-    assert not any(path.read_text() == "unseen" for path in root.rglob("*") if path.is_file())
+    with pytest.raises(ConcurrentModificationError):
+        store.write(NOTE, "ours", if_match=content_hash("seen"))
+    assert store.read(NOTE) == "unseen"

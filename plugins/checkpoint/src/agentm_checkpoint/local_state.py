@@ -96,8 +96,6 @@ def harness_folder(root: str) -> FileStore:
 class _HarnessFolder(FileStore):
     """Agents edit its files with their own tools, which know nothing of our mutex."""
 
-    has_other_writers = True
-
 
 def read_checkout(root: str) -> tuple[dict[str, str], list[str]]:
     """What is kept of one checkout, and what is not. Smaller files come first, so that a log costs no plan."""

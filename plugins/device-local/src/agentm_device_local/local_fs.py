@@ -46,8 +46,6 @@ _WAIT_MS = 200
 class _SharedFolder(Medium):
     """Others change the files: a version that a write displaces unseen goes to `_meta/conflicts/`."""
 
-    has_other_writers = True
-
 
 class LocalFolder(FileStore, WatchedStore):
     """The folder `mount_path`. It has to be there; nothing is made in its place."""

@@ -14,8 +14,6 @@ GIT = ".git"
 class CloneFolder(Medium):
     """Git's own directory is no note, and the operator edits and pulls here too."""
 
-    has_other_writers = True
-
     def is_hidden(self, name: str) -> bool:
         return name == GIT
 

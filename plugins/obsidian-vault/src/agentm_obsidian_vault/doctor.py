@@ -133,7 +133,7 @@ def _collisions_row(vault: VaultBackend) -> DoctorRow:
 
 
 def _leftovers_row(vault: VaultBackend) -> DoctorRow:
-    found = sorted(path for path in _paths(vault.describe()) if os.path.basename(path).startswith(TEMP_PREFIX))
+    found = sorted(path for path in _paths(vault.describe()) if _is_unfinished(os.path.basename(path)))
     if not found:
         return DoctorRow("ok", "leftovers", "none")
     return DoctorRow(
@@ -142,6 +142,11 @@ def _leftovers_row(vault: VaultBackend) -> DoctorRow:
         f"{len(found)} unfinished writes: {_some(found)}",
         "the next write to their folder clears them up; nothing in them is lost",
     )
+
+
+def _is_unfinished(name: str) -> bool:
+    """Whether a killed writer left a file. Displaced versions (`.swap`) wait for programs that hold them."""
+    return name.startswith(TEMP_PREFIX) and not name.endswith(".swap")
 
 
 def collisions(root: str) -> list[str]:

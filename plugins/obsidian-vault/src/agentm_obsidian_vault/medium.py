@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 class SyncedFolder(Medium):
     """The folder `root`; `devices` are names of computers that may stand in the names of conflict copies."""
 
-    has_other_writers = True
-
     def __init__(self, root: str, devices: tuple[str, ...] = ()) -> None:
         self._root = root
         self._devices = devices

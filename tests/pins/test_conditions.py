@@ -43,7 +43,7 @@ def _integrity(laptop: Laptop) -> None:
 
 
 def _vault(laptop: Laptop) -> None:
-    laptop.must("vault", "init", str(laptop.folder / "vault"), "--use")
+    laptop.must("vault", "init", str(laptop.folder / "vault"), "--create", "--use")
 
 
 def _guarded_vault(laptop: Laptop) -> None:

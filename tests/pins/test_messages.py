@@ -161,7 +161,7 @@ def test_a_migration_asks_its_target_before_it_writes_anything(closing: Laptop) 
 def test_a_leftover_with_an_illegal_name_stops_no_write_and_stays(laptop: Laptop, place: str) -> None:
     """It looks like what a killed writer of ours left, but none of ours gives such a name: nothing is known of it."""
     if place == "vault":
-        laptop.must("vault", "init", str(laptop.folder / "vault"), "--use")
+        laptop.must("vault", "init", str(laptop.folder / "vault"), "--create", "--use")
     laptop.must("state", "write", "PLAN.md", input="# One\n")
     [plan] = [path for path in laptop.folder.rglob("PLAN.md") if path.is_file()]
     leftover = plan.parent / f".agentm-01234567{'0' * 32}.CON.md.swap"
@@ -181,7 +181,7 @@ def test_names_that_no_note_can_have_are_told_and_never_copied_or_lost(laptop: L
         file.write_text("not a note\n")
     told = laptop.run("checkpoint", "create").err
     assert all(f"not in the checkpoint: projects/widgets/facts/{file.name}" in told for file in foreign)
-    laptop.must("vault", "init", str(laptop.folder / "vault"))
+    laptop.must("vault", "init", str(laptop.folder / "vault"), "--create")
     laptop.must("config", "set", "plugins.vault.vault_path", str(laptop.folder / "vault"))
     said = laptop.run("migrate", "--to", "vault", "--yes")
     assert said.code != 0

@@ -84,7 +84,7 @@ def test_a_checkout_s_state_has_the_modes_of_the_checkout(laptop: Laptop) -> Non
 
 def test_a_vault_has_the_modes_that_the_sync_tool_and_the_editor_give(laptop: Laptop) -> None:
     vault = laptop.folder / "vault"
-    laptop.must("vault", "init", str(vault), "--use")
+    laptop.must("vault", "init", str(vault), "--create", "--use")
     laptop.must(*NOTE, input="Tabs it is.\n")
     laptop.must("state", "write", "PLAN.md", input="# Plan\n")
     laptop.must("checkpoint", "create")

@@ -65,6 +65,13 @@ class Device:
     def command(self) -> list[str]:
         return [sys.executable, "-m", "agentm_kernel.cli.main"]
 
+    @property
+    def project(self) -> Path:
+        """A folder that a project can be in: the home is none."""
+        folder = self.home / "widgets"
+        (folder / ".harness").mkdir(parents=True, exist_ok=True)
+        return folder
+
     def agentm(
         self, *arguments: str, stdin: str = "", cwd: Path | None = None, code: int | None = 0
     ) -> subprocess.CompletedProcess[str]:

@@ -260,7 +260,9 @@ def test_doctor_says_what_wants_looking_at(device: Device, store: Path) -> None:
 @needs_another_store
 def test_doctor_says_that_a_configured_vault_is_not_the_selected_store(device: Device, store: Path) -> None:
     device.agentm("config", "unset", "storage.backend")
-    assert rows(device)["vault"][0] == "warn"
+    found = rows(device, code=1)
+    assert found["vault"][0] == "warn"
+    assert found["storage"][0] == "fail", "nothing else is taken in its place"
 
 
 @needs_another_store

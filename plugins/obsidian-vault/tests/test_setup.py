@@ -77,7 +77,7 @@ def test_a_store_that_is_used_already_needs_nothing_more(device: Device) -> None
 
 
 def test_whoever_has_notes_in_another_store_is_told_how_to_take_them_along(device: Device) -> None:
-    device.agentm("project", "register", "--slug", "widgets")
+    device.agentm("project", "register", "--slug", "widgets", cwd=device.project)
     shown = device.agentm("vault", "init", "--create", "~/notes", "--use").stdout
     assert f"stay at {device.home / '.agentm' / 'memory'}\n" in shown
     for line in [line.strip() for line in shown.splitlines() if line.startswith("  agentm ")]:
@@ -86,7 +86,7 @@ def test_whoever_has_notes_in_another_store_is_told_how_to_take_them_along(devic
 
 
 def test_without_use_the_way_along_is_in_place_of_the_last_line(device: Device) -> None:
-    device.agentm("project", "register", "--slug", "widgets")
+    device.agentm("project", "register", "--slug", "widgets", cwd=device.project)
     shown = device.agentm("vault", "init", "--create", "~/notes").stdout
     assert "along, run these in place of the last line:\n" in shown
     lines = [line.strip() for line in shown.splitlines() if line.startswith("  agentm ")]
@@ -152,7 +152,7 @@ def test_an_unmounted_vault_is_not_set_up_anew(device: Device) -> None:
     done = device.agentm("vault", "init", str(folder), code=1)
     assert "is gone" in done.stderr
     assert list(folder.iterdir()) == []
-    done = device.agentm("state", "write", "PLAN.md", stdin="x", code=1)
+    done = device.agentm("state", "write", "PLAN.md", stdin="x", code=1, cwd=device.project)
     assert "is gone" in done.stderr
     assert list(folder.iterdir()) == []
 
@@ -175,7 +175,7 @@ def test_a_folder_that_was_never_set_up_is_read_and_not_written(device: Device) 
     device.agentm("config", "set", "plugins.vault.vault_path", str(folder))
     device.agentm("config", "set", "storage.backend", "vault")
     assert device.agentm("vault", "conflicts").stdout == "no conflicts\n"
-    done = device.agentm("state", "write", "PLAN.md", stdin="x", code=1)
+    done = device.agentm("state", "write", "PLAN.md", stdin="x", code=1, cwd=device.project)
     assert f"agentm vault init {folder}" in done.stderr
     assert list(folder.iterdir()) == []
 

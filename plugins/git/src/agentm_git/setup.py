@@ -13,6 +13,7 @@ from agentm_git.runner import Git, make_repository
 from agentm_git.settings import PROTOCOL, Settings
 from agentm_kernel.plugin import (
     STAMP_KEY,
+    TEMP_PREFIX,
     AgentmError,
     Locator,
     StorageIOError,
@@ -54,10 +55,19 @@ def make_clone(root: str, settings: Settings, environ: Mapping[str, str]) -> Non
     except OSError as error:
         raise StorageIOError(f"cannot make {root}: {error.strerror}", errno=error.errno) from error
     make_repository(place, settings.branch, environ)
+    _hide_temporary_files(place)
     if settings.remote:
         _tell_origin(place, settings, environ)
     if place != root:
         _put_in_place(place, root)
+
+
+def _hide_temporary_files(root: str) -> None:
+    """Keep ours out of `git status` and `git add .`: a displaced version waits some seconds for its writers."""
+    path = os.path.join(root, ".git", "info", "exclude")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "a", encoding="utf-8") as exclude:
+        exclude.write(f"{TEMP_PREFIX}*\n")
 
 
 def _put_in_place(made: str, root: str) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 AGENTM = os.path.join(os.path.dirname(sys.executable), "agentm")
 STORES: dict[str, list[str]] = {
     "device-local": [],
-    "vault": ["vault", "init", "{home}/vault", "--use"],
+    "vault": ["vault", "init", "{home}/vault", "--create", "--use"],
     "git": ["git", "init", "{home}/clone", "--use"],
 }
 
@@ -73,7 +73,7 @@ def test_every_save_update_and_forget_is_in_the_history(device: Device) -> None:
     assert "Because it is fast." in device.agentm("notes", "show", "use-sqlite")
     device.agentm("checkpoint", "undo", "use-sqlite", first)
     assert "Because it is there." in device.agentm("notes", "show", "use-sqlite")
-    assert "the history is whole: 5 changes" in device.agentm("checkpoint", "verify")
+    assert "the history is whole: 6 changes" in device.agentm("checkpoint", "verify")
 
 
 @pytest.mark.parametrize("name", ["device-local", "vault"])

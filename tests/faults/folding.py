@@ -65,7 +65,7 @@ class FoldingDirectory(FdDirectory):
 def on_a_folding_file_system() -> Iterator[None]:
     """Let every store that is opened meanwhile lie on such a file system."""
 
-    def open_root(path: str) -> FoldingDirectory:
+    def open_root(path: str, *, follow_link: bool = True) -> FoldingDirectory:
         return FoldingDirectory(os.open(path, os.O_RDONLY | os.O_DIRECTORY))
 
     with (

@@ -182,6 +182,7 @@ def test_names_that_no_note_can_have_are_told_and_never_copied_or_lost(laptop: L
     told = laptop.run("checkpoint", "create").err
     assert all(f"not in the checkpoint: projects/widgets/facts/{file.name}" in told for file in foreign)
     laptop.must("vault", "init", str(laptop.folder / "vault"), "--create")
+    laptop.must("config", "set", "storage.backend", "device-local")
     laptop.must("config", "set", "plugins.vault.vault_path", str(laptop.folder / "vault"))
     said = laptop.run("migrate", "--to", "vault", "--yes")
     assert said.code != 0

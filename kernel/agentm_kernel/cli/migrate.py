@@ -12,6 +12,7 @@ from agentm_kernel.cli.streams import shown
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.migration import copy_notes, plan_migration, settle
+from agentm_kernel.projects.checkouts import Checkouts
 from agentm_kernel.seam.backend import SWAP_PROVIDER
 from agentm_kernel.selection.choose import choose
 from agentm_kernel.selection.identity import stamp_store
@@ -64,6 +65,7 @@ def command(protocol: str, dry_run: bool, allow_skipped: bool, yes: bool, as_jso
         stamp_store(target.inner)
         copy_notes(source, target, plan, progress)
         settle(source, target, plan, progress)
+        Checkouts(device.state_dir, source).carry_over_to(target)
         set_value(device.environ, "storage.backend", protocol)
         if device.config.shortcut is not None:  # it names the store that was left; until it is gone, both are refused
             unset_value(device.environ, device.config.shortcut[0])

@@ -8,6 +8,7 @@ from agentm_kernel.errors import NotFoundError
 from agentm_kernel.files.failures import Failures
 from agentm_kernel.files.reading import info_of, versions_of_files
 from agentm_kernel.seam.folders import Folder, FolderWalk
+from agentm_kernel.seam.locator import TEMP_PREFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,6 +133,8 @@ def foreign_entries(reader: StoreReader, locator: Locator) -> Iterator[str]:
     directories = frozenset(entries.directories)
     names = directories.union(entries.files, entries.others)
     for name in sorted(names):
+        if name.startswith(TEMP_PREFIX):
+            continue  # of ours: a temp file, or a displaced version that waits for its writers
         if name in listed:
             if name in directories:
                 yield from foreign_entries(reader, locator.child(listed[name]))

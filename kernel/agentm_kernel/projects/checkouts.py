@@ -52,8 +52,15 @@ class Checkouts:
 
     def remember(self, checkout_id: str, record: ProjectRecord) -> None:
         """From now on the checkout is the project of this record."""
-        if self.find(checkout_id) == (record.slug, record.id):
-            return
+        if self.find(checkout_id) != (record.slug, record.id):
+            self._add({checkout_id: {"slug": record.slug, "id": record.id}})
+
+    def carry_over_to(self, target: StorageBackend) -> None:
+        """Let every checkout be the same project in a store that all notes, and so all records, were copied to."""
+        if known := _read(os.path.join(self._folder(), _FILE)):
+            Checkouts(self._state_dir, target)._add(known)  # noqa: SLF001 - of our own kind
+
+    def _add(self, entries: dict[str, dict[str, str]]) -> None:
         import json
 
         from agentm_kernel.files.atomic import atomic_write
@@ -65,7 +72,7 @@ class Checkouts:
         try:
             make_private_folder(folder)
             with store_mutex(folder):
-                known = {**_read(path), checkout_id: {"slug": record.slug, "id": record.id}}
+                known = {**_read(path), **entries}
                 atomic_write(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
         except StorageIOError:
             raise

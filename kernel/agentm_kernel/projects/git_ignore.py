@@ -33,7 +33,7 @@ def hide_from_git(root: str) -> None:
         repository = find_repository(root)
         if repository is None or repository.common_dir != repository.git_dir or _tracks_harness(repository):
             return
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o644)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666)
         with open(descriptor, "wb") as file:
             file.write(b"*\n")
     except (OSError, AgentmError):

@@ -41,7 +41,7 @@ class Device(DeviceFacts):
 
     def memory(self, cwd: str | None = None, *, read_only: bool = True) -> Resolution:
         """The project and the store of its notes: the mode decides about state, and notes are not state."""
+        from agentm_kernel.projects.root import find_project_root
         from agentm_kernel.state.routing import in_store
 
-        project = self.project(cwd, read_only=read_only)
-        return project if project.backend is not None else in_store(self, project.root, read_only=read_only)
+        return in_store(self, find_project_root(cwd), read_only=read_only)

@@ -112,7 +112,7 @@ def test_hooks_answer_without_credentials(laptop):
 def test_sync_says_what_it_did(laptops):
     one, two = laptops
     one.write_plan("the plan\n")
-    assert two.run("bucket", "sync").stdout == "2 fetched, 0 sent\n"
+    assert two.run("bucket", "sync").stdout == "3 fetched, 0 sent\n"
 
 
 def test_doctor_knows_the_bucket(laptop):

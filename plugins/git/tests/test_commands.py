@@ -135,7 +135,7 @@ def test_init_of_another_clone_takes_over_nothing_of_the_one_before_and_says_whe
     said = one.run("git", "init", str(tmp_path / "other"), "--use").stdout
     assert f"the notes of the store before stay at {one.clone}\n" in said
     assert "no origin" in one.run("git", "status").stdout
-    assert "merge" not in one.run("config", "list").stdout
+    assert "merge" not in one.run("config", "list", "--json").stdout.partition('"meanings"')[0]
 
 
 def test_a_folder_whose_parent_is_missing_is_not_made(tmp_path):

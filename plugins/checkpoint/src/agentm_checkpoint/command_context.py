@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,7 +20,7 @@ from agentm_checkpoint.replaced import open_history
 from agentm_checkpoint.settings import settings_of
 from agentm_checkpoint.verifying import verify_image
 from agentm_kernel.command import current_device
-from agentm_kernel.plugin import IntegrityError, StorageSelectionError, find_project_root
+from agentm_kernel.plugin import ConfigError, IntegrityError, StorageSelectionError, find_project_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -74,7 +75,11 @@ class CommandContext:
 
     def local_state(self) -> LocalState | None:
         """What the checkouts of this device hold besides the store."""
-        return gather_known(self.folder, find_project_root(), self.history.head())
+        try:
+            root = find_project_root()
+        except ConfigError:
+            root = os.getcwd()  # a `.harness` that is a link, say: it is not followed, and named as left out
+        return gather_known(self.folder, root, self.history.head())
 
     def report_damage(self) -> None:
         """Say that the image is not what it was; what is usable of it is used all the same."""

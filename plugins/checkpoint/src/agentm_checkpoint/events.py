@@ -76,5 +76,8 @@ def _touch(path: str) -> None:
     from agentm_checkpoint.directories import make_folder
 
     make_folder(os.path.dirname(path))
-    with open(path, "ab"):
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+    try:
         os.utime(path)
+    finally:
+        os.close(descriptor)

@@ -62,7 +62,7 @@ def run(setting: Setting) -> Table:
     installed.fill(DISTRIBUTIONS)
     stores = {
         "local": installed.home("routing-local", "state write PLAN.md"),
-        "synced": installed.home("routing-synced", "vault init ~/vault --use", "state write PLAN.md"),
+        "synced": installed.home("routing-synced", "vault init ~/vault --create --use", "state write PLAN.md"),
     }
     rows: list[Row] = []
     for kind, environ in stores.items():

@@ -1,0 +1,27 @@
+"""A project that the store does not know yet is shown nobody else's notes; the operator's own it is."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from agentm_kernel import Locator
+from agentm_kernel.plugin import FileStore
+from agentm_recall.provider import recall
+
+
+@pytest.mark.parametrize("claimed", [True, False])
+def test_only_a_claimed_place_is_read(tmp_path, monkeypatch, claimed):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    store = FileStore(tmp_path / "store", create_root=True)
+    store.write(Locator("projects/widgets/facts/theirs.md"), "---\nkind: fact\n---\n\nTheir port is 8080.\n")
+    store.write(Locator("personal/_always-load/mine.md"), "---\nkind: convention\n---\n\nI use tabs.\n")
+    here = SimpleNamespace(
+        backend=store, project_locator=Locator("projects/widgets"), slug="widgets", is_claimed=claimed
+    )
+
+    text = recall(here, phase="work")
+
+    assert ("8080" in text) is claimed
+    assert "I use tabs." in text

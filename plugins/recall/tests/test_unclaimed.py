@@ -25,3 +25,18 @@ def test_only_a_claimed_place_is_read(tmp_path, monkeypatch, claimed):
 
     assert ("8080" in text) is claimed
     assert "I use tabs." in text
+
+
+def test_a_save_that_names_the_project_of_this_directory_claims_it(home):
+    saved = home.run(
+        "save", "--kind", "decision", "--slug", "sqlite", "--project", "widgets", input="We use SQLite.\n"
+    )
+    assert saved.returncode == 0, saved.stderr
+    assert "example.com/ana/widgets" in (home.root / "projects/widgets/_project.json").read_text()
+    assert "We use SQLite." in home.run("recall-here").stdout
+
+
+def test_a_save_for_another_project_claims_nothing(home):
+    home.run("save", "--kind", "decision", "--slug", "sqlite", "--project", "gadgets", input="We use SQLite.\n")
+    assert not (home.root / "projects/gadgets/_project.json").exists()
+    assert not (home.root / "projects/widgets").exists()

@@ -25,7 +25,7 @@ def store_and_project(
     project: str | None, cwd: str | None, *, read_only: bool, claiming: bool = False
 ) -> tuple[StorageBackend, str, Locator]:
     """The store, the project that is meant, and the project's folder; `claiming` for what makes a new note in it."""
-    if project is not None:
+    if project is not None and not (claiming and _is_named_here(project, cwd)):
         backend = current_device().store(read_only=read_only)
         return backend, project, project_folder(backend, project)
     # Mode `local` keeps the project's state in its own folder; notes are not state.
@@ -37,6 +37,16 @@ def store_and_project(
     assert here.backend is not None
     assert folder is not None
     return here.backend, folder.name, folder
+
+
+def _is_named_here(project: str, cwd: str | None) -> bool:
+    """Whether `--project` says what the directory says anyway: then the first note makes the name this project's."""
+    try:
+        here = current_device().memory(cwd, read_only=True).in_the_store()
+        here.refuse_no_project()
+        return here.slug == project
+    except AgentmError:
+        return False  # the directory is no project, or nobody knows which one: what was named counts
 
 
 def catch_up(backend: StorageBackend) -> None:

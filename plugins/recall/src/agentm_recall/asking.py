@@ -1,8 +1,8 @@
 """Asking the operator, and nobody else: on the terminal itself, and by a command that has to agree.
 
 The question goes to the terminal and not to standard input: a program that starts the command cannot answer there
-by piping. It can open a terminal of its own, though. What it cannot do is answer for `inbox.confirm`, a command that asks
-where the agent cannot reach: another account, a desktop, a phone.
+by piping. It can open a terminal of its own, though. What it cannot do is answer for `inbox.confirm`, a command that
+asks where the agent cannot reach: another account, a desktop, a phone.
 """
 
 from __future__ import annotations

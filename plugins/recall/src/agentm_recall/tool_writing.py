@@ -19,6 +19,7 @@ from agentm_kernel.plugin import (
     NotFoundError,
     append as append_text,
     content_hash,
+    permitted,
     refuse_secrets,
     update,
 )
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 _LONGEST_SLUG = 80
 _SHOWN = 20_000
+_TOLD = "agentm.plugins.replaced"
+"""The group of those who are told of every version that a write replaces, and keep it."""
 _SURE, _UNSURE = 0.9, 0.3
 
 
@@ -184,7 +187,7 @@ def _personal(call: ToolCall) -> Place:
 
 def _keeps_history(call: ToolCall, place: Place) -> bool:
     """Whether the version before can be had back: the store keeps it, or a plugin that is told of it."""
-    return place.backend.facet(History) is not None or bool(call.device.plugins.of("agentm.plugins.replaced"))
+    return place.backend.facet(History) is not None or bool(permitted(call.device, _TOLD))
 
 
 def _with_title(title: str, body: str) -> str:

@@ -26,7 +26,7 @@ from agentm_kernel.plugin import (
 )
 from agentm_recall.editing import new_text
 from agentm_recall.front_matter import find_block, read_fields
-from agentm_recall.layout import place_of, project_of, slug_of
+from agentm_recall.layout import is_note, place_of, project_of, slug_of
 from agentm_recall.replacing import replace_text
 from agentm_recall.saving import Draft, Saved, check_draft, save_note
 
@@ -166,6 +166,8 @@ def accept(backend: StorageBackend, proposal: Proposal) -> Locator:
             f"'{proposal.name}' has changed since it was shown", hint="look at it again"
         )
     target = Locator(proposal.target)
+    if not is_note(target.key):
+        raise InvalidContentError(f"'{target}' is not a place for notes", hint="reject the proposal")
     if proposal.action == SAVE:
         project = target.parent.parent if project_of(target.key) else None
         draft = Draft(proposal.kind, slug_of(target.key), proposal.body)

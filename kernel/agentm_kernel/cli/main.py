@@ -12,7 +12,6 @@ import os
 
 from agentm_kernel.cli.command_table import match
 from agentm_kernel.cli.reporting import UsageError, exit_code_of, report
-from agentm_kernel.device.installed import SERVERS
 from agentm_kernel.state.device import Device
 
 TYPE_CHECKING = False
@@ -74,6 +73,8 @@ def _is_of_kernel(arguments: list[str]) -> bool:
 
 def _serve(device: Device, arguments: list[str]) -> int:
     """A plugin's server, if its name is all that was given; click, which serves the same with options, otherwise."""
+    from agentm_kernel.device.installed import SERVERS
+
     name = arguments[0] if len(arguments) == 1 else ""
     if not name or not any(record.name == name for record in device.plugins.of(SERVERS)):
         return _click(device, arguments)

@@ -50,6 +50,8 @@ LEAVES = Tool("leaves", "exits", leaves)
 WRONG = Tool("wrong", "answers wrongly", wrong)
 print("hello from the import")
 """
+READING = {"memory_read", "memory_recall", "memory_search", "plan_read", "restore_memory"}
+WRITING = {"checkpoint_memory", "memory_append", "memory_feedback", "memory_save", "progress_append"}
 TOOLS = {"slow": "SLOW", "hang": "HANG", "noisy": "NOISY", "broken": "BROKEN", "leaves": "LEAVES", "wrong": "WRONG"}
 
 
@@ -173,7 +175,7 @@ def test_a_last_line_without_its_end_is_answered_too(home: Home) -> None:
         assert host.answer_to(1)["result"] == {}
 
 
-# ------------------------------------------------------------------------------------------------ tools that misbehave
+# ------------------------------------------------------------------------------------------------ misbehaving tools
 
 
 def test_nothing_but_protocol_is_on_standard_output_whatever_a_plugin_prints(with_plugin: Home) -> None:
@@ -326,14 +328,9 @@ def test_the_list_of_tools_is_small_and_honest(home: Home) -> None:
         answer = host.answer_to(1)
         assert len(json.dumps(answer, separators=(",", ":")).encode()) <= 4800
         tools = {tool["name"]: tool for tool in answer["result"]["tools"]}
-        assert sorted(tools) == sorted(
-            "checkpoint_memory memory_append memory_feedback memory_read memory_recall memory_save memory_search "
-            "plan_read progress_append restore_memory".split()
-        )
+        assert set(tools) == READING | WRITING
         for name, tool in tools.items():
-            is_writing = name in ("checkpoint_memory", "memory_append", "memory_feedback", "memory_save") or (
-                name == "progress_append"
-            )
+            is_writing = name in WRITING
             hints = {"destructiveHint": False, "openWorldHint": False} if is_writing else {"readOnlyHint": True}
             assert tool["annotations"] == hints, name
             assert len(tool["description"]) > 40
@@ -351,4 +348,14 @@ def test_no_framework_is_imported_to_serve(home: Home, tmp_path: Path) -> None:
         host.initialize()
         host.request("tools/list")
         loaded = set(host.call("modules").split())
-    assert not loaded & {"mcp", "anthropic", "fsspec", "pydantic", "langgraph", "agents", "click", "asyncio", "typing"}
+    assert not loaded & {
+        "mcp",
+        "anthropic",
+        "fsspec",
+        "pydantic",
+        "langgraph",
+        "agents",
+        "click",
+        "asyncio",
+        "typing",
+    }

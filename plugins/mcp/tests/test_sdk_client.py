@@ -6,17 +6,14 @@ from pathlib import Path
 
 import anyio
 import pytest
-from mcp_host import COMMAND, Home, field_of
-
 from mcp import Client, StdioServerParameters, stdio_client
+from mcp_host import COMMAND, Home, field_of
 
 SECRET = "gh" + "p_" + "Q7w2Zk9" * 5 + "x"
 
 
 def _client(home: Home, mode: str) -> Client:
-    server = StdioServerParameters(
-        command=COMMAND[0], args=COMMAND[1:], env=home.environ, cwd=str(home.project)
-    )
+    server = StdioServerParameters(command=COMMAND[0], args=COMMAND[1:], env=home.environ, cwd=str(home.project))
     return Client(stdio_client(server), mode=mode)
 
 

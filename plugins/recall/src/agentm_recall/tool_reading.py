@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agentm_kernel.plugin import content_hash
 from agentm_recall.fence import visible, visible_line
 from agentm_recall.index.search import Scope
-from agentm_recall.layout import DEFAULT_PHASE
+from agentm_recall.layout import DEFAULT_PHASE, PROJECTS
 from agentm_recall.lookup import find_note
 from agentm_recall.phases import recalled
 from agentm_recall.searching import CLOSE, OPEN, search_notes
@@ -80,7 +80,7 @@ def recall(
 ) -> dict[str, object]:
     """What the process seam would say, for any project that was named."""
     place = place_for_reading(call, project)
-    folder = place.folder or place.backend.resolve("projects", _NOBODY)
+    folder = place.folder or place.backend.resolve(PROJECTS, _NOBODY)
     text = recalled(
         place.backend, place.project, folder, phase, budget=budget, query=query, environ=call.device.environ
     )

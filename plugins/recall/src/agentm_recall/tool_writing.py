@@ -61,7 +61,7 @@ def save(
             "changing a note takes both note and expect, its hash",
             hint="memory_read gives the hash; leave both out for a new note",
         )
-    place = _personal(call) if scope == "personal" else place_for_writing(call, project)
+    place = _personal(call) if scope == PERSONAL else place_for_writing(call, project)
     text = _with_title(title, body)
     if note is not None and expect is not None:
         return _replace(call, place, find_note(place.backend, note, place.folders), text, expect)

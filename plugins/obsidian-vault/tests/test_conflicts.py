@@ -326,7 +326,7 @@ def test_a_conflict_copy_of_a_plan_is_mentioned_when_a_session_starts(device: De
 
 
 def test_the_quick_look_never_misses_what_the_patterns_find():
-    """`may_be_copy` and `may_be_suspect` only spare the patterns: whatever those find, one of the two lets through."""
+    """`may_be_copy` and `may_be_suspect` spare the patterns: whatever those find, one of them lets through."""
     from agentm_obsidian_vault.survey import _candidates
 
     bases = ["PLAN.md", "Notes of May.md", "todo", "über uns.md", "notes.md", "x.y.md"]

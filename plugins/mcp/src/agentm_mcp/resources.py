@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from agentm_kernel.plugin import ToolCall
+    from agentm_kernel.plugin import StorageBackend, ToolCall
 
 SCHEME = "agentm://"
 TEMPLATES = [
@@ -54,7 +54,7 @@ def read(call: ToolCall, params: Mapping[str, Any]) -> dict[str, object]:
         locator = Locator(unquote(uri.removeprefix(SCHEME), errors="strict"))
         if not _is_note(locator.key):
             raise NotFoundError(f"'{locator}' is not a note")
-        text = call.device.store().read(locator)
+        text = _read(call, locator)
     except (NotFoundError, InvalidLocatorError, UnicodeDecodeError) as error:
         raise ProtocolFault(INVALID_PARAMS, f"Resource not found: {error}", data={"uri": uri[:200]}) from None
     if len(text) > _MOST_TEXT:
@@ -63,17 +63,28 @@ def read(call: ToolCall, params: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _keys(call: ToolCall) -> Iterator[str]:
-    folders = [Locator(layout.PERSONAL)]
-    store = call.device.store()
-    for root in call.roots:
-        here = call.device.memory(root)
-        # A place that the store does not know as this project's may be another repository's: nothing there is ours.
-        if here.is_claimed and here.project_locator is not None:
-            folders.append(here.project_locator)
-    for folder in folders:
+    for store, folder in _places(call):
         for info in store.walk(folder):
             if not info.is_dir and _is_note(info.locator.key):
                 yield info.locator.key
+
+
+def _places(call: ToolCall) -> Iterator[tuple[StorageBackend, Locator]]:
+    """The personal notes are in the default store; a project's may be in another one."""
+    yield call.device.store(), Locator(layout.PERSONAL)
+    for root in call.roots:
+        here = call.device.memory(root).in_the_store()
+        # A place that the store does not know as this project's may be another repository's: nothing there is ours.
+        if here.is_claimed and here.project_locator is not None and here.backend is not None:
+            yield here.backend, here.project_locator
+
+
+def _read(call: ToolCall, locator: Locator) -> str:
+    """From the store of the open project that it lies in, else from the default one."""
+    for store, folder in _places(call):
+        if locator.key.startswith(f"{folder.key}/"):
+            return store.read(locator)
+    return call.device.store().read(locator)
 
 
 def _is_note(key: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentm_kernel.command import current_device, echo_json, echo_table, json_option, show_text, shown
-from agentm_kernel.plugin import InvalidContentError, Locator, NotFoundError
+from agentm_kernel.plugin import AgentmError, InvalidContentError, Locator, NotFoundError
 from agentm_recall.asking import ask_command, ask_operator
 from agentm_recall.fence import visible
 from agentm_recall.inbox import APPEND, REPLACE, accept, days_of, find, look, reject
@@ -32,7 +32,9 @@ def command() -> None:
 @json_option
 def list_proposals(as_json: bool) -> None:
     """List the proposals, the oldest first; those that waited too long are marked and can no longer be accepted."""
-    proposals, problems = look(current_device().store())
+    found = [look(store) for store in _stores(read_only=True)]
+    proposals = [proposal for waiting, _ in found for proposal in waiting]
+    problems = [problem for _, others in found for problem in others]
     if as_json:
         echo_json(proposals=[_as_json(proposal) for proposal in proposals], problems=dict(problems))
         return
@@ -60,8 +62,7 @@ def list_proposals(as_json: bool) -> None:
 @json_option
 def show(name: str, as_json: bool) -> None:
     """Show what the proposal NAME (or a part of its name) would do: the new text, or what would change."""
-    backend = current_device().store()
-    proposal = find(backend, name)
+    backend, proposal = _find(name, read_only=True)
     if as_json:
         echo_json(**_as_json(proposal), body=proposal.body, change=_change(backend, proposal))
     else:
@@ -77,9 +78,8 @@ def accept_proposals(names: tuple[str, ...]) -> None:
     any exit code but 0 is a no. A note that changed since the proposal was made is left alone.
     """
     device = current_device()
-    backend = device.store(read_only=False)
     for name in names:
-        proposal = find(backend, name)
+        backend, proposal = _find(name, read_only=False)
         if _is_expired(proposal):
             raise InvalidContentError(
                 f"'{proposal.name}' has waited more than {days_of(device.config)} days and may not hold any more",
@@ -99,12 +99,34 @@ def accept_proposals(names: tuple[str, ...]) -> None:
 @click.argument("names", nargs=-1, required=True)
 def reject_proposals(names: tuple[str, ...]) -> None:
     """Turn the proposals NAMES down, after asking you on the terminal."""
-    backend = current_device().store(read_only=False)
     for name in names:
-        proposal = find(backend, name)
+        backend, proposal = _find(name, read_only=False)
         ask_operator(_described(backend, proposal), "Reject this?")
         reject(backend, proposal)
         click.echo(f"rejected {proposal.name}")
+
+
+def _stores(*, read_only: bool) -> list[StorageBackend]:
+    """The default store, and the one of this directory's project where that is another one."""
+    device = current_device()
+    default = device.store(read_only=read_only)
+    try:
+        bound = device.memory(read_only=read_only).in_the_store().backend
+    except AgentmError as error:
+        click.echo(shown(f"the store of this directory's project cannot be had: {error.message}", err=True), err=True)
+        return [default]
+    return [default] if bound is None or bound.describe() == default.describe() else [default, bound]
+
+
+def _find(name: str, *, read_only: bool) -> tuple[StorageBackend, Proposal]:
+    """The one proposal that is meant, and the store that it waits in."""
+    *others, last = _stores(read_only=read_only)
+    for store in others:
+        try:
+            return store, find(store, name)
+        except NotFoundError:
+            continue
+    return last, find(last, name)
 
 
 # ------------------------------------------------------------------------------------------------ words

@@ -48,8 +48,8 @@ def run(setting: Setting) -> Table:
         marks = judge([*asked, *buried(asked)], askers(opened.database, entries))
     note = (
         f"{len(entries)} notes, each question asked in its project. `hit@1`: the first note answers; `any@5`, "
-        "`all@5`: one, or every one, of the notes that answer is among the first five. `wrong above`: questions for which a "
-        "replaced note stood before the answer. `given`: questions whose notes recall thinks to be an answer."
+        "`all@5`: one, or every one, of the notes that answer is among the first five. `wrong above`: questions "
+        "for which a replaced note stood before the answer. `given`: those whose notes recall takes for an answer."
     )
     return Table("recall_questions", "Recall: later questions, by kind", note, rows(marks))
 

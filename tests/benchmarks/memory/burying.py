@@ -26,22 +26,23 @@ _PLACES = (
 )
 
 _PAGE = """\
-You are working in my repository. Before anything else read the contributing guide and the notes of the last meeting,
-then look at the open branches so that you don't do what somebody has already begun. Work in small steps, run the tests
-after every step, and tell me when a command takes longer than a minute. Ask when something is unclear, but collect your
-questions and ask them at once. Use the language of the file you are in, keep lines short, give things names that a
-newcomer understands, and leave a comment only where the reason isn't obvious. Do not format files that you don't
-change. I prefer plain functions to classes, early returns to nesting, and deleting code to adding it. Commit messages
-have a subject in the imperative and a body that explains the reason. If you find a mistake that has nothing to do with
-the task, write it down at the end of your answer and leave it alone. When you are finished, summarise what you have
-done in five sentences, list the files, and say what you're unsure about. Here is the task:
+You are working in my repository. Before anything else read the contributing guide and the notes of the last
+meeting, then look at the open branches so that you don't do what somebody has already begun. Work in small
+steps, run the tests after every step, and tell me when a command takes longer than a minute. Ask when something
+is unclear, but collect your questions and ask them at once. Use the language of the file you are in, keep lines
+short, give things names that a newcomer understands, and leave a comment only where the reason isn't obvious.
+Do not format files that you don't change. I prefer plain functions to classes, early returns to nesting, and
+deleting code to adding it. Commit messages have a subject in the imperative and a body that explains the
+reason. If you find a mistake that has nothing to do with the task, write it down at the end of your answer and
+leave it alone. When you are finished, summarise what you have done in five sentences, list the files, and say
+what you're unsure about. Here is the task:
 """
 
 
 def buried(questions: list[Question]) -> list[Question]:
     """Every trace and prompt once more, inside a long paste."""
     frames = "\n".join(
-        f'  File "/srv/app/.venv/lib/python3.12/site-packages/{path}.py", line {100 + 7 * number}, in {name}\n    {line}'
+        f'  File "/srv/app/lib/python3.12/site-packages/{path}.py", line {100 + 7 * number}, in {name}\n    {line}'
         for number in range(4)
         for path, name, line in _PLACES
     )

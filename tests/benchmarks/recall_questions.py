@@ -49,7 +49,8 @@ def run(setting: Setting) -> Table:
     note = (
         f"{len(entries)} notes, each question asked in its project. `hit@1`: the first note answers; `any@5`, "
         "`all@5`: one, or every one, of the notes that answer is among the first five. `wrong above`: questions "
-        "for which a replaced note stood before the answer. `given`: those whose notes recall takes for an answer."
+        "for which a replaced note stood before the answer. `given`: those whose notes recall takes for an answer; "
+        "`lost`: those that had an answer among five notes which recall did not take for one."
     )
     return Table("recall_questions", "Recall: later questions, by kind", note, rows(marks))
 
@@ -63,8 +64,8 @@ def askers(database: Database, entries: list[Entry]) -> dict[str, Callable[[Ques
     stemmed = {project: PlainBm25(texts, stemmed=True) for project, texts in by_project.items()}
 
     def recall(question: Question) -> Answer:
-        hits = search(database, question.text, Scope(project=question.project), limit=DEPTH, today=TODAY)
-        return Answer([hit.note.key for hit in hits], bool(hits))
+        result = search(database, question.text, Scope(project=question.project), limit=DEPTH, today=TODAY)
+        return Answer([hit.note.key for hit in result.hits], result.is_answer)
 
     def rival(rivals: dict[str, PlainBm25]) -> Callable[[Question], Answer]:
         def ask(question: Question) -> Answer:
@@ -94,6 +95,7 @@ def rows(marks: dict[str, dict[str, Places]]) -> list[Row]:
         if kind != NO_ANSWER:
             for name, earned in marks[kind].items():
                 row |= earned.figures(name)
+            row["lost"] = marks[kind]["recall"].share_lost
             row["wrong above"] = "/".join(str(earned.wrong_above) for earned in marks[kind].values())
         row["given"] = marks[kind]["recall"].share_given
         found.append(row)

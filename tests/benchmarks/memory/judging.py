@@ -43,6 +43,7 @@ class Places:
     any_of_5: list[bool] = field(default_factory=list)
     all_of_5: list[bool] = field(default_factory=list)
     given: list[bool] = field(default_factory=list)
+    lost: list[bool] = field(default_factory=list)
     wrong_above: int = 0
 
     def judge(
@@ -53,6 +54,7 @@ class Places:
             return
         self.first.append(bool(ranked) and ranked[0] in answers)
         self.any_of_5.append(any(key in answers for key in ranked[:5]))
+        self.lost.append(self.any_of_5[-1] and not given)
         self.all_of_5.append(set(answers) <= set(ranked[:5]))
         best = next((place for place, key in enumerate(ranked) if key in answers), len(ranked))
         self.wrong_above += any(key in wrong for key in ranked[:best])
@@ -60,6 +62,11 @@ class Places:
     @property
     def share_given(self) -> float:
         return statistics.mean(self.given)
+
+    @property
+    def share_lost(self) -> float:
+        """Of the questions with an answer, those that had it among five notes and were not given it."""
+        return statistics.mean(self.lost)
 
     def figures(self, who: str) -> dict[str, float]:
         return {

@@ -31,14 +31,7 @@ def for_prompt(resolution: Resolution, *, prompt: str, limit: int = 600, known: 
     """
     from agentm_recall.prompting import answer_prompt
 
-    return answer_prompt(resolution, prompt=prompt, limit=limit, known=known, needs_review=_needs_review())
+    return answer_prompt(resolution, prompt=prompt, limit=limit, known=known)
 
 
 recall.for_prompt = for_prompt  # type: ignore[attr-defined] # where `agentm hook prompt` looks for it
-
-
-def _needs_review() -> bool:
-    """Whether the operator wants to approve what agents save; then what was not approved does not come by itself."""
-    from agentm_kernel.plugin import Device
-
-    return bool(Device.now().config.get("capture.approve"))

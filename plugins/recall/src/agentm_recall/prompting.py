@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 
-from agentm_kernel.plugin import Locator, one_line
+from agentm_kernel.plugin import Locator, layout, one_line
 from agentm_recall.catalog import is_elsewhere
 from agentm_recall.digest import shortened, tokens
 from agentm_recall.fence import bounded_runs, fenced, header_of, longest_run, visible
@@ -34,7 +34,6 @@ _FOR_CUT = 80
 _SHORT = 200
 """Tokens. No note takes more than half of the room, unless it is short."""
 _WEB = ("web", "http:", "https:", "url:")
-_INBOX = "_inbox"
 _UNREVIEWED = frozenset(("unreviewed", "agent (unreviewed)", "agent-unreviewed", "proposed"))
 
 
@@ -82,7 +81,7 @@ def is_for_prompts(note: Note) -> bool:
     the operator's consent (`capture.approve` decides whether that is asked for).
     """
     source = note.source.casefold()
-    if note.key.startswith(f"{ALWAYS_LOAD}/") or f"/{_INBOX}/" in f"/{note.key}":
+    if note.key.startswith(f"{ALWAYS_LOAD}/") or f"/{layout.INBOX}/" in f"/{note.key}":
         return False
     marks = (source, note.status, *map(str.casefold, note.tags))
     return not source.startswith(_WEB) and not any(mark in _UNREVIEWED for mark in marks)

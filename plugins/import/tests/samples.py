@@ -27,8 +27,13 @@ def claude_code(home: Path, count: int = COUNT) -> Path:
     index = []
     for number in range(count):
         name, kind = f"memory-{number}", kinds[number % 4]
-        old = f"type: {kind}\n" if number % 8 < 4 else f"metadata:\n  type: {kind}\nmodified: 2026-08-0{number % 9 + 1}T10:00:00Z\n"
-        text = f"---\nname: {name}\ndescription: What number {number} is about\n{old}---\n\nNumber {number} holds, see [[memory-{number - 1}]].\n"
+        old = (
+            f"type: {kind}\n"
+            if number % 8 < 4
+            else f"metadata:\n  type: {kind}\nmodified: 2026-08-0{number % 9 + 1}T10:00:00Z\n"
+        )
+        head = f"---\nname: {name}\ndescription: What number {number} is about\n{old}---\n\n"
+        text = f"{head}Number {number} holds, see [[memory-{number - 1}]].\n"
         (memory / f"{name}.md").write_text(text)
         index.append(f"- [Memory {number}]({name}.md) — what number {number} is about\n")
     (memory / "MEMORY.md").write_text("".join(index))
@@ -75,8 +80,9 @@ def gemini(home: Path, count: int = COUNT) -> Path:
 
 
 CLAUDE_MEM_SCHEMA = """
-CREATE TABLE observations (id INTEGER PRIMARY KEY AUTOINCREMENT, memory_session_id TEXT NOT NULL, project TEXT NOT NULL,
-  text TEXT, type TEXT NOT NULL, title TEXT, subtitle TEXT, facts TEXT, narrative TEXT, concepts TEXT, files_read TEXT,
+CREATE TABLE observations (id INTEGER PRIMARY KEY AUTOINCREMENT, memory_session_id TEXT NOT NULL,
+  project TEXT NOT NULL, text TEXT, type TEXT NOT NULL, title TEXT, subtitle TEXT, facts TEXT, narrative TEXT,
+  concepts TEXT, files_read TEXT,
   files_modified TEXT, prompt_number INTEGER, created_at TEXT NOT NULL, created_at_epoch INTEGER NOT NULL,
   content_hash TEXT, merged_into_project TEXT, metadata TEXT);
 CREATE TABLE session_summaries (id INTEGER PRIMARY KEY AUTOINCREMENT, memory_session_id TEXT NOT NULL,
@@ -94,7 +100,8 @@ def claude_mem(home: Path, count: int = COUNT) -> Path:
     kinds = ("decision", "bugfix", "feature", "discovery", "change")
     for number in range(count - 20):
         connection.execute(
-            "INSERT INTO observations (memory_session_id, project, type, title, subtitle, facts, narrative, concepts, "
+            "INSERT INTO observations (memory_session_id, project, type, title, subtitle, facts, "
+            "narrative, concepts, "
             "files_read, files_modified, created_at, created_at_epoch) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
             (
                 *("s", "widgets", kinds[number % 5], f"Observation {number}", f"Sub {number}"),
@@ -106,7 +113,15 @@ def claude_mem(home: Path, count: int = COUNT) -> Path:
         connection.execute(
             "INSERT INTO session_summaries (memory_session_id, project, request, learned, completed, created_at, "
             "created_at_epoch) VALUES (?,?,?,?,?,?,?)",
-            ("s", "widgets", f"Request {number}", f"Learned {number}", "Done.", "2026-08-01T10:00:00Z", 1_785_000_000_000),
+            (
+                "s",
+                "widgets",
+                f"Request {number}",
+                f"Learned {number}",
+                "Done.",
+                "2026-08-01T10:00:00Z",
+                1_785_000_000_000,
+            ),
         )
         connection.execute("INSERT INTO user_prompts (prompt_text) VALUES (?)", (f"do {number}",))
     connection.commit()
@@ -156,7 +171,18 @@ def mem0(home: Path, count: int = COUNT) -> Path:
         row += 1
         connection.execute(
             "INSERT INTO history VALUES (?,?,?,?,?,?,?,?,?,?)",
-            (f"h{row}", f"m{memory}", old, new, name, "2026-08-01T10:00:00+00:00", None, int(name == "DELETE"), None, None),
+            (
+                f"h{row}",
+                f"m{memory}",
+                old,
+                new,
+                name,
+                "2026-08-01T10:00:00+00:00",
+                None,
+                int(name == "DELETE"),
+                None,
+                None,
+            ),
         )
 
     for number in range(count):
@@ -175,14 +201,20 @@ def mempalace(home: Path, count: int = COUNT) -> Path:
     palace.mkdir(parents=True)
     connection = sqlite3.connect(palace / "chroma.sqlite3")
     connection.executescript(
-        "CREATE TABLE collections (id TEXT PRIMARY KEY, name TEXT); CREATE TABLE segments (id TEXT PRIMARY KEY, type TEXT,"
-        " scope TEXT, collection TEXT); CREATE TABLE embeddings (id INTEGER PRIMARY KEY, segment_id TEXT, embedding_id TEXT,"
-        " seq_id BLOB, created_at TIMESTAMP); CREATE TABLE embedding_metadata (id INTEGER, key TEXT NOT NULL, string_value"
+        "CREATE TABLE collections (id TEXT PRIMARY KEY, name TEXT); CREATE TABLE segments (id TEXT "
+        "PRIMARY KEY, type TEXT,"
+        " scope TEXT, collection TEXT); CREATE TABLE embeddings (id INTEGER PRIMARY KEY, "
+        "segment_id TEXT, embedding_id TEXT,"
+        " seq_id BLOB, created_at TIMESTAMP); CREATE TABLE embedding_metadata (id INTEGER, key "
+        "TEXT NOT NULL, string_value"
         " TEXT, int_value INTEGER, float_value REAL, bool_value INTEGER, PRIMARY KEY (id, key));"
-        "INSERT INTO collections VALUES ('c', 'mempalace_drawers'); INSERT INTO segments VALUES ('s', 'x', 'METADATA', 'c')"
+        "INSERT INTO collections VALUES ('c', 'mempalace_drawers'); INSERT INTO segments VALUES "
+        "('s', 'x', 'METADATA', 'c')"
     )
     for number in range(count):
-        connection.execute("INSERT INTO embeddings VALUES (?, 's', ?, x'00', '2026-08-01')", (number + 1, f"drawer_{number}"))
+        connection.execute(
+            "INSERT INTO embeddings VALUES (?, 's', ?, x'00', '2026-08-01')", (number + 1, f"drawer_{number}")
+        )
         fields = {
             "chroma:document": f"Drawer number {number} says that the lamp is on.",
             "wing": "widgets",
@@ -203,11 +235,17 @@ def server_memory(home: Path, count: int = COUNT) -> Path:
     file = home / "graph" / "memory.jsonl"
     file.parent.mkdir()
     lines = [
-        json.dumps({"type": "entity", "name": f"Thing {n}", "entityType": "decision", "observations": [f"obs {n}", "b"]}, separators=(",", ":"))
+        json.dumps(
+            {"type": "entity", "name": f"Thing {n}", "entityType": "decision", "observations": [f"obs {n}", "b"]},
+            separators=(",", ":"),
+        )
         for n in range(count)
     ]
     lines += [
-        json.dumps({"type": "relation", "from": f"Thing {n}", "to": f"Thing {n + 1}", "relationType": "uses"}, separators=(",", ":"))
+        json.dumps(
+            {"type": "relation", "from": f"Thing {n}", "to": f"Thing {n + 1}", "relationType": "uses"},
+            separators=(",", ":"),
+        )
         for n in range(count - 1)
     ]
     file.write_text("\n".join(lines))
@@ -220,7 +258,8 @@ def basic_memory(home: Path, count: int = COUNT) -> Path:
         file = root / f"area-{number % 7}" / f"Note {number}.md"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(
-            f"---\ntitle: Note {number}\ntype: note\npermalink: main/area-{number % 7}/note-{number}\ntags:\n- t{number % 3}\n---\n\n"
+            f"---\ntitle: Note {number}\ntype: note\npermalink: "
+            f"main/area-{number % 7}/note-{number}\ntags:\n- t{number % 3}\n---\n\n"
             f"# Note {number}\n\n## Observations\n- [decision] Use number {number} #x (because)\n\n"
             f"## Relations\n- relates_to [[Note {number + 1}]]\n"
         )
@@ -236,7 +275,9 @@ def obsidian(home: Path, count: int = COUNT) -> Path:
         file = root / f"Area {number % 7}" / f"Note – {number}.md"
         file.parent.mkdir(parents=True, exist_ok=True)
         head = f"---\naliases: [n{number}]\ntags: [a, b/c]\n---\n" if number % 2 else ""
-        file.write_bytes(f"{head}# Note {number}\r\n\r\nSee [[Note – {number + 1}]] and ![[picture.png]].\r\n".encode())
+        file.write_bytes(
+            f"{head}# Note {number}\r\n\r\nSee [[Note – {number + 1}]] and ![[picture.png]].\r\n".encode()
+        )
     return root
 
 
@@ -247,7 +288,8 @@ def okf(home: Path, count: int = COUNT) -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(
             f"---\ntype: {'Decision' if number % 2 else 'BigQuery Table'}\ntitle: Table {number}\ntags: [sales]\n"
-            f"generated: {{ by: human:ana, at: 2026-05-28T14:30:00Z }}\nx_custom: [1, {{a: b}}]\n---\n\n# Schema\n\nColumn {number}.\n"
+            f"generated: {{ by: human:ana, at: 2026-05-28T14:30:00Z }}\nx_custom: [1, "
+            f"{{a: b}}]\n---\n\n# Schema\n\nColumn {number}.\n"
         )
     (root / "index.md").write_text("# Tables\n\n* [Table 0](tables/table-0.md) - t\n")
     return root

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentm_recall.editing import new_text, with_body, with_fields
-from agentm_recall.front_matter import find_block, read_fields
+from agentm_recall.editing import is_text, new_text, with_body, with_fields
+from agentm_recall.front_matter import find_block, plain_fields, read_fields
 from agentm_recall.layout import FOLDERS, KINDS, is_note, kind_by_place, place_of, project_folder
 from agentm_recall.saving import slugify
 
@@ -49,7 +49,8 @@ class NoteFormat:
 
     def render(self, fields: Mapping[str, str | Sequence[str]], body: str) -> str:
         """The text of a new note."""
-        return new_text(fields, body)
+        lines = _plain_lines(fields, "\n")
+        return new_text(fields, body) if lines is None else f"---\n{lines}---\n\n{body}"
 
     def parse(self, text: str) -> tuple[Fields, str, str | None]:
         """The fields of a note, its body, and what is wrong with its front matter, if something is."""
@@ -61,11 +62,41 @@ class NoteFormat:
 
     def with_fields(self, key: str, text: str, changes: Mapping[str, str | Sequence[str]]) -> str:
         """`text` with these fields set and no other byte changed; `InvalidContentError` where that cannot be."""
+        block = find_block(text)
+        if block is not None:
+            yaml = text[block.start : block.end]
+            fields = plain_fields(yaml)
+            lines = _plain_lines(changes, "\r\n" if yaml.endswith("\r\n") else "\n")
+            if fields is not None and lines is not None and fields.keys().isdisjoint(changes):
+                wanted = {**fields, **{name: _value(value) for name, value in changes.items()}}
+                if plain_fields(yaml + lines) == wanted:
+                    return text[: block.end] + lines + text[block.end :]
         return with_fields(key, text, changes)
 
     def with_body(self, text: str, body: str) -> str:
         """`text` with another body below the same front matter."""
         return with_body(text, body)
+
+
+def _plain_lines(fields: Mapping[str, str | Sequence[str]], newline: str) -> str | None:
+    """Fields whose values need no quotes, as lines; `None` if one does, and the YAML library has to be asked.
+
+    Thousands of notes are written at once, and the library takes milliseconds for each value.
+    """
+    items = [item for value in fields.values() for item in ([value] if isinstance(value, str) else value)]
+    if any(item != item.strip() or not is_text(item) for item in items):
+        return None
+    lines = [
+        f"{name}: {value}" if isinstance(value, str) else f"{name}: [{', '.join(value)}]"
+        for name, value in fields.items()
+    ]
+    wanted = {name: _value(value) for name, value in fields.items()}
+    text = "".join(f"{line}{newline}" for line in lines)
+    return text if plain_fields(text) == wanted else None
+
+
+def _value(value: str | Sequence[str]) -> str | list[str]:
+    return value if isinstance(value, str) else list(value)
 
 
 FORMAT = NoteFormat()

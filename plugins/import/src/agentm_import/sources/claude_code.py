@@ -21,6 +21,7 @@ from agentm_import.sources._common import (
     tagged,
     whole_file,
 )
+from agentm_import.yaml_text import one_text
 from agentm_kernel.plugin import layout
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _memory(path: str, file: MarkdownFile, project: str | None) -> Item:
     parts = path.split("/")
     agent = parts[1] if parts[0] == "agent-memory" and len(parts) > 2 else ""
     description = file.line_of("description")
-    extra = {"description": description} if description else {}
+    told = {"description": description, "session": one_text(metadata.get("originSessionId"))}
     name = file.line_of("name") or parts[-1].rpartition(".")[0]
     return Item(
         path,
@@ -107,8 +108,8 @@ def _memory(path: str, file: MarkdownFile, project: str | None) -> Item:
         slug=name,
         tags=tuple(filter(None, (word, agent, *tagged(file)))),
         created=moment(file.line_of("created")),
-        updated=moment(file.line_of("modified")) or file.changed,
-        extra=extra,
+        updated=moment(metadata.get("modified") or file.line_of("modified")) or file.changed,
+        extra={name: value for name, value in told.items() if value},
         line=file.line,
     )
 

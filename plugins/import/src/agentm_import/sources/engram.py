@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from agentm_import.items import Found, Item, Skipped
 from agentm_import.source_database import private_copy, quick_count
 from agentm_import.sources._common import folder_of, kind_of, moment
+from agentm_kernel.plugin import layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +57,7 @@ def _observation(row: Row) -> Item | Skipped:
         extra["revisions"] = str(row["revision_count"])
     if topic:
         extra["aliases"] = (topic,)
-    is_personal = row["scope"] == "personal"
+    is_personal = row["scope"] == layout.PERSONAL  # engram calls it the same
     return Item(
         origin,
         str(row["content"] or ""),

@@ -1,4 +1,4 @@
-"""An import killed at 50 random points, each in a fresh store, and run again: complete and single. Run by `make e2e`."""
+"""An import killed at 50 random points, each in a fresh store, and run again: complete and single (`make e2e`)."""
 
 from __future__ import annotations
 

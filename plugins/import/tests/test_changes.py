@@ -196,3 +196,19 @@ def test_a_damaged_record_is_an_error_that_says_what_to_do(home: Home) -> None:
     assert "cannot be understood" in done.stderr
     record.unlink()
     assert run(home, "markdown", str(home.path / "docs")).counts()[UNCHANGED] == 2
+
+
+def test_a_project_that_lives_in_another_store_gets_its_notes_there(home: Home) -> None:
+    claude_code(home.path, 4)
+    (home.path / "team").mkdir()
+    assert home.run("store", "add", "team", "device-local", f"root={home.path / 'team'}").returncode == 0
+    bound = home.run("project", "use-store", "team")
+    assert bound.returncode == 0, bound.stderr
+    done = home.json("import", "claude-code")
+    assert done["counts"]["create"] == 5
+    assert (home.path / "team/projects/widgets/conventions/memory-1.md").is_file()
+    assert not (home.root / "projects/widgets/conventions").exists()
+    assert (home.root / "personal/facts/memory-0.md").is_file()
+    assert set(home.json("import", "claude-code")["counts"]) == {"unchanged", "skip"}
+    assert home.run("export", "claude-code", str(home.path / "out")).returncode == 0
+    assert (home.path / "out/memory-1.md").is_file()

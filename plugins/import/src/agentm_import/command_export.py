@@ -22,8 +22,9 @@ from agentm_kernel.plugin import SWAP_PROVIDER, Locator, Rules, content_hash, la
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from agentm_import.contract import NoteFormat
     from agentm_import.exports.folder import Comparison
-    from agentm_kernel.plugin import Device
+    from agentm_kernel.plugin import Device, StorageBackend
 
 FORMS = ("okf", "markdown", "claude-code", "codex")
 _OF_ONE_PROJECT = ("claude-code", "codex")
@@ -35,9 +36,10 @@ _OF_ONE_PROJECT = ("claude-code", "codex")
 @click.option(
     "--project", metavar="NAME", help="For claude-code and codex: another project than the one of this directory."
 )
+@click.option("--store", metavar="NAME", help="For okf and markdown: another store than the default one.")
 @click.option("--check", is_flag=True, help="Write nothing; say whether DIR is what an export would write now.")
 @json_option
-def command(form: str, folder: str, project: str | None, check: bool, as_json: bool) -> None:
+def command(form: str, folder: str, project: str | None, store: str | None, check: bool, as_json: bool) -> None:
     """Write the notes into DIR in the format of another tool.
 
     okf and markdown hold everything, and `agentm import` brings it back byte for byte. claude-code and codex get the
@@ -46,7 +48,7 @@ def command(form: str, folder: str, project: str | None, check: bool, as_json: b
     """
     device = current_device()
     folder = os.path.abspath(device.expand(folder))
-    files, remarks, built_on = _files(device, form, folder, project)
+    files, remarks, built_on = _files(device, form, folder, project, store)
     if check:
         found = compare(folder, files)
         if form == "okf":
@@ -59,25 +61,20 @@ def command(form: str, folder: str, project: str | None, check: bool, as_json: b
 
 
 def _files(
-    device: Device, form: str, folder: str, project: str | None
+    device: Device, form: str, folder: str, project: str | None, store: str | None
 ) -> tuple[dict[str, str], list[str], dict[str, str]]:
     """Path and text of each file, remarks for people, and the hashes of files that a text adds to."""
     notes = note_format(device)
     if form not in _OF_ONE_PROJECT:
-        backend = device.store()
+        backend = device.store(store)
         _ask_policy(backend)
         stored = list(everything(backend))
         return (okf_files(notes, stored) if form == "okf" else dict(stored)), [], {}
-    here = device.memory(None).in_the_store()
-    backend = device.store()
-    _ask_policy(backend)
-    if project is None:
-        here.refuse_no_project()
-        place = here.project_locator if here.is_claimed else None
-    else:
-        place = notes.project_folder(backend, project)
-    folders = [Locator(layout.PERSONAL), *([place] if place is not None else [])]
-    found, gone = current(notes, backend, folders)
+    own = device.store()
+    places = [(own, Locator(layout.PERSONAL)), *_project_place(device, own, notes, project)]
+    for backend, _ in places:
+        _ask_policy(backend)
+    found, gone = current(notes, places)
     remarks = [f"{gone} notes are left out: deleted or superseded"] if gone else []
     if form == "codex":
         return codex_files(found), remarks, {}
@@ -85,9 +82,22 @@ def _files(
     return files, remarks + left_out, {INDEX: content_hash(index)}
 
 
-def _ask_policy(backend: object) -> None:
+def _project_place(
+    device: Device, own: StorageBackend, notes: NoteFormat, project: str | None
+) -> list[tuple[StorageBackend, Locator]]:
+    """The store and the folder of the project's notes; nothing if it has none yet."""
+    if project is not None:
+        return [(own, notes.project_folder(own, project))]
+    here = device.memory(None).in_the_store()
+    here.refuse_no_project()
+    if not here.is_claimed or here.backend is None or here.project_locator is None:
+        return []
+    return [(here.backend, here.project_locator)]
+
+
+def _ask_policy(backend: StorageBackend) -> None:
     """A policy may forbid that notes leave their store."""
-    rules = backend.facet(Rules)  # type: ignore[attr-defined]
+    rules = backend.facet(Rules)
     if rules is not None:
         rules.require(SWAP_PROVIDER)
 

@@ -40,6 +40,8 @@ class Step:
     text: str = ""
     current: str | None = None
     """The note as it is now, for an update."""
+    store: StorageBackend | None = None
+    """Where the note lives; `None` for the default store."""
     planned: str = ""
     """What the source's words alone would be, where the text also keeps what was edited here."""
     reason: str = ""
@@ -115,13 +117,14 @@ class Planner:
             target = self._targets.of(item.project)
             if target.reason is not None and not item.key:
                 return _skip(item, target.reason)
-            return self._placed(item, target.folder)
+            step = self._placed(item, target.folder, None if item.key else target.store)
+            return replace(step, store=None if item.key else target.store)
         except (AgentmError, UnicodeError) as error:
             return _skip(item, error.message if isinstance(error, AgentmError) else "not text that can be stored")
 
     # -- one item -----------------------------------------------------------------------------------------------
 
-    def _placed(self, item: Item, folder: Locator | None) -> Step:
+    def _placed(self, item: Item, folder: Locator | None, store: StorageBackend | None) -> Step:
         entry = self._ledger.get(item.identity)
         candidates = self._candidates(item, folder)
         if entry is not None and entry.key not in (place.key for place in candidates):
@@ -130,7 +133,7 @@ class Planner:
         for place in candidates:
             if self._taken.get(place.key, item.origin) != item.origin:
                 continue
-            current = self._read(place)
+            current = self._read(place, store or self._backend)
             is_ours = current is not None and self._is_ours(item, place, current, entry)
             if current is not None and not is_ours:
                 continue
@@ -167,7 +170,7 @@ class Planner:
             renewed = renewed_text(self._notes, text, current, entry)
             if renewed is None:
                 return _skip(item, f"changed in the source, and {place} was edited here: settle it by hand")
-            return Step(item.origin, UPDATE, item, place.key, renewed, current, text)
+            return Step(item.origin, UPDATE, item, place.key, renewed, current, planned=text)
         return Step(item.origin, UPDATE, item, place.key, text, current)
 
     def _is_ours(self, item: Item, place: Locator, current: str, entry: Entry | None) -> bool:
@@ -176,9 +179,9 @@ class Planner:
         fields, _, _ = self._notes.parse(current)
         return fields.get("origin") == item.origin and fields.get("source") == self.source
 
-    def _read(self, place: Locator) -> str | None:
+    def _read(self, place: Locator, store: StorageBackend) -> str | None:
         try:
-            return self._backend.read(place)
+            return store.read(place)
         except NotFoundError:
             return None
 

@@ -28,11 +28,16 @@ class Target(NamedTuple):
     here: Resolution | None = None
     """The checkout on this device, whose place is claimed before the first note."""
 
+    @property
+    def store(self) -> StorageBackend | None:
+        """The store that the project lives in; `None` for the default one."""
+        return self.here.backend if self.here is not None else None
+
     def claimed(self) -> Target:
         """The same place, which is the project's own from now on."""
         if self.here is None:
             return self
-        return Target(self.here.claim())
+        return Target(self.here.claim(), None, self.here)
 
 
 class Targets:

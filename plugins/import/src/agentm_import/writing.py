@@ -39,7 +39,7 @@ def _carried_out(steps: Iterable[Step], backend: StorageBackend, notes: NoteForm
     for step in steps:
         done = step
         if step.action in (CREATE, UPDATE):
-            done = _write(step, backend)
+            done = _write(step, step.store or backend)
         if step.item is not None and step.item.key == "" and done.action in (CREATE, UPDATE, UNCHANGED):
             _record(done, notes, ledger)
         yield done

@@ -77,11 +77,11 @@ def parsed(notes: NoteFormat, key: str, text: str) -> StoredNote:
     return StoredNote(key, text, fields, body, kind if isinstance(kind, str) and kind else notes.kind(key))
 
 
-def current(notes: NoteFormat, backend: StorageBackend, folders: list[Locator]) -> tuple[list[StoredNote], int]:
+def current(notes: NoteFormat, places: list[tuple[StorageBackend, Locator]]) -> tuple[list[StoredNote], int]:
     """The notes below the folders that still hold, newest first, and how many do not."""
     found = [
         parsed(notes, info.locator.key, backend.read(info.locator))
-        for folder in folders
+        for backend, folder in places
         for info in backend.walk(folder)
         if not info.is_dir and notes.is_note(info.locator.key)
     ]

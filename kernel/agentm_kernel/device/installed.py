@@ -27,6 +27,8 @@ COMMANDS = "agentm.commands"
 NOTES = "agentm.notes"
 IMPORTERS = "agentm.importers"
 OPTIONS = "agentm.options"
+TOOLS = "agentm.tools"
+SERVERS = "agentm.servers"
 VERIFIERS = "agentm.verifiers"
 PLUGINS = "agentm.plugins"
 HOOKS = ("doctor_checks", "session_start", "event", "alert", "replaced")
@@ -41,6 +43,8 @@ KINDS = {
     NOTES: "format of notes",
     IMPORTERS: "importer",
     OPTIONS: "table of options",
+    TOOLS: "tool",
+    SERVERS: "server",
     VERIFIERS: "verifier",
     PLUGINS: "hook plugin",
     **dict.fromkeys((f"{PLUGINS}.{hook}" for hook in HOOKS), "hook plugin"),

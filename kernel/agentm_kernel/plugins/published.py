@@ -27,6 +27,8 @@ PUBLISHED = {
         "forget": "agentm-recall",
         "git": "agentm-git",
         "import": "agentm-import",
+        "inbox": "agentm-recall",
+        "mcp": "agentm-mcp",
         "notes": "agentm-recall",
         "personal": "agentm-obsidian-vault",
         "plugins check": "agentm-devkit",

@@ -66,8 +66,10 @@ bench: $(READY) ## Measure; prints tables and writes .cache/bench.json
 faults: $(READY) ## The long fault campaign
 	@$(BIN)/python -m tests.faults $(ARGS)
 
-e2e: $(SERVERS) ## Rounds with real servers that are too long for the suite: git, buckets, IPFS (ARGS="--seed N")
+e2e: $(SERVERS) ## Rounds with real servers that are too long for the suite: git, buckets, IPFS, imports (ARGS="--seed N")
 	@$(BIN)/python -m tests.faults $(ROUNDS) $(ARGS)
+	@$(BIN)/python plugins/import/tests/real_programs.py
+	@$(BIN)/python -m pytest -q -rs -s plugins/import/tests/check_real_programs.py plugins/import/tests/check_kills.py
 
 mutants: $(READY) ## Change the code and see whether tests notice: 20 minutes (ARGS="--sample N --seed S --only files")
 	@$(BIN)/python -m tests.mutants $(ARGS)

@@ -23,7 +23,7 @@ RESERVED = {name: value for name, value in vars(layout).items() if name.isupper(
 WORDS = {
     "_meta": {"messages.py"},  # what MCP calls the part of a message that is about the message
     "personal": {"names.py", "published.py", "personal_command.py", "search.py", "outlines.py", "tools.py"},
-    "projects": {"layers.py"},
+    "projects": {"layers.py", "gemini.py", "basic_memory.py"},
 }
 
 

@@ -24,6 +24,8 @@ WRAPPERS = "agentm.wrappers"
 PROVIDERS = "agentm.providers"
 RECALL = "agentm.recall"
 COMMANDS = "agentm.commands"
+NOTES = "agentm.notes"
+IMPORTERS = "agentm.importers"
 OPTIONS = "agentm.options"
 TOOLS = "agentm.tools"
 SERVERS = "agentm.servers"
@@ -38,6 +40,8 @@ KINDS = {
     PROVIDERS: "provider",
     RECALL: "recall provider",
     COMMANDS: "command",
+    NOTES: "format of notes",
+    IMPORTERS: "importer",
     OPTIONS: "table of options",
     TOOLS: "tool",
     SERVERS: "server",

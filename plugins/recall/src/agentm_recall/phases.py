@@ -87,13 +87,15 @@ def recalled(
     budget: int | None = None,
     query: str | None = None,
     environ: Mapping[str, str] | None = None,
+    personal: bool = True,
 ) -> str:
-    """`phase_recall` for a store and a project's folder that are known already."""
+    """`phase_recall` for a store and a project's folder that are known already; without what is not the project's
+    unless it is `personal` too.
+    """
     phase = phase if phase in PHASES else DEFAULT_PHASE
     deadline = time.monotonic() + PATIENCE
-    catalog = gather(
-        backend, (Locator(PERSONAL), home), deadline=deadline, environ=environ, outlines=not is_elsewhere(backend)
-    )
+    places = (Locator(PERSONAL), home) if personal else (home,)
+    catalog = gather(backend, places, deadline=deadline, environ=environ, outlines=not is_elsewhere(backend))
     digest = Digest(f"project {project}, phase {phase}", budget_of(phase, budget, environ), catalog)
     current = _current(catalog, digest)
     standing = [note for note in current if note.key.startswith(f"{ALWAYS_LOAD}/")]

@@ -15,13 +15,24 @@ _NOTHING = "_unclaimed"
 
 def recall(resolution: Resolution, *, phase: str, query: str | None = None, limit: int | None = None) -> str:
     """The notes for a phase of work on the project of `resolution`; `""` where no store was selected."""
+    if resolution.store_name is not None:
+        from agentm_recall.two_stores import recall_from_both
+
+        return recall_from_both(resolution, phase, query, limit)
+    return recall_project(resolution, phase, query, limit)
+
+
+def recall_project(
+    resolution: Resolution, phase: str, query: str | None, limit: int | None, *, personal: bool = True
+) -> str:
+    """The same from the one store that the project is in."""
     if resolution.backend is None or resolution.project_locator is None:
         return ""
     place = resolution.project_locator
     if not resolution.is_claimed:
         # On a copy that is out of date, the name may be another repository's by now: nothing below it is ours.
         place = place.child(_NOTHING)
-    return recalled(resolution.backend, resolution.slug, place, phase, budget=limit, query=query)
+    return recalled(resolution.backend, resolution.slug, place, phase, budget=limit, query=query, personal=personal)
 
 
 def for_prompt(resolution: Resolution, *, prompt: str, limit: int = 600, known: Sequence[str] = ()) -> str:

@@ -24,10 +24,11 @@ WRAPPERS = "agentm.wrappers"
 PROVIDERS = "agentm.providers"
 RECALL = "agentm.recall"
 COMMANDS = "agentm.commands"
+NOTES = "agentm.notes"
 OPTIONS = "agentm.options"
 VERIFIERS = "agentm.verifiers"
 PLUGINS = "agentm.plugins"
-HOOKS = ("doctor_checks", "session_start", "event", "alert", "replaced")
+HOOKS = ("doctor_checks", "session_start", "event", "page_panels", "alert", "replaced")
 """The hooks of `hookspecs`, which pluggy would have to be imported to ask; a test holds the two equal."""
 
 KINDS = {
@@ -36,6 +37,7 @@ KINDS = {
     PROVIDERS: "provider",
     RECALL: "recall provider",
     COMMANDS: "command",
+    NOTES: "notes service",
     OPTIONS: "table of options",
     VERIFIERS: "verifier",
     PLUGINS: "hook plugin",

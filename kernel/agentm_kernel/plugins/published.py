@@ -6,7 +6,7 @@ with the kernel say of themselves.
 
 from __future__ import annotations
 
-from agentm_kernel.device.installed import BACKENDS, COMMANDS, VERIFIERS, WRAPPERS
+from agentm_kernel.device.installed import BACKENDS, COMMANDS, NOTES, VERIFIERS, WRAPPERS
 
 PUBLISHED = {
     BACKENDS: {
@@ -31,7 +31,9 @@ PUBLISHED = {
         "save": "agentm-recall",
         "search": "agentm-recall",
         "vault": "agentm-obsidian-vault",
+        "view": "agentm-view",
     },
+    NOTES: {"notes": "agentm-recall"},
     VERIFIERS: {"plugins": "agentm-devkit"},
     WRAPPERS: {"integrity": "agentm-checkpoint", "policy": "agentm-storage-policy"},
 }

@@ -12,6 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from agentm_kernel.plugin import (
+    ABSENT,
     ConcurrentModificationError,
     InvalidContentError,
     Locator,
@@ -103,13 +104,22 @@ class NotesService:
                 return f"searching may miss the newest notes: {error}"
         return None
 
+    def links(self) -> list[tuple[str, str, str, str]]:
+        """What connects notes: two keys, `supersedes`, `link` or `file`, and what it is about."""
+        from agentm_recall.connections import connections
+
+        def answer(opened: Opened) -> list[tuple[str, str, str, str]]:
+            return connections(opened.database)
+
+        return RecallIndex(self._store()).ask(answer, may_write=False, look_only=True)
+
     # -- changing ---------------------------------------------------------------------------------------------
 
     def write(self, key: str, text: str, expect: str) -> str:
-        """Replace the whole text of a note that still has the hash `expect`; its new hash."""
+        """Replace the whole text of a note that still has the hash `expect`, or is `absent`; its new hash."""
         refuse_secrets("the note", text)
         store = self._store(read_only=False)
-        store.write(_locator(key), text, if_match=expect)
+        store.write(_locator(key), text, if_match=ABSENT if expect == "absent" else expect)
         self._tell_index(store, key)
         return content_hash(text)
 
@@ -215,5 +225,5 @@ def _answer(found: Found) -> dict[str, Any]:
         marked, _, plain = part.partition(CLOSE) if number else ("", "", part)
         pieces += [(text, is_marked) for text, is_marked in ((marked, True), (plain, False)) if text]
     why = [f"{', '.join(words)} {_WHERE.get(column, column)}" for column, words in found.words.items()]
-    why += [f"{name} × {factor:.2f}" for name, factor in found.hit.signals.items()]
+    why += [f"{name} counts {factor:.2f}" for name, factor in found.hit.signals.items()]
     return {**_fields(found.hit.note), "snippet": pieces, "why": why}

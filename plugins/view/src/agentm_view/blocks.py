@@ -1,4 +1,4 @@
-"""What plugins say in blocks (`docs/reference/page.md`), drawn. A block that cannot be drawn is named, never fatal."""
+"""What plugins say in blocks (`docs/reference/page.md`), drawn. One that cannot be drawn is named, never fatal."""
 
 from __future__ import annotations
 
@@ -105,7 +105,9 @@ class Drawing:
 
     def _sides(self, block: Block) -> Html:
         left, right = block["left"], block["right"]
-        both = side_by_side(_words(left, "text"), _words(right, "text"), _words(left, "title"), _words(right, "title"))
+        both = side_by_side(
+            _words(left, "text"), _words(right, "text"), _words(left, "title"), _words(right, "title")
+        )
         title = block.get("title") and tag("h3", self._linked(block, _words(block, "title")))
         said = block.get("text") and tag("p", _words(block, "text"), class_="quiet")
         return tag("article", title, said, both, self._actions(block), class_="choice")
@@ -142,7 +144,13 @@ class Drawing:
             data_confirm=str(action.get("confirm", "")) or None,
         )
         return tag(
-            "form", *hidden, *asked, button, data_do="panel", data_panel=self._panel, data_action=str(action["action"])
+            "form",
+            *hidden,
+            *asked,
+            button,
+            data_do="panel",
+            data_panel=self._panel,
+            data_action=str(action["action"]),
         )
 
 
@@ -174,7 +182,9 @@ def moment(seconds: float) -> Html:
         at = datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, OSError, ValueError):
         return join("at an unknown time")
-    return tag("time", ago(seconds), datetime=at.isoformat(timespec="seconds"), title=at.strftime("%Y-%m-%d %H:%M:%S UTC"))
+    return tag(
+        "time", ago(seconds), datetime=at.isoformat(timespec="seconds"), title=at.strftime("%Y-%m-%d %H:%M:%S UTC")
+    )
 
 
 def ago(seconds: float, now: float | None = None) -> str:
@@ -182,7 +192,12 @@ def ago(seconds: float, now: float | None = None) -> str:
     gone = (time.time() if now is None else now) - seconds
     if gone < 0:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
-    for limit, size, word in ((90, 1, "just now"), (5400, 60, "min"), (129_600, 3600, "h"), (5_184_000, 86_400, "days")):
+    for limit, size, word in (
+        (90, 1, "just now"),
+        (5400, 60, "min"),
+        (129_600, 3600, "h"),
+        (5_184_000, 86_400, "days"),
+    ):
         if gone < limit:
             return word if size == 1 else f"{round(gone / size)} {word} ago"
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")

@@ -36,7 +36,7 @@ def _changes(old: list[str], new: list[str]) -> Iterator[Html]:
             if kind == "equal":
                 yield from (_line("", " ", line) for line in old[first:last])
             else:
-                yield from (_line("gone", "−", line) for line in old[first:last])
+                yield from (_line("gone", "-", line) for line in old[first:last])
                 yield from (_line("added", "+", line) for line in new[other_first:other_last])
 
 
@@ -55,7 +55,7 @@ def side_by_side(left: str, right: str, left_title: str, right_title: str) -> Ht
     """Both texts whole, what differs marked in each."""
     old, new = left.splitlines(), right.splitlines()
     if max(len(old), len(new)) > _MOST_LINES:
-        rows = [(kind, *pair) for kind, pair in (("equal", p) for p in zip_longest(old, new, fillvalue=""))]
+        rows = [("equal", *pair) for pair in zip_longest(old, new)]
     else:
         rows = list(_rows(old, new))
     return tag(
@@ -80,7 +80,9 @@ def _column(title: str, lines: list[tuple[str, str | None]], mark: str) -> Html:
         else:
             shown.append(tag("div", text or Html("&nbsp;"), class_="line" if kind == "equal" else f"line {mark}"))
     return tag(
-        "section", tag("h3", title), tag("div", join(*shown), class_="diff", tabindex="0", role="group", aria_label=title)
+        "section",
+        tag("h3", title),
+        tag("div", join(*shown), class_="diff", tabindex="0", role="group", aria_label=title),
     )
 
 

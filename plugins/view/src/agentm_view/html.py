@@ -12,7 +12,9 @@ Child = object
 """`Html`, text, a number, `None` (nothing), or several of them."""
 
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+)
 _VOID = frozenset({"input", "meta", "link", "br", "hr", "col"})
 
 
@@ -56,12 +58,12 @@ def _pieces(children: Iterable[Child]) -> Iterable[str]:
             raise TypeError(f"{type(child).__name__} cannot be shown")
 
 
-def tag(name: str, *children: Child, **attributes: str | bool | int | None) -> Html:
+def tag(element: str, /, *children: Child, **attributes: str | bool | int | None) -> Html:
     """An element. `class_` is `class`, `data_key` is `data-key`; `True` is an attribute without a value."""
     shown = "".join(_attribute(key, value) for key, value in attributes.items())
-    if name in _VOID:
-        return Html(f"<{name}{shown}>")
-    return Html(f"<{name}{shown}>{join(*children)}</{name}>")
+    if element in _VOID:
+        return Html(f"<{element}{shown}>")
+    return Html(f"<{element}{shown}>{join(*children)}</{element}>")
 
 
 def _attribute(key: str, value: str | bool | int | None) -> str:

@@ -6,7 +6,6 @@ expect one to lead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from markdown_it import MarkdownIt
@@ -14,6 +13,8 @@ from markdown_it import MarkdownIt
 from agentm_view.html import Html, escape, tag, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
@@ -71,11 +72,11 @@ def _is_link(url: str) -> bool:
     return url.lower().startswith(_SCHEMES)
 
 
-def _heading_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+def _heading_open(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
     return f'<h{_level(tokens[index])} dir="auto">'
 
 
-def _heading_close(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+def _heading_close(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
     return f"</h{_level(tokens[index])}>\n"
 
 
@@ -84,13 +85,13 @@ def _level(token: Token) -> int:
     return min(6, int(token.tag[1]) + 2)
 
 
-def _image(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+def _image(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
     source = str(tokens[index].attrGet("src") or "")
     words = tokens[index].content
     return tag("span", f"image: {words or 'without words'}", Html(" "), tag("code", source[:300]), class_="image")
 
 
-def _link_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+def _link_open(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
     href = str(tokens[index].attrGet("href") or "")
     if not _is_link(href):
         return f'<a href="{escape(href)}">'  # one of ours: a note

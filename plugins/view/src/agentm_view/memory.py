@@ -38,6 +38,7 @@ class Listing:
     unreached: int
     by_key: dict[str, dict[str, Any]] = field(default_factory=dict)
     by_slug: dict[str, list[str]] = field(default_factory=dict)
+    replaced_by: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def projects(self) -> dict[str, list[dict[str, Any]]]:
         found: dict[str, list[dict[str, Any]]] = {}
@@ -87,12 +88,17 @@ class Memory:
         """All notes. `token` says how the store's folders are: the list is made anew when it differs."""
         with self._lock:
             made, at = self._made
-            is_fresh = token is not None and made == token or time.monotonic() - at < 1.0
+            is_fresh = (token is not None and made == token) or time.monotonic() - at < 1.0
             if self._listing is None or not is_fresh or time.monotonic() - at > _RELISTED:
                 found = self.notes().notes()
                 self._listing = _listing(found)
                 self._made = token, time.monotonic()
             return self._listing
+
+    def known_keys(self) -> list[str]:
+        """The keys of the last list; nothing before there is one."""
+        listing = self._listing
+        return list(listing.by_key) if listing else []
 
     def forget_listing(self) -> None:
         """Something was written: the next question looks again."""
@@ -127,9 +133,12 @@ def _listing(found: Mapping[str, Any]) -> Listing:
     by_slug: dict[str, list[str]] = {}
     for note in notes:
         by_slug.setdefault(note["key"].rpartition("/")[2].removesuffix(".md"), []).append(note["key"])
-    return Listing(
-        notes, list(found["problems"]), int(found["unreached"]), {note["key"]: note for note in notes}, by_slug
-    )
+    by_key = {note["key"]: note for note in notes}
+    listing = Listing(notes, list(found["problems"]), int(found["unreached"]), by_key, by_slug)
+    for note in notes:
+        for key in {listing.find(name) for name in note["supersedes"]} - {None, note["key"]}:
+            listing.replaced_by.setdefault(str(key), []).append(note)
+    return listing
 
 
 def asked(panel: Panel, work: Callable[[], T], seconds: float = _PATIENCE) -> T:

@@ -27,7 +27,8 @@ def today(given: Asked) -> Screen:
         news = empty(
             "Nothing is remembered yet",
             "When an agent saves a fact, or you write one, it appears here.",
-            given.may_write and tag("p", tag("a", "Write the first note", href=given.links.screen("new"), class_="button")),
+            given.may_write
+            and tag("p", tag("a", "Write the first note", href=given.links.screen("new"), class_="button")),
         )
     else:
         recent = [note for note in notes if _is_recent(note["changed"])]
@@ -37,9 +38,7 @@ def today(given: Asked) -> Screen:
             said = tag("p", "Nothing has changed since yesterday. These are the latest.", class_="quiet")
             news = section("New since yesterday", said, note_list(given, notes[:_LATEST]))
     projects = len(given.listing.projects())
-    said = join(
-        count_words(len(notes), "note"), " in ", count_words(projects, "project"), " · ", _place(given)
-    )
+    said = join(count_words(len(notes), "note"), " in ", count_words(projects, "project"), " · ", _place(given))
     decide = [panel_place(given, panel, {}) for panel in panels if panel.place == "decide"]
     told = [panel_place(given, panel, {}) for panel in panels if panel.place == "today"]
     quiet = tag("p", "Nothing waits for you.", class_="quiet settled", hidden=bool(decide) and given.links.is_live)

@@ -219,11 +219,24 @@ def _expression(question: str, scope: Scope) -> str:
     return scoped_expression(question, scope) or ""
 
 
+def _without(pieces: list[tuple[str, bool]], head: str) -> list[tuple[str, bool]]:
+    """The snippet without the note's title, which is shown above it."""
+    if not "".join(text for text, _ in pieces).startswith(head):
+        return pieces
+    rest, left = [], len(head)
+    for text, is_marked in pieces:
+        if text[left:]:
+            rest.append((text[left:], is_marked))
+        left = max(0, left - len(text))
+    return rest
+
+
 def _answer(found: Found) -> dict[str, Any]:
     pieces: list[tuple[str, bool]] = []
     for number, part in enumerate(found.snippet.split(OPEN)):
         marked, _, plain = part.partition(CLOSE) if number else ("", "", part)
         pieces += [(text, is_marked) for text, is_marked in ((marked, True), (plain, False)) if text]
+    pieces = _without(pieces, f"# {found.hit.note.title} ")
     why = [f"{', '.join(words)} {_WHERE.get(column, column)}" for column, words in found.words.items()]
     why += [f"{name} counts {factor:.2f}" for name, factor in found.hit.signals.items()]
     return {**_fields(found.hit.note), "snippet": pieces, "why": why}

@@ -12,19 +12,32 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agentm_kernel.plugin import AgentmError, Device, HookCaller, HookContext, PluginError, load_plugin, reason_of
+from agentm_kernel.plugin import (
+    AgentmError,
+    ConflictCopies,
+    Device,
+    HookCaller,
+    HookContext,
+    Locator,
+    NotFoundError,
+    Panel,
+    PluginError,
+    load_plugin,
+    reason_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TypeVar
 
-    from agentm_kernel.plugin import DoctorRow, Panel, PluginFailure, StorageBackend
+    from agentm_kernel.plugin import DoctorRow, PluginFailure, StorageBackend
 
     T = TypeVar("T")
 
 NOTES = "agentm.notes"
 _PATIENCE = 10.0
 """Seconds for one panel. It is asked for by itself, so nobody waits for it but its own place on the page."""
+_MOST_CONFLICTS = 20
 _RELISTED = 30.0
 """Seconds after which the list is made anew where no folder can tell that something changed."""
 
@@ -121,11 +134,37 @@ class Memory:
         named: dict[str, Panel] = {}
         for panel in caller.page_panels():
             named.setdefault(panel.name, panel)
+        if "conflicts" not in named:  # a store that knows how to settle them shows them itself
+            named["conflicts"] = Panel("conflicts", "Conflicts", "decide", self._conflicts)
         return list(named.values()), caller.failures
+
+    def _conflicts(self, _query: Mapping[str, str]) -> list[Mapping[str, object]]:
+        """Versions that any store keeps beside a note, to be compared; what to take over is written into the note."""
+        store = self.store()
+        copies = store.facet(ConflictCopies)
+        found = copies.conflict_copies(Locator()) if copies is not None else []
+        return [
+            {
+                "type": "sides",
+                "title": copy.note.key,
+                "note": copy.note.key if store.exists(copy.note) else "",
+                "text": f"Kept beside it: {copy.copy.key}, from {copy.origin}.",
+                "left": {"title": "The note", "text": _text_of(store, copy.note)},
+                "right": {"title": copy.copy.name, "text": copies.read_copy(copy.copy) if copies else ""},
+            }
+            for copy in found[:_MOST_CONFLICTS]
+        ]
 
     def doctor_rows(self) -> tuple[list[DoctorRow], tuple[PluginFailure, ...]]:
         caller = self.hooks()
         return list(caller.doctor_checks()), caller.failures
+
+
+def _text_of(store: StorageBackend, locator: Locator) -> str:
+    try:
+        return store.read(locator)
+    except NotFoundError:
+        return ""
 
 
 def _listing(found: Mapping[str, Any]) -> Listing:

@@ -22,7 +22,16 @@ def note(given: Asked, key: str) -> Screen:
     status = known["status"]
     replaced_by = given.listing.replaced_by.get(key, [])
     html = join(
-        heading(found["title"], *(_actions(given, key, found, status) if given.may_write else ())),
+        heading(
+            found["title"],
+            *(_actions(given, key, found, status) if given.may_write else ()),
+            said=[
+                found["kind"],
+                " · ",
+                found["project"] or "personal",
+                *([" · ", when(found["changed"])] if found["changed"] else []),
+            ],
+        ),
         status != "active" and _past(given, status, replaced_by),
         found["problem"] and tag("p", f"Its front matter cannot be read: {found['problem']}", class_="failure"),
         tag(

@@ -109,9 +109,7 @@ def found(given: Asked, question: str) -> Html:
 
 def _answer(given: Asked, answer: Mapping[str, Any]) -> Html:
     snippet = [tag("mark", text) if is_marked else text for text, is_marked in answer["snippet"]]
-    why = tag(
-        "details", tag("summary", "why"), tag("ul", *(tag("li", reason) for reason in answer["why"])), class_="why"
-    )
+    why = tag("p", tag("span", "found by ", class_="unseen"), " · ".join(answer["why"]), class_="why")
     return note_item(given, answer, tag("p", *snippet, class_="snippet", dir="auto"), why)
 
 

@@ -38,7 +38,9 @@ def today(given: Asked) -> Screen:
             said = tag("p", "Nothing has changed since yesterday. These are the latest.", class_="quiet")
             news = section("New since yesterday", said, note_list(given, notes[:_LATEST]))
     projects = len(given.listing.projects())
-    said = join(count_words(len(notes), "note"), " in ", count_words(projects, "project"), " · ", _place(given))
+    said = join(
+        count_words(len(notes), "note"), " in ", count_words(projects, "project"), tag("small", _place(given))
+    )
     decide = [panel_place(given, panel, {}) for panel in panels if panel.place == "decide"]
     told = [panel_place(given, panel, {}) for panel in panels if panel.place == "today"]
     quiet = tag("p", "Nothing waits for you.", class_="quiet settled", hidden=bool(decide) and given.links.is_live)

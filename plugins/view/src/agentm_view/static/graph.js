@@ -11,7 +11,7 @@ function drawGraph(place) {
   }));
   const byKey = new Map(nodes.map((node) => [node.key, node]));
   const edges = data.edges.map(([from, to, kind]) => ({ from: byKey.get(from), to: byKey.get(to), kind }));
-  const apart = Math.sqrt((width * height) / (count + 2)) * 0.85;
+  const apart = Math.min(110, Math.sqrt((width * height) / (count + 2)) * 0.7);
   for (let step = 0; step < 220; step++) {
     const most = 18 * (1 - step / 220) + 0.5;
     for (const node of nodes) { node.dx = (width / 2 - node.x) * 0.02; node.dy = (height / 2 - node.y) * 0.03; }
@@ -29,16 +29,17 @@ function drawGraph(place) {
     }
     for (const node of nodes) {
       const far = Math.hypot(node.dx, node.dy) || 1, go = Math.min(far, most);
-      node.x = Math.min(width - 90, Math.max(20, node.x + (node.dx / far) * go));
-      node.y = Math.min(height - 20, Math.max(20, node.y + (node.dy / far) * go));
+      node.x += (node.dx / far) * go;
+      node.y += (node.dy / far) * go;
     }
   }
+  fit(nodes, width, height);
   const make = (name, attributes) => {
     const element = document.createElementNS("http://www.w3.org/2000/svg", name);
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
     return element;
   };
-  const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
+  const svg = make("svg", { viewBox: `0 0 ${width} ${height}` });
   for (const { from, to, kind } of edges) {
     svg.append(make("line", { x1: from.x, y1: from.y, x2: to.x, y2: to.y, class: kind }));
   }
@@ -57,6 +58,17 @@ function drawGraph(place) {
     svg.append(link);
   }
   place.replaceChildren(svg);
+}
+
+// Move and shrink what was laid out until all of it, and the words right of it, can be seen.
+function fit(nodes, width, height) {
+  const xs = nodes.map((node) => node.x), ys = nodes.map((node) => node.y);
+  const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  const scale = Math.min(1.4, (width - 230) / (right - left || 1), (height - 60) / (bottom - top || 1));
+  for (const node of nodes) {
+    node.x = 30 + (width - 230 - (right - left) * scale) / 2 + (node.x - left) * scale;
+    node.y = 30 + (height - 60 - (bottom - top) * scale) / 2 + (node.y - top) * scale;
+  }
 }
 
 function drawGraphs() {

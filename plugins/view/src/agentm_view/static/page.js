@@ -131,10 +131,11 @@
     template.innerHTML = html;
     return template.content;
   };
+  const linkTo = (place, href) => [...place.querySelectorAll("a")].find((one) => one.getAttribute("href") === href);
   const here = () => location.pathname + location.search;
 
   async function open(address, { push = true, quiet = false } = {}) {
-    const mine = ++turn;
+    const mine = quiet ? turn : ++turn; // looking again never takes the place of where the person goes
     keepDrafts();
     let answer;
     try {
@@ -161,7 +162,7 @@
     if (window.drawGraphs) drawGraphs();
     if (quiet) {
       [...main.querySelectorAll("details")].forEach((one, i) => { one.open = Boolean(wasOpen[i]); });
-      if (focused) [...main.querySelectorAll("a")].find((one) => one.getAttribute("href") === focused)?.focus({ preventScroll: true });
+      if (focused) linkTo(main, focused)?.focus({ preventScroll: true });
       window.scrollTo(0, scroll);
     } else {
       window.scrollTo(0, 0);
@@ -338,6 +339,7 @@
   // ---------------------------------------------------------------------------------------------- searching
 
   let typing = null;
+  const lastFound = new WeakMap();
   async function searchNow() {
     const address = query.value ? `/search?q=${encodeURIComponent(query.value)}` : "/search";
     if (location.pathname !== "/search") {
@@ -351,7 +353,12 @@
     typing = new AbortController();
     try {
       const { html } = await askJson(`/api/search?q=${encodeURIComponent(query.value)}`, { signal: typing.signal });
-      document.getElementById("found")?.replaceChildren(fragment(html));
+      const place = document.getElementById("found");
+      if (!place || lastFound.get(place) === html) return;
+      const at = place.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+      place.replaceChildren(fragment(html));
+      lastFound.set(place, html);
+      if (at) (linkTo(place, at) || place.querySelector("a"))?.focus();
     } catch (error) {
       if (error instanceof Problem) document.getElementById("found")?.replaceChildren(fragment(failure(error)));
     }

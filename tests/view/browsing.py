@@ -16,7 +16,9 @@ KEY = "agentm-bearer"
 class Window:
     """A tab that has entered the page."""
 
-    def __init__(self, browser: Browser, page: Page, address: str, mode: str = "light", bearer: str | None = None) -> None:
+    def __init__(
+        self, browser: Browser, page: Page, address: str, mode: str = "light", bearer: str | None = None
+    ) -> None:
         width, height, scheme = SIZES[mode]
         self.context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"

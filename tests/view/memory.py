@@ -12,19 +12,64 @@ from pathlib import Path
 STAMP = '{"version": 1, "id": "6b0c1d52-page", "created": "2026-01-01T00:00:00+00:00", "layout": 1}\n'
 AGENTM = (sys.executable, "-c", "import sys; from agentm_kernel.cli.main import main; sys.exit(main())")
 
+JITTER = """# Retry with full jitter
+
+Calls to the bank's API are retried at most five times with full jitter, because fixed delays made every worker come
+back at the same moment.
+
+- base delay: 200 ms
+- cap: 20 s
+- see `src/pay/retry.py`
+
+```python
+sleep(random.uniform(0, min(cap, base * 2**attempt)))
+```
+
+It replaces what [[fixed-delay]] said.
+"""
+SETTLEMENT = """# Settlement runs time out at month's end
+
+The bank answers after 40 s on the last working day. `src/pay/settle.py` waits 30 s.
+
+| day | p50 | p99 |
+|---|---|---|
+| usual | 0.8 s | 3 s |
+| last | 22 s | 41 s |
+"""
+REFUNDS = "# Who owns refunds?\n\nNobody has decided. See [[settlement-timeout]] and `src/pay/retry.py`.\n"
+
 NOTES = (
-    # project, folder, name, days ago, source, extra front matter, body
-    ("payments", "decisions", "retry-with-jitter", 0.1, "agent", "tags: [retries, http]\nconfidence: 0.9\n",
-     "# Retry with full jitter\n\nCalls to the bank's API are retried at most five times with full jitter, because fixed "
-     "delays made every worker come back at the same moment.\n\n- base delay: 200 ms\n- cap: 20 s\n- see `src/pay/retry.py`\n\n"
-     "```python\nsleep(random.uniform(0, min(cap, base * 2**attempt)))\n```\n\nIt replaces what [[fixed-delay]] said.\n"),
-    ("payments", "decisions", "fixed-delay", 40, "agent", "supersedes: []\n", "# Retry after a fixed delay\n\nOne second, three times.\n"),
-    ("payments", "known-issues", "settlement-timeout", 0.4, "agent", "tags: [bank]\n",
-     "# Settlement runs time out at month's end\n\nThe bank answers after 40 s on the last working day. `src/pay/settle.py` "
-     "waits 30 s.\n\n| day | p50 | p99 |\n|---|---|---|\n| usual | 0.8 s | 3 s |\n| last | 22 s | 41 s |\n"),
-    ("payments", "conventions", "money-is-integers", 12, "operator", "", "# Money is integers\n\nAmounts are minor units, never floats.\n"),
-    ("payments", "open-questions", "who-owns-refunds", 200, "agent", "", "# Who owns refunds?\n\nNobody has decided. See [[settlement-timeout]] and `src/pay/retry.py`.\n"),
-    ("atlas", "decisions", "tiles-from-bucket", 3, "agent", "", "# Tiles come from the bucket\n\nNot from the database. `tiles/serve.go` reads them.\n"),
+    # project, folder, name, days ago, source, more front matter, body
+    ("payments", "decisions", "retry-with-jitter", 0.1, "agent", "tags: [retries, http]\nconfidence: 0.9\n", JITTER),
+    (
+        "payments",
+        "decisions",
+        "fixed-delay",
+        40,
+        "agent",
+        "",
+        "# Retry after a fixed delay\n\nOne second.\n",
+    ),
+    ("payments", "known-issues", "settlement-timeout", 0.4, "agent", "tags: [bank]\n", SETTLEMENT),
+    (
+        "payments",
+        "conventions",
+        "money-is-integers",
+        12,
+        "operator",
+        "",
+        "# Money is integers\n\nNever floats.\n",
+    ),
+    ("payments", "open-questions", "who-owns-refunds", 200, "agent", "", REFUNDS),
+    (
+        "atlas",
+        "decisions",
+        "tiles-from-bucket",
+        3,
+        "agent",
+        "",
+        "# Tiles are in a bucket\n\nSee `tiles/serve.go`.\n",
+    ),
     ("atlas", "facts", "zoom-levels", 5, "agent", "", "# There are 18 zoom levels\n\nSee `tiles/serve.go`.\n"),
     ("atlas", "decisions", "go-1-24", 90, "agent", "status: deleted\n", "# Go 1.24\n\nUntil 1.25 is out.\n"),
     (None, "_always-load", "tone", 30, "operator", "", "# Write plainly\n\nShort sentences. No filler.\n"),
@@ -41,7 +86,9 @@ class Home:
         self.checkout = path / "payments"
         (self.checkout / ".git").mkdir(parents=True)
         (self.checkout / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-        (self.checkout / ".git" / "config").write_text('[remote "origin"]\n\turl = git@example.com:ana/payments.git\n')
+        (self.checkout / ".git" / "config").write_text(
+            '[remote "origin"]\n\turl = git@example.com:ana/payments.git\n'
+        )
         self.environ = {
             "HOME": str(path),
             "PATH": os.environ["PATH"],
@@ -78,7 +125,13 @@ class Home:
     def agentm(self, *arguments: str, input: str = "", check: bool = True) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
             [*AGENTM, *arguments],
-            input=input, capture_output=True, text=True, timeout=60, check=False, cwd=self.checkout, env=self.environ,
+            input=input,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            cwd=self.checkout,
+            env=self.environ,
         )
         assert not check or done.returncode == 0, done.stderr
         return done
@@ -93,8 +146,12 @@ class Page:
     def __init__(self, home: Home, *arguments: str) -> None:
         self.process = subprocess.Popen(
             [*AGENTM, "view", "--no-browser", *arguments],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            cwd=home.checkout, env=home.environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=home.checkout,
+            env=home.environ,
         )
         assert self.process.stdout is not None
         lines = []

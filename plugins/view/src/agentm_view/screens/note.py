@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 
 def note(given: Asked, key: str) -> Screen:
-    found = given.memory.notes().read(key)
+    try:
+        found = given.memory.notes().read(key)
+    except NotFoundError as error:
+        hint = "it was moved or deleted: search for it, or look at its project"
+        raise NotFoundError(f"there is no note '{key}'", hint=hint) from error
     known = given.listing.by_key.get(key, found)  # the list knows which notes others have replaced
     status = known["status"]
     replaced_by = given.listing.replaced_by.get(key, [])

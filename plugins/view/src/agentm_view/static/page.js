@@ -290,7 +290,8 @@
         main.querySelector("[role=alert]")?.scrollIntoView();
         return;
       }
-      if (area) { dropDraft(area.dataset.draft); area.defaultValue = area.value; }
+      if (area) dropDraft(area.dataset.draft);
+      form?.querySelectorAll("textarea").forEach((one) => { one.defaultValue = one.value; });
       toast(answer.said, answer.undo);
       parts.clear();
       if (answer.go) await open(answer.go, { push: answer.go !== here() });
@@ -345,10 +346,13 @@
     if (location.pathname !== "/search") {
       keepDrafts();
       history.pushState(null, "", address);
+      const asked = query.value;
       await open(address, { push: false });
+      if (query.value !== asked) searchNow(); // more was typed before the screen was there
       return;
     }
     history.replaceState(null, "", address);
+    if (!document.getElementById("found")) return;
     typing?.abort();
     typing = new AbortController();
     try {

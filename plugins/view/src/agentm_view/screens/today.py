@@ -55,7 +55,8 @@ def today(given: Asked) -> Screen:
 
 
 def _place(given: Asked) -> str:
-    return storage_preview(device=given.memory.device()).line
+    device = given.memory.device()
+    return storage_preview(device=device).line.replace(f"{device.home}/", "~/")
 
 
 def _is_recent(date: str) -> bool:

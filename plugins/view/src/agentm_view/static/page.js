@@ -287,7 +287,6 @@
         shown = { html: answer.html, about: { ...shown.about, editing: "yes" } };
         main.replaceChildren(fragment(answer.html));
         window.scrollTo(0, 0);
-        main.querySelector("[role=alert]")?.scrollIntoView();
         return;
       }
       if (area) dropDraft(area.dataset.draft);

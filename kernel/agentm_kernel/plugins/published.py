@@ -25,6 +25,8 @@ PUBLISHED = {
         "documenter-context": "agentm-recall",
         "forget": "agentm-recall",
         "git": "agentm-git",
+        "inbox": "agentm-recall",
+        "mcp": "agentm-mcp",
         "notes": "agentm-recall",
         "personal": "agentm-obsidian-vault",
         "plugins check": "agentm-devkit",

@@ -23,15 +23,10 @@ RESERVED = {name: value for name, value in vars(layout).items() if name.isupper(
 WORDS = {
     "_meta": {"messages.py"},  # what MCP calls the part of a message that is about the message
     "personal": {
-        "guide.py",
-        "names.py",
-        "published.py",
-        "personal_command.py",
-        "search.py",
-        "outlines.py",
-        "tools.py",
+        *("guide.py", "names.py", "published.py", "personal_command.py", "search.py", "outlines.py", "tools.py"),
+        *("note.py", "pieces.py", "export.py"),
     },
-    "projects": {"layers.py", "gemini.py", "basic_memory.py"},
+    "projects": {"layers.py", "gemini.py", "basic_memory.py", "routes.py"},
 }
 
 

@@ -31,7 +31,7 @@ TOOLS = "agentm.tools"
 SERVERS = "agentm.servers"
 VERIFIERS = "agentm.verifiers"
 PLUGINS = "agentm.plugins"
-HOOKS = ("doctor_checks", "session_start", "event", "alert", "replaced")
+HOOKS = ("doctor_checks", "session_start", "event", "page_panels", "alert", "replaced")
 """The hooks of `hookspecs`, which pluggy would have to be imported to ask; a test holds the two equal."""
 
 KINDS = {
@@ -40,7 +40,7 @@ KINDS = {
     PROVIDERS: "provider",
     RECALL: "recall provider",
     COMMANDS: "command",
-    NOTES: "format of notes",
+    NOTES: "notes service",
     IMPORTERS: "importer",
     OPTIONS: "table of options",
     TOOLS: "tool",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from agentm_kernel.device.installed import BACKENDS, COMMANDS, VERIFIERS, WRAPPERS
+from agentm_kernel.device.installed import BACKENDS, COMMANDS, NOTES, VERIFIERS, WRAPPERS
 
 PUBLISHED = {
     BACKENDS: {
@@ -38,7 +38,9 @@ PUBLISHED = {
         "save": "agentm-recall",
         "search": "agentm-recall",
         "vault": "agentm-obsidian-vault",
+        "view": "agentm-view",
     },
+    NOTES: {"notes": "agentm-recall"},
     VERIFIERS: {"plugins": "agentm-devkit"},
     WRAPPERS: {"integrity": "agentm-checkpoint", "policy": "agentm-storage-policy"},
 }

@@ -25,6 +25,7 @@ PROVIDERS = "agentm.providers"
 RECALL = "agentm.recall"
 COMMANDS = "agentm.commands"
 NOTES = "agentm.notes"
+NOTE_FORMATS = "agentm.note_formats"
 IMPORTERS = "agentm.importers"
 OPTIONS = "agentm.options"
 TOOLS = "agentm.tools"
@@ -41,6 +42,7 @@ KINDS = {
     RECALL: "recall provider",
     COMMANDS: "command",
     NOTES: "notes service",
+    NOTE_FORMATS: "format of notes",
     IMPORTERS: "importer",
     OPTIONS: "table of options",
     TOOLS: "tool",

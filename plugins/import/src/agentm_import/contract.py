@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agentm_kernel.plugin import Device, Locator, StorageBackend
 
 IMPORTERS = "agentm.importers"
-NOTES = "agentm.notes"
+NOTE_FORMATS = "agentm.note_formats"
 
 
 class Importer(Protocol):
@@ -70,9 +70,9 @@ def find_importer(device: Device, name: str) -> Importer:
 
 def note_format(device: Device) -> NoteFormat:
     """The format of notes."""
-    if not device.plugins.of(NOTES):
+    if not device.plugins.of(NOTE_FORMATS):
         raise PluginError("no plugin says what a note looks like", hint="run `pip install agentm-recall`")
-    return cast("NoteFormat", load(find_plugin(device, NOTES, "recall")))
+    return cast("NoteFormat", load(find_plugin(device, NOTE_FORMATS, "recall")))
 
 
 def detect_all(device: Device) -> tuple[list[tuple[str, str, Found]], list[str]]:

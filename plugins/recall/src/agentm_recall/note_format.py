@@ -1,4 +1,4 @@
-"""The format of notes, for plugins that write many of them: the entry point `recall` of the group `agentm.notes`.
+"""The format of notes, for plugins that write many of them: entry point `recall` of `agentm.note_formats`.
 
 Importers and exporters place, read and write notes as `save` does, and this plugin stays the only one that knows
 how. Everything here computes; nothing reads or writes a store.

@@ -24,11 +24,11 @@ from agentm_recall.catalog import gather
 from agentm_recall.editing import with_fields
 from agentm_recall.index.database import Failures, IndexUnavailable
 from agentm_recall.index.maintenance import RecallIndex
-from agentm_recall.index.search import Scope, search
+from agentm_recall.index.search import Scope
 from agentm_recall.layout import ALWAYS_LOAD_KIND, KINDS, is_note, project_folder
 from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, parse_note
 from agentm_recall.saving import Draft, save_note, slugify
-from agentm_recall.searching import CLOSE, OPEN, _found
+from agentm_recall.searching import CLOSE, OPEN, answer
 from agentm_recall.supersession import superseded_keys
 
 if TYPE_CHECKING:
@@ -86,13 +86,11 @@ class NotesService:
         """
         scope = Scope(project, None, kind)
 
-        def answer(opened: Opened) -> list[Found]:
+        def look(opened: Opened) -> list[Found]:
             whole = _with_endings(opened.database, question)
-            hits = search(opened.database, whole, scope, limit=limit)
-            expression = _expression(whole, scope)
-            return [_found(opened.database, expression, hit, explain=True) for hit in hits]
+            return answer(opened, whole, scope, limit, explain=True).found
 
-        found = RecallIndex(self._store()).ask(answer, may_write=False, look_only=True)
+        found = RecallIndex(self._store()).ask(look, may_write=False, look_only=True)
         return {"found": [_answer(one) for one in found]}
 
     def refresh(self) -> str | None:
@@ -211,12 +209,6 @@ def _with_endings(database: Database, question: str) -> str:
             (last, last[:-1] + chr(ord(last[-1]) + 1), _MOST_ENDINGS),
         ).fetchall()
     return " ".join([question, *(term for (term,) in rows if term != last)])
-
-
-def _expression(question: str, scope: Scope) -> str:
-    from agentm_recall.index.search import scoped_expression
-
-    return scoped_expression(question, scope) or ""
 
 
 def _without(pieces: list[tuple[str, bool]], head: str) -> list[tuple[str, bool]]:

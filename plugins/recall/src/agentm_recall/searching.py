@@ -68,11 +68,12 @@ def search_notes(
     """
     wanted = scope or Scope()
     return RecallIndex(backend, environ).ask(
-        lambda opened: _answer(opened, question, wanted, limit, explain=explain), may_write=True, progress=progress
+        lambda opened: answer(opened, question, wanted, limit, explain=explain), may_write=True, progress=progress
     )
 
 
-def _answer(opened: Opened, question: str, scope: Scope, limit: int, *, explain: bool) -> Answer:
+def answer(opened: Opened, question: str, scope: Scope, limit: int, *, explain: bool) -> Answer:
+    """`search_notes` in an index that is open."""
     result = search(opened.database, question, scope, limit=limit)
     expression = (result.plan.expression(scope_condition(scope)) if result.plan else None) or ""
     found = [_found(opened.database, expression, hit, explain=explain) for hit in result.hits]

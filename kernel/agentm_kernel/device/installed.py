@@ -24,6 +24,7 @@ WRAPPERS = "agentm.wrappers"
 PROVIDERS = "agentm.providers"
 RECALL = "agentm.recall"
 COMMANDS = "agentm.commands"
+HOSTS = "agentm.hosts"
 OPTIONS = "agentm.options"
 VERIFIERS = "agentm.verifiers"
 PLUGINS = "agentm.plugins"
@@ -36,6 +37,7 @@ KINDS = {
     PROVIDERS: "provider",
     RECALL: "recall provider",
     COMMANDS: "command",
+    HOSTS: "adapter",
     OPTIONS: "table of options",
     VERIFIERS: "verifier",
     PLUGINS: "hook plugin",

@@ -48,6 +48,10 @@ class Codex(HostAdapter):
     def hooks_file(self, place: Place) -> str:
         return os.path.join(self.folder(place), "hooks.json")
 
+    def seconds(self, event: str) -> int:
+        """Codex allows no more than three at the end of a session."""
+        return 3 if event == "session-end" else _SECONDS
+
     def changes(self, place: Place) -> list[Change]:
         from agentm_hosts.place import SET, Change, Entry
 
@@ -118,8 +122,6 @@ class Codex(HostAdapter):
         return b'"developer"' in line and super().is_about_context(line)
 
 
-def _seconds(event: str) -> int:
-    return 3 if event == "session-end" else _SECONDS  # it allows no more there
 
 
 ADAPTER = Codex()

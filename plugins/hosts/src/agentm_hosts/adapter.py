@@ -24,6 +24,7 @@ TOLD = ("session-start", "prompt", "post-compact")
 """The events at which the model itself is told something, which can be found again in the transcript."""
 
 _PROMPT_TOKENS = 600
+_LOOKED_AT = 200
 
 
 class HostAdapter:
@@ -154,6 +155,14 @@ class HostAdapter:
         path = payload.get("transcript_path") or payload.get("transcriptPath")
         return path if isinstance(path, str) else ""
 
+    def find_transcript(self, home: str, session: str) -> str:
+        """The same for a host that does not say it to its hooks."""
+        return ""
+
+    def last_session(self, home: str) -> float:
+        """When the newest session of this host was, by its transcripts; 0 where that is not known."""
+        return 0.0
+
     def contexts(self, entry: Mapping[str, Any]) -> Iterator[str]:
         """The texts in one line of the transcript that the host says it gave to the model as context. Not what it
         merely logged, and never what a tool or a user said.
@@ -173,6 +182,22 @@ def quoted(text: str) -> str:
         from json.encoder import encode_basestring_ascii
     found: str = encode_basestring_ascii(text)
     return found
+
+
+def newest(folder: str, depth: int, suffix: str = ".jsonl") -> tuple[float, str]:
+    """The newest transcript so many folders below, and when it was written; of each folder the newest are looked at."""
+    best = (0.0, "")
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name, reverse=True)
+    except OSError:
+        return best
+    for entry in entries[:_LOOKED_AT]:
+        if depth and entry.is_dir(follow_symlinks=False):
+            best = max(best, newest(entry.path, depth - 1, suffix))
+        elif not depth and entry.name.endswith(suffix):
+            best = max(best, (entry.stat(follow_symlinks=False).st_mtime, entry.path))
+    return best
 
 
 def mcp_mark(state_dir: str, host: str) -> str:

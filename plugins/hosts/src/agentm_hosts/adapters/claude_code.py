@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_hosts.adapter import PROMISED, HostAdapter
+from agentm_hosts.adapter import PROMISED, HostAdapter, newest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,6 +91,9 @@ class ClaudeCode(HostAdapter):
         if place.with_mcp and not any(str(rule).startswith("mcp__agentm") for rule in listed):
             steps.append('it asks before each use of a memory tool; to allow them: permissions.allow ["mcp__agentm"]')
         return steps
+
+    def last_session(self, home: str) -> float:
+        return newest(os.path.join(home, ".claude", "projects"), 1)[0]
 
     def contexts(self, entry: Mapping[str, Any]) -> Iterator[str]:
         """Its log also has `hook_success` for output that was never passed on: that does not count."""

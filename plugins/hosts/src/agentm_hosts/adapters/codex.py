@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_hosts.adapter import PROMISED, HostAdapter
+from agentm_hosts.adapter import PROMISED, HostAdapter, newest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Codex(HostAdapter):
                             {
                                 "type": "command",
                                 "command": self.hook_command(place, event),
-                                "timeout": _seconds(event),
+                                "timeout": self.seconds(event),
                             }
                         ]
                     },
@@ -104,6 +104,13 @@ class Codex(HostAdapter):
         return isinstance(roots, list) and any(
             str(root).startswith(os.path.join(place.home, ".agentm")) for root in roots
         )
+
+    def find_transcript(self, home: str, session: str) -> str:
+        folder = os.path.join(home, ".codex", "sessions")
+        return newest(folder, 3, f"{session}.jsonl")[1] if session else ""
+
+    def last_session(self, home: str) -> float:
+        return newest(os.path.join(home, ".codex", "sessions"), 3)[0]
 
     def contexts(self, entry: Mapping[str, Any]) -> Iterator[str]:
         payload = entry.get("payload")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_hosts.adapter import PROMISED, HostAdapter
+from agentm_hosts.adapter import PROMISED, HostAdapter, newest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,6 +88,14 @@ class Gemini(HostAdapter):
             return [f"it runs nothing in a folder that you have not trusted: start `gemini` in {root} and trust it"]
         return []
 
+    def last_session(self, home: str) -> float:
+        folder = os.path.join(home, ".gemini", "tmp")
+        try:
+            projects = os.listdir(folder)
+        except OSError:
+            return 0.0
+        return max((newest(os.path.join(folder, name, "chats"), 0)[0] for name in projects), default=0.0)
+
     def contexts(self, entry: Mapping[str, Any]) -> Iterator[str]:
         """In the user's own message, before what the user said."""
         if entry.get("type") != "user":
@@ -96,7 +104,7 @@ class Gemini(HostAdapter):
         parts = [content] if isinstance(content, str) else content if isinstance(content, list) else []
         for part in parts:
             text = part.get("text") if isinstance(part, dict) else part
-            if isinstance(text, str) and _OPENING in text:
+            if isinstance(text, str) and text.startswith(_OPENING):
                 yield text.partition(_OPENING)[2].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
     def is_about_context(self, line: bytes) -> bool:

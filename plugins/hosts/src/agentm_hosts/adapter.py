@@ -42,6 +42,8 @@ class HostAdapter:
     """Our events, and what the host calls the hook that reports each."""
     programs: tuple[str, ...] = ()
     """Commands of the host: one of them on the search path means that it is installed."""
+    writes_down = False
+    """Whether its transcript says what the model was given, so that arrival can be seen."""
     tool_name = "{tool}"
     """What the model calls a tool of our MCP server."""
 

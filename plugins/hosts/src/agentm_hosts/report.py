@@ -34,6 +34,7 @@ class HostReport:
     delivered: int
     cut: int
     dropped: int
+    writes_down: bool
     last: float | None
     open_steps: tuple[str, ...]
 
@@ -44,6 +45,8 @@ class HostReport:
             return "-"
         if not self.told:
             return "nothing told yet"
+        if not self.writes_down:
+            return f"{self.told} told, last {spoken_time(self.last or 0)}; it does not write down what its model got"
         words = f"{self.delivered} of {self.told} delivered"
         words += f", {self.cut} cut" if self.cut else ""
         words += f", {self.dropped} dropped" if self.dropped else ""
@@ -74,6 +77,7 @@ def report_of(device: Device, adapter: HostAdapter, *, ask_host: bool = True) ->
         _count(told, DELIVERED),
         _count(told, CUT),
         _count(told, DROPPED),
+        adapter.writes_down,
         max((line.time for line in told), default=None),
         tuple(_open_steps(device, adapter, scopes, lines, ask_host=ask_host)),
     )

@@ -80,7 +80,7 @@ def settle(device: Device, adapter: HostAdapter, *, seconds: float = MOST_SECOND
     ended = {line.session for line in lines if line.event == "session-end"}
     groups: dict[str, list[Delivery]] = {}
     for line in lines:
-        if line.receipt and line.status not in _FINAL:
+        if line.receipt and line.status not in _FINAL and adapter.writes_down:
             groups.setdefault(line.transcript or adapter.find_transcript(device.home, line.session), []).append(line)
     statuses: dict[str, str] = {}
     for transcript, waiting in reversed(groups.items()):  # the newest first: time may run out

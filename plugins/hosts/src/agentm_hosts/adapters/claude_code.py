@@ -21,6 +21,7 @@ class ClaudeCode(HostAdapter):
     name = "claude-code"
     title = "Claude Code"
     proof = PROMISED
+    writes_down = True
     hooks = {
         "session-start": "SessionStart",
         "prompt": "UserPromptSubmit",

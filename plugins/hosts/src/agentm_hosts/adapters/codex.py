@@ -20,6 +20,7 @@ class Codex(HostAdapter):
     name = "codex"
     title = "Codex"
     proof = PROMISED
+    writes_down = True
     limit = 9_000
     """It passes 2,500 tokens on and puts more into a file."""
     hooks = {

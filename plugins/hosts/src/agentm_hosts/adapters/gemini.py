@@ -21,6 +21,7 @@ class Gemini(HostAdapter):
     name = "gemini"
     title = "Gemini CLI"
     proof = PROMISED
+    writes_down = True
     hooks = {
         "session-start": "SessionStart",
         "prompt": "BeforeAgent",

@@ -94,8 +94,8 @@ def given_keys(state_dir: str, host: str, session: str) -> tuple[str, ...]:
             continue
         if any(start in line for start in _STARTS):
             found = []
-        listed = line.partition('"notes": [')[2].partition("]")[0]
-        found += [_unquoted(key) for key in listed.split(", ") if key]  # a key has neither quotes nor brackets inside
+        listed = line.partition('"notes": ["')[2].partition('"]')[0]
+        found += [_unescaped(key) for key in listed.split('", "') if key]  # a key has no quotes inside
     return tuple(dict.fromkeys(found))
 
 
@@ -117,13 +117,12 @@ def _last_lines(path: str) -> list[str]:
         return []
 
 
-def _unquoted(key: str) -> str:
-    plain = key[1:-1]
-    if "\\" not in plain:
-        return plain
+def _unescaped(key: str) -> str:
+    if "\\" not in key:
+        return key
     import json
 
-    return str(json.loads(key))
+    return str(json.loads(f'"{key}"'))
 
 
 def keys_in(text: str) -> list[str]:
@@ -135,7 +134,7 @@ def keys_in(text: str) -> list[str]:
             key = line.rpartition(" (")[0] if line.endswith(")") else line
             while " (" in key and not _is_key(key):
                 key = key.rpartition(" (")[0]
-            found.append(key[:300].replace('"', "").replace("]", ""))
+            found.append(key[:300].replace('"', ""))
         is_head = line.startswith("```") and line.endswith(_NOTE) and not line.strip("`").removesuffix(_NOTE)
     return found
 

@@ -31,7 +31,7 @@ _COMMON = frozenset(
 
 def answers(call: HookCall, session: str, prompt: str, tokens: int) -> str:
     """The notes for a prompt, without those that the session has already."""
-    if not prompt.strip() or call.device.config.get("recall.prompt") is False:
+    if not prompt.strip() or call.device.config.get("plugins.hosts.prompt") is False:
         return ""
     known = given_keys(call.device.state_dir, call.host, session)
     text = call.recall(prompt, tokens, known)

@@ -1,4 +1,4 @@
-"""`capture.remind`: once per session, at the end of a turn, the agent is asked to save what it decided."""
+"""`plugins.hosts.remind`: once per session, at the end of a turn, the agent is asked to save what it decided."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ _TEXT = (
 
 def reminder(call: HookCall, session: str) -> str:
     """The request; nothing unless the operator wants it, or when the agent stops because of it."""
-    if not session or call.device.config.get("capture.remind") is not True or call.payload.get("stop_hook_active"):
+    if not session or call.device.config.get("plugins.hosts.remind") is not True or call.payload.get("stop_hook_active"):
         return ""
     return "" if was_said(call.device.state_dir, call.host, session, "turn-end") else _TEXT

@@ -10,7 +10,7 @@ import json
 import os
 import stat
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agentm_hosts.ledger import deliveries_folder, ledger_path
@@ -74,13 +74,13 @@ def deliveries(device: Device, host: str) -> list[Delivery]:
 def settle(device: Device, adapter: HostAdapter, *, seconds: float = MOST_SECONDS) -> list[Delivery]:
     """Look for what is open, write down what was found, and return every line."""
     lines = deliveries(device, adapter.name)
-    if device.config.get("hosts.read_transcripts") is False:
-        return lines
+    if not adapter.writes_down or device.config.get("plugins.hosts.read_transcripts") is False:
+        return [replace(line, status=UNKNOWN if line.receipt else SILENT) for line in lines]
     deadline = time.monotonic() + seconds
     ended = {line.session for line in lines if line.event == "session-end"}
     groups: dict[str, list[Delivery]] = {}
     for line in lines:
-        if line.receipt and line.status not in _FINAL and adapter.writes_down:
+        if line.receipt and line.status not in _FINAL:
             groups.setdefault(line.transcript or adapter.find_transcript(device.home, line.session), []).append(line)
     statuses: dict[str, str] = {}
     for transcript, waiting in reversed(groups.items()):  # the newest first: time may run out
@@ -157,7 +157,7 @@ def _with_status(line: Delivery, settled: dict[str, str]) -> Delivery:
         status = SILENT
     else:
         status = settled.get(line.name) or (PENDING if time.time() - line.time < _PENDING_FOR else UNKNOWN)
-    return Delivery(**{**line.__dict__, "status": status})
+    return replace(line, status=status)
 
 
 def _lines(state_dir: str, host: str) -> Iterator[dict[str, Any]]:

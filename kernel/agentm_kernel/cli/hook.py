@@ -206,16 +206,15 @@ class HookCall:
             sys.stderr.write(f"agentm: {one_line(str(error))}\n")
 
     def _afterwards(self) -> int:
-        self._tell()
+        if not self._is_told:
+            self._tell()
         self.adapter.afterwards(self)
         return 0
 
-    def _tell(self) -> None:
-        if not self._is_told:
-            from agentm_kernel.cli.event import tell
+    def _tell(self) -> int:
+        from agentm_kernel.cli.event import tell
 
-            for name in self.raises:
-                tell(self.device, name, self.payload, self.cwd)
+        return max((tell(self.device, name, self.payload, self.cwd) for name in self.raises), default=0)
 
     def _bring_up_to_date(self, project: Resolution) -> None:
         """Let a store that lies elsewhere fetch what is new, for a moment: what takes longer is there next time."""
@@ -227,7 +226,7 @@ class HookCall:
         from agentm_kernel.cli.event import in_the_background
 
         self.doing = "fetching what is new"
-        in_the_background(lambda: self._tell() or 0, wait=_FOR_SYNC)
+        in_the_background(self._tell, wait=_FOR_SYNC)
         self._is_told = True
 
 

@@ -1,4 +1,4 @@
-"""What an agent reads when a session starts: its project's plans, its notes, what plugins add, and how to remember."""
+"""What an agent reads when a session starts: its plans, its notes, what plugins add, and how to remember."""
 
 from __future__ import annotations
 

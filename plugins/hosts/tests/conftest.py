@@ -81,7 +81,9 @@ class Laptop:
 
 @pytest.fixture
 def laptop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laptop:
-    for name in [name for name in os.environ if name.startswith(("XDG_", "AGENTM_", "MEMORY_", "HARNESS_", "CLAUDE"))]:
+    for name in [
+        name for name in os.environ if name.startswith(("XDG_", "AGENTM_", "MEMORY_", "HARNESS_", "CLAUDE"))
+    ]:
         if not name.startswith(("AGENTM_REQUIRE", "AGENTM_WITHOUT")):
             monkeypatch.delenv(name)
     return Laptop(tmp_path)

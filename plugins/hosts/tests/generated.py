@@ -1,4 +1,4 @@
-"""Settings files as people and programs leave them: odd indentation, comments, CRLF, byte order marks, others' hooks."""
+"""Settings files as people and programs leave them: odd indentation, comments, CRLF, byte order marks, hooks."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def toml_text(rng: random.Random) -> str:
     """Tables, dotted keys, inline tables, comments, odd spaces; a server of somebody else's."""
     lines = []
     for number in range(rng.randrange(4)):
-        lines.append(f'top{number}{rng.choice([" = ", "=", "  =   "])}{rng.choice(["1", "true", "[1, 2]"])}')
+        lines.append(f"top{number}{rng.choice([' = ', '=', '  =   '])}{rng.choice(['1', 'true', '[1, 2]'])}")
         if rng.random() < 0.4:
             lines[-1] += rng.choice(["  # why", "\t# [not.a.table]"])
     if rng.random() < 0.2:
@@ -81,7 +81,7 @@ def toml_text(rng: random.Random) -> str:
         lines += ["", "[mcp_servers.other]  # theirs", 'command = "x"', 'args = ["a",', "  'b', # c", "]"]
     for number in range(rng.randrange(3)):
         lines += rng.choice([[""], ["", "# about it"], []])
-        lines += [f"[table{number}]", f'key = {rng.choice(["1.5", "2020-01-01", chr(39) + "lit" + chr(39)])}']
+        lines += [f"[table{number}]", f"key = {rng.choice(['1.5', '2020-01-01', chr(39) + 'lit' + chr(39)])}"]
         if rng.random() < 0.3:
             lines += [f"[[array{number}]]", "x = 1", f"[[array{number}]]", "x = 2"]
     text = "\n".join(lines) + rng.choice(["", "\n", "\n\n"])

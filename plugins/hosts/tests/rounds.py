@@ -86,7 +86,7 @@ class Round:
     def set_up(self, *, trusted: bool = True) -> None:
         self.run_agentm("setup", "--yes")
         if trusted:
-            self.runner.trust(self.scratch, self.place)
+            self.runner.grant(self.scratch, self.place)
 
     def save(self, text: str = NOTE, slug: str = "lighthouse", *more: str) -> None:
         self.run_agentm("save", "--kind", "decision", "--slug", slug, *more, text=text)
@@ -104,7 +104,11 @@ class Round:
         while True:
             hosts = json.loads(self.run_agentm("hosts", "list", "--json"))["hosts"]
             (found,) = (host for host in hosts if host["host"] == self.host)
-            if not found["writes_down"] or found["told"] == found["delivered"] + found["cut"] + found["dropped"] or time.monotonic() > deadline:
+            if (
+                not found["writes_down"]
+                or found["told"] == found["delivered"] + found["cut"] + found["dropped"]
+                or time.monotonic() > deadline
+            ):
                 return found
             time.sleep(0.2)
 
@@ -147,7 +151,10 @@ def main() -> int:
                 wrong += [problem] if problem else []
                 shutil.rmtree(folder, ignore_errors=True)
             seconds = (time.monotonic() - started) / rounds
-            print(f"{name}: {rounds - len(wrong)} of {rounds} arrived and were seen to, {seconds:.1f} s each", flush=True)
+            print(
+                f"{name}: {rounds - len(wrong)} of {rounds} arrived and were seen to, {seconds:.1f} s each",
+                flush=True,
+            )
             for problem in dict.fromkeys(wrong):
                 print(f"  {problem}", flush=True)
             failed += len(wrong)

@@ -53,7 +53,7 @@ def connect(change: Change, place: Place, **options: bool) -> None:
 def disconnect(change: Change, place: Place) -> None:
     receipt = read_receipt(receipt_path(place.state_dir, "x", change.path))
     assert receipt is not None
-    carry_out(plan_disconnection(receipt, place), place, connected=False)
+    carry_out(plan_disconnection(receipt), place, connected=False)
 
 
 def parsed(text: str, format: str):
@@ -180,9 +180,11 @@ def test_what_cannot_be_edited_is_left_alone(place: Place, tmp_path: Path, text:
 
 def test_a_pipe_in_the_place_of_a_file_is_refused_at_once(place: Place, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "settings.json")
+    (tmp_path / "folder.json").mkdir()
 
-    with pytest.raises(SettingsError, match="not a regular file"):
-        connect(Change(str(tmp_path / "settings.json"), "json", HOOKS), place)
+    for name in ("settings.json", "folder.json"):
+        with pytest.raises(SettingsError, match="not a regular file"):
+            connect(Change(str(tmp_path / name), "json", HOOKS), place)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only the superuser can give a file away")

@@ -175,7 +175,9 @@ def test_gemini_does_not_ask_with_what_we_told_it(remembering):
 
 
 def test_the_keys_of_notes_are_found_in_a_text():
-    text = "```note\nprojects/a/decisions/b (decision, 2026-11-16, from x)\n\n(c)\n```\n````note\npersonal/c d\n````\n"
+    text = (
+        "```note\nprojects/a/decisions/b (decision, 2026-11-16, from x)\n\n(c)\n```\n````note\npersonal/c d\n````\n"
+    )
 
     assert keys_in(text) == ["projects/a/decisions/b", "personal/c d"]
 
@@ -198,7 +200,7 @@ def test_keys_with_odd_characters_are_remembered(laptop):
     assert given_keys(str(laptop.state), "x", "s1") == ("projects/ä/b, c",)
 
 
-# ------------------------------------------------------------------------------------------------ compaction, turn end
+# ------------------------------------------------------------------------------------------------ compaction, end
 
 
 def test_what_must_survive_a_compaction_is_said_to_the_summariser(laptop):
@@ -236,7 +238,9 @@ def test_plugins_are_told_in_the_background(laptop):
         "@hookimpl\ndef agentm_event(name, payload, context):\n"
         f"    time.sleep(1)\n    open({str(seen)!r}, 'a').write(f\"{{name}} {{payload['session_id']}}\\n\")\n"
     )
-    laptop.agentm.write_text(laptop.agentm.read_text().replace("import sys;", f"import sys; sys.path.insert(0, {str(site)!r});"))
+    laptop.agentm.write_text(
+        laptop.agentm.read_text().replace("import sys;", f"import sys; sys.path.insert(0, {str(site)!r});")
+    )
     started = time.monotonic()
     laptop.hook("prompt", prompt="x")
     laptop.hook("session-end")

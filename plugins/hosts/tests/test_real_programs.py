@@ -47,7 +47,7 @@ def test_codex_that_does_not_trust_us_goes_on_and_the_step_is_shown(tmp_path: Pa
         report = it.report()
         assert report["told"] == 0
         assert "skips our hooks until you trust them" in str(report["open_steps"])
-        it.runner.trust(it.scratch, it.place)
+        it.runner.grant(it.scratch, it.place)
         assert "trust them" not in str(it.report()["open_steps"])
 
 
@@ -89,7 +89,9 @@ def test_claude_code_compacts_with_the_plan_and_what_is_open(tmp_path: Path) -> 
         it.set_up()
         it.run_agentm("state", "write", "PLAN.md", text="# Plan\n\n1. Paint the sundial ochre-plan-marker.\n")
         it.run_agentm("state", "append", "progress.md", text="- primed umber-progress-marker\n")
-        it.run_agentm("save", "--kind", "open-question", "--slug", "varnish", text="Which varnish, teal-open-marker?\n")
+        it.run_agentm(
+            "save", "--kind", "open-question", "--slug", "varnish", text="Which varnish, teal-open-marker?\n"
+        )
         first = it.ask("Remember the sundial.")
         assert first.code == 0, first.output
         asked = len(it.stub.questions())

@@ -35,7 +35,7 @@ class HostAdapter:
     title = ""
     """What people call it."""
     proof = UNPROVEN
-    """How well it is known that this works: `promised` (tested with the real program), `best effort` or `unproven`."""
+    """How well it is known to work: `promised` (tested with the real program), `best effort` or `unproven`."""
     limit = 9_900
     """Characters of context that the host takes at once."""
     hooks: Mapping[str, str] = {}
@@ -187,7 +187,7 @@ def quoted(text: str) -> str:
 
 
 def newest(folder: str, depth: int, suffix: str = ".jsonl") -> tuple[float, str]:
-    """The newest transcript so many folders below, and when it was written; of each folder the newest are looked at."""
+    """When the newest transcript so many folders below was written, and its path; of each folder some are seen."""
     best = (0.0, "")
     try:
         with os.scandir(folder) as found:

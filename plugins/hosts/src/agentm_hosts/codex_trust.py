@@ -58,13 +58,13 @@ def _is_recorded(adapter: Codex, place: Place, event: str, trusted: Any) -> bool
 
 def _ask(program: str, place: Place) -> list[str] | None:
     """What `codex app-server` says about our hooks; `None` if it does not say anything that we understand."""
-    requests = [
+    requests: list[dict[str, Any]] = [
         {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "agentm", "version": "0"}}},
         {"method": "initialized"},
         {"id": 2, "method": "hooks/list", "params": {"cwds": [place.project or place.home]}},
     ]
     try:
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # noqa: S603 - programs that the user has installed
             [program, "app-server"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

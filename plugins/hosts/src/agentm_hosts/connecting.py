@@ -41,7 +41,7 @@ def adapter_named(device: Device, name: str) -> HostAdapter:
 
 
 def launcher(device: Device) -> str:
-    """The command as it was called, by its absolute path; links are not followed, because upgrades move their ends."""
+    """The command as it was called, by its absolute path; links are not followed: upgrades move their ends."""
     called = os.path.abspath(sys.argv[0])
     if os.path.basename(called) in ("agentm", "agentm.exe") and os.access(called, os.X_OK):
         return called
@@ -87,7 +87,7 @@ def connect(adapter: HostAdapter, place: Place, plans: list[Plan]) -> None:
 def undoing_plans(place: Place, host: str) -> list[Plan]:
     """What disconnecting would do, for the scope of the place."""
     return [
-        plan_disconnection(receipt, place)
+        plan_disconnection(receipt)
         for _, receipt in receipts(place.state_dir, host)
         if receipt.scope == place.scope and _is_here(receipt.path, place)
     ]

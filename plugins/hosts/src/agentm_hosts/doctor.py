@@ -25,7 +25,11 @@ def agentm_doctor_checks(context: HookContext) -> list[DoctorRow]:
             continue
         found = report_of(device, adapter, ask_host=False)
         problem = next(iter(found.open_steps), None)
-        gone = [receipt.path for _, receipt in receipts(device.state_dir, adapter.name) if not os.path.exists(receipt.path)]
+        gone = [
+            receipt.path
+            for _, receipt in receipts(device.state_dir, adapter.name)
+            if not os.path.exists(receipt.path)
+        ]
         if gone:
             problem = f"{gone[0]} is gone: run `agentm connect {adapter.name}` again"
         if found.dropped or found.cut:

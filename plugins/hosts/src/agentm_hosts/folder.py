@@ -43,7 +43,8 @@ or a key: it is refused. Never save what the code or the history of the reposito
 _README = """\
 # agentm
 
-Connects an agent to [agentm](https://pypi.org/project/agentm-memory/), a memory that does not lose or misplace a note.
+Connects an agent to [agentm](https://pypi.org/project/agentm-memory/), a memory that does not lose
+or misplace a note.
 
 1. `uv tool install agentm-memory` (or `pipx install agentm-memory`), so that `agentm` is on the search path.
 2. Install this folder:
@@ -56,8 +57,9 @@ Connects an agent to [agentm](https://pypi.org/project/agentm-memory/), a memory
 | Qwen Code | `qwen extensions install DIR/plugins/agentm --consent` |
 | Gemini CLI | `gemini extensions link --consent DIR/gemini` |
 
-What it does: when a session starts, and at each prompt, the agent is told what this project's memory holds; at the end
-of a turn what it saved is sent to a store elsewhere, if there is one. `agentm connect` does the same without a plugin.
+What it does: when a session starts, and at each prompt, the agent is told what this project's memory holds; at the
+end of a turn what it saved is sent to a store elsewhere, if there is one. `agentm connect` does the same without a
+plugin.
 """
 
 _LICENSE = """\

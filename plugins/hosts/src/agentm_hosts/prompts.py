@@ -20,13 +20,14 @@ _ENOUGH = 0.5
 _LONGEST_PROMPT = 4_000
 _ALWAYS = "personal/_always-load/"
 _HEADING = "[agentm] From this project's memory:"
-_COMMON = frozenset(
+_COMMON_TEXT = (
     "about after again also because been before being below between both cannot could does doing down during each "
-    "from further have having here hers him how into itself just like make made more most much need only other ours "
-    "over please same should show some such tell than that the their them then there these they this those through "
-    "under until use used using very want was were what when where which while who whom why will with would you your "
-    "and are but can did for has its let not now our out see she too use way".split()
+    "from further have having here hers him how into itself just like make made more most much need only other "
+    "ours over please same should show some such tell than that the their them then there these they this those "
+    "through under until use used using very want was were what when where which while who whom why will with "
+    "would you your and are but can did for has its let not now our out see she too use way "
 )
+_COMMON = frozenset(_COMMON_TEXT.split())
 
 
 def answers(call: HookCall, session: str, prompt: str, tokens: int) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 try:
-    from _sha2 import sha256  # `hashlib` brings OpenSSL, which costs a hook more than the rest of it
+    from _sha2 import sha256  # type: ignore[import-not-found]  # `hashlib` brings OpenSSL, which costs a hook more than the rest of it
 except ImportError:
     try:
-        from _sha256 import sha256  # type: ignore[import-not-found, no-redef]
+        from _sha256 import sha256  # type: ignore[import-not-found]
     except ImportError:
         from hashlib import sha256
 

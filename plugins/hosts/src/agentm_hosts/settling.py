@@ -1,7 +1,7 @@
 """Whether what was said has arrived: open lines of the ledger are looked for in the host's own transcript.
 
-Only what the host wrote down as context counts. A look is bounded in bytes and time; what is not found yet stays open,
-and "dropped" is said only of a session that has ended and whose transcript was read to its end.
+Only what the host wrote down as context counts. A look is bounded in bytes and time; what is not found yet stays
+open, and "dropped" is said only of a session that has ended and whose transcript was read to its end.
 """
 
 from __future__ import annotations
@@ -124,10 +124,11 @@ class _Reading:
             descriptor = os.open(self._path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         except OSError:
             return
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(descriptor)
+            return
         with os.fdopen(descriptor, "rb") as file:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                return
             file.seek(min(self._start, status.st_size))
             room = MOST_BYTES
             while room > 0 and time.monotonic() < self._deadline:

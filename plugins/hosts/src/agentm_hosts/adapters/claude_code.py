@@ -22,7 +22,7 @@ class ClaudeCode(HostAdapter):
     title = "Claude Code"
     proof = PROMISED
     writes_down = True
-    hooks = {
+    hooks: Mapping[str, str] = {
         "session-start": "SessionStart",
         "prompt": "UserPromptSubmit",
         "pre-compact": "PreCompact",
@@ -84,9 +84,8 @@ class ClaudeCode(HostAdapter):
         settings = read_settings(os.path.join(self.folder(place), "settings.json"))
         if settings.get("disableAllHooks") is True:
             steps.append("its settings have disableAllHooks: no hook runs until you remove that")
-        for managed in _MANAGED:
-            if os.path.exists(managed):
-                steps.append(f"{managed} is your organisation's and may switch hooks or servers off")
+        managed = [path for path in _MANAGED if os.path.exists(path)]
+        steps += [f"{path} is your organisation's and may switch hooks or servers off" for path in managed]
         allowed = settings.get("permissions", {})
         listed = allowed.get("allow", []) if isinstance(allowed, dict) else []
         if place.with_mcp and not any(str(rule).startswith("mcp__agentm") for rule in listed):
@@ -99,10 +98,11 @@ class ClaudeCode(HostAdapter):
     def contexts(self, entry: Mapping[str, Any]) -> Iterator[str]:
         """Its log also has `hook_success` for output that was never passed on: that does not count."""
         attachment = entry.get("attachment")
-        if entry.get("type") == "attachment" and isinstance(attachment, dict):
-            if attachment.get("type") == "hook_additional_context":
-                content = attachment.get("content")
-                yield from (part for part in content if isinstance(part, str)) if isinstance(content, list) else ()
+        if entry.get("type") != "attachment" or not isinstance(attachment, dict):
+            return
+        if attachment.get("type") == "hook_additional_context":
+            content = attachment.get("content")
+            yield from (part for part in content if isinstance(part, str)) if isinstance(content, list) else ()
 
     def is_about_context(self, line: bytes) -> bool:
         return b"hook_additional_context" in line and super().is_about_context(line)

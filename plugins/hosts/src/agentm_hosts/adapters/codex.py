@@ -23,7 +23,7 @@ class Codex(HostAdapter):
     writes_down = True
     limit = 9_000
     """It passes 2,500 tokens on and puts more into a file."""
-    hooks = {
+    hooks: Mapping[str, str] = {
         "session-start": "SessionStart",
         "prompt": "UserPromptSubmit",
         "pre-compact": "PreCompact",
@@ -92,8 +92,8 @@ class Codex(HostAdapter):
             steps.append("its shell may not find a bare `agentm`; connect it for all projects if it does not")
         elif not place.with_mcp and not self._can_write(place):
             steps.append(
-                "its sandbox keeps `agentm save` from writing; to allow it, in config.toml: [sandbox_workspace_write] "
-                f'writable_roots = ["{os.path.join(place.home, ".agentm")}"]'
+                "its sandbox keeps `agentm save` from writing; to allow it, in config.toml: "
+                f'[sandbox_workspace_write] writable_roots = ["{os.path.join(place.home, ".agentm")}"]'
             )
         return steps
 
@@ -128,8 +128,6 @@ class Codex(HostAdapter):
 
     def is_about_context(self, line: bytes) -> bool:
         return b'"developer"' in line and super().is_about_context(line)
-
-
 
 
 ADAPTER = Codex()

@@ -8,6 +8,8 @@ from agentm_hosts.adapter import BEST_EFFORT, HostAdapter, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agentm_hosts.place import Change, Place
 
 _SECONDS = 5
@@ -17,7 +19,7 @@ class Copilot(HostAdapter):
     name = "copilot"
     title = "GitHub Copilot CLI"
     proof = BEST_EFFORT
-    hooks = {
+    hooks: Mapping[str, str] = {
         "session-start": "sessionStart",
         "prompt": "userPromptSubmitted",
         "turn-end": "agentStop",
@@ -40,7 +42,7 @@ class Copilot(HostAdapter):
 
         found = []
         if place.with_hooks:
-            hooks = {
+            hooks: Mapping[str, str] = {
                 native: [{"type": "command", "bash": self.hook_command(place, event), "timeoutSec": _SECONDS}]
                 for event, native in self.hooks.items()
             }

@@ -20,7 +20,7 @@ class Cursor(HostAdapter):
     name = "cursor"
     title = "Cursor"
     proof = UNPROVEN
-    hooks = {
+    hooks: Mapping[str, str] = {
         "session-start": "sessionStart",
         "pre-compact": "preCompact",
         "turn-end": "stop",

@@ -22,7 +22,7 @@ class Gemini(HostAdapter):
     title = "Gemini CLI"
     proof = PROMISED
     writes_down = True
-    hooks = {
+    hooks: Mapping[str, str] = {
         "session-start": "SessionStart",
         "prompt": "BeforeAgent",
         "turn-end": "AfterAgent",

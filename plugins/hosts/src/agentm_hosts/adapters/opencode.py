@@ -8,6 +8,8 @@ from agentm_hosts.adapter import BEST_EFFORT, HostAdapter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agentm_hosts.place import Change, Place
 
 _PLUGIN = """\
@@ -64,7 +66,7 @@ class OpenCode(HostAdapter):
     name = "opencode"
     title = "OpenCode"
     proof = BEST_EFFORT
-    hooks = {
+    hooks: Mapping[str, str] = {
         "session-start": "experimental.chat.system.transform",
         "prompt": "chat.message",
         "pre-compact": "experimental.session.compacting",

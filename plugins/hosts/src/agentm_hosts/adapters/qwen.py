@@ -8,6 +8,8 @@ from agentm_hosts.adapter import BEST_EFFORT, HostAdapter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agentm_hosts.place import Change, Place
 
 
@@ -15,7 +17,7 @@ class Qwen(HostAdapter):
     name = "qwen"
     title = "Qwen Code"
     proof = BEST_EFFORT
-    hooks = {
+    hooks: Mapping[str, str] = {
         "session-start": "SessionStart",
         "prompt": "UserPromptSubmit",
         "turn-end": "Stop",

@@ -9,6 +9,8 @@ from agentm_hosts.adapter import UNPROVEN, HostAdapter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agentm_hosts.place import Change, Place
 
 
@@ -16,7 +18,7 @@ class VSCode(HostAdapter):
     name = "vscode"
     title = "VS Code"
     proof = UNPROVEN
-    hooks = {
+    hooks: Mapping[str, str] = {
         "session-start": "SessionStart",
         "prompt": "UserPromptSubmit",
         "pre-compact": "PreCompact",

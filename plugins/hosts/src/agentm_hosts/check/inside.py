@@ -37,12 +37,15 @@ def main(task: dict[str, str]) -> dict[str, Any]:
         scratch = Scratch(home, project, stub.url)
         runner = runner_of(task["host"])
         runner.prepare(scratch)
-        for arguments, text in ((["save", "--kind", "fact", "--slug", "heron"], _NOTE), (["connect", task["host"]], "")):
+        for arguments, text in (
+            (["save", "--kind", "fact", "--slug", "heron"], _NOTE),
+            (["connect", task["host"]], ""),
+        ):
             problem = _agentm(task["launcher"], arguments, text, scratch)
             if problem:
                 return _answer(cannot=problem)
         place = Place(home, scratch.environ(), task["launcher"], os.path.join(home, ".local", "state", "agentm"))
-        runner.trust(scratch, place)
+        runner.grant(scratch, place)
         started = time.monotonic()
         ran = run(runner, task["program"], scratch, _QUESTION)
         questions = stub.questions()
@@ -60,7 +63,7 @@ def _answer(**known: Any) -> dict[str, Any]:
 
 
 def _agentm(program: str, arguments: list[str], text: str, scratch: Scratch) -> str:
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - programs that the user has installed
         [program, *arguments],
         cwd=scratch.project,
         env=scratch.environ(),
@@ -77,7 +80,7 @@ def _agentm(program: str, arguments: list[str], text: str, scratch: Scratch) -> 
 def _settled(task: dict[str, str], scratch: Scratch) -> dict[str, str]:
     """What the ledger and the transcript say about the text that the session began with."""
     for _ in range(10):
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 - programs that the user has installed
             [task["launcher"], "log", "--json"],
             cwd=scratch.project,
             env=scratch.environ(),

@@ -1,4 +1,4 @@
-"""`agentm hosts check`: the installed program, started once in a scratch home, with a note that only memory can know."""
+"""`agentm hosts check`: the installed program, started once in a scratch home, with a note that only memory knows."""
 
 from __future__ import annotations
 
@@ -73,10 +73,15 @@ def check_host(device: Device, adapter: HostAdapter, *, program: str | None = No
         )
     is_alone = _can_be_alone()
     with tempfile.TemporaryDirectory(prefix="agentm-check-", ignore_cleanup_errors=True) as folder:
-        task = {"host": adapter.name, "program": os.path.abspath(found), "launcher": launcher(device), "folder": folder}
+        task = {
+            "host": adapter.name,
+            "program": os.path.abspath(found),
+            "launcher": launcher(device),
+            "folder": folder,
+        }
         command = [sys.executable, "-P", "-m", "agentm_hosts.check.inside", json.dumps(task)]
         try:
-            done = subprocess.run(
+            done = subprocess.run(  # noqa: S603 - programs that the user has installed
                 [*(_ALONE if is_alone else ()), *command], capture_output=True, check=False, timeout=_LIMIT
             )
         except subprocess.TimeoutExpired:
@@ -92,4 +97,4 @@ def check_host(device: Device, adapter: HostAdapter, *, program: str | None = No
 def _can_be_alone() -> bool:
     if shutil.which(_ALONE[0]) is None:
         return False
-    return subprocess.run([*_ALONE, "true"], capture_output=True, check=False, timeout=10).returncode == 0
+    return subprocess.run([*_ALONE, "true"], capture_output=True, check=False, timeout=10).returncode == 0  # noqa: S603

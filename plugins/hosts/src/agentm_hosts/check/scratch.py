@@ -63,13 +63,18 @@ class Runner:
     prepare: Callable[[Scratch], None]
     command: Callable[[str, str], list[str]]
     environ: Callable[[Scratch], dict[str, str]]
-    trust: Callable[[Scratch, Place], None] = lambda scratch, place: None
+    trust: Callable[[Scratch, Place], None] | None = None
+    """What a user would grant by hand."""
+
+    def grant(self, scratch: Scratch, place: Place) -> None:
+        if self.trust is not None:
+            self.trust(scratch, place)
 
 
 def run(runner: Runner, program: str, scratch: Scratch, prompt: str, *extra: str, seconds: float = SECONDS) -> Ran:
     """Start the program with one prompt, and wait for its end, so many seconds at most."""
     started = time.monotonic()
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # noqa: S603 - programs that the user has installed
         [*runner.command(program, prompt), *extra],
         cwd=scratch.project,
         env=runner.environ(scratch),
@@ -148,14 +153,12 @@ def _prepare_gemini(scratch: Scratch) -> None:
     scratch.write(".gemini/settings.json", json.dumps({"security": {"auth": {"selectedType": "gemini-api-key"}}}))
 
 
-def _trust_gemini(scratch: Scratch, place: Place) -> None:
+def _trust_gemini(scratch: Scratch, _place: Place) -> None:
     scratch.write(".gemini/trustedFolders.json", json.dumps({os.path.realpath(scratch.project): "TRUST_FOLDER"}))
 
 
 def _gemini_environ(scratch: Scratch) -> dict[str, str]:
-    return scratch.environ(
-        GOOGLE_GEMINI_BASE_URL=scratch.stub, GEMINI_API_KEY=_KEY, GEMINI_TELEMETRY_ENABLED="false"
-    )
+    return scratch.environ(GOOGLE_GEMINI_BASE_URL=scratch.stub, GEMINI_API_KEY=_KEY, GEMINI_TELEMETRY_ENABLED="false")
 
 
 def _prepare_copilot(scratch: Scratch) -> None:

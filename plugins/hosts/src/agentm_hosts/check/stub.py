@@ -26,14 +26,15 @@ class Request:
         """Which messages of the request hold `text`, in words."""
         found = []
         body = self.body if isinstance(self.body, dict) else {}
-        for key in ("system", "systemInstruction", "instructions"):
-            if text in json.dumps(body.get(key), ensure_ascii=False):
-                found.append("the system prompt")
-        for key in ("messages", "input", "contents"):
-            for message in body.get(key) or () if isinstance(body.get(key), list) else ():
-                if text in json.dumps(message, ensure_ascii=False):
-                    found.append(f"a message of role {message.get('role', 'unknown')}")
-        return found
+        if any(text in _spelled(body.get(key)) for key in ("system", "systemInstruction", "instructions")):
+            found.append("the system prompt")
+        lists = [body[key] for key in ("messages", "input", "contents") if isinstance(body.get(key), list)]
+        holding = [message for messages in lists for message in messages if text in _spelled(message)]
+        return found + [f"a message of role {message.get('role', 'unknown')}" for message in holding]
+
+
+def _spelled(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 class ModelStub:
@@ -72,7 +73,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 60
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that the base class gives it
         """Nothing is logged."""
 
     def do_GET(self) -> None:
@@ -92,7 +93,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif path.endswith(":countTokens"):
             self._send('{"totalTokens": 10}')
         elif path.endswith("/messages"):
-            self._events(_anthropic(reply)) if asked.get("stream") else self._send(json.dumps(_anthropic_whole(reply)))
+            self._events(_anthropic(reply)) if asked.get("stream") else self._send(
+                json.dumps(_anthropic_whole(reply))
+            )
         elif path.endswith("/responses"):
             self._events(_responses(reply))
         elif path.endswith("/chat/completions"):
@@ -223,7 +226,13 @@ def _chat_whole(reply: str) -> dict[str, Any]:
 def _chat_chunks(reply: str) -> list[dict[str, Any]]:
     def chunk(delta: dict[str, Any], reason: str | None) -> dict[str, Any]:
         choice = {"index": 0, "delta": delta, "finish_reason": reason}
-        return {"id": "chat_stub", "object": "chat.completion.chunk", "created": 0, "model": "stub", "choices": [choice]}
+        return {
+            "id": "chat_stub",
+            "object": "chat.completion.chunk",
+            "created": 0,
+            "model": "stub",
+            "choices": [choice],
+        }
 
     return [
         chunk({"role": "assistant", "content": ""}, None),

@@ -43,9 +43,7 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Show what would change,
 @click.option("--no-mcp", is_flag=True, help="Leave the memory tools (MCP) out.")
 @click.option("--replace", is_flag=True, help="Replace the entries of another installed agentm.")
 @_dry_run
-def connect(
-    hosts: tuple[str, ...], scope: str, no_hooks: bool, no_mcp: bool, replace: bool, dry_run: bool
-) -> int:
+def connect(hosts: tuple[str, ...], scope: str, no_hooks: bool, no_mcp: bool, replace: bool, dry_run: bool) -> int:
     """Connect agent hosts (Claude Code, Codex, Gemini CLI …) to this memory; without HOST, all that are installed.
 
     Their settings files get a few entries; every other byte stays, and `agentm disconnect` puts the files back.
@@ -113,7 +111,8 @@ def connect_all(chosen: list[HostAdapter], place: Place, *, replace: bool, dry_r
         if not plans:
             click.echo(f"{adapter.title}: has nothing to connect here")
             continue
-        click.echo(f"{adapter.title}: {'would be connected' if dry_run else 'connected' if is_new else 'is connected already'}")
+        done = "connected" if is_new else "is connected already"
+        click.echo(f"{adapter.title}: {'would be connected' if dry_run else done}")
         for step in adapter.open_steps(place) if not dry_run else ():
             click.echo(f"  still to do: {step}")
     return failed
@@ -126,7 +125,9 @@ def show(plans: list[Plan], *, dry_run: bool) -> None:
             click.echo(f"  {note}")
         if not plan.is_change:
             continue
-        click.echo(f"  {'removes' if plan.new is None else 'changes' if plan.old is not None else 'makes'} {plan.path}")
+        click.echo(
+            f"  {'removes' if plan.new is None else 'changes' if plan.old is not None else 'makes'} {plan.path}"
+        )
         if dry_run:
             old, new = (plan.old or "").splitlines(), (plan.new or "").splitlines()
             for line in difflib.unified_diff(old, new, plan.path, plan.path, lineterm="", n=1):

@@ -44,7 +44,9 @@ def command(yes: bool, dry_run: bool) -> int:
     _make_store(device)
     code = connect_all(found, place, replace=False, dry_run=False)
     _offer_imports(device)
-    click.echo("to try it: `agentm save --kind decision --slug first` with a text on standard input, then start an agent")
+    click.echo(
+        "to try it: `agentm save --kind decision --slug first` with a text on standard input, then start an agent"
+    )
     click.echo("to see that it arrives: `agentm hosts list`")
     return code
 
@@ -67,6 +69,6 @@ def _offer_imports(device: Device) -> None:
             importer = load_plugin(device, record.group, record.name)
             places = [(str(path), int(count)) for path, count, _ in importer.detect(device)]  # type: ignore[attr-defined]
         except Exception:  # noqa: BLE001 - an offer that cannot be made is none
-            continue
+            places = []
         for path, count in places:
             click.echo(f"{path} holds about {count} memories: `agentm import {record.name} --dry-run` shows them")

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from agentm_hosts.files import json_edit, toml_edit
 from agentm_hosts.files.json_edit import Unfit
-from agentm_hosts.files.json_tree import NotJson
 from agentm_hosts.files.reading import SettingsError, read_bytes, read_text, real_path
 from agentm_hosts.place import APPEND, Entry
 from agentm_kernel.plugin import atomic_write
@@ -101,7 +100,7 @@ def plan_connection(change: Change, place: Place, host: str, *, replace: bool) -
     if change.format == "text":
         return _plan_own_file(change, path, old, receipt, place, host, replace=replace)
     _check_readable(change, path, old)
-    clean = old if receipt is None else _restored(old, receipt, place, notes)
+    clean = old if receipt is None else _restored(old, receipt, notes)
     if receipt is None or clean is not None:
         clean = _without_older(clean, change, place, notes, path, replace=replace)
     text = clean or ""
@@ -136,57 +135,57 @@ def plan_connection(change: Change, place: Place, host: str, *, replace: bool) -
     return Plan(path, old, text, new_receipt, notes)
 
 
-def plan_disconnection(receipt: Receipt, place: Place) -> Plan:
+def plan_disconnection(receipt: Receipt) -> Plan:
     """What disconnecting does to one file."""
     old = read_text(receipt.path)
     notes: list[str] = []
     if receipt.format == "text":
         if old is not None and _hash(old) != receipt.after:
-            notes.append(f"{receipt.path} was changed by somebody and is left: remove it by hand if you do not want it")
+            notes.append(
+                f"{receipt.path} was changed by somebody and is left: remove it by hand if you do not want it"
+            )
             return Plan(receipt.path, old, old, receipt, notes)
         return Plan(receipt.path, old, None, receipt, notes)
-    return Plan(receipt.path, old, _restored(old, receipt, place, notes), receipt, notes)
+    return Plan(receipt.path, old, _restored(old, receipt, notes), receipt, notes)
 
 
-def _restored(old: str | None, receipt: Receipt, place: Place, notes: list[str]) -> str | None:
+def _restored(old: str | None, receipt: Receipt, notes: list[str]) -> str | None:
     """The file without us: byte for byte as it was, if nobody has changed it since; else without our entries."""
     if old is None:
         return None
     if _hash(old) == receipt.after:
         text = old
         for at, inserted, taken in reversed(receipt.insertions):
-            if text[at : at + len(inserted)] != inserted:
-                break
             text = text[:at] + taken + text[at + len(inserted) :]
-        else:
-            if receipt.before is None:
-                return None
-            if _hash(text) == receipt.before:
-                return text
-    text = old
+        if receipt.before is None:
+            return None
+        if _hash(text) == receipt.before:
+            return text
     try:
-        for entry in receipt.entries:
-            path, value = tuple(entry["path"]), entry["value"]
-            ours = _like(value, place)
-            made = next((tuple(found) for found in receipt.made if tuple(found) == path[: len(found)]), ())
-            if receipt.format == "toml":
-                text, gone = toml_edit.remove(text, path, ours, made)
-            else:
-                text, gone = json_edit.remove(text, path, ours, comments=True)
-                if made:
-                    text = json_edit.remove_if_empty(text, path, comments=True)
-            if not gone:
-                notes.append(f"{receipt.path}: {'.'.join(path)} no longer has our entry")
-    except (NotJson, Unfit, ValueError) as error:
+        text = _without_entries(old, receipt, notes)
+    except ValueError as error:
         raise SettingsError(
             f"{receipt.path} cannot be taken apart: {error}", hint="nothing was changed; repair it and run this again"
         ) from error
-    if receipt.before is None and text.strip("\ufeff \t\r\n") in ("", "{}"):
-        return None
+    return None if receipt.before is None and text.strip("\ufeff \t\r\n") in ("", "{}") else text
+
+
+def _without_entries(text: str, receipt: Receipt, notes: list[str]) -> str:
+    """The file of somebody who has changed it, without our entries and without the containers made for them."""
+    for entry in receipt.entries:
+        path = tuple(entry["path"])
+        made = next((tuple(found) for found in receipt.made if tuple(found) == path[: len(found)]), ())
+        if receipt.format == "toml":
+            text, gone = toml_edit.remove(text, path, _like(entry["value"]), made)
+        else:
+            text, gone = json_edit.remove(text, path, _like(entry["value"]), comments=True)
+            text = json_edit.remove_if_empty(text, path, comments=True) if made else text
+        if not gone:
+            notes.append(f"{receipt.path}: {'.'.join(path)} no longer has our entry")
     return text
 
 
-def _like(value: Any, place: Place) -> Callable[[Any], bool]:
+def _like(value: Any) -> Callable[[Any], bool]:
     """Ours is what we wrote, and what somebody made of it that still starts us."""
     return lambda found: found == value or (isinstance(value, dict) and command_of(found) == command_of(value) != "")
 
@@ -218,14 +217,15 @@ def _check_readable(change: Change, path: str, old: str | None) -> None:
     except ValueError as error:
         why = f"; {change.comments_disable}" if "comment" in str(error) and change.comments_disable else ""
         raise SettingsError(
-            f"{path} is not what its program can read: {error}{why}", hint="nothing was changed; repair the file first"
+            f"{path} is not what its program can read: {error}{why}",
+            hint="nothing was changed; repair the file first",
         ) from error
 
 
-def _insert(text: str, entry: Entry, format: str) -> tuple[str, json_edit.Insertion | None, tuple[str, ...]]:
-    if format == "toml":
+def _insert(text: str, entry: Entry, form: str) -> tuple[str, json_edit.Insertion | None, tuple[str, ...]]:
+    if form == "toml":
         return toml_edit.insert(text, entry)
-    return json_edit.insert(text, entry, comments=format == "jsonc")
+    return json_edit.insert(text, entry, comments=form == "jsonc")
 
 
 # ------------------------------------------------------------------------------------------------ older entries
@@ -243,7 +243,11 @@ def command_of(value: Any) -> str:
 def program_of(value: Any) -> str:
     """The program of such an entry."""
     return next(
-        (word.strip("'\"") for word in _words(value) if os.path.basename(word.strip("'\"")) in ("agentm", "agentm.exe")),
+        (
+            word.strip("'\"")
+            for word in _words(value)
+            if os.path.basename(word.strip("'\"")) in ("agentm", "agentm.exe")
+        ),
         "",
     )
 
@@ -300,7 +304,9 @@ def carry_out(plan: Plan, place: Place, *, connected: bool) -> None:
         atomic_write(file, json.dumps(asdict(plan.receipt), indent=1))
     if plan.is_change:
         if read_text(plan.path) != plan.old:
-            raise SettingsError(f"{plan.path} was changed meanwhile", hint="nothing was changed in it; run this again")
+            raise SettingsError(
+                f"{plan.path} was changed meanwhile", hint="nothing was changed in it; run this again"
+            )
         if plan.new is None:
             os.unlink(plan.path)
         else:

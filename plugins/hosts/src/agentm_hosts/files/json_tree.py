@@ -1,4 +1,4 @@
-"""JSON with positions: where each value of a text begins and ends, so that it can be edited without touching the rest.
+"""JSON with positions: where each value of a text begins and ends, so that it can be edited and the rest stays.
 
 Comments and commas before a closing bracket are read where the program that owns the file reads them too (JSONC).
 """

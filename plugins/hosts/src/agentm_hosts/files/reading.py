@@ -29,10 +29,11 @@ def read_bytes(path: str) -> bytes | None:
         return None
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}", hint="nothing was changed") from error
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise SettingsError(f"{path} is not a regular file", hint="nothing was changed; look what put it there")
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise SettingsError(f"{path} is not a regular file", hint="nothing was changed; look what put it there")
         if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
             raise SettingsError(
                 f"{path} belongs to another user", hint="nothing was changed; run this as the user whose file it is"

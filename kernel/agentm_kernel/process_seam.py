@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         """What an entry point of group `agentm.recall` names.
 
         It may have an attribute `for_prompt`, a function `(resolution, *, prompt, limit, known) -> str`: the notes
-        that answer a prompt, three at most, in `limit` tokens, without those whose keys are `known`; `""` if none does.
+        that answer a prompt, three at most, in `limit` tokens, without those whose keys are `known`; `""` if none.
         """
 
         def __call__(self, resolution: Resolution, *, phase: str, query: str | None, limit: int | None) -> str: ...

@@ -42,11 +42,11 @@ class Copilot(HostAdapter):
 
         found = []
         if place.with_hooks:
-            hooks: Mapping[str, str] = {
+            lines = {
                 native: [{"type": "command", "bash": self.hook_command(place, event), "timeoutSec": _SECONDS}]
                 for event, native in self.hooks.items()
             }
-            text = json.dumps({"version": 1, "hooks": hooks}, indent=2) + "\n"
+            text = json.dumps({"version": 1, "hooks": lines}, indent=2) + "\n"
             found.append(Change(os.path.join(self.folder(place), "hooks", "agentm.json"), "text", text=text))
         if place.with_mcp and place.project is None:
             server = {"type": "local", "command": place.launcher, "args": ["mcp"], "tools": ["*"]}

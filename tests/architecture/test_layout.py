@@ -22,7 +22,7 @@ RESERVED = {name: value for name, value in vars(layout).items() if name.isupper(
 # Words that are reserved and also mean something else: a command, a name for people, a room of the kernel.
 WORDS = {
     "personal": {"names.py", "published.py", "personal_command.py", "search.py", "outlines.py"},
-    "projects": {"layers.py"},
+    "projects": {"layers.py", "claude_code.py"},
 }
 
 

@@ -18,7 +18,6 @@ _MOST = 3
 _ENOUGH = 0.5
 """The share of a prompt's words that a note must hold."""
 _LONGEST_PROMPT = 4_000
-_ALWAYS = "personal/_always-load/"
 _HEADING = "[agentm] From this project's memory:"
 _COMMON_TEXT = (
     "about after again also because been before being below between both cannot could does doing down during each "
@@ -43,6 +42,7 @@ def answers(call: HookCall, session: str, prompt: str, tokens: int) -> str:
 
 def _simple(call: HookCall, prompt: str, known: tuple[str, ...], tokens: int) -> str:
     from agentm_kernel import recall_here
+    from agentm_kernel.plugin import layout
 
     wanted = words(prompt)
     if not wanted:
@@ -52,7 +52,7 @@ def _simple(call: HookCall, prompt: str, known: tuple[str, ...], tokens: int) ->
     chosen: list[str] = []
     for note in notes_of(found):
         (key, *_) = keys_in(note) or [""]
-        if key in known or key.startswith(_ALWAYS):
+        if key in known or key.startswith(f"{layout.ALWAYS_LOAD}/"):
             continue
         share = len(wanted & words(note)) / len(wanted)
         fits = sum(map(len, chosen)) + len(note) <= 4 * tokens

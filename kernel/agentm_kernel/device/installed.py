@@ -26,6 +26,8 @@ RECALL = "agentm.recall"
 COMMANDS = "agentm.commands"
 HOSTS = "agentm.hosts"
 OPTIONS = "agentm.options"
+TOOLS = "agentm.tools"
+SERVERS = "agentm.servers"
 VERIFIERS = "agentm.verifiers"
 PLUGINS = "agentm.plugins"
 HOOKS = ("doctor_checks", "session_start", "event", "alert", "replaced")
@@ -39,6 +41,8 @@ KINDS = {
     COMMANDS: "command",
     HOSTS: "adapter",
     OPTIONS: "table of options",
+    TOOLS: "tool",
+    SERVERS: "server",
     VERIFIERS: "verifier",
     PLUGINS: "hook plugin",
     **dict.fromkeys((f"{PLUGINS}.{hook}" for hook in HOOKS), "hook plugin"),

@@ -47,16 +47,19 @@ def publish_over(directory: Directory, temp: str, name: str) -> None:
 
 
 def publish_new(directory: Directory, temp: str, name: str) -> None:
-    """Give the temp file its name unless it is taken (`FileExistsError`): a link fails where a rename would not."""
+    """Give the temp file its name unless it is taken: `FileExistsError`.
+
+    One rename where the system has such a rename; else a link, which fails where a plain rename would not.
+    """
+    if directory.rename_to_free(temp, name):
+        return
     try:
         directory.link(temp, name)
-    except FileExistsError:
+    except OSError as error:
         if not _is_same_file(directory, temp, name):
-            raise
-    except OSError:
-        if not _is_same_file(directory, temp, name):
-            if not directory.rename_to_free(temp, name):
-                _rename_after_another_look(directory, temp, name)
+            if isinstance(error, FileExistsError):
+                raise
+            _rename_after_another_look(directory, temp, name)
             return
     directory.unlink(temp)  # linked, or so it turned out: a medium may lose its reply
 

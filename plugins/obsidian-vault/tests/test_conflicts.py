@@ -323,3 +323,28 @@ def test_a_conflict_copy_of_a_plan_is_mentioned_when_a_session_starts(device: De
 
     (line,) = [line for line in shown.splitlines() if "Conflict copies of a plan" in line]
     assert "PLAN.sync-conflict-20261116-170500-ABCDEFG.md" in line
+
+
+def test_the_quick_look_never_misses_what_the_patterns_find():
+    """`may_be_copy` and `may_be_suspect` spare the patterns: whatever those find, one of them lets through."""
+    from agentm_obsidian_vault.survey import _candidates
+
+    bases = ["PLAN.md", "Notes of May.md", "todo", "über uns.md", "notes.md", "x.y.md"]
+    marks = [
+        " 2", "-3", " (1)", " (12)", " - Copy", " - Kopie (2)", " [Conflict]", " [Conflict 3]", " [conflicted]",
+        " (conflicted 2)", "-Ada's MacBook Pro", "-iMac-2", " (conflicting copy)", " (conflicted copy)",
+        " (case conflict)", " (Copie en conflit)", ".sync-conflict-20260501-101112-ABCDEFG", ".conflict1", "..path1",
+        " (Ada's conflicted copy 2026-05-01)", "-DESKTOP-ABC1234", "-atlas",
+    ]  # fmt: skip
+    seen = 0
+    for base in bases:
+        stem, dot, extension = base.rpartition(".") if "." in base else (base, "", "")
+        for mark in marks:
+            for name in {f"{stem}{mark}{dot}{extension}", f"{base}{mark}", f"Copy of {base}"}:
+                folder = {base, name}
+                known = conflict_copy(name, folder.__contains__, ("atlas",))
+                known = known or suspect_copy(name, folder.__contains__, ("atlas",))
+                if known:
+                    seen += 1
+                    assert name in _candidates(folder, ("atlas",)), name
+    assert seen > 150

@@ -210,7 +210,21 @@ def test_an_exclusive_write_never_renames_over_a_name(folder: Path) -> None:
     assert (folder / "new.md").stat().st_nlink == 1
 
 
-def test_without_hard_links_an_exclusive_write_looks_and_renames(folder: Path) -> None:
+def test_without_such_renames_an_exclusive_write_links(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FdDirectory, "rename_to_free", lambda *_: False)
+    with Recorder(folder) as directory:
+        replace_file(directory, "new.md", b"x", None, publish=publish_new)
+        assert "replace" not in directory.calls
+        with pytest.raises(FileExistsError):
+            replace_file(directory, "a.md", b"new", None, publish=publish_new)
+    assert (folder / "a.md").read_bytes() == b"old"
+    assert (folder / "new.md").stat().st_nlink == 1
+
+
+def test_without_hard_links_an_exclusive_write_looks_and_renames(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FdDirectory, "rename_to_free", lambda *_: False)
     with Recorder(folder, failing="link", error=errno.EPERM) as directory:
         replace_file(directory, "new.md", b"x", None, publish=publish_new)
         with pytest.raises(FileExistsError):

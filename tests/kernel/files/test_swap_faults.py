@@ -172,7 +172,25 @@ def test_a_file_that_vanishes_when_a_plain_write_looks_at_it_is_written(store: S
     assert store.read(NOTE) == "ours"
 
 
-def test_without_links_a_version_that_arrives_in_the_middle_of_a_create_stays(
+@pytest.mark.parametrize("has_such_a_rename", [True, False])
+def test_a_version_that_arrives_in_the_middle_of_a_create_stays(
+    store: Shared, root: Path, monkeypatch: pytest.MonkeyPatch, has_such_a_rename: bool
+) -> None:
+    real = FdDirectory.rename_to_free
+
+    def arriving(self: FdDirectory, source: str, target: str) -> bool:
+        as_client(root / "notes" / "a.md", "unseen")
+        return has_such_a_rename and real(self, source, target)
+
+    store.mkdir(NOTE.parent)
+    monkeypatch.setattr(FdDirectory, "rename_to_free", arriving)
+    with pytest.raises(ConcurrentModificationError):
+        store.write(NOTE, "ours", if_match=ABSENT)
+    assert store.read(NOTE) == "unseen"
+    assert leftovers(root) == []
+
+
+def test_without_links_and_such_renames_a_version_that_is_there_at_another_look_stays(
     store: Shared, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_links(self: FdDirectory, *_: object) -> None:
@@ -180,6 +198,7 @@ def test_without_links_a_version_that_arrives_in_the_middle_of_a_create_stays(
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
     store.mkdir(NOTE.parent)
+    monkeypatch.setattr(FdDirectory, "rename_to_free", lambda *_: False)
     monkeypatch.setattr(FdDirectory, "link", no_links)
     with pytest.raises(ConcurrentModificationError):
         store.write(NOTE, "ours", if_match=ABSENT)
@@ -194,7 +213,8 @@ def test_a_link_that_took_effect_and_said_otherwise_counts(store: Shared, root: 
         real(self, source, target)
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    with mock.patch.object(FdDirectory, "link", lost_reply):
+    no_such_renames = mock.patch.object(FdDirectory, "rename_to_free", return_value=False)
+    with no_such_renames, mock.patch.object(FdDirectory, "link", lost_reply):
         store.write(NOTE, "ours", if_match=ABSENT)
     assert store.read(NOTE) == "ours"
     assert leftovers(root) == []

@@ -19,7 +19,7 @@ def place_for(note: Locator, digest: str, why: str) -> Locator:
     import time
 
     when = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    return _folder_of(note).child(f"{why}-{when}-{digest[:12]}{note.short_suffix}")
+    return folder_of(note).child(f"{why}-{when}-{digest[:12]}{note.short_suffix}")
 
 
 def note_of(kept: Locator) -> Locator | None:
@@ -35,7 +35,8 @@ def is_unseen(kept: Locator) -> bool:
     return kept.name.startswith(f"{UNSEEN}-")
 
 
-def _folder_of(note: Locator) -> Locator:
+def folder_of(note: Locator) -> Locator:
+    """Where the versions of `note` are kept; for a folder, those of the notes below it."""
     if len(note.key.encode()) <= MAX_KEY_BYTES - _ROOM:
         return CONFLICTS.child(note.key)
     from agentm_kernel.plugin import content_hash

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 _NAMES = frozenset(
     (
@@ -72,6 +72,8 @@ _COPY_MARKS = (
 )
 
 _COPY_BEGINNING = "copy of "
+_BEFORE_A_MARK = " -.[("
+_MARKDOWN = ".md"  # no mark: it stands behind every note's own name
 
 
 def is_tool_file(name: str) -> bool:
@@ -107,3 +109,15 @@ def may_be_copy_of(note: str, name: str, devices: Iterable[str]) -> bool:
     stem = (note.rpartition(".")[0] or note).casefold()
     folded = name.casefold()
     return folded.startswith((stem, _COPY_BEGINNING)) and name != note and may_be_copy(name, devices)
+
+
+def may_be_suspect(name: str, others: Collection[str]) -> bool:
+    """The same for marks that people use too: whether `name` begins like another file of its folder.
+
+    `others` are the names of those files, folded, with and without their extensions.
+    """
+    folded = name.casefold()
+    ends = (at for at, character in enumerate(folded) if character in _BEFORE_A_MARK)
+    return folded.startswith(_COPY_BEGINNING) or any(
+        folded[:end] in others for end in ends if folded[end:] != _MARKDOWN
+    )

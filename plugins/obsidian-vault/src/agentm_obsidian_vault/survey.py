@@ -1,21 +1,19 @@
-"""Everything in the vault's folder that is a version of a note and not the note: found, and paired with it."""
+"""Everything in the vault's folder that is a version of a note and not the note: found, and paired with it.
+
+Session start asks for the versions of a project's plans, so nothing outside of the folder that is asked about is
+looked at, and the patterns of conflict copies are loaded only for a name that may be one.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from agentm_kernel.plugin import AgentmError, ConflictCopy, FileStore, Locator, NotFoundError
+from agentm_kernel.plugin import CONFLICTS, AgentmError, ConflictCopy, FileStore, Frozen, Info, Locator, NotFoundError
 from agentm_obsidian_vault import kept
-from agentm_obsidian_vault.conflicts import conflict_copy, suspect_copy
-from agentm_obsidian_vault.merge import is_version
-from agentm_obsidian_vault.names import is_tool_file
+from agentm_obsidian_vault.names import is_tool_file, may_be_copy, may_be_suspect
 
+TYPE_CHECKING = False  # importing `typing` would cost hooks more than this module does
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from agentm_kernel.plugin import Info
     from agentm_obsidian_vault.backend import VaultBackend
 
 _OURSELVES = "agentm"
@@ -24,8 +22,7 @@ BY_NAME, BY_TEXT, BY_NOTHING = "name", "text", ""
 """What shows that a file is a version of another: a name that only a tool writes, its text, or nothing so far."""
 
 
-@dataclass(frozen=True)
-class Conflict:
+class Conflict(Frozen):
     """A version beside or behind a note, waiting for somebody to settle it."""
 
     copy: Info
@@ -51,49 +48,73 @@ def raw_files(vault: VaultBackend) -> FileStore:
     return FileStore(vault.root)
 
 
-def find_conflicts(vault: VaultBackend) -> list[Conflict]:
-    """Every conflict copy that a sync tool left, every suspect, and every version that a write displaced unseen."""
-    return sorted(_conflicts(vault), key=lambda conflict: (conflict.base, conflict.copy.locator))
+def find_conflicts(vault: VaultBackend, below: Locator | None = None) -> list[Conflict]:
+    """Every conflict copy that a sync tool left, every suspect, and every version that a write displaced unseen:
+    of the note at `below`, or of every note below it.
+    """
+    asked = below or Locator()
+    found = (
+        *_kept(vault, asked),
+        *(conflict for folder, files in _folders(vault, asked) for conflict in _beside(vault, folder, files)),
+    )
+    meant = (conflict for conflict in found if conflict.base.parts[: len(asked.parts)] == asked.parts)
+    return sorted(meant, key=lambda conflict: (conflict.base, conflict.copy.locator))
 
 
 def conflict_copies(vault: VaultBackend, below: Locator) -> list[ConflictCopy]:
-    """The same as the facet has them, without suspects: of the note at `below`, or of every note below it."""
+    """The same as the facet has them, without suspects."""
     return [
         ConflictCopy(found.base, found.copy.locator, found.tool, found.copy.size, found.copy.mtime)
-        for found in find_conflicts(vault)
-        if found.base.parts[: len(below.parts)] == below.parts and not found.is_suspect
+        for found in find_conflicts(vault, below)
+        if not found.is_suspect
     ]
 
 
 def read_copy(vault: VaultBackend, copy: Locator) -> str:
-    if all(found.copy.locator != copy for found in find_conflicts(vault)):
+    note = kept.note_of(copy)
+    near = find_conflicts(vault, copy.parent if note is None else note)
+    if all(found.copy.locator != copy for found in near):
         raise NotFoundError(f"'{copy}' is no conflict copy", hint="`agentm vault conflicts` lists them")
     return raw_files(vault).read(copy)
 
 
-def _conflicts(vault: VaultBackend) -> Iterator[Conflict]:
-    for folder, files in _files_by_folder(vault).items():
-        for name, info in files.items():
-            note = kept.note_of(info.locator)
-            if note is not None:
-                if kept.is_unseen(info.locator):
-                    yield Conflict(info, note, _info(vault, note), _OURSELVES)
-                continue
-            found = conflict_copy(name, files.__contains__, vault.devices)
-            by = BY_NAME
-            if found is None:
-                found = suspect_copy(name, files.__contains__, vault.devices)
-                by = BY_NOTHING
-            if found is None:
-                continue
-            base = folder.child(found.base)
-            if by == BY_NOTHING and _is_version(vault, base, info.locator):
-                by = BY_TEXT
-            yield Conflict(info, base, files.get(found.base), found.tool, by)
+def _kept(vault: VaultBackend, below: Locator) -> Iterator[Conflict]:
+    """Versions that a write displaced and nobody has looked at."""
+    for info in raw_files(vault).walk(CONFLICTS if not below.key else kept.folder_of(below)):
+        note = None if info.is_dir else kept.note_of(info.locator)
+        if note is not None and kept.is_unseen(info.locator):
+            yield Conflict(info, note, _info(vault, note), _OURSELVES)
+
+
+def _beside(vault: VaultBackend, folder: Locator, files: dict[str, Info]) -> Iterator[Conflict]:
+    """What lies in one folder beside the note that it is a version of."""
+    for name in _candidates(files, vault.devices):
+        from agentm_obsidian_vault.conflicts import conflict_copy, suspect_copy
+
+        found = conflict_copy(name, files.__contains__, vault.devices)
+        by = BY_NAME
+        if found is None:
+            found = suspect_copy(name, files.__contains__, vault.devices)
+            by = BY_NOTHING
+        if found is None:
+            continue
+        base = folder.child(found.base)
+        if by == BY_NOTHING and _is_version(vault, base, files[name].locator):
+            by = BY_TEXT
+        yield Conflict(files[name], base, files.get(found.base), found.tool, by)
+
+
+def _candidates(names: Iterable[str], devices: tuple[str, ...]) -> list[str]:
+    every = list(names)
+    folded = [name.casefold() for name in every]
+    others = {*folded, *(name.rpartition(".")[0] for name in folded)}
+    return [name for name in every if may_be_copy(name, devices) or may_be_suspect(name, others)]
 
 
 def _is_version(vault: VaultBackend, base: Locator, other: Locator) -> bool:
     """Whether the texts show it. A text that cannot be read shows nothing."""
+    from agentm_obsidian_vault.merge import is_version
+
     files = raw_files(vault)
     try:
         return is_version(files.read(base), files.read(other))
@@ -101,12 +122,25 @@ def _is_version(vault: VaultBackend, base: Locator, other: Locator) -> bool:
         return False
 
 
-def _files_by_folder(vault: VaultBackend) -> dict[Locator, dict[str, Info]]:
-    folders: dict[Locator, dict[str, Info]] = defaultdict(dict)
-    for info in raw_files(vault).walk(Locator()):
-        if not info.is_dir and not any(is_tool_file(part) for part in info.locator.parts):
-            folders[info.locator.parent][info.locator.name] = info
-    return folders
+def _folders(vault: VaultBackend, below: Locator) -> Iterator[tuple[Locator, dict[str, Info]]]:
+    """The files of each folder at or below `below`; for a note, those of the folder that it lies in."""
+    files = raw_files(vault)
+    folders: dict[Locator, dict[str, Info]] = {}
+    infos = (
+        files.walk(below) if not below.key or _is_folder(files, below) else map(files.info, files.list(below.parent))
+    )
+    for info in infos:
+        parts = info.locator.parts
+        if not info.is_dir and kept.note_of(info.locator) is None and not any(map(is_tool_file, parts)):
+            folders.setdefault(info.locator.parent, {})[info.locator.name] = info
+    yield from folders.items()
+
+
+def _is_folder(files: FileStore, locator: Locator) -> bool:
+    try:
+        return files.info(locator).is_dir
+    except NotFoundError:
+        return False
 
 
 def _info(vault: VaultBackend, locator: Locator) -> Info | None:

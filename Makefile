@@ -9,9 +9,9 @@ EDITABLE := $(foreach file,$(PLUGINS),-e $(dir $(file)))
 READY  := $(VENV)/.ready
 
 SERVERS := $(VENV)/.servers
-INSTALLERS := tests/node.py plugins/bucket/tests/install_servers.py plugins/checkpoint/tests/js_ipfs.py plugins/mcp/tests/install_suites.py tests/view/axe.py
+INSTALLERS := tests/node.py plugins/bucket/tests/install_servers.py plugins/checkpoint/tests/js_ipfs.py plugins/mcp/tests/install_suites.py tests/view/axe.py plugins/hosts/tests/programs.py
 # What FAST=1 leaves out, by name: it is not installed, and not used where it is.
-SERVER_NAMES := moto, SeaweedFS, azurite, s3rver, js-ipfs, axe-core, suites of the adapted packages
+SERVER_NAMES := moto, SeaweedFS, azurite, s3rver, js-ipfs, axe-core, suites of the adapted packages, and the agent hosts Claude Code, Codex, Gemini CLI, Copilot CLI
 # Campaigns of tests/faults in which whole devices work through a real server or a real remote.
 ROUNDS := buckets checkpoints git-kills git-races two-devices
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
@@ -52,7 +52,7 @@ format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix --quiet
 	@$(BIN)/ruff format
 
-servers: $(SERVERS) ## Install the real servers that tests start: object stores, and IPFS (some minutes the first time)
+servers: $(SERVERS) ## Install the real servers that tests start: object stores, IPFS, and agent hosts (some minutes the first time)
 
 $(SERVERS): $(READY) $(INSTALLERS)
 	@for program in $(INSTALLERS); do \
@@ -66,7 +66,8 @@ bench: $(READY) ## Measure; prints tables and writes .cache/bench.json
 faults: $(READY) ## The long fault campaign
 	@$(BIN)/python -m tests.faults $(ARGS)
 
-e2e: $(SERVERS) ## Rounds with real servers that are too long for the suite: git, buckets, IPFS, imports (ARGS="--seed N")
+e2e: $(SERVERS) ## Rounds with real programs that are too long for the suite: agent hosts, git, buckets, IPFS, imports (ARGS="--seed N")
+	@$(BIN)/python plugins/hosts/tests/rounds.py
 	@$(BIN)/python -m tests.faults $(ROUNDS) $(ARGS)
 	@$(BIN)/python plugins/import/tests/real_programs.py
 	@$(BIN)/python -m pytest -q -rs -s plugins/import/tests/check_real_programs.py plugins/import/tests/check_kills.py

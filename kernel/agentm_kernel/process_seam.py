@@ -27,7 +27,11 @@ if TYPE_CHECKING:
     from agentm_kernel.state.resolution import Resolution
 
     class RecallProvider(Protocol):
-        """What an entry point of group `agentm.recall` names."""
+        """What an entry point of group `agentm.recall` names.
+
+        It may have an attribute `for_prompt`, a function `(resolution, *, prompt, limit, known) -> str`: the notes
+        that answer a prompt, three at most, in `limit` tokens, without those whose keys are `known`; `""` if none.
+        """
 
         def __call__(self, resolution: Resolution, *, phase: str, query: str | None, limit: int | None) -> str: ...
 
@@ -124,6 +128,17 @@ def recall_at_start(device: Device, resolution: Resolution, limit: int) -> str:
         return ""
     memory = resolution if resolution.backend is not None else device.memory(resolution.root)
     return _ask(provider, memory, DEFAULT_PHASE, None, limit)
+
+
+def recall_for_prompt(device: Device, cwd: str | None, prompt: str, limit: int, known: tuple[str, ...]) -> str | None:
+    """The notes that answer a prompt, `""` if none does; `None` where the provider cannot tell (see `for_prompt`)."""
+    provider = _recall_provider(device)
+    for_prompt = None if provider is None else getattr(provider[1], "for_prompt", None)
+    if provider is None or for_prompt is None:
+        return None
+    memory = device.memory(cwd)
+    ask = lambda resolution, **_: for_prompt(resolution, prompt=prompt, limit=limit, known=known)  # noqa: E731
+    return _ask((provider[0], ask), memory, DEFAULT_PHASE, None, limit)
 
 
 def _ask(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-TABLES = ("bucket", "checkpoint", "device-local", "git", "integrity", "policy", "vault")
+TABLES = ("bucket", "checkpoint", "device-local", "git", "hosts", "integrity", "policy", "vault")
 
 
 @pytest.fixture
@@ -33,6 +33,11 @@ def opener(device: Device, table: str) -> Callable[[dict[str, Any]], object]:
         from agentm_checkpoint.settings import Settings
 
         return Settings
+    if table == "hosts":
+        from agentm_hosts.options import OPTIONS
+        from agentm_kernel.plugin import check_options
+
+        return lambda options: check_options("hosts", options, OPTIONS)
     if table == "integrity":
         wrap: Any = load_plugin(device, "agentm.wrappers", "integrity")
         inner: Any = load_plugin(device, "agentm.backends", "device-local")

@@ -10,7 +10,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agentm_kernel.cli.session_start import DEADLINE_SECONDS
+from agentm_kernel.cli.hook import DEADLINE_SECONDS
 from tests.benchmarks.installed import Installed
 from tests.benchmarks.measure import percentile
 from tests.benchmarks.tables import Table

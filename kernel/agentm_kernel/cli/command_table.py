@@ -121,12 +121,15 @@ COMMANDS = (
         _CWD,
     ),
     DeclaredCommand(
-        "hook session-start",
-        "cli.fast_commands:session_start",
-        "Answer an agent host's session-start hook: JSON on standard input, context on standard output. Exits 0.",
+        "hook",
+        "cli.fast_commands:hook",
+        "Answer a hook of an agent host: JSON on standard input, what the agent is told on standard output.\n\n"
+        "Takes 2 seconds at most, and on any failure lets the agent go on. `agentm connect` writes the hook lines.",
         Parameter(
-            "--host", "Whose output format to use.", choices=("claude-code", "codex", "gemini", "cursor", "plain")
+            "event",
+            choices=("session-start", "prompt", "pre-compact", "post-compact", "turn-end", "session-end"),
         ),
+        Parameter("--host", "Whose output format to use: claude-code, codex, gemini … or plain.", metavar="HOST"),
     ),
 )
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
-from agentm_kernel.cli.agent_hosts import read_event, working_directory
 from agentm_kernel.cli.deadline import PATIENCE_VARIABLE, end_process, patience
+from agentm_kernel.cli.hook_input import read_event, working_directory
 from agentm_kernel.cli.reporting import exit_code_of, report
 from agentm_kernel.errors import AgentmError, PluginError, one_line
 from agentm_kernel.plugins.events import EVENTS, is_event
@@ -37,12 +38,21 @@ def tell_plugins(device: Device, name: str, cwd: str | None) -> int:
             f"there is no event '{name}'", hint=f"events are {', '.join(known.name for known in EVENTS)}"
         )
     payload = read_event()
-    root = find_project_root(cwd or working_directory(payload))
-    seconds = patience(device.environ) if PATIENCE_VARIABLE in device.environ else PATIENCE
-    caller = HookCaller(HookContext(device, root), patience=seconds)
+    caller = _caller(device, cwd or working_directory(payload))
     if not caller.has_listeners("agentm_event"):
         return 0
     return _in_a_child(lambda: _tell(caller, name, payload))
+
+
+def tell(device: Device, name: str, payload: dict[str, object], cwd: str | None) -> int:
+    """The same in this process, for a caller that is in the background already."""
+    caller = _caller(device, cwd)
+    return _tell(caller, name, payload) if caller.has_listeners("agentm_event") else 0
+
+
+def _caller(device: Device, cwd: str | None) -> HookCaller:
+    seconds = patience(device.environ) if PATIENCE_VARIABLE in device.environ else PATIENCE
+    return HookCaller(HookContext(device, find_project_root(cwd)), patience=seconds)
 
 
 def _tell(caller: HookCaller, name: str, payload: dict[str, object]) -> int:
@@ -55,6 +65,28 @@ def _tell(caller: HookCaller, name: str, payload: dict[str, object]) -> int:
         error.code = code
         report(error)
     return int(bool(said))
+
+
+def in_the_background(work: Callable[[], int], *, wait: float = 0.0) -> None:
+    """Let a child do `work`, however long its caller lives, and wait for it for so many seconds at most."""
+    if not hasattr(os, "fork"):
+        work()
+        return
+    sys.stderr.flush()
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        os.close(reading)
+        _be_the_child(work, writing)
+    os.close(writing)
+    if wait:
+        import select
+
+        deadline = time.monotonic() + wait
+        while (left := deadline - time.monotonic()) > 0 and select.select([reading], [], [], left)[0]:
+            data = os.read(reading, 1 << 16)
+            if not data or b"\0" in data:
+                break
+    os.close(reading)
 
 
 def _in_a_child(work: Callable[[], int]) -> int:

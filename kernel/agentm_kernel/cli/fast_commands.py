@@ -71,10 +71,10 @@ def offer_save_here(
     write_text(json.dumps(offers, indent=2, ensure_ascii=False) + "\n")
 
 
-def session_start(device: Device, host: str | None) -> None:
-    from agentm_kernel.cli.session_start import answer
+def hook(device: Device, event: str, host: str | None) -> None:
+    from agentm_kernel.cli.hook import answer
 
-    answer(device, host)
+    answer(device, event, host)
 
 
 def event(device: Device, name: str, cwd: str | None) -> int:

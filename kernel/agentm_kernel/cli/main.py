@@ -39,6 +39,8 @@ def main(only: tuple[str, ...] = ()) -> int:
             _limit(device, arguments)
         _leave(exit_code_of(lambda: command.run(device, values), as_json=bool(values.get("json"))))
     code = exit_code_of(lambda: _serve(device, arguments), as_json=_wants_json(arguments))
+    if arguments[:1] in (["hook"], ["event"]) and code == UsageError.exit_code:
+        code = 1  # agent hosts take 2 for "erase the prompt"
     if _is_of_kernel(arguments):
         _leave(code)
     return code

@@ -15,12 +15,8 @@ def own_command(name: str) -> click.Command | None:
     if name in GROUPS:
         module = __import__(f"agentm_kernel.cli.{name}", fromlist=["command"])
         found: click.Command = module.command
-    elif not declared:
-        return None
-    elif len(declared[0].path) == 1:
-        return _to_click(declared[0])
     else:
-        found = click.Group(name, help="Answer the hooks of agent hosts.")
+        return _to_click(declared[0]) if declared else None
     if isinstance(found, click.Group):
         for command in declared:
             found.add_command(_to_click(command))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agentm_kernel.state.resolution import Resolution
 
 _SHOWN = 3
-_BEFORE = "before answering plan-status questions or running /work, /review, /release."
+_BEFORE = "before you plan, start work or answer questions about the plan."
 
 
 def state_block(resolution: Resolution) -> str:

@@ -27,6 +27,7 @@ COMMANDS = "agentm.commands"
 NOTES = "agentm.notes"
 NOTE_FORMATS = "agentm.note_formats"
 IMPORTERS = "agentm.importers"
+HOSTS = "agentm.hosts"
 OPTIONS = "agentm.options"
 TOOLS = "agentm.tools"
 SERVERS = "agentm.servers"
@@ -44,6 +45,7 @@ KINDS = {
     NOTES: "notes service",
     NOTE_FORMATS: "format of notes",
     IMPORTERS: "importer",
+    HOSTS: "adapter",
     OPTIONS: "table of options",
     TOOLS: "tool",
     SERVERS: "server",

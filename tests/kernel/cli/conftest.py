@@ -171,7 +171,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _compile(library: Path) -> None:
     """Have it compiled before a hook with a deadline needs it: on a busy machine that takes seconds."""
     environ = {"PYTHONPATH": str(library), "PYTHONPYCACHEPREFIX": str(library / "bytecode")}
-    modules = "agentm_kernel.cli.session_start, agentm_kernel.cli.app, agentm_kernel.plugins.hooks, pluggy, json"
+    ours = ", ".join(f"agentm_kernel.{name}" for name in ("cli.hook", "cli.session_text", "cli.app", "plugins.hooks"))
+    modules = f"{ours}, pluggy, json"
     command = [sys.executable, "-P", "-S", "-c", f"import {modules}, agentm_devkit.conformance.stubs"]
     subprocess.run(command, env=environ, check=True, timeout=120)
 

@@ -108,7 +108,7 @@ def test_every_plain_spelling_is_answered_without_click(arguments, calls):
         ["state-path", "--", "plan"],
         ["offer-save-here", "--kind", "decision"],
         ["hook"],
-        ["hook", "session-start", "--host", "emacs"],
+        ["hook", "nonsense", "--host", "plain"],
         ["config", "get", "key", "--json=yes"],
         ["config", "list"],
     ],

@@ -46,7 +46,7 @@ def test_its_own_help_is_that_of_a_subcommand(walker):
     assert shown.startswith("Usage: agentm plugins walk [OPTIONS] NAME\n\n  Go there.\n")
 
 
-@pytest.mark.parametrize("group", ["plugins", "state", "hook"])
+@pytest.mark.parametrize("group", ["plugins", "state", "config"])
 def test_the_help_of_a_group_lists_it_without_importing_it(machine, group):
     machine.install(
         "walker", "raise SystemExit('imported')", f"[agentm.commands]\n{group} walk = m:go\n{group} run = m:go\n"
@@ -67,7 +67,7 @@ def test_without_one_a_group_has_no_section_for_them(machine):
     assert "plugins:\n" not in machine.execute("plugins", "--help").out
 
 
-@pytest.mark.parametrize("name", ["plugins list", "config get", "hook session-start"])
+@pytest.mark.parametrize("name", ["plugins list", "config get", "state read"])
 def test_a_subcommand_of_the_kernel_cannot_be_taken(machine, name):
     machine.install("walker", "raise SystemExit('imported')", f"[agentm.commands]\n{name} = m:go\n")
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from agentm_kernel.cli.agent_hosts import CONTEXT_LIMIT
+from agentm_kernel.cli.hook import CONTEXT_LIMIT
 
 ENTRY_POINT = "[agentm.recall]\nnotes = plugin_notes:recall\n"
 ASKED = """
@@ -39,7 +37,9 @@ def test_notes_come_after_the_state_block(machine):
 
     done = start_session(machine)
 
-    state, notes = done.out.rstrip("\n").split("\n\n")
+    state, notes, closing = done.out.rstrip("\n").split("\n\n")
+    assert "agentm save" in closing.splitlines()[0]
+    assert "agentm search" in closing.splitlines()[1]
     assert len(state.splitlines()) == 4
     slug, phase, query, limit, store = notes.split()
     assert (slug, phase, query) == ("widgets", "work", "None")
@@ -59,15 +59,36 @@ def test_a_project_in_mode_local_has_notes_in_the_store(machine):
     (machine.harness / ".project-mode").write_text("local\n")
     machine.install("notes", ASKED, ENTRY_POINT)
 
-    assert start_session(machine).out.split()[-1] == str(machine.home / "memory")
+    assert start_session(machine).out.partition("\n")[0].split()[-1] == str(machine.home / "memory")
 
 
-@pytest.mark.parametrize("host", ["claude-code", "codex"])
-def test_notes_that_fill_their_room_are_not_cut(machine, host):
+def test_an_empty_memory_is_said_to_be_empty(machine):
+    machine.install("notes", "def recall(*_, **__): return ''", ENTRY_POINT)
+
+    first, closing = start_session(machine).out.rstrip("\n").split("\n\n")
+
+    assert first == "[agentm] Memory is empty: nothing has been saved for this project yet."
+    assert len(closing.splitlines()) == 2
+
+
+def test_a_provider_that_can_tell_what_answers_a_prompt_is_asked(machine):
+    source = ASKED + "recall.for_prompt = lambda where, *, prompt, limit, known: f'{where.slug} {prompt} {limit}'\n"
+    machine.install("notes", source, ENTRY_POINT)
+
+    assert machine.execute("hook", "prompt", input='{"prompt": "why?"}').out == "widgets why? 600\n"
+
+
+def test_one_that_cannot_tell_says_nothing(machine):
+    machine.install("notes", ASKED, ENTRY_POINT)
+
+    assert machine.execute("hook", "prompt", input='{"prompt": "why?"}').out == ""
+
+
+def test_notes_that_fill_their_room_are_not_cut(machine):
     machine.run("state", "write", "PLAN.md", input="x")
     machine.install("notes", LONG, ENTRY_POINT)
 
-    context = json.loads(start_session(machine, host).out)["hookSpecificOutput"]["additionalContext"]
+    context = start_session(machine).out.rstrip("\n")
 
     assert CONTEXT_LIMIT * 0.9 < len(context) <= CONTEXT_LIMIT
     assert "left out" not in context
@@ -86,7 +107,7 @@ def test_a_provider_that_fails_is_one_line_and_the_state_is_there(machine, sourc
     machine.run("state", "write", "PLAN.md", input="x")
     machine.install("notes", source, ENTRY_POINT)
 
-    state, failure = start_session(machine).out.rstrip("\n").split("\n\n")
+    state, failure, _ = start_session(machine).out.rstrip("\n").split("\n\n")
 
     assert state.startswith("[agentm] Project state")
     assert failure.startswith("[agentm] Notes are not available: ")

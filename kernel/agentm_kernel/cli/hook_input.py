@@ -1,4 +1,4 @@
-"""What agent hosts send to a hook and what they accept from it."""
+"""What an agent host sends to a hook, on standard input."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
 LONGEST_EVENT = 1 << 20
 _PATIENCE_SECONDS = 1.0
-
-CONTEXT_LIMIT = 10_000
-"""In characters. Claude Code cuts longer context off; Codex's 2,500 tokens are about as much; others allow more."""
 
 
 def read_event() -> dict[str, Any]:
@@ -75,34 +72,3 @@ def working_directory(event: dict[str, Any]) -> str | None:
     if cwd is not None and not (isinstance(cwd, str) and os.path.isdir(cwd)):
         raise AgentmError(f"the host named {ascii(cwd)} as the working directory, and there is no such folder")
     return cwd
-
-
-def session_context(host: str, text: str) -> str:
-    """`text` in the envelope in which `host` takes context for a session that starts.
-
-    Nothing else may be in it: Codex refuses keys that it does not know, and Gemini anything that is not JSON.
-    """
-    text = _fitted(text)
-    if host == "plain":
-        return text + "\n"
-    quoted = _json_string(text)
-    if host == "cursor":
-        return f'{{"additional_context": {quoted}}}\n'
-    return f'{{"hookSpecificOutput": {{"hookEventName": "SessionStart", "additionalContext": {quoted}}}}}\n'
-
-
-def _fitted(text: str) -> str:
-    """Whole lines up to the limit, and how much was left out: what a host cuts off, it cuts off without a word."""
-    if len(text) <= CONTEXT_LIMIT:
-        return text
-    end = max(text.rfind("\n", 0, CONTEXT_LIMIT - 100), 0) or CONTEXT_LIMIT - 100
-    return f"{text[:end]}\n[agentm] {len(text) - end:,} more characters were left out: agent hosts take no more."
-
-
-def _json_string(text: str) -> str:
-    try:
-        from _json import encode_basestring_ascii  # `json` itself costs as much as the rest of this hook
-    except ImportError:
-        from json.encoder import encode_basestring_ascii
-    quoted: str = encode_basestring_ascii(text)
-    return quoted

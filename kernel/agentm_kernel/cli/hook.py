@@ -1,0 +1,263 @@
+"""`agentm hook EVENT --host H`: one process, a hard deadline, always exit 0, whatever happens.
+
+The host gives its event as JSON on standard input. An adapter (group `agentm.hosts`) reads it, says what the agent is
+told, and puts that into the envelope that this host understands; without `--host` the text is printed as it is. When
+the answer has been sent, plugins are told of the event by a process that nobody waits for.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import sys
+import time
+
+from agentm_kernel.cli.deadline import end_process, waiting_for
+from agentm_kernel.errors import AgentmError, one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from agentm_kernel.state.device import Device
+    from agentm_kernel.state.resolution import Resolution
+
+DEADLINE_SECONDS = 1.9
+CONTEXT_LIMIT = 10_000
+"""In characters: what every agent host takes."""
+PLAIN = "plain"
+_FOR_SYNC = 0.8
+"""Seconds that a session waits for a store elsewhere to bring its copy up to date."""
+
+EVENTS = {
+    "session-start": ("session-start",),
+    "prompt": ("prompt", "turn-start"),
+    "pre-compact": ("pre-compact",),
+    "post-compact": ("post-compact",),
+    "turn-end": ("turn-end",),
+    "session-end": ("session-end",),
+}
+"""What a hook can be about, and the events that plugins are told of then."""
+
+
+class PlainAdapter:
+    """`--host plain`, and what the kernel asks of an adapter: an object with this attribute and these methods."""
+
+    limit = CONTEXT_LIMIT
+    """Characters that the host takes; what is more, it cuts off without a word."""
+
+    def read(self, call: HookCall) -> None:
+        """Understand what the host sent: set `call.cwd`, change `call.raises`."""
+
+    def compose(self, call: HookCall) -> None:
+        """Say what the agent is told, with `call.add` and `call.add_session`; what is late is not in it."""
+        if call.event in ("session-start", "post-compact"):
+            call.add_session()
+        elif call.event == "prompt":
+            call.add(call.recall(str(call.payload.get("prompt", "")), 600) or "")
+
+    def envelope(self, call: HookCall, text: str) -> str:
+        """`text` as this host takes it; it is called once, perhaps by the thread that guards the deadline."""
+        return f"{text}\n" if text else ""
+
+    def sent(self, call: HookCall) -> None:
+        """The answer has gone out. The host still waits for the process to end: take a millisecond."""
+
+    def afterwards(self, call: HookCall) -> None:
+        """What takes longer, in a process that nobody waits for."""
+
+
+def answer(device: Device, event: str, host: str | None) -> None:
+    """Print what the agent is told at this event, then tell plugins of it."""
+    call = HookCall(device, event, host or PLAIN)
+    try:
+        _thread.start_new_thread(call.answer_late, ())
+        call.compose()
+    except AgentmError as error:
+        call.fail(error.message, error.hint)
+    except Exception as error:  # noqa: BLE001 - the agent must go on; what broke is shown
+        call.fail(f"{type(error).__name__}: {error}")
+    call.send()
+    call.finish()
+
+
+class HookCall:
+    """One event of an agent host while it is answered, by whoever is first, with what is known by then.
+
+    It has standard output for itself: whatever else is printed, by a plugin or a program that it starts, goes to
+    standard error from here on. Hosts take the output apart, and one stray line would spoil it.
+    """
+
+    def __init__(self, device: Device, event: str, host: str) -> None:
+        self.device, self.event, self.host = device, event, host
+        self.payload: dict[str, Any] = {}
+        """What the host sent."""
+        self.cwd: str | None = None
+        """Where the session is; `None` for the current directory."""
+        self.raises = EVENTS[event] if host != PLAIN else ()
+        """The events that plugins are told of."""
+        self.text = ""
+        """What was said in the end."""
+        self.closing = ""
+        """What the answer ends with, however late it is."""
+        self.doing = "starting"
+        self.adapter: Any = None
+        self._deadline = time.monotonic() + DEADLINE_SECONDS
+        self._parts: list[str] = []
+        self._is_told = False
+        self._unsent = _thread.allocate_lock()
+        self._output = _taken_stdout()
+
+    @property
+    def time_left(self) -> float:
+        """Seconds until the answer is given as it is."""
+        return self._deadline - time.monotonic()
+
+    @property
+    def room(self) -> int:
+        """Characters that the host still takes."""
+        taken = sum(len(part) + 2 for part in (*self._parts, self.closing))
+        return int(self.adapter.limit) - taken
+
+    def add(self, part: str) -> None:
+        """Tell the agent this."""
+        if part:
+            self._parts.append(part)
+
+    def add_session(self, closing: str | None = None) -> None:
+        """Tell the agent what it reads when a session starts, with `closing` as the lines on how to remember."""
+        from agentm_kernel.cli.session_text import add_session_text
+
+        self.doing = "finding the project's state"
+        project = self.device.project(self.cwd)
+        self._bring_up_to_date(project)
+        add_session_text(self, project, closing)
+
+    def recall(self, prompt: str, limit: int, known: tuple[str, ...] = ()) -> str | None:
+        """The notes that answer a prompt, in `limit` tokens, without those whose keys are `known`; `None` where the
+        recall provider cannot tell which do.
+        """
+        from agentm_kernel.process_seam import recall_for_prompt
+
+        self.doing = "recalling notes"
+        return recall_for_prompt(self.device, self.cwd, prompt, limit, known)
+
+    # -- the life of a call -----------------------------------------------------------------------------------
+
+    def compose(self) -> None:
+        from agentm_kernel.cli.hook_input import read_event, working_directory
+
+        self.adapter = _adapter(self.device, self.host)
+        if self.adapter is None:
+            sys.stderr.write(f"agentm: no installed plugin knows the agent host {ascii(self.host)}\n")
+            self.raises = ()
+            return
+        self.doing = "reading the host's event"
+        self.payload = read_event()
+        self.cwd = working_directory(self.payload)
+        self.adapter.read(self)
+        self.doing = "finding what to say"
+        self.adapter.compose(self)
+
+    def fail(self, message: str, hint: str | None = None) -> None:
+        """Where a session starts, the agent is told, because the operator has no other place to see it."""
+        line = one_line(f"[agentm] Project state is not available: {message}{f' ({hint})' if hint else ''}")
+        if self.event == "session-start":
+            self.add(line)
+        else:
+            sys.stderr.write(f"{line}\n")
+
+    def answer_late(self) -> None:
+        """Answer for a main thread that is stuck, in a system call perhaps, where nothing else can reach it."""
+        time.sleep(max(0.0, self.time_left))
+        late = f"{self.doing} took more than {DEADLINE_SECONDS:g} s{waiting_for()}"
+        if self.event == "session-start":
+            self.add(one_line(f"[agentm] Not everything is here: {late}. Run `agentm doctor`."))
+        self.send()
+        end_process(0)
+
+    def send(self) -> None:
+        if not self._unsent.acquire(blocking=False) or self._output is None or self.adapter is None:
+            return
+        self.text = self._text()
+        view = memoryview(self.adapter.envelope(self, self.text).encode("utf-8", "backslashreplace"))
+        try:
+            while view:
+                view = view[os.write(self._output, view) :]
+            self.adapter.sent(self)
+        except OSError:
+            pass  # the host has gone: there is nobody to tell
+
+    def _text(self) -> str:
+        room = int(self.adapter.limit) - len(self.closing) - 2
+        return "\n\n".join(part for part in (fitted("\n\n".join(self._parts), room), self.closing) if part)
+
+    def finish(self) -> None:
+        """What nobody waits for; what fails now is a line on standard error."""
+        if self._output is not None:
+            os.close(self._output)  # a host that waits for the end of the output need not wait for the rest
+        if self.adapter is None or self.host == PLAIN:
+            return
+        try:
+            from agentm_kernel.cli.event import in_the_background
+
+            in_the_background(self._afterwards)
+        except (AgentmError, OSError) as error:
+            sys.stderr.write(f"agentm: {one_line(str(error))}\n")
+
+    def _afterwards(self) -> int:
+        if not self._is_told:
+            self._tell()
+        self.adapter.afterwards(self)
+        return 0
+
+    def _tell(self) -> int:
+        from agentm_kernel.cli.event import tell
+
+        return max((tell(self.device, name, self.payload, self.cwd) for name in self.raises), default=0)
+
+    def _bring_up_to_date(self, project: Resolution) -> None:
+        """Let a store that lies elsewhere fetch what is new, for a moment: what takes longer is there next time."""
+        from agentm_kernel.seam.facets import DeviceCopy, WorkingCopy
+
+        store = project.backend
+        if not self.raises or store is None or not (store.facet(DeviceCopy) or store.facet(WorkingCopy)):
+            return
+        from agentm_kernel.cli.event import in_the_background
+
+        self.doing = "fetching what is new"
+        in_the_background(self._tell, wait=_FOR_SYNC)
+        self._is_told = True
+
+
+def _adapter(device: Device, host: str) -> Any:
+    """The adapter of `host`; `None` if no plugin brings one."""
+    if host == PLAIN:
+        return PlainAdapter()
+    from agentm_kernel.device.installed import HOSTS
+    from agentm_kernel.plugins.load import load
+    from agentm_kernel.plugins.table import find
+
+    record = find(device, HOSTS, host)
+    return None if record is None else load(record)
+
+
+def fitted(text: str, limit: int) -> str:
+    """Whole lines up to the limit, and how much was left out: what a host cuts off, it cuts off without a word."""
+    if len(text) <= limit:
+        return text
+    end = max(text.rfind("\n", 0, limit - 100), 0) or limit - 100
+    return f"{text[:end]}\n[agentm] {len(text) - end:,} more characters were left out: agent hosts take no more."
+
+
+def _taken_stdout() -> int | None:
+    """A descriptor of standard output that nobody else knows; `None` if it is closed."""
+    try:
+        output = os.dup(1)
+    except OSError:
+        return None
+    try:
+        os.dup2(2, 1)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return output

@@ -1,0 +1,1 @@
+"""The commands `setup`, `connect`, `disconnect`, `hosts` and `log`."""

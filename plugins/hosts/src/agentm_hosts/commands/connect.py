@@ -1,0 +1,134 @@
+"""`agentm connect` and `agentm disconnect`."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+import click
+
+from agentm_hosts.connecting import (
+    adapter_named,
+    adapters,
+    connect as do_connect,
+    connected_scopes,
+    disconnect as do_disconnect,
+    place_for,
+    plan_for,
+    undoing_plans,
+)
+from agentm_kernel.command import current_device
+from agentm_kernel.plugin import AgentmError
+
+if TYPE_CHECKING:
+    from agentm_hosts.adapter import HostAdapter
+    from agentm_hosts.files.connections import Plan
+    from agentm_hosts.place import Place
+    from agentm_kernel.plugin import Device
+
+_scope = click.option(
+    "--scope",
+    type=click.Choice(("user", "project")),
+    default="user",
+    help="For all of your projects, or in this repository for everybody who works in it.",
+    show_default=True,
+)
+_dry_run = click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+
+
+@click.command()
+@click.argument("hosts", nargs=-1, metavar="[HOST]...")
+@_scope
+@click.option("--no-hooks", is_flag=True, help="Leave the hooks out.")
+@click.option("--no-mcp", is_flag=True, help="Leave the memory tools (MCP) out.")
+@click.option("--replace", is_flag=True, help="Replace the entries of another installed agentm.")
+@_dry_run
+def connect(hosts: tuple[str, ...], scope: str, no_hooks: bool, no_mcp: bool, replace: bool, dry_run: bool) -> int:
+    """Connect agent hosts (Claude Code, Codex, Gemini CLI …) to this memory; without HOST, all that are installed.
+
+    Their settings files get a few entries; every other byte stays, and `agentm disconnect` puts the files back.
+    """
+    device = current_device()
+    place = place_for(device, scope, hooks=not no_hooks, mcp=not no_mcp)
+    chosen = chosen_hosts(device, hosts, place)
+    if not chosen:
+        raise AgentmError("no agent host is installed here", hint="name one: `agentm connect claude-code`")
+    return connect_all(chosen, place, replace=replace, dry_run=dry_run)
+
+
+@click.command()
+@click.argument("hosts", nargs=-1, metavar="[HOST]...")
+@_scope
+@_dry_run
+def disconnect(hosts: tuple[str, ...], scope: str, dry_run: bool) -> int:
+    """Take agentm out of the settings of agent hosts again; without HOST, of all that are connected.
+
+    A file that nobody has changed since is byte for byte what it was; in others only our entries go.
+    """
+    device = current_device()
+    place = place_for(device, scope)
+    names = hosts or tuple(
+        adapter.name for adapter in adapters(device) if scope in connected_scopes(device.state_dir, adapter.name)
+    )
+    if not names:
+        click.echo("no agent host is connected")
+    for name in names:
+        adapter = adapter_named(device, name)
+        plans = undoing_plans(place, name)
+        if not plans:
+            click.echo(f"{adapter.title}: not connected")
+            continue
+        show(plans, dry_run=dry_run)
+        if not dry_run:
+            do_disconnect(place, name, plans)
+        click.echo(f"{adapter.title}: {'would be ' if dry_run else ''}disconnected")
+    return 0
+
+
+def chosen_hosts(device: Device, names: tuple[str, ...], place: Place) -> list[HostAdapter]:
+    """The hosts that were named, or those that are here."""
+    if names:
+        return [adapter_named(device, name) for name in dict.fromkeys(names)]
+    return [adapter for adapter in adapters(device) if adapter.is_present(place)]
+
+
+def connect_all(chosen: list[HostAdapter], place: Place, *, replace: bool, dry_run: bool) -> int:
+    """Each by itself: what is wrong with one is said, and the others are connected."""
+    failed = 0
+    for adapter in chosen:
+        try:
+            plans = plan_for(adapter, place, replace=replace)
+        except AgentmError as error:
+            click.echo(f"{adapter.title}: not connected: {error.message}", err=True)
+            if error.hint:
+                click.echo(f"  {error.hint}", err=True)
+            failed = 1
+            continue
+        show(plans, dry_run=dry_run)
+        if not dry_run:
+            do_connect(adapter, place, plans)
+        is_new = any(plan.is_change for plan in plans)
+        if not plans:
+            click.echo(f"{adapter.title}: has nothing to connect here")
+            continue
+        done = "connected" if is_new else "is connected already"
+        click.echo(f"{adapter.title}: {'would be connected' if dry_run else done}")
+        for step in adapter.open_steps(place) if not dry_run else ():
+            click.echo(f"  still to do: {step}")
+    return failed
+
+
+def show(plans: list[Plan], *, dry_run: bool) -> None:
+    """The files, and for a dry run what changes in them. Only changed lines and what is beside them are shown."""
+    for plan in plans:
+        for note in plan.notes:
+            click.echo(f"  {note}")
+        if not plan.is_change:
+            continue
+        click.echo(
+            f"  {'removes' if plan.new is None else 'changes' if plan.old is not None else 'makes'} {plan.path}"
+        )
+        if dry_run:
+            old, new = (plan.old or "").splitlines(), (plan.new or "").splitlines()
+            for line in difflib.unified_diff(old, new, plan.path, plan.path, lineterm="", n=1):
+                click.echo(f"    {line}")

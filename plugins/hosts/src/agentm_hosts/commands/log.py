@@ -1,0 +1,52 @@
+"""`agentm log`: what agents were told."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from datetime import datetime
+
+import click
+
+from agentm_hosts.connecting import adapters
+from agentm_hosts.settling import settle
+from agentm_kernel.command import current_device, echo_json, echo_table, json_option
+
+
+@click.command()
+@click.option("--session", metavar="ID", help="Only one session; the beginning of its name will do.")
+@click.option("--host", metavar="HOST", help="Only one agent host.")
+@click.option("--limit", default=50, show_default=True, metavar="N", help="So many lines at most, the newest.")
+@json_option
+def command(session: str | None, host: str | None, limit: int, as_json: bool) -> None:
+    """Show what agents were told on this device: when, by which hook, which notes, and whether it arrived.
+
+    No prompt and no text is kept, only a receipt of each.
+    """
+    device = current_device()
+    lines = [
+        line
+        for adapter in adapters(device)
+        if host in (None, adapter.name)
+        for line in settle(device, adapter, seconds=1.0)
+        if session is None or line.session.startswith(session)
+    ]
+    lines = sorted(lines, key=lambda line: line.time)[-max(1, limit) :]
+    if as_json:
+        echo_json(lines=[asdict(line) for line in lines])
+        return
+    echo_table(
+        ("time", "host", "session", "event", "notes", "status"),
+        [
+            (
+                f"{datetime.fromtimestamp(line.time).astimezone():%Y-%m-%d %H:%M:%S}",
+                line.host,
+                line.session[:8],
+                line.event,
+                ", ".join(os.path.basename(key) for key in line.notes[:3])
+                + (f" and {len(line.notes) - 3} more" if len(line.notes) > 3 else ""),
+                line.status,
+            )
+            for line in lines
+        ],
+    )

@@ -1,0 +1,74 @@
+"""`agentm setup`: the first run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from agentm_hosts.commands.connect import chosen_hosts, connect_all
+from agentm_hosts.connecting import place_for
+from agentm_kernel import storage_preview
+from agentm_kernel.command import confirm, current_device
+from agentm_kernel.plugin import STAMP_KEY, AgentmError, Locator, adopt_store, choose_protocol, load_plugin
+
+if TYPE_CHECKING:
+    from agentm_kernel.plugin import Device
+
+_DEFAULT_STORE = "device-local"
+
+
+@click.command()
+@click.option("--yes", is_flag=True, help="Do it without asking.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+def command(yes: bool, dry_run: bool) -> int:
+    """Set agentm up: connect the agent hosts of this device, make the default store, and say what to try.
+
+    Nothing is touched that is not listed first. Running it again is harmless.
+    """
+    device = current_device()
+    place = place_for(device)
+    found = chosen_hosts(device, (), place)
+    preview = storage_preview()
+    click.echo(f"store: {preview.line}")
+    if preview.status == "fail":
+        raise AgentmError("the store cannot be had", hint="`agentm doctor` says why; nothing was changed")
+    if not found:
+        click.echo("no agent host was found: install one, or name it: `agentm connect claude-code`")
+    for adapter in found:
+        files = ", ".join(change.path for change in adapter.changes(place))
+        click.echo(f"{adapter.title}: entries in {files}")
+    if dry_run:
+        return connect_all(found, place, replace=False, dry_run=True)
+    confirm("Do this?", yes=yes)
+    _make_store(device)
+    code = connect_all(found, place, replace=False, dry_run=False)
+    _offer_imports(device)
+    click.echo(
+        "to try it: `agentm save --kind decision --slug first` with a text on standard input, then start an agent"
+    )
+    click.echo("to see that it arrives: `agentm hosts list`")
+    return code
+
+
+def _make_store(device: Device) -> None:
+    """The default store would be made by the first note; made now, an agent's sandbox need not be able to."""
+    if choose_protocol() != _DEFAULT_STORE:
+        return
+    store = device.store(read_only=False)
+    if not store.exists(Locator(STAMP_KEY)):
+        adopt_store(device, store, _DEFAULT_STORE)
+
+
+def _offer_imports(device: Device) -> None:
+    """What other tools have on this device, as far as an importer (group `agentm.importers`) can tell: its `detect`
+    takes the device and answers with places, each a path, about how many memories, and a few words.
+    """
+    for record in device.plugins.of("agentm.importers"):
+        try:
+            importer = load_plugin(device, record.group, record.name)
+            places = [(str(path), int(count)) for path, count, _ in importer.detect(device)]  # type: ignore[attr-defined]
+        except Exception:  # noqa: BLE001 - an offer that cannot be made is none
+            places = []
+        for path, count in places:
+            click.echo(f"{path} holds about {count} memories: `agentm import {record.name} --dry-run` shows them")

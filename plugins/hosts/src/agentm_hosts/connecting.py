@@ -1,0 +1,113 @@
+"""Which hosts there are on this device, and connecting and disconnecting one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+from agentm_hosts.adapter import HostAdapter, mcp_mark
+from agentm_hosts.files.connections import carry_out, plan_connection, plan_disconnection, receipts
+from agentm_hosts.place import Place
+from agentm_kernel.plugin import AgentmError, PluginError, atomic_write, find_project_root, load_plugin
+
+if TYPE_CHECKING:
+    from agentm_hosts.files.connections import Plan
+    from agentm_kernel.plugin import Device
+
+_PLAIN_PROMISES = {"promised": 0, "best effort": 1, "unproven": 2}
+
+
+def adapters(device: Device) -> list[HostAdapter]:
+    """Every adapter that is installed, the best proven first. One that cannot be loaded is said, and left out."""
+    found = []
+    for name in sorted({record.name for record in device.plugins.of("agentm.hosts")}):
+        try:
+            found.append(adapter_named(device, name))
+        except PluginError as error:
+            sys.stderr.write(f"agentm: {error.message}\n")
+    return sorted(found, key=lambda adapter: (_PLAIN_PROMISES.get(adapter.proof, 3), adapter.name))
+
+
+def adapter_named(device: Device, name: str) -> HostAdapter:
+    """The adapter of one host, or `PluginError`."""
+    found = load_plugin(device, "agentm.hosts", name)
+    if not isinstance(found, HostAdapter):
+        raise PluginError(
+            f"the adapter '{name}' is not a HostAdapter", hint="upgrade the distribution that brings it"
+        )
+    return found
+
+
+def launcher(device: Device) -> str:
+    """The command as it was called, by its absolute path; links are not followed: upgrades move their ends."""
+    called = os.path.abspath(sys.argv[0])
+    if os.path.basename(called) in ("agentm", "agentm.exe") and os.access(called, os.X_OK):
+        return called
+    found = shutil.which("agentm", path=device.environ.get("PATH"))
+    if found is None:
+        raise AgentmError(
+            "the command agentm is not on the search path, so no host could start it",
+            hint="install it with `uv tool install agentm-memory` or pipx, and open a new shell",
+        )
+    return os.path.abspath(found)
+
+
+def place_for(
+    device: Device, scope: str = "user", *, hooks: bool = True, mcp: bool = True, cwd: str | None = None
+) -> Place:
+    """Where to connect. In a repository, nothing of one user's machine is written."""
+    has_mcp = any(record.name == "mcp" for record in device.plugins.of("agentm.commands"))
+    is_project = scope == "project"
+    return Place(
+        home=device.home,
+        environ=device.environ,
+        launcher="agentm" if is_project else launcher(device),
+        state_dir=device.state_dir,
+        project=find_project_root(cwd) if is_project else None,
+        with_hooks=hooks,
+        with_mcp=mcp and has_mcp,
+    )
+
+
+def plan_for(adapter: HostAdapter, place: Place, *, replace: bool = False) -> list[Plan]:
+    """What connecting a host would do, file by file."""
+    return [plan_connection(change, place, adapter.name, replace=replace) for change in adapter.changes(place)]
+
+
+def connect(adapter: HostAdapter, place: Place, plans: list[Plan]) -> None:
+    """Do it. The mark says to hooks that our tools are there."""
+    for plan in plans:
+        carry_out(plan, place, connected=True)
+    if place.with_mcp and place.project is None:
+        atomic_write(mcp_mark(place.state_dir, adapter.name), "")
+
+
+def undoing_plans(place: Place, host: str) -> list[Plan]:
+    """What disconnecting would do, for the scope of the place."""
+    return [
+        plan_disconnection(receipt)
+        for _, receipt in receipts(place.state_dir, host)
+        if receipt.scope == place.scope and _is_here(receipt.path, place)
+    ]
+
+
+def disconnect(place: Place, host: str, plans: list[Plan]) -> None:
+    for plan in plans:
+        carry_out(plan, place, connected=False)
+    mark = mcp_mark(place.state_dir, host)
+    if place.project is None and os.path.exists(mark):
+        os.unlink(mark)
+
+
+def _is_here(path: str, place: Place) -> bool:
+    return place.project is None or path.startswith(os.path.join(os.path.realpath(place.project), ""))
+
+
+def connected_scopes(state_dir: str, host: str) -> dict[str, float]:
+    """Where a host is connected, and when that was done."""
+    found: dict[str, float] = {}
+    for file, receipt in receipts(state_dir, host):
+        found[receipt.scope] = max(found.get(receipt.scope, 0.0), os.stat(file).st_mtime)
+    return found

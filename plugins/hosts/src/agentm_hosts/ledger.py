@@ -1,0 +1,150 @@
+"""What agents were told on this device: one bounded line for each answer of a hook. No prompt and no text is in it.
+
+`<state>/deliveries/<host>.jsonl`, readable by this user alone. Hooks append to it and look at its end; they do so
+without `json`, which costs as much as the rest of a hook. Whether a line's text arrived is in a file beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from agentm_hosts.adapter import TOLD, quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agentm_hosts.adapter import HostAdapter
+    from agentm_kernel.plugin import HookCall
+
+_LARGEST = 1_000_000
+_LOOKED_AT = 200_000
+_LONGEST_FIELD = 1_000
+_NOTE = "note"
+_STARTS = ('"event": "session-start"', '"event": "post-compact"')
+
+
+def deliveries_folder(state_dir: str) -> str:
+    return os.path.join(state_dir, "deliveries")
+
+
+def ledger_path(state_dir: str, host: str) -> str:
+    """Where the lines of one host are."""
+    return os.path.join(deliveries_folder(state_dir), f"{host}.jsonl")
+
+
+def note_delivery(adapter: HostAdapter, call: HookCall) -> None:
+    """Append the line of an answer that has just gone out. What said nothing is written down too, where a session or
+    a turn begins: then it is known that the hook ran.
+    """
+    text = call.text
+    transcript = adapter.transcript(call.payload)[:_LONGEST_FIELD]
+    fields = {
+        "time": f"{time.time():.3f}",
+        "session": quoted(adapter.session(call.payload)[:_LONGEST_FIELD]),
+        "agent": quoted(str(call.payload.get("agent_id") or "")[:_LONGEST_FIELD]),
+        "event": quoted(call.event),
+        "receipt": quoted(_receipt(call, text)),
+        "length": str(len(text)),
+        "notes": f"[{', '.join(quoted(key) for key in keys_in(text))}]",
+        "cwd": quoted((call.cwd or os.getcwd())[:_LONGEST_FIELD]),
+        "transcript": quoted(transcript),
+        "size": str(_size(transcript)),
+    }
+    append(call.device.state_dir, adapter.name, "{" + ", ".join(f'"{k}": {v}' for k, v in fields.items()) + "}\n")
+
+
+def _receipt(call: HookCall, text: str) -> str:
+    if not text or call.event not in TOLD or not call.adapter.passes_on(call.event):
+        return ""
+    from agentm_hosts.receipt import receipt_of
+
+    return receipt_of(text)
+
+
+def append(state_dir: str, host: str, line: str) -> None:
+    """One write, so that two hooks never mix their lines. A ledger that is full is begun anew, the last one kept."""
+    path = ledger_path(state_dir, host)
+    try:
+        descriptor = _open(path)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        descriptor = _open(path)
+    try:
+        os.write(descriptor, line.encode("ascii", "replace"))
+        is_full = os.fstat(descriptor).st_size > _LARGEST
+    finally:
+        os.close(descriptor)
+    if is_full:
+        os.replace(path, f"{path}.1")
+
+
+def _open(path: str) -> int:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    return os.open(path, flags, 0o600)
+
+
+def given_keys(state_dir: str, host: str, session: str) -> tuple[str, ...]:
+    """The keys of the notes that a session has been given since its start or its last compaction."""
+    if not session:
+        return ()
+    wanted = f'"session": {quoted(session)},'
+    found: list[str] = []
+    for line in _last_lines(ledger_path(state_dir, host)):
+        if wanted not in line:
+            continue
+        if any(start in line for start in _STARTS):
+            found = []
+        listed = line.partition('"notes": ["')[2].partition('"]')[0]
+        found += [_unescaped(key) for key in listed.split('", "') if key]  # a key has no quotes inside
+    return tuple(dict.fromkeys(found))
+
+
+def was_said(state_dir: str, host: str, session: str, event: str) -> bool:
+    """Whether this session has had an answer at `event` before."""
+    wanted = f'"session": {quoted(session)},', f'"event": {quoted(event)},'
+    return any(
+        all(part in line for part in wanted) and '"length": 0,' not in line
+        for line in _last_lines(ledger_path(state_dir, host))
+    )
+
+
+def _last_lines(path: str) -> list[str]:
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _LOOKED_AT))
+            return file.read(_LOOKED_AT).decode("ascii", "replace").split("\n")
+    except OSError:
+        return []
+
+
+def _unescaped(key: str) -> str:
+    if "\\" not in key:
+        return key
+    import json
+
+    return str(json.loads(f'"{key}"'))
+
+
+def keys_in(text: str) -> list[str]:
+    """The keys of the notes in a text: each stands at the head of its fence."""
+    found = []
+    is_head = False
+    for line in text.split("\n"):
+        if is_head:
+            key = line.rpartition(" (")[0] if line.endswith(")") else line
+            while " (" in key and not _is_key(key):
+                key = key.rpartition(" (")[0]
+            found.append(key[:300].replace('"', ""))
+        is_head = line.startswith("```") and line.endswith(_NOTE) and not line.strip("`").removesuffix(_NOTE)
+    return found
+
+
+def _is_key(text: str) -> bool:
+    return not any(part in text for part in (", ", " ("))
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size if path else 0
+    except OSError:
+        return 0

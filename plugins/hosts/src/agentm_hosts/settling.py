@@ -1,0 +1,192 @@
+"""Whether what was said has arrived: open lines of the ledger are looked for in the host's own transcript.
+
+Only what the host wrote down as context counts. A look is bounded in bytes and time; what is not found yet stays
+open, and "dropped" is said only of a session that has ended and whose transcript was read to its end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from agentm_hosts.ledger import deliveries_folder, ledger_path
+from agentm_hosts.receipt import found_in, is_whole
+from agentm_kernel.plugin import atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agentm_hosts.adapter import HostAdapter
+    from agentm_kernel.plugin import Device
+
+MOST_BYTES = 8_000_000
+MOST_SECONDS = 0.1
+_PENDING_FOR = 86_400.0
+_NOT_BEFORE = 65_536
+"""A host may write a context down before its hook is told how long the transcript is: look a little earlier."""
+
+DELIVERED, CUT, PENDING, UNKNOWN, DROPPED, SILENT = "delivered", "cut", "pending", "unknown", "dropped", "silent"
+_FINAL = (DELIVERED, CUT, DROPPED)
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """One line of the ledger, and what became of it."""
+
+    host: str
+    time: float
+    session: str
+    agent: str
+    event: str
+    receipt: str
+    length: int
+    notes: tuple[str, ...]
+    cwd: str
+    transcript: str
+    size: int
+    status: str = PENDING
+
+    @property
+    def name(self) -> str:
+        return f"{self.time:.3f} {self.receipt}"
+
+
+def deliveries(device: Device, host: str) -> list[Delivery]:
+    """Every line of a host's ledger, the oldest first, as it was settled last."""
+    settled = _settled(device.state_dir, host)
+    found = []
+    for fields in _lines(device.state_dir, host):
+        try:
+            line = Delivery(
+                host=host,
+                **{**fields, "notes": tuple(fields["notes"]), "time": float(fields["time"])},
+            )
+        except (TypeError, ValueError, KeyError):
+            continue
+        found.append(_with_status(line, settled))
+    return found
+
+
+def settle(device: Device, adapter: HostAdapter, *, seconds: float = MOST_SECONDS) -> list[Delivery]:
+    """Look for what is open, write down what was found, and return every line."""
+    lines = deliveries(device, adapter.name)
+    if not adapter.writes_down or device.config.get("plugins.hosts.read_transcripts") is False:
+        return [replace(line, status=UNKNOWN if line.receipt else SILENT) for line in lines]
+    deadline = time.monotonic() + seconds
+    ended = {line.session for line in lines if line.event == "session-end"}
+    groups: dict[str, list[Delivery]] = {}
+    for line in lines:
+        if line.receipt and line.status not in _FINAL:
+            groups.setdefault(line.transcript or adapter.find_transcript(device.home, line.session), []).append(line)
+    statuses: dict[str, str] = {}
+    for transcript, waiting in reversed(groups.items()):  # the newest first: time may run out
+        if transcript and time.monotonic() < deadline:
+            statuses |= _looked_for(adapter, transcript, waiting, ended, deadline)
+    if statuses:
+        _write_down(device.state_dir, adapter.name, lines, statuses)
+    return deliveries(device, adapter.name)
+
+
+def _looked_for(
+    adapter: HostAdapter, transcript: str, waiting: Sequence[Delivery], ended: set[str], deadline: float
+) -> dict[str, str]:
+    reading = _Reading(transcript, min(line.size for line in waiting), deadline)
+    found: dict[str, set[bool]] = {}
+    lengths = {line.receipt: line.length for line in waiting}
+    for entry in reading.entries(adapter):
+        for text in adapter.contexts(entry):
+            for receipt, following in found_in(text):
+                if receipt in lengths:
+                    found.setdefault(receipt, set()).add(is_whole(receipt, following, lengths[receipt]))
+    statuses = {}
+    for line in waiting:
+        if line.receipt in found:
+            statuses[line.name] = DELIVERED if True in found[line.receipt] else CUT
+        elif line.session in ended and reading.is_complete:
+            statuses[line.name] = DROPPED
+    return statuses
+
+
+class _Reading:
+    """A look at a transcript from a position on."""
+
+    def __init__(self, path: str, start: int, deadline: float) -> None:
+        self._path, self._start, self._deadline = path, max(0, start - _NOT_BEFORE), deadline
+        self.is_complete = False
+
+    def entries(self, adapter: HostAdapter) -> Iterator[dict[str, Any]]:
+        """The entries that may be about our context."""
+        try:
+            descriptor = os.open(self._path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        except OSError:
+            return
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(descriptor)
+            return
+        with os.fdopen(descriptor, "rb") as file:
+            file.seek(min(self._start, status.st_size))
+            room = MOST_BYTES
+            while room > 0 and time.monotonic() < self._deadline:
+                line = file.readline(room)
+                if not line:
+                    self.is_complete = True
+                    return
+                room -= len(line)
+                if adapter.is_about_context(line):
+                    yield from _entry(line)
+
+
+def _entry(line: bytes) -> Iterator[dict[str, Any]]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return  # half a line at the start or the end
+    if isinstance(value, dict):
+        yield value
+
+
+# ------------------------------------------------------------------------------------------------ what is known
+
+
+def _with_status(line: Delivery, settled: dict[str, str]) -> Delivery:
+    if not line.receipt:
+        status = SILENT
+    else:
+        status = settled.get(line.name) or (PENDING if time.time() - line.time < _PENDING_FOR else UNKNOWN)
+    return replace(line, status=status)
+
+
+def _lines(state_dir: str, host: str) -> Iterator[dict[str, Any]]:
+    path = ledger_path(state_dir, host)
+    for file in (f"{path}.1", path):
+        try:
+            with open(file, "rb") as lines:
+                for line in lines:
+                    yield from _entry(line)
+        except OSError:
+            continue
+
+
+def _settled_path(state_dir: str, host: str) -> str:
+    return os.path.join(deliveries_folder(state_dir), f"{host}.settled.json")
+
+
+def _settled(state_dir: str, host: str) -> dict[str, str]:
+    try:
+        with open(_settled_path(state_dir, host), "rb") as file:
+            found = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _write_down(state_dir: str, host: str, lines: Sequence[Delivery], statuses: dict[str, str]) -> None:
+    """Of two that settle at once, one may overwrite the other's finds: they are found again."""
+    known = {line.name for line in lines}
+    merged = {name: status for name, status in (_settled(state_dir, host) | statuses).items() if name in known}
+    atomic_write(_settled_path(state_dir, host), json.dumps(merged))

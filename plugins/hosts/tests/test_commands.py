@@ -1,0 +1,247 @@
+"""`setup`, `connect`, `disconnect`, `hosts list`, `hosts folder`: in a home of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import programs
+
+HOSTS = ("claude-code", "codex", "copilot", "cursor", "gemini", "opencode", "qwen", "vscode")
+FOLDERS = (".claude", ".codex", ".copilot", ".cursor", ".gemini", ".config/opencode", ".qwen", ".config/Code/User")
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.fixture
+def used(laptop):
+    """Every host has been used here, and has settings."""
+    for folder in FOLDERS:
+        (laptop.home / folder).mkdir(parents=True)
+    (laptop.home / ".claude" / "settings.json").write_text('{\n    "model": "opus"\n}\n')
+    (laptop.home / ".gemini" / "settings.json").write_text('{\n\t// mine\n\t"theme": "dark"\n}\n')
+    (laptop.home / ".config/Code/User/settings.json").write_text('{\n  "editor.tabSize": 2, // mine\n}\n')
+    return laptop
+
+
+def test_setup_connects_what_is_here_and_disconnect_puts_everything_back(used):
+    before = files(used.home)
+
+    shown = used.must("setup", "--yes")
+    for title in (
+        "Claude Code",
+        "Codex",
+        "Gemini CLI",
+        "GitHub Copilot CLI",
+        "OpenCode",
+        "Qwen Code",
+        "Cursor",
+        "VS Code",
+    ):
+        assert f"{title}: connected" in shown
+    assert used.must("setup", "--yes").count("is connected already") == 8
+    used.must("disconnect")
+
+    after = {name: data for name, data in files(used.home).items() if not name.startswith((".local", ".agentm"))}
+    assert after == before
+
+
+def test_a_dry_run_shows_a_difference_and_changes_nothing(used):
+    before = files(used.home)
+
+    shown = used.must("setup", "--dry-run")
+
+    assert '+        "hooks": [' in shown or '"hooks"' in shown
+    assert '"theme"' in shown
+    assert "would be connected" in shown
+    assert files(used.home) == before
+
+
+def test_without_a_terminal_setup_asks_for_yes(used):
+    done = used.run("setup")
+
+    assert done.returncode == 1
+    assert "--yes" in done.stderr
+    assert not (used.home / ".codex" / "hooks.json").exists()
+
+
+def test_setup_makes_the_default_store(laptop):
+    laptop.must("setup", "--yes")
+
+    assert (laptop.home / ".agentm" / "memory" / "_meta" / "store.json").is_file()
+
+
+def test_a_host_whose_settings_are_broken_is_said_and_the_others_are_connected(used):
+    (used.home / ".claude" / "settings.json").write_text('{"a": 1} // hello\n')
+
+    done = used.run("connect", "claude-code", "codex")
+
+    assert done.returncode == 1
+    assert "Claude Code: not connected" in done.stderr
+    assert "all of its hooks are off" in done.stderr
+    assert "Codex: connected" in done.stdout
+    assert (used.home / ".claude" / "settings.json").read_text() == '{"a": 1} // hello\n'
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_repository_gets_nothing_of_this_machine(used, host):
+    used.must("connect", host, "--scope", "project")
+
+    for name, data in files(used.project).items():
+        assert str(used.home).encode() not in data, name
+    used.must("disconnect", host, "--scope", "project")
+    assert [name for name in files(used.project) if not name.startswith(".git/")] == []
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_every_line_that_is_written_is_one_that_the_command_understands(used, host):
+    """Each hook of each host, started as its settings say."""
+    used.must("connect", host)
+    written = "".join(
+        data.decode() for name, data in files(used.home).items() if not name.startswith(".local/state/agentm/c")
+    )
+    assert str(used.agentm) in written
+    if host == "gemini":
+        settings = json.loads((used.home / ".gemini" / "settings.json").read_text().replace("// mine", ""))
+        lines = [group[0]["hooks"][0]["command"] for group in settings["hooks"].values()]
+    elif host == "codex":
+        hooks = json.loads((used.home / ".codex" / "hooks.json").read_text())["hooks"]
+        lines = [group[0]["hooks"][0]["command"] for group in hooks.values()]
+    else:
+        return
+    for line in lines:
+        done = subprocess.run(line, shell=True, env=used.environ, cwd=used.project, input=b"{}", capture_output=True)
+        assert done.returncode == 0, (line, done.stderr)
+
+
+def test_a_missing_program_blocks_nothing_in_gemini(used):
+    used.must("connect", "gemini")
+    text = (used.home / ".gemini" / "settings.json").read_text().replace("// mine", "")
+    line = json.loads(text)["hooks"]["BeforeAgent"][0]["hooks"][0]["command"]
+    used.agentm.unlink()
+
+    assert subprocess.run(line, shell=True, check=False, capture_output=True).returncode == 0
+
+
+def test_the_memory_tools_are_connected_only_where_there_is_a_server(used):
+    used.must("connect", "codex", "claude-code")
+    has_server = any(record.name == "mcp" for record in used.device.plugins.of("agentm.commands"))
+
+    assert (used.home / ".codex" / "config.toml").exists() == has_server
+    assert (used.home / ".claude.json").exists() == has_server
+
+
+def test_an_unknown_host_is_named_with_those_that_there_are(laptop):
+    done = laptop.run("connect", "emacs")
+
+    assert done.returncode == 1
+    assert "emacs" in done.stderr
+    assert "claude-code" in done.stderr
+
+
+def test_the_list_and_doctor_say_what_is_connected(used):
+    used.must("connect", "claude-code")
+    used.hook("session-start")
+
+    listed = {host["host"]: host for host in json.loads(used.must("hosts", "list", "--json"))["hosts"]}
+    assert listed.keys() == set(HOSTS)
+    assert listed["claude-code"]["connected"] == ["user"]
+    assert (listed["claude-code"]["told"], listed["claude-code"]["delivered"]) == (1, 0)
+    assert listed["cursor"]["connected"] == []
+    assert "Claude Code: 0 of 1 delivered" in used.must("doctor")
+
+
+def test_a_session_without_our_hooks_is_noticed(used):
+    used.must("connect", "claude-code")
+    transcript = used.home / ".claude" / "projects" / "-x" / "1.jsonl"
+    transcript.parent.mkdir(parents=True)
+    transcript.write_text("{}\n")
+    later = transcript.stat().st_mtime + 3_600
+    os.utime(transcript, (later, later))
+
+    assert "without our hooks" in used.must("hosts", "list")
+
+
+def test_hooks_that_a_project_brings_are_its_own(used):
+    """A repository with settings of its own: `connect` for the user neither reads nor changes them."""
+    theirs = used.project / ".claude" / "settings.json"
+    theirs.parent.mkdir()
+    theirs.write_text('{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "curl evil"}]}]}}')
+    before = theirs.read_bytes()
+    used.must("setup", "--yes")
+
+    assert theirs.read_bytes() == before
+
+
+# ------------------------------------------------------------------------------------------------ the folder
+
+
+def real(name: str, *arguments: str, laptop) -> str:
+    try:
+        program = programs.program(name)
+    except programs.Unavailable as reason:
+        if os.environ.get(programs.REQUIRE) == "1":
+            raise
+        pytest.skip(str(reason))
+    path = f"{laptop.environ['PATH']}:{os.environ['PATH']}"
+    done = subprocess.run(
+        [str(program), *arguments],
+        env={**laptop.environ, "PATH": path},
+        cwd=laptop.project,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=90,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.fixture
+def folder(laptop, tmp_path):
+    laptop.must("hosts", "folder", str(tmp_path / "folder"))
+    return tmp_path / "folder"
+
+
+def test_the_folder_names_nothing_of_this_machine_and_can_be_written_again(laptop, folder):
+    for name, data in files(folder).items():
+        assert str(laptop.home).encode() not in data, name
+        if name.endswith(".json"):
+            json.loads(data)
+    laptop.must("hosts", "folder", str(folder))
+    assert laptop.run("hosts", "folder", str(laptop.home)).returncode == 1
+
+
+def test_claude_code_accepts_the_folder(laptop, folder):
+    real(
+        "claude-code",
+        "plugin",
+        "validate",
+        "--profile",
+        "directory",
+        str(folder / "plugins" / "agentm"),
+        laptop=laptop,
+    )
+    real("claude-code", "plugin", "validate", str(folder), laptop=laptop)
+
+
+def test_gemini_accepts_the_folder(laptop, folder):
+    real("gemini", "extensions", "validate", str(folder / "gemini"), laptop=laptop)
+
+
+def test_codex_and_copilot_install_from_the_folder(laptop, folder):
+    real("codex", "plugin", "marketplace", "add", str(folder), laptop=laptop)
+    real("codex", "plugin", "add", "agentm@agentm", laptop=laptop)
+    real("copilot", "plugin", "marketplace", "add", str(folder), laptop=laptop)
+    real("copilot", "plugin", "install", "agentm@agentm", laptop=laptop)

@@ -1,0 +1,266 @@
+"""Settings of other programs: every byte that is not ours stays, and disconnecting puts the file back."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import generated
+
+from agentm_hosts.files.connections import (
+    carry_out,
+    plan_connection,
+    plan_disconnection,
+    read_receipt,
+    receipt_path,
+)
+from agentm_hosts.files.json_tree import NotJson, parse
+from agentm_hosts.files.reading import SettingsError
+from agentm_hosts.place import SET, Change, Entry, Place
+
+LAUNCHER = "/home/ana/.local/bin/agentm"
+HOOKS = tuple(
+    Entry(("hooks", event), {"hooks": [{"type": "command", "command": f"{LAUNCHER} hook {verb} --host x"}]})
+    for event, verb in (("SessionStart", "session-start"), ("UserPromptSubmit", "prompt"), ("Stop", "turn-end"))
+)
+SERVER = Entry(("mcpServers", "agentm"), {"command": LAUNCHER, "args": ["mcp"]}, SET)
+TABLE = Entry(("mcp_servers", "agentm"), {"command": LAUNCHER, "args": ["mcp"]}, SET)
+FORMATS = {
+    "json": (generated.json_text, (*HOOKS, SERVER)),
+    "jsonc": (generated.jsonc_text, (*HOOKS, SERVER)),
+    "toml": (generated.toml_text, (TABLE,)),
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # a thousand files are written here, and none has to last
+    return Place(str(tmp_path), {}, LAUNCHER, str(tmp_path / "state"))
+
+
+def connect(change: Change, place: Place, **options: bool) -> None:
+    carry_out(plan_connection(change, place, "x", replace=options.get("replace", False)), place, connected=True)
+
+
+def disconnect(change: Change, place: Place) -> None:
+    receipt = read_receipt(receipt_path(place.state_dir, "x", change.path))
+    assert receipt is not None
+    carry_out(plan_disconnection(receipt), place, connected=False)
+
+
+def parsed(text: str, format: str):
+    if format == "toml":
+        return tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    return parse(text, comments=True).value if text.strip("\ufeff \r\n") else {}
+
+
+def entries_in(document, entries) -> int:
+    found = 0
+    for entry in entries:
+        node = document
+        for key in entry.path:
+            node = node.get(key, {}) if isinstance(node, dict) else {}
+        found += entry.value == node if entry.how == SET else node.count(entry.value) if isinstance(node, list) else 0
+    return found
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_two_hundred_files_come_back_byte_for_byte(place: Place, tmp_path: Path, format: str) -> None:
+    make, entries = FORMATS[format]
+    rng = random.Random(7)
+    for number in range(200):
+        before = make(rng).encode()
+        file = tmp_path / f"{number}.{format}"
+        file.write_bytes(before)
+        change = Change(str(file), format, entries)
+
+        connect(change, place)
+        after = file.read_bytes().decode()
+        assert entries_in(parsed(after, format), entries) == len(entries), before
+        connect(change, place)
+        assert file.read_bytes().decode() == after  # two connects are one
+        disconnect(change, place)
+
+        assert file.read_bytes() == before
+    assert not [*(tmp_path / "state" / "connections").iterdir()]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_with_edits_in_between_only_our_entries_go(place: Place, tmp_path: Path, format: str) -> None:
+    make, entries = FORMATS[format]
+    rng = random.Random(11)
+    for number in range(100):
+        file = tmp_path / f"{number}.{format}"
+        file.write_bytes(make(rng).encode())
+        original = parsed(file.read_bytes().decode(), format)
+        change = Change(str(file), format, entries)
+        connect(change, place)
+        edited = parsed(file.read_bytes().decode(), format)
+        if format == "toml":
+            with file.open("ab") as end:
+                end.write(b"\n[theirs]\nnew = 1\n")
+        else:
+            edited["theirs"] = {"new": 1}
+            edited.setdefault("hooks", {}).setdefault("SessionStart", []).insert(0, {"command": "another"})
+            file.write_text(json.dumps(edited, indent=rng.choice([None, 2, "\t"])))
+        disconnect(change, place)
+
+        left = parsed(file.read_bytes().decode(), format)
+        assert entries_in(left, entries) == 0
+        assert left.pop("theirs") == {"new": 1}
+        if format != "toml":
+            left["hooks"]["SessionStart"].remove({"command": "another"})
+        assert pruned(left) == pruned(original)
+
+
+def pruned(value):
+    if isinstance(value, dict):
+        inside = {key: pruned(inner) for key, inner in value.items()}
+        return {key: inner for key, inner in inside.items() if inner not in ({}, [])}
+    return value
+
+
+def test_a_file_that_was_not_there_is_not_there_afterwards(place: Place, tmp_path: Path) -> None:
+    change = Change(str(tmp_path / "new" / "deep" / "settings.json"), "json", HOOKS)
+
+    connect(change, place)
+    assert json.loads(Path(change.path).read_text())["hooks"].keys() == {"SessionStart", "UserPromptSubmit", "Stop"}
+    disconnect(change, place)
+
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_link_to_a_dotfile_stays_a_link(place: Place, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles" / "settings.json"
+    real.parent.mkdir()
+    real.write_text('{"a": 1}')
+    real.chmod(0o640)
+    link = tmp_path / "settings.json"
+    link.symlink_to(real)
+
+    connect(Change(str(link), "json", HOOKS), place)
+
+    assert link.is_symlink()
+    assert "agentm" in real.read_text()
+    assert real.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "a key in quotes was expected"),
+        ('{"a": 1} // hello', "there is a comment; all is off"),
+        ('{"a": 1,}', "a comma before a closing bracket"),
+        ('{"hooks": 5}', "hooks is not an object"),
+        ('{"hooks": {"SessionStart": {}}}', "hooks.SessionStart is not a list"),
+        ("[1]", "it is not an object"),
+        ('{"a": 1, "a": 2}', "the key 'a' is given twice"),
+        ("\udcff", "is not UTF-8"),
+    ],
+)
+def test_what_cannot_be_edited_is_left_alone(place: Place, tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "settings.json"
+    file.write_bytes(text.encode("utf-8", "surrogateescape"))
+    before = file.read_bytes()
+
+    with pytest.raises(SettingsError, match="settings.json") as refused:
+        connect(Change(str(file), "json", HOOKS, comments_disable="all is off"), place)
+
+    assert said in refused.value.message
+    assert file.read_bytes() == before
+
+
+def test_a_pipe_in_the_place_of_a_file_is_refused_at_once(place: Place, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "settings.json")
+    (tmp_path / "folder.json").mkdir()
+
+    for name in ("settings.json", "folder.json"):
+        with pytest.raises(SettingsError, match="not a regular file"):
+            connect(Change(str(tmp_path / name), "json", HOOKS), place)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only the superuser can give a file away")
+def test_a_file_of_another_user_is_refused(place: Place, tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text("{}")
+    os.chown(file, 12345, 12345)
+
+    with pytest.raises(SettingsError, match="belongs to another user"):
+        connect(Change(str(file), "json", HOOKS), place)
+
+
+def test_a_change_meanwhile_is_not_overwritten(place: Place, tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text("{}")
+    plan = plan_connection(Change(str(file), "json", HOOKS), place, "x", replace=False)
+    file.write_text('{"meanwhile": true}')
+
+    with pytest.raises(SettingsError, match="was changed meanwhile"):
+        carry_out(plan, place, connected=True)
+
+    assert file.read_text() == '{"meanwhile": true}'
+
+
+def test_an_older_entry_for_the_same_program_is_replaced(place: Place, tmp_path: Path) -> None:
+    older = {"hooks": [{"type": "command", "command": LAUNCHER, "args": ["hook", "session-start", "--host", "x"]}]}
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps({"hooks": {"SessionStart": [{"other": 1}, older]}}, indent=2))
+
+    connect(Change(str(file), "json", HOOKS), place)
+
+    assert json.loads(file.read_text())["hooks"]["SessionStart"] == [{"other": 1}, HOOKS[0].value]
+
+
+def test_another_install_is_replaced_only_when_that_is_asked_for(place: Place, tmp_path: Path) -> None:
+    other = tmp_path / "venv" / "agentm"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps({"hooks": {"SessionStart": [{"command": f"{other} hook session-start --host x"}]}}))
+    change = Change(str(file), "json", HOOKS)
+
+    with pytest.raises(SettingsError, match=f"another agentm: {other}"):
+        connect(change, place)
+    connect(change, place, replace=True)
+
+    assert str(other) not in file.read_text()
+
+
+def test_what_a_user_made_of_our_entry_goes_too(place: Place, tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text("{}")
+    change = Change(str(file), "json", HOOKS)
+    connect(change, place)
+    document = json.loads(file.read_text())
+    document["hooks"]["Stop"][0]["hooks"][0]["timeout"] = 99
+    file.write_text(json.dumps(document))
+
+    disconnect(change, place)
+
+    assert json.loads(file.read_text()) == {}
+
+
+def test_the_receipt_holds_no_secret_of_the_file(place: Place, tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text('{"env": {"KEY": "sk-very-secret"}}')
+    change = Change(str(file), "json", HOOKS)
+    connect(change, place)
+
+    receipt = Path(receipt_path(place.state_dir, "x", str(file)))
+    assert "sk-very-secret" not in receipt.read_text()
+    assert receipt.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("text", ["", "[", '{"a"}', '{"a": tru}', '{"a": 01}', '"\n"', "{} {}", "[" * 500])
+def test_what_is_not_json_is_said_with_its_place(text: str) -> None:
+    with pytest.raises(NotJson, match="line 1"):
+        parse(text, comments=False)

@@ -20,6 +20,7 @@ PUBLISHED = {
         "bucket": "agentm-bucket",
         "checkpoint": "agentm-checkpoint",
         "documenter-context": "agentm-recall",
+        "encryption": "agentm-encryption",
         "forget": "agentm-recall",
         "git": "agentm-git",
         "notes": "agentm-recall",
@@ -33,7 +34,7 @@ PUBLISHED = {
         "vault": "agentm-obsidian-vault",
     },
     VERIFIERS: {"plugins": "agentm-devkit"},
-    WRAPPERS: {"integrity": "agentm-checkpoint", "policy": "agentm-storage-policy"},
+    WRAPPERS: {"encryption": "agentm-encryption", "integrity": "agentm-checkpoint", "policy": "agentm-storage-policy"},
 }
 
 

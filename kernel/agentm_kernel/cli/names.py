@@ -13,7 +13,7 @@ GROUPS = {
     "plugins": ("plugins", "Show which plugins are installed, and whether they work."),
     "project": ("project", "Show and register projects."),
     "state": ("state", "Read and write a project's plan and progress."),
-    "store": ("store", "Show the selected store, or make this device forget it."),
+    "store": ("store", "Show, add and remove the stores of this device."),
 }
 
 # What these groups hold besides declared commands; a test holds it equal to the groups themselves.
@@ -22,9 +22,9 @@ _SUBCOMMANDS = {
     "personal": ("write",),
     "plan": ("clear", "list", "use"),
     "plugins": ("list", "show"),
-    "project": ("check", "list", "merge", "register", "rename", "show", "unregister"),
+    "project": ("check", "list", "merge", "register", "rename", "show", "unregister", "use-store"),
     "state": ("append", "list", "path", "write"),
-    "store": ("forget", "show"),
+    "store": ("add", "forget", "list", "remove", "show"),
 }
 
 
@@ -48,6 +48,13 @@ def misplaced(name: str) -> tuple[str, str] | None:
 
 
 LIMITED = frozenset(
-    {("store", "show"), ("project", "list"), ("project", "show"), ("state", "list"), ("state", "path")}
+    {
+        ("store", "list"),
+        ("store", "show"),
+        ("project", "list"),
+        ("project", "show"),
+        ("state", "list"),
+        ("state", "path"),
+    }
 )
 """Commands that only look something up: they end with an error rather than wait for a store that hangs."""

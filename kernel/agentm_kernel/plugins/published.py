@@ -34,7 +34,11 @@ PUBLISHED = {
         "vault": "agentm-obsidian-vault",
     },
     VERIFIERS: {"plugins": "agentm-devkit"},
-    WRAPPERS: {"encryption": "agentm-encryption", "integrity": "agentm-checkpoint", "policy": "agentm-storage-policy"},
+    WRAPPERS: {
+        "encryption": "agentm-encryption",
+        "integrity": "agentm-checkpoint",
+        "policy": "agentm-storage-policy",
+    },
 }
 
 

@@ -16,7 +16,9 @@ from agentm_kernel.seam.facets import FACETS
 RECOVERY = "age1ggm8vkwv5ttsule3w86ff4ddu0nk5nr425x3v34ydtt6arhp7q5qzlqw4d"
 
 
-def source_for(inner: StorageBackend, state_dir: str, *, sealed_names: bool = False, read_only: bool = False) -> KeySource:
+def source_for(
+    inner: StorageBackend, state_dir: str, *, sealed_names: bool = False, read_only: bool = False
+) -> KeySource:
     """The keys of a store, made if it has none yet."""
     stamp_store(inner)
     DeviceIdentity(state_dir, {}, {}).make("file")

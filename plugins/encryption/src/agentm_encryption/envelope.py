@@ -131,7 +131,7 @@ def stored_size(size: int, key: str, store_id: str) -> int:
     """How long the stored text of a note of `size` bytes is: always the same, and for no other size of this key."""
     data = _data_size(size, key, store_id)
     base64 = (data + 2) // 3 * 4
-    return len(ARMOR) + base64 + (base64 + 63) // 64 + len(_END) + 1 + data % 3
+    return len(ARMOR) + base64 + (base64 + 63) // 64 + len(_END) + 1 + (data - 1) % 3
 
 
 def _data_size(size: int, key: str, store_id: str) -> int:

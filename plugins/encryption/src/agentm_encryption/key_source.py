@@ -57,8 +57,9 @@ class KeySource:
         return self._keys
 
     def reload(self) -> None:
-        """Look for the keys again when they are next needed."""
+        """Look for the keys again when they are next needed, and for what the operator has confirmed since."""
         self._keys = None
+        self.pins = Pins(self.folder)
 
     def keys_for_writing(self) -> Keys:
         """The same, loaded again if there is a newer epoch: what is written with keys that are over is lost."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentm_encryption.places import KEYS, is_plain
 from agentm_kernel.plugin import (
+    AgentmError,
     BackendLayer,
     ConflictCopies,
     ConflictCopy,
@@ -93,15 +94,20 @@ class SealedNames(BackendLayer):
                 return
             here = there
 
+    def _naming(self, locator: Locator) -> _Naming:
+        return _Naming(locator.key, self.sealed(locator).key)
+
     # -- verbs ------------------------------------------------------------------------------------------------
 
     def read(self, locator: Locator) -> str:
-        return self.inner.read(self.sealed(locator))
+        with self._naming(locator):
+            return self.inner.read(self.sealed(locator))
 
     def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
         if not is_plain(locator):
             self._check_room(locator)
-        self.inner.write(self.sealed(locator), content, if_match=if_match)
+        with self._naming(locator):
+            self.inner.write(self.sealed(locator), content, if_match=if_match)
         return locator
 
     def list(self, locator: Locator) -> builtins.list[Locator]:
@@ -121,7 +127,8 @@ class SealedNames(BackendLayer):
 
     def info(self, locator: Locator) -> Info:
         try:
-            info = self.inner.info(self.sealed(locator))
+            with self._naming(locator):
+                info = self.inner.info(self.sealed(locator))
         except NotFoundError:
             if locator != _META:
                 raise
@@ -130,11 +137,13 @@ class SealedNames(BackendLayer):
 
     def mkdir(self, locator: Locator) -> Locator:
         self._check_room(locator)
-        self.inner.mkdir(self.sealed(locator))
+        with self._naming(locator):
+            self.inner.mkdir(self.sealed(locator))
         return locator
 
     def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
-        self.inner.delete(self.sealed(locator), if_match=if_match)
+        with self._naming(locator):
+            self.inner.delete(self.sealed(locator), if_match=if_match)
 
     def walk(self, locator: Locator) -> Iterator[Info]:
         return StorageBackend.walk(self, locator)
@@ -150,6 +159,21 @@ class SealedNames(BackendLayer):
         if kind is History:
             return _NamedHistory(self, found)
         return _NamedCopies(self, found) if kind is ConflictCopies else found
+
+
+class _Naming:
+    """Errors of `inner` speak of the name that it knows; they leave with the one that the caller knows."""
+
+    def __init__(self, key: str, stored: str) -> None:
+        self._key, self._stored = key, stored
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: object, _trace: object) -> None:
+        if isinstance(error, AgentmError) and self._stored:
+            error.message = error.message.replace(self._stored, self._key)
+            error.args = (error.message,)
 
 
 class _NamedHistory(History):

@@ -59,17 +59,29 @@ class SelectedStore:
 
     @property
     def is_configured(self) -> bool:
-        return NAME in self.device.renewed().config.wrappers
+        return NAME in self._wrappers()
 
     def configure(self) -> None:
         """Have the store encrypted on this device from now on: the innermost layer."""
         refuse_shared_folder(self.backend)
-        others = [name for name in self.device.renewed().config.wrappers if name != NAME]
-        set_value(self.device.environ, "wrappers", [NAME, *others])
+        set_value(self.device.environ, self._setting, [NAME, *self._others()])
 
     def unconfigure(self) -> None:
-        others = [name for name in self.device.renewed().config.wrappers if name != NAME]
+        others = self._others()
         if others:
-            set_value(self.device.environ, "wrappers", others)
+            set_value(self.device.environ, self._setting, others)
         elif self.is_configured:
-            unset_value(self.device.environ, "wrappers")
+            unset_value(self.device.environ, self._setting)
+
+    def _others(self) -> list[str]:
+        return [name for name in self._wrappers() if name != NAME]
+
+    def _wrappers(self) -> tuple[str, ...]:
+        """As they are now: another command may have changed them since this one began."""
+        name = self.device.store_name
+        return type(self.device)(self.device.environ).of_store(name).config.wrappers
+
+    @property
+    def _setting(self) -> str:
+        name = self.device.store_name
+        return "wrappers" if name is None else f"stores.{name}.wrappers"

@@ -97,7 +97,7 @@ class EncryptedStore(BackendLayer, Sealed):
         note = self._at(locator, open_note(self.keys, stored, locator.key))
         if note.epoch < self.keys.oldest:
             raise IntegrityError(
-                f"'{locator}' is sealed with keys of epoch {note.epoch}, and those before {self.keys.oldest} are over",
+                f"'{locator}' is sealed with keys of epoch {note.epoch}; those before {self.keys.oldest} are over",
                 hint="somebody who left may have written it; `agentm checkpoint restore` may have a good version",
             )
         return note

@@ -11,20 +11,20 @@ import os
 import sys
 from dataclasses import dataclass
 
-HERE = os.path.dirname(__file__)
-sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "bucket", "tests")]  # for the other processes too
-sys.path.insert(2, os.path.abspath(os.path.join(HERE, "..", "..", "..")))
+sys.path.insert(0, os.path.dirname(__file__))  # for the other processes too, which import this file
+sys.path.insert(1, os.path.abspath(os.path.join(__file__, "..", "..", "..", "bucket", "tests")))
+sys.path.insert(2, os.path.abspath(os.path.join(__file__, "..", "..", "..", "..")))
 
 import pytest
 from bucket_servers import Server, ServerMissingError, running
-from encrypted_stores import WithoutKeys, encrypt, open_files
+from tests.faults.stores import encrypt
 
 from agentm_devkit.conformance import Subject
 from agentm_devkit.conformance.pytest_suite import conformance_tests
 from agentm_devkit.conformance.worker import is_child
 from agentm_git.backend import GitStore
 from agentm_git.setup import make_clone
-from agentm_kernel.plugin import StorageBackend
+from agentm_kernel.plugin import FileStore, StorageBackend
 from agentm_obsidian_vault import VaultBackend
 
 VERBS = ("reading", "writing", "conditions", "content", "deleting", "listing")
@@ -36,13 +36,13 @@ def unless_all_is_asked_for(*groups):
 
 
 def open_folder(scratch: str) -> StorageBackend:
-    return WithoutKeys(open_files(scratch))
+    return encrypt(FileStore(os.path.join(scratch, "store"), create_root=True), os.path.join(scratch, "state"))
 
 
 def open_vault(scratch: str) -> StorageBackend:
     root = os.path.join(scratch, "vault")
     os.makedirs(root, exist_ok=True)
-    return WithoutKeys(encrypt(VaultBackend(root), os.path.join(scratch, "state")))
+    return encrypt(VaultBackend(root), os.path.join(scratch, "state"))
 
 
 def open_clone(scratch: str) -> StorageBackend:
@@ -50,11 +50,15 @@ def open_clone(scratch: str) -> StorageBackend:
     store = GitStore(root)
     if not os.path.isdir(os.path.join(root, ".git")):
         make_clone(root, store.settings, os.environ)
-    return WithoutKeys(encrypt(store, os.path.join(scratch, "state")))
+    return encrypt(store, os.path.join(scratch, "state"))
 
 
 def open_with_sealed_names(scratch: str) -> StorageBackend:
-    return WithoutKeys(open_files(scratch, sealed_names=True))
+    return encrypt(
+        FileStore(os.path.join(scratch, "store"), create_root=True),
+        os.path.join(scratch, "state"),
+        sealed_names=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ class OpenBucket:
 
     def __call__(self, scratch: str) -> StorageBackend:
         bucket = self.server.open("encrypted/" + hashlib.sha256(scratch.encode()).hexdigest()[:16])
-        return WithoutKeys(encrypt(bucket, os.path.join(scratch, "state")))
+        return encrypt(bucket, os.path.join(scratch, "state"))
 
 
 @pytest.fixture(scope="session")

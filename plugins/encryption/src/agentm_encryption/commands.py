@@ -152,6 +152,8 @@ def _begin(
     confirm(f"Encrypt the store at {backend.describe()} ({len(notes)} notes)?", yes=yes)
     adopt_store(store.device, backend, store.protocol)
     source = store.source()
+    if source.pins:
+        source.check_pinned(0)  # this device knows keys of this store: they are gone, and are not made anew
     source.identity.make(way)
     source.seen.forget()
     Journal(source.folder).begin(INIT, plain_hashes(store.encrypted(source), bar))

@@ -85,7 +85,7 @@ class KeySource:
     def check_pinned(self, epoch: int) -> None:
         """Raise unless this device knows the store, and trusts the keys of its newest epoch."""
         place = self._inner.describe()
-        if not self.pins:
+        if not self.pins and epoch not in self.pins.pending:
             raise StorageSelectionError(
                 f"the store at {place} is encrypted, and this device has not joined it",
                 hint="run `agentm encryption join`",
@@ -96,7 +96,7 @@ class KeySource:
                 hint=f"bring back {key_file(self.pins.newest)} from another device, a checkpoint or a backup",
             )
         if epoch not in self.pins.epochs and epoch not in self.pins.pending:
-            pin = format_fingerprint(self.pins.epochs[self.pins.newest])
+            pin = format_fingerprint(self.pins.epochs.get(self.pins.newest, ""))
             raise StorageSelectionError(
                 f"the store at {place} has new keys (epoch {epoch}; this device knows {self.pins.newest}: {pin})",
                 hint="ask whoever rotated them for the fingerprint, and run `agentm encryption join`",

@@ -90,7 +90,7 @@ def read_identity_file(path: str) -> Any:
 
 
 def found_keys(source: KeySource, backend: StorageBackend, recovery: str, name: str, *, sealed_names: bool) -> Keys:
-    """Make the first keys of a store. They are pinned before the store has them: a crash leaves nothing unpinned."""
+    """Make the first keys of a store. They are announced before the store has them, in case of a crash."""
     own = source.identity.recipient
     assert own is not None
     parse_recipient(recovery)
@@ -100,15 +100,14 @@ def found_keys(source: KeySource, backend: StorageBackend, recovery: str, name: 
         )
     members = (Recipient(DEVICE, own, checked_name(name)), Recipient(RECOVERY, recovery, "recovery"))
     keys = Keys(source.store_id, new_epoch(1), members, names_key=new_names_key() if sealed_names else None)
-    source.pins.forget()
-    source.pins.add(1, keys.fingerprint, sealed_names=sealed_names)
+    source.pins.announce(1, keys.fingerprint)
     try:
         backend.write(key_file(1), seal_keys(keys), if_match=ABSENT)
     except ConcurrentModificationError:
-        source.pins.forget()
         raise StorageSelectionError(
             "another device has just encrypted this store", hint="run `agentm encryption join`"
         ) from None
+    source.pins.add(1, keys.fingerprint, sealed_names=sealed_names)
     return keys
 
 

@@ -147,11 +147,12 @@ class EncryptedStore(BackendLayer, Sealed):
             return
 
         def remove(note: Note | None, condition: str | Absent) -> None:
-            self.inner.delete(locator, if_match=condition if isinstance(condition, str) else None)
+            # Where nothing is stored, or a folder is, the store says so, as it says it of a plain note.
+            self.inner.delete(locator, if_match=condition if isinstance(condition, str) else if_match)
             newest = max(self.seen.revision(locator.key), 0 if note is None else note.revision)
             self.seen.record(locator.key, newest + 1)  # the same version, brought back, is an older one
 
-        self._change(locator, if_match, remove)
+        self._change(locator, if_match, remove, may_be_missing=True)
 
     def _create(self, locator: Locator, content: str) -> Locator:
         self._put(locator, content, 0, ABSENT)
@@ -172,6 +173,8 @@ class EncryptedStore(BackendLayer, Sealed):
         locator: Locator,
         if_match: str | Absent | None,
         carry_out: Callable[[Note | None, str | Absent], None],
+        *,
+        may_be_missing: bool = False,
     ) -> None:
         """Replace or delete what is there, on condition that the store still has the text that was looked at.
 
@@ -179,7 +182,8 @@ class EncryptedStore(BackendLayer, Sealed):
         """
         for attempt in range(_ATTEMPTS):
             stored, note = self._look(locator, if_match, fresh=attempt > 0)
-            if if_match is not None and (note is None or content_hash(note.text) != if_match):
+            is_missing = stored is None and may_be_missing
+            if if_match is not None and not is_missing and (note is None or content_hash(note.text) != if_match):
                 raise ConcurrentModificationError(
                     f"'{locator}' was changed by somebody else meanwhile", hint="read it again, then change it"
                 )

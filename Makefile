@@ -9,9 +9,9 @@ EDITABLE := $(foreach file,$(PLUGINS),-e $(dir $(file)))
 READY  := $(VENV)/.ready
 
 SERVERS := $(VENV)/.servers
-INSTALLERS := tests/node.py plugins/bucket/tests/install_servers.py plugins/checkpoint/tests/js_ipfs.py
+INSTALLERS := tests/node.py plugins/bucket/tests/install_servers.py plugins/checkpoint/tests/js_ipfs.py plugins/mcp/tests/install_suites.py
 # What FAST=1 leaves out, by name: it is not installed, and not used where it is.
-SERVER_NAMES := moto, SeaweedFS, azurite, s3rver, js-ipfs
+SERVER_NAMES := moto, SeaweedFS, azurite, s3rver, js-ipfs, suites of the adapted packages
 # Campaigns of tests/faults in which whole devices work through a real server or a real remote.
 ROUNDS := buckets checkpoints git-kills git-races two-devices
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal

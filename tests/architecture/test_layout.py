@@ -21,7 +21,8 @@ RESERVED = {name: value for name, value in vars(layout).items() if name.isupper(
 
 # Words that are reserved and also mean something else: a command, a name for people, a room of the kernel.
 WORDS = {
-    "personal": {"names.py", "published.py", "personal_command.py", "search.py", "outlines.py"},
+    "_meta": {"messages.py"},  # what MCP calls the part of a message that is about the message
+    "personal": {"names.py", "published.py", "personal_command.py", "search.py", "outlines.py", "tools.py"},
     "projects": {"layers.py"},
 }
 

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.options import Option
     from agentm_kernel.state.device import Device
 
-_OURS = ("storage", "stores", "state_mode", "plugins", "plugin_policy", "wrappers", "vault_path")
+_OURS = (
+    *("storage", "stores", "state_mode", "plugins", "plugin_policy", "wrappers", "capture", "inbox", "vault_path"),
+)
 """What every setting of agentm begins with."""
 
 

@@ -25,6 +25,8 @@ PROVIDERS = "agentm.providers"
 RECALL = "agentm.recall"
 COMMANDS = "agentm.commands"
 OPTIONS = "agentm.options"
+TOOLS = "agentm.tools"
+SERVERS = "agentm.servers"
 VERIFIERS = "agentm.verifiers"
 PLUGINS = "agentm.plugins"
 HOOKS = ("doctor_checks", "session_start", "event", "alert", "replaced")
@@ -37,6 +39,8 @@ KINDS = {
     RECALL: "recall provider",
     COMMANDS: "command",
     OPTIONS: "table of options",
+    TOOLS: "tool",
+    SERVERS: "server",
     VERIFIERS: "verifier",
     PLUGINS: "hook plugin",
     **dict.fromkeys((f"{PLUGINS}.{hook}" for hook in HOOKS), "hook plugin"),

@@ -71,6 +71,21 @@ class Home:
             env={**self.environ, **environ},
         )
 
+    def detached(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """The same in a session without a terminal, as agents run commands."""
+        program = "import sys; from agentm_kernel.cli.main import main; sys.exit(main())"
+        return subprocess.run(
+            [sys.executable, "-c", program, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            cwd=self.project,
+            env=self.environ,
+            start_new_session=True,
+        )
+
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.plugins.hookspecs import hookimpl as hookimpl
     from agentm_kernel.plugins.load import load as load, load_backend as load_backend, unusable as unusable
     from agentm_kernel.plugins.table import find_plugin as find_plugin, load_plugin as load_plugin, permitted as permitted
-    from agentm_kernel.plugins.values import Alert as Alert, DoctorRow as DoctorRow, HookContext as HookContext, PluginFailure as PluginFailure, Section as Section, Tool as Tool, ToolCall as ToolCall
+    from agentm_kernel.plugins.values import Alert as Alert, DoctorRow as DoctorRow, HookContext as HookContext, Panel as Panel, PluginFailure as PluginFailure, Section as Section, Tool as Tool, ToolCall as ToolCall
     from agentm_kernel.projects.claiming import claim_name as claim_name
     from agentm_kernel.projects.records import ProjectRecord as ProjectRecord, read_record as read_record
     from agentm_kernel.projects.repo_registry import list_repos as list_repos, read_registry as read_registry, register_repo as register_repo, registry_locator as registry_locator, unregister_repo as unregister_repo
@@ -75,7 +75,7 @@ _HOMES = {
     "plugins.hookspecs": "hookimpl",
     "plugins.load": "load load_backend unusable",
     "plugins.table": "find_plugin load_plugin permitted",
-    "plugins.values": "Alert DoctorRow HookContext PluginFailure Section Tool ToolCall",
+    "plugins.values": "Alert DoctorRow HookContext Panel PluginFailure Section Tool ToolCall",
     "projects.claiming": "claim_name",
     "projects.records": "ProjectRecord read_record",
     "projects.repo_registry": "list_repos read_registry register_repo registry_locator unregister_repo",

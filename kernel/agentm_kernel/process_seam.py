@@ -96,8 +96,25 @@ def _recall(device: Device, context: Mapping[str, Any], query: str | None, limit
     if provider is None:
         return ""
     phase = context.get("phase")
-    memory = device.memory(working_directory(context))
+    memory = _memory(device, working_directory(context))
     return _ask(provider, memory, phase if phase in PHASES else DEFAULT_PHASE, query, limit)
+
+
+def _memory(device: Device, cwd: str | None) -> Resolution:
+    """The project and its store. A further store that cannot be had costs its own notes, and not the operator's."""
+    from agentm_kernel.errors import StorageSelectionError
+    from agentm_kernel.projects.root import find_project_root
+    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import bound_store
+
+    try:
+        return device.memory(cwd)
+    except StorageSelectionError as error:
+        name = bound_store(device, root := find_project_root(cwd))
+        if name is None:
+            raise
+        _warn("recall", error)
+        return Resolution(root, None, device=device, store_name=name)
 
 
 def recall_at_start(device: Device, resolution: Resolution, limit: int) -> str:

@@ -22,8 +22,11 @@ RESERVED = {name: value for name, value in vars(layout).items() if name.isupper(
 # Words that are reserved and also mean something else: a command, a name for people, a room of the kernel.
 WORDS = {
     "_meta": {"messages.py"},  # what MCP calls the part of a message that is about the message
-    "personal": {"names.py", "published.py", "personal_command.py", "search.py", "outlines.py", "tools.py"},
-    "projects": {"layers.py"},
+    "personal": {
+        *("guide.py", "names.py", "published.py", "personal_command.py", "search.py", "outlines.py", "tools.py"),
+        *("note.py", "pieces.py", "export.py"),
+    },
+    "projects": {"layers.py", "gemini.py", "basic_memory.py", "routes.py"},
 }
 
 

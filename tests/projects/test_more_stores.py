@@ -194,6 +194,27 @@ def test_a_store_that_cannot_be_had_is_named_and_costs_only_its_projects(laptop:
     assert (rows["default"]["status"], rows["team"]["status"]) == ("ok", "refused")
 
 
+def test_what_is_mine_stays_in_my_store_and_is_recalled_in_every_project(laptop: Laptop) -> None:
+    laptop.add_team(make=True)
+    widgets = laptop.checkout("widgets")
+    laptop.run(widgets, "project", "use-store", "team")
+    laptop.save(widgets, "sqlite", "We use SQLite.\n")
+    laptop.save(widgets, "tabs", "I want tabs.\n", "--personal")
+    laptop.run(widgets, "save", "--kind", "always-load", "--slug", "terse", text="Answer tersely.\n")
+
+    assert not any(b"tabs" in file.read_bytes() for file in laptop.team.rglob("*") if file.is_file())
+    assert len(keys(laptop.own, "personal")) == 2
+    for told in (laptop.run(widgets, "recall-here").stdout, laptop.run(widgets, "hook", "session-start").stdout):
+        assert "I want tabs." in told
+        assert "Answer tersely." in told
+        assert "We use SQLite." in told
+
+    laptop.team.rename(laptop.team.with_name("unmounted"))
+    told = laptop.run(widgets, "recall-here").stdout
+    assert "I want tabs." in told
+    assert "the store 'team' cannot be had" in told
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [

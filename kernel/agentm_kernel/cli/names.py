@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from agentm_kernel.cli.command_table import COMMANDS
 
-# name -> (module with a click object called `command`, one line for the list of commands)
-GROUPS = {
-    "completion": ("completion", "Print the completion script of a shell."),
-    "config": ("config", "Read and change the configuration."),
-    "migrate": ("migrate", "Move the whole store to another backend."),
-    "plan": ("plan", "List plans and choose the active one."),
-    "plugins": ("plugins", "Show which plugins are installed, and whether they work."),
-    "project": ("project", "Show and register projects."),
-    "state": ("state", "Read and write a project's plan and progress."),
-    "store": ("store", "Show, add and remove the stores of this device."),
-}
+GROUPS = ("completion", "config", "migrate", "plan", "plugins", "project", "state", "store")
+"""Each is a module of this package with a click object called `command`."""
 
 # What these groups hold besides declared commands; a test holds it equal to the groups themselves.
 _SUBCOMMANDS = {

@@ -24,12 +24,14 @@ WRAPPERS = "agentm.wrappers"
 PROVIDERS = "agentm.providers"
 RECALL = "agentm.recall"
 COMMANDS = "agentm.commands"
+NOTES = "agentm.notes"
+IMPORTERS = "agentm.importers"
 OPTIONS = "agentm.options"
 TOOLS = "agentm.tools"
 SERVERS = "agentm.servers"
 VERIFIERS = "agentm.verifiers"
 PLUGINS = "agentm.plugins"
-HOOKS = ("doctor_checks", "session_start", "event", "alert", "replaced")
+HOOKS = ("doctor_checks", "session_start", "event", "page_panels", "alert", "replaced")
 """The hooks of `hookspecs`, which pluggy would have to be imported to ask; a test holds the two equal."""
 
 KINDS = {
@@ -38,6 +40,8 @@ KINDS = {
     PROVIDERS: "provider",
     RECALL: "recall provider",
     COMMANDS: "command",
+    NOTES: "notes service",
+    IMPORTERS: "importer",
     OPTIONS: "table of options",
     TOOLS: "tool",
     SERVERS: "server",

@@ -13,7 +13,7 @@ from agentm_kernel.errors import AgentmError, ConfigError, one_line
 from agentm_kernel.plugins.calling import Call, in_time, reason_of, wrong_answer
 from agentm_kernel.plugins.load import load, unusable
 from agentm_kernel.plugins.table import refusal
-from agentm_kernel.plugins.values import DoctorRow, HookContext, PluginFailure, Section
+from agentm_kernel.plugins.values import DoctorRow, HookContext, Panel, PluginFailure, Section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +60,10 @@ class HookCaller:
     def session_sections(self) -> Iterator[Section]:
         """What plugins add to the start of a session, as it comes."""
         return self._gather("agentm_session_start", Section)
+
+    def page_panels(self) -> Iterator[Panel]:
+        """What plugins add to a person's page, as it comes."""
+        return self._gather("agentm_page_panels", Panel)
 
     def event(self, name: str, payload: Mapping[str, object]) -> Iterator[str]:
         """Tell what happened; the lines that plugins have for the operator, as they come."""

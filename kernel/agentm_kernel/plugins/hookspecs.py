@@ -15,7 +15,7 @@ from pluggy import HookimplMarker, HookspecMarker
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentm_kernel.plugins.values import Alert, DoctorRow, HookContext, Section
+    from agentm_kernel.plugins.values import Alert, DoctorRow, HookContext, Panel, Section
     from agentm_kernel.seam.locator import Locator
 
 PROJECT = "agentm"
@@ -46,6 +46,11 @@ def agentm_event(name: str, payload: Mapping[str, object], context: HookContext)
 
     The answer is one line about what was done, for the operator; `None` if there is nothing to say.
     """
+
+
+@hookspec
+def agentm_page_panels(context: HookContext) -> list[Panel] | None:
+    """What this plugin adds to the page that a person looks at. Making the list reads nothing: `show` does, later."""
 
 
 @hookspec

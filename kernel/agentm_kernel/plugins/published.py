@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from agentm_kernel.device.installed import BACKENDS, COMMANDS, VERIFIERS, WRAPPERS
+from agentm_kernel.device.installed import BACKENDS, COMMANDS, NOTES, VERIFIERS, WRAPPERS
 
 PUBLISHED = {
     BACKENDS: {
@@ -24,8 +24,10 @@ PUBLISHED = {
         "checkpoint": "agentm-checkpoint",
         "documenter-context": "agentm-recall",
         "encryption": "agentm-encryption",
+        "export": "agentm-import",
         "forget": "agentm-recall",
         "git": "agentm-git",
+        "import": "agentm-import",
         "inbox": "agentm-recall",
         "mcp": "agentm-mcp",
         "notes": "agentm-recall",
@@ -37,7 +39,9 @@ PUBLISHED = {
         "save": "agentm-recall",
         "search": "agentm-recall",
         "vault": "agentm-obsidian-vault",
+        "view": "agentm-view",
     },
+    NOTES: {"notes": "agentm-recall"},
     VERIFIERS: {"plugins": "agentm-devkit"},
     WRAPPERS: {
         "encryption": "agentm-encryption",

@@ -61,6 +61,23 @@ class Alert(Frozen):
     hint: str | None = None
 
 
+class Panel(Frozen):
+    """A part of the page that a person looks at (`agentm view`): what it shows, and what can be done there.
+
+    The page knows no plugin: it asks for blocks, which are plain data (`docs/reference/page.md`), and draws them.
+    """
+
+    name: str
+    """Its address: lower-case letters, digits and hyphens."""
+    title: str
+    place: str
+    """`today` and `decide`: on the first screen; `note`: beside each note; `more`: on a screen of its own."""
+    show: Callable[[Mapping[str, str]], list[Mapping[str, object]]]
+    """The blocks; `[]` if there is nothing to say. Given what the address says: `note`, and what blocks link with."""
+    actions: Mapping[str, Callable[[Mapping[str, str]], str]] = {}
+    """What can be done, by name: given the fields of a block's action, it answers one line, or raises."""
+
+
 class PluginFailure(Frozen):
     """What one plugin did wrong. The others went on."""
 

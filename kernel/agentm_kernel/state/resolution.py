@@ -31,7 +31,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     to know that state lies in the checkout does not pay for reading git's files.
     """
 
-    __slots__ = ("_identity", "_placement", "backend", "device", "is_local_view", "local_view", "root")
+    __slots__ = ("_identity", "_placement", "backend", "device", "is_local_view", "local_view", "root", "store_name")
     root: str
     backend: StorageBackend | None
     """The selected store; `None` in mode `local`, where nothing is selected."""
@@ -41,6 +41,8 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     """Whether `backend` is that copy: hooks read it and wait for no network."""
     device: Device | None
     """The device that it was found on; `None` for one that was made by hand."""
+    store_name: str | None
+    """The further store that the project is bound to; `None` for the default one, where personal notes are too."""
     _identity: ProjectIdentity | None
     _placement: Place | None
 
@@ -51,8 +53,9 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         *,
         local_view: StorageBackend | None = None,
         device: Device | None = None,
+        store_name: str | None = None,
     ) -> None:
-        self._fill(root=root, backend=backend, local_view=local_view or backend, device=device)
+        self._fill(root=root, backend=backend, local_view=local_view or backend, device=device, store_name=store_name)
         self._fill(_identity=None, _placement=None, is_local_view=False)
 
     @property
@@ -152,7 +155,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         """The same project in the store as this device has it, for hooks: they do not wait for a network."""
         if self.local_view is self.backend:
             return self
-        other = Resolution(self.root, self.local_view, device=self.device)
+        other = Resolution(self.root, self.local_view, device=self.device, store_name=self.store_name)
         other._fill(_identity=self._identity, is_local_view=True)
         return other
 
@@ -160,7 +163,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         """The same project, looked up in the store itself, for commands that may wait for a network."""
         if self.local_view is self.backend:
             return self
-        other = Resolution(self.root, self.backend, device=self.device)
+        other = Resolution(self.root, self.backend, device=self.device, store_name=self.store_name)
         other._fill(_identity=self._identity)
         return other
 

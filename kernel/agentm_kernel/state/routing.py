@@ -52,8 +52,9 @@ def _lies_in_checkout(device: Device, root: str) -> bool:
 
 def in_store(device: Device, root: str, *, read_only: bool) -> Resolution:
     """The project at `root` and the store of its notes, whatever the mode says about its state."""
-    backend = device.store(bound_store(device, root), read_only=read_only)
-    return Resolution(root, backend, local_view=_on_this_device(backend), device=device)
+    name = bound_store(device, root)
+    backend = device.store(name, read_only=read_only)
+    return Resolution(root, backend, local_view=_on_this_device(backend), device=device, store_name=name)
 
 
 def bound_store(device: Device, root: str) -> str | None:

@@ -18,7 +18,11 @@ def test_only_a_claimed_place_is_read(tmp_path, monkeypatch, claimed):
     store.write(Locator("projects/widgets/facts/theirs.md"), "---\nkind: fact\n---\n\nTheir port is 8080.\n")
     store.write(Locator("personal/_always-load/mine.md"), "---\nkind: convention\n---\n\nI use tabs.\n")
     here = SimpleNamespace(
-        backend=store, project_locator=Locator("projects/widgets"), slug="widgets", is_claimed=claimed
+        backend=store,
+        project_locator=Locator("projects/widgets"),
+        slug="widgets",
+        is_claimed=claimed,
+        store_name=None,
     )
 
     text = recall(here, phase="work")

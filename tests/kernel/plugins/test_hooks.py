@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("importable")
 
 
-IMPORTS = "from agentm_kernel.plugin import Alert, DoctorRow, Section, hookimpl\n"
+IMPORTS = "from agentm_kernel.plugin import Alert, DoctorRow, Panel, Section, hookimpl\n"
 
 
 def hooks(source: str) -> str:
@@ -79,6 +79,16 @@ def test_agentm_event_carries_name_and_payload_and_brings_back_lines(site: Site)
     source = hooks("@hookimpl\ndef agentm_event(name, payload, context):\n    return f'{name}: {payload}'")
 
     assert [*host_of(site, one=source).event("turn-end", {"turn": 3})] == ["turn-end: {'turn': 3}"]
+
+
+def test_agentm_page_panels_gathers_panels(site: Site) -> None:
+    source = hooks("@hookimpl\ndef agentm_page_panels(context):\n    return [Panel('luck', 'Luck', 'more', len)]")
+
+    panels = [*host_of(site, one=source).page_panels()]
+
+    assert [(panel.name, panel.title, panel.place, panel.show, panel.actions) for panel in panels] == [
+        ("luck", "Luck", "more", len, {})
+    ]
 
 
 def test_agentm_alert_reaches_every_plugin(site: Site) -> None:

@@ -1,0 +1,14 @@
+"""Dates as notes write them: `2026-05-01`, with or without a time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def seconds_of(date: str) -> float | None:
+    """Seconds since the epoch; `None` for what is no date. A date without a zone is taken for UTC."""
+    try:
+        found = datetime.fromisoformat(date.strip())
+    except ValueError:
+        return None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()

@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.seam import layout as layout
     from agentm_kernel.seam.backend import ABSENT as ABSENT, API_VERSION as API_VERSION, COMMIT as COMMIT, PUSH as PUSH, SWAP_PROVIDER as SWAP_PROVIDER, Absent as Absent, StorageBackend as StorageBackend
     from agentm_kernel.seam.content import check_size as check_size, content_hash as content_hash, decode_content as decode_content, encode_content as encode_content
-    from agentm_kernel.seam.facets import Appends as Appends, ConflictCopies as ConflictCopies, ConflictCopy as ConflictCopy, DeviceCopy as DeviceCopy, DeviceFiles as DeviceFiles, History as History, Identity as Identity, PersonalSpace as PersonalSpace, Rules as Rules, Transfer as Transfer, Unguarded as Unguarded, Version as Version, WatchedStore as WatchedStore, WorkingCopy as WorkingCopy
+    from agentm_kernel.seam.facets import Appends as Appends, ConflictCopies as ConflictCopies, ConflictCopy as ConflictCopy, DeviceCopy as DeviceCopy, DeviceFiles as DeviceFiles, History as History, Identity as Identity, PersonalSpace as PersonalSpace, Rules as Rules, Sealed as Sealed, Transfer as Transfer, Unguarded as Unguarded, Version as Version, WatchedStore as WatchedStore, WorkingCopy as WorkingCopy
     from agentm_kernel.seam.folders import Folder as Folder, FolderWalk as FolderWalk, walk_folders as walk_folders
     from agentm_kernel.seam.layer import BackendLayer as BackendLayer
     from agentm_kernel.seam.layout import STAMP_KEY as STAMP_KEY
@@ -84,7 +84,7 @@ _HOMES = {
     "projects.root": "HARNESS_DIR find_project_root",
     "seam.backend": "ABSENT API_VERSION Absent COMMIT PUSH SWAP_PROVIDER StorageBackend",
     "seam.content": "check_size content_hash decode_content encode_content",
-    "seam.facets": "Appends ConflictCopies ConflictCopy DeviceCopy DeviceFiles History Identity PersonalSpace Rules Transfer Unguarded Version WatchedStore WorkingCopy",
+    "seam.facets": "Appends ConflictCopies ConflictCopy DeviceCopy DeviceFiles History Identity PersonalSpace Rules Sealed Transfer Unguarded Version WatchedStore WorkingCopy",
     "seam.folders": "Folder FolderWalk walk_folders",
     "seam": "layout",
     "seam.layer": "BackendLayer",

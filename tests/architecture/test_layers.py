@@ -10,6 +10,9 @@ from tests.layer_rules import STAMP, Recording, check_facets, check_flags, check
 
 import agentm_kernel
 from agentm_checkpoint.guard import IntegrityGuard
+from agentm_encryption.key_source import KeySource
+from agentm_encryption.names import SealedNames
+from agentm_encryption.store import EncryptedStore
 from agentm_kernel import Capabilities
 from agentm_kernel.plugin import (
     Appends,
@@ -24,6 +27,7 @@ from agentm_kernel.plugin import (
     Opening,
     PersonalSpace,
     Rules,
+    Sealed,
     Unguarded,
     WatchedStore,
     WorkingCopy,
@@ -48,11 +52,12 @@ class Transparent(BackendLayer):
 class Layer:
     """How one is made around a store, which facets come through it, and what it answers itself."""
 
-    def __init__(self, make, passes=(), offers=(), own=()):
+    def __init__(self, make, passes=(), offers=(), own=(), **sets):
         self.make = make
         self.passes = set(passes)
         self.offers = set(offers)
         self.own = frozenset(own)
+        self.sets = sets
 
 
 def _opening() -> Opening:
@@ -63,13 +68,17 @@ def _rules() -> AccessRules:
     return AccessRules("a policy", False, None, _opening())
 
 
-_OF_POLICY = (DeviceFiles, DeviceCopy, PersonalSpace, Identity, Rules, Unguarded, WorkingCopy, WatchedStore)
+def _key_source(store) -> KeySource:
+    return KeySource(store, _STATE_DIR, {}, {}, read_only=True)
+
+
+_OF_POLICY = (DeviceFiles, DeviceCopy, PersonalSpace, Identity, Rules, Unguarded, Sealed, WorkingCopy, WatchedStore)
 
 LAYERS = {
     "BackendLayer": Layer(BackendLayer),
     "Transparent": Layer(Transparent, FACETS),
     "IdentityGuard": Layer(
-        lambda store: IdentityGuard(store, "recorder", _STATE_DIR), set(FACETS) - {Identity}, {Identity}
+        lambda store: IdentityGuard(store, "recorder", _STATE_DIR), set(FACETS) - {Identity, Sealed}, {Identity}
     ),
     "MirroredState": Layer(
         lambda store: MirroredState(store, f"{_STATE_DIR}/mirror"),
@@ -85,6 +94,21 @@ LAYERS = {
         set(FACETS) - {History, Appends, Unguarded},
         {Unguarded},
     ),
+    # These change what is stored and how it is called: their verbs are their own, and tested by their plugin.
+    "EncryptedStore": Layer(
+        lambda store: EncryptedStore(store, _key_source(store)),
+        (Identity, Rules, WorkingCopy, WatchedStore),
+        (Sealed, History, ConflictCopies),
+        own=("read", "write", "delete", "info", "walk"),
+        encryption=True,
+        device_files=False,
+    ),
+    "SealedNames": Layer(
+        lambda store: SealedNames(store, _key_source(store)),
+        (Identity, Rules, WorkingCopy),
+        (History, ConflictCopies),
+        own=("read", "write", "list", "exists", "info", "mkdir", "delete", "walk", "foreign_entries"),
+    ),
     # It makes writes conditional on what it told before: those are its own, and tested by `selection`.
     "ReplacementTelling": Layer(
         lambda store: ReplacementTelling(store, lambda *_: None), FACETS, own=("write", "delete")
@@ -96,7 +120,7 @@ LAYERS = {
         own=("read", "list", "exists", "info", "walk", "foreign_entries", "write", "mkdir", "delete"),
     ),
 }
-_OTHER_NAMES = {"BucketBackend": "MirroredState"}
+_OTHER_NAMES = {"BucketBackend": "MirroredState", "EncryptedStateCopy": "MirroredState"}
 """Layers that are another one with a store of their own inside."""
 
 
@@ -115,7 +139,7 @@ def test_every_argument_of_every_verb_arrives(layer):
 
 
 def test_every_flag_comes_back(layer):
-    check_flags(layer.make)
+    check_flags(layer.make, **layer.sets)
 
 
 def test_exactly_the_named_facets_come_through(layer):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-TABLES = ("bucket", "checkpoint", "device-local", "git", "hosts", "integrity", "policy", "vault")
+TABLES = ("bucket", "checkpoint", "device-local", "encryption", "git", "hosts", "integrity", "policy", "vault")
 
 
 @pytest.fixture
@@ -38,8 +38,8 @@ def opener(device: Device, table: str) -> Callable[[dict[str, Any]], object]:
         from agentm_kernel.plugin import check_options
 
         return lambda options: check_options("hosts", options, OPTIONS)
-    if table == "integrity":
-        wrap: Any = load_plugin(device, "agentm.wrappers", "integrity")
+    if table in ("encryption", "integrity"):
+        wrap: Any = load_plugin(device, "agentm.wrappers", table)
         inner: Any = load_plugin(device, "agentm.backends", "device-local")
         return lambda options: wrap(inner.create({}, device, opening), options, device, opening)
     backend: Any = load_plugin(device, "agentm.backends", table)
@@ -74,7 +74,7 @@ def test_a_plugin_opens_with_every_option_that_it_declares_and_with_no_other(dev
         assert "unexpected keyword" not in said
     for unknown in ("surprise", declared[0].name.upper(), f"{declared[0].name}x"):
         said = refusal(open_with, {unknown: "x"})
-        assert f"plugins.{table} has no option '{unknown}'; there are {declared[0].name}, " in said
+        assert f"plugins.{table} has no option '{unknown}'; there are {declared[0].name}" in said
         assert f"agentm config unset plugins.{table}.{unknown}" in said
 
 

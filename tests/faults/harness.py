@@ -30,6 +30,8 @@ class StoreUnderTest:
 
 STORES = {
     "device-local": "agentm_device_local:DeviceLocalBackend",
+    "encrypted": "tests.faults.stores:open_encrypted",
+    "encrypted-vault": "tests.faults.stores:open_encrypted_vault",
     "harness": "tests.faults.stores:open_harness",
     "vault": "tests.faults.stores:open_vault",
 }

@@ -25,6 +25,7 @@ PUBLISHED = {
         "connect": "agentm-hosts",
         "disconnect": "agentm-hosts",
         "documenter-context": "agentm-recall",
+        "encryption": "agentm-encryption",
         "export": "agentm-import",
         "forget": "agentm-recall",
         "git": "agentm-git",
@@ -47,7 +48,11 @@ PUBLISHED = {
     },
     NOTES: {"notes": "agentm-recall"},
     VERIFIERS: {"plugins": "agentm-devkit"},
-    WRAPPERS: {"integrity": "agentm-checkpoint", "policy": "agentm-storage-policy"},
+    WRAPPERS: {
+        "encryption": "agentm-encryption",
+        "integrity": "agentm-checkpoint",
+        "policy": "agentm-storage-policy",
+    },
 }
 
 

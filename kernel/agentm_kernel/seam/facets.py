@@ -171,6 +171,19 @@ class Unguarded(ABC):
         """The store beneath the guard, to look at: a checkpoint records what is there, good or not."""
 
 
+class Sealed(ABC):
+    """The store holds its notes encrypted, and its verbs open them."""
+
+    @property
+    @abstractmethod
+    def as_stored(self) -> StorageBackend:
+        """The store beneath the encryption, to look at: a copy of it keeps what is hidden hidden."""
+
+    @abstractmethod
+    def open_text(self, locator: Locator, text: str) -> str:
+        """What a text says that was stored at `locator` once, however old; one that is not this store's raises."""
+
+
 # ------------------------------------------------------------------------------------------------ stores of policies
 
 
@@ -216,6 +229,6 @@ class WatchedStore(ABC):
 
 FACETS = (
     *(DeviceFiles, DeviceCopy, PersonalSpace, History, ConflictCopies, Appends, Identity, Rules),
-    *(Unguarded, WorkingCopy, WatchedStore),
+    *(Unguarded, Sealed, WorkingCopy, WatchedStore),
 )
 """Every facet that the kernel knows: for tests of layers, and for a layer that really has no say in any of them."""

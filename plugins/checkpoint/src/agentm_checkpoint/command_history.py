@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_checkpoint.command_context import CommandContext
+from agentm_checkpoint.sealed import is_sealed, opened
 from agentm_checkpoint.texts import counted, visible
 from agentm_checkpoint.tree import leaf_of
 from agentm_kernel.command import echo_json, echo_table, json_option
@@ -28,11 +29,12 @@ _LIST = "`agentm checkpoint history NOTE` lists the versions"
 @json_option
 def history_command(note: str, show: str | None, as_json: bool) -> None:
     """List what was changed in NOTE through agentm on this device, oldest first. NOTE is a key or a unique name."""
-    changes = CommandContext().history.read()
+    here = CommandContext()
+    changes = here.history.read()
     key = find_key(note, {entry.key for entry in changes.entries})
     entries = changes.of(key)
     if show is not None:
-        sys.stdout.buffer.write(changes.read(_version(entries, key, show)))
+        sys.stdout.buffer.write(opened(here.backend, key, changes.read(_version(entries, key, show))))
         return
     if as_json:
         echo_json(note=key, head=changes.head, changes=[_fields(entry) for entry in entries])
@@ -66,7 +68,7 @@ def undo_command(note: str, version: str | None, as_json: bool) -> None:
         return
     size = counted(len(text.encode()), "byte")
     click.echo(f"brought back {visible(key)} as version {_name(text)}, {size}")
-    if now is not None:
+    if now is not None and not is_sealed(here.backend):  # a sealed version goes by the hash of what is stored
         click.echo(f"back again: `agentm checkpoint undo {visible(key)} {_name(now)}`")
 
 
@@ -85,7 +87,7 @@ def undo(backend: StorageBackend, changes: Changes, key: str, version: str | Non
             raise NotFoundError(f"'{key}' has no earlier version in the history", hint=_LIST)
     else:
         leaf = _version(entries, key, version)
-    text = decode_content(changes.read(leaf), locator)
+    text = decode_content(opened(backend, key, changes.read(leaf)), locator)
     backend.write(locator, text, if_match=ABSENT if now is None else content_hash(now))
     return text, now
 

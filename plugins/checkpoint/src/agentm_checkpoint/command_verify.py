@@ -12,6 +12,7 @@ from agentm_checkpoint.comparing import compare, describe_changes
 from agentm_checkpoint.known_good import Record
 from agentm_checkpoint.lockdown import first_unguarded, say_unguarded
 from agentm_checkpoint.reading import read_note, read_tree
+from agentm_checkpoint.sealed import opened
 from agentm_checkpoint.texts import counted, visible
 from agentm_checkpoint.verifying import verified_leaves, verify_history, verify_image
 from agentm_kernel.command import echo_json, json_option
@@ -51,8 +52,8 @@ def diff_command(before: str, after: str | None, all_lines: bool, as_json: bool)
     differences = compare(first, second)
     describe_changes(
         differences,
-        lambda key: read_note(first[key], here.image.fetch),
-        lambda key: read_note(second[key], fetch),
+        lambda key: opened(here.backend, key, read_note(first[key], here.image.fetch)),
+        lambda key: opened(here.backend, key, read_note(second[key], fetch)),
     )
     if as_json:
         echo_json(differences=[_as_json(difference) for difference in differences])

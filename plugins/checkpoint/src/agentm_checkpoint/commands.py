@@ -17,6 +17,7 @@ from agentm_checkpoint.known_good import Record
 from agentm_checkpoint.lockdown import first_unguarded, know_first, say_unguarded, turn_on
 from agentm_checkpoint.lost_stores import all_images
 from agentm_checkpoint.reading import read_note, read_tree
+from agentm_checkpoint.sealed import opened
 from agentm_checkpoint.texts import counted, visible
 from agentm_kernel.command import current_device, echo_json, echo_table, json_option, show_text
 from agentm_kernel.plugin import Locator, NotFoundError, known_stores
@@ -78,7 +79,7 @@ def _look_to_guard(here: CommandContext, taken: Taken) -> list[str]:
     if here.guard is not None:
         return []
     record = Record(here.folder)
-    count = know_first(taken.leaves, here.image, record, here.device)
+    count = know_first(taken.leaves, here.image, record, here.device, here.backend)
     if count:
         return [f"{counted(count, 'guarded note')} known to be good as in this checkpoint; {turn_on(here.device)}"]
     key = first_unguarded(here.backend, here.device)
@@ -187,7 +188,8 @@ def show(name: str, path: str | None, as_json: bool) -> None:
         leaf = leaves.get(Locator(path).key)
         if leaf is None:
             raise NotFoundError(f"the checkpoint has no note '{path}'", hint=f"`agentm checkpoint show {name}`")
-        show_text(read_note(leaf, here.image.fetch).decode("utf-8", "surrogateescape"))
+        text = opened(here.backend, Locator(path).key, read_note(leaf, here.image.fetch))
+        show_text(text.decode("utf-8", "surrogateescape"))
         return
     if as_json:
         echo_json(**fields_of(snapshot), entries={key: leaf[0] for key, leaf in sorted(leaves.items())})

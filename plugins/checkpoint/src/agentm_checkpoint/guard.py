@@ -25,6 +25,7 @@ from agentm_kernel.plugin import (
     NotFoundError,
     PersonalSpace,
     Rules,
+    Sealed,
     Unguarded,
     WatchedStore,
     WorkingCopy,
@@ -66,6 +67,7 @@ class IntegrityGuard(BackendLayer, Unguarded):
         ConflictCopies,
         Identity,
         Rules,
+        Sealed,
         WorkingCopy,
         WatchedStore,
     )
@@ -342,9 +344,11 @@ def find_guard(backend: StorageBackend) -> IntegrityGuard | None:
 
 
 def below_guard(backend: StorageBackend) -> StorageBackend:
-    """The store without its guard, for looking only: a checkpoint records what is there, good or not."""
+    """The store without its guard, to look at: a checkpoint records what is there, good or not, sealed or not."""
+    from agentm_checkpoint.sealed import as_stored
+
     found = backend.facet(Unguarded)
-    return backend if found is None else found.unguarded
+    return as_stored(backend if found is None else found.unguarded)
 
 
 def _tell_plugins(guard: IntegrityGuard, key: str, what: str) -> None:

@@ -43,10 +43,12 @@ def say_unguarded(key: str, record: Record, device: Device) -> tuple[str, str]:
     return what, f"`agentm config set wrappers '[{listed}]'` turns the guard on again"
 
 
-def know_first(leaves: dict[str, Leaf], image: Image, record: Record, device: Device) -> int:
+def know_first(leaves: dict[str, Leaf], image: Image, record: Record, device: Device, backend: StorageBackend) -> int:
     """Know the guarded notes of a checkpoint as good, if none was ever known of this store; how many these are."""
     from agentm_checkpoint.reading import read_note
+    from agentm_checkpoint.sealed import opened
     from agentm_checkpoint.sections import marks_of
+    from agentm_checkpoint.tree import leaf_of
 
     is_guarded = guard_patterns(device).match
     guarded = {key: leaf for key, leaf in leaves.items() if is_guarded(key)}
@@ -54,7 +56,8 @@ def know_first(leaves: dict[str, Leaf], image: Image, record: Record, device: De
         return 0
     with record.edit() as edit:
         for key, leaf in guarded.items():
-            edit.settle(key, leaf, marks_of(read_note(leaf, image.fetch)))
+            text = opened(backend, key, read_note(leaf, image.fetch))
+            edit.settle(key, leaf_of(text), marks_of(text))
     return len(guarded)
 
 

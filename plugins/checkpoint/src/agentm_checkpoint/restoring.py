@@ -8,6 +8,7 @@ meanwhile is left as they made it, and the restore says so.
 from __future__ import annotations
 
 from agentm_checkpoint.reading import read_note
+from agentm_checkpoint.sealed import is_sealed, opened
 from agentm_checkpoint.texts import counted
 from agentm_checkpoint.tree import MAX_PART
 from agentm_kernel.plugin import (
@@ -88,12 +89,12 @@ def plan_restore(
 
 
 def chooser(paths: Iterable[str]) -> Callable[[str], bool]:
-    """Whether a key is one of `paths` or lies below one. Without paths every key is, but for the log of alerts:
-    going back must not make it look as if nothing had happened.
+    """Whether a key is one of `paths` or lies below one. Without paths every key is, but for the log of alerts
+    and the keys of encryption: going back must not make it look as if nothing had happened, nor lock the store.
     """
     keys = [Locator(path).key for path in paths]
     if not keys:
-        return lambda key: key != layout.ALERTS_KEY
+        return lambda key: key != layout.ALERTS_KEY and not key.startswith(f"{layout.KEYS}/")
     return lambda key: any(not path or key == path or key.startswith(f"{path}/") for path in keys)
 
 
@@ -157,10 +158,19 @@ def apply_restore(backend: StorageBackend, steps: list[Step], fetch: Fetch, prog
 def _carry_out(backend: StorageBackend, step: Step, fetch: Fetch) -> None:
     locator = Locator(step.key)
     if step.wanted is None:
-        backend.delete(locator, if_match=_hash_of(step.now, fetch))
+        backend.delete(locator, if_match=_hash_now(backend, step, fetch))
     else:
-        condition = ABSENT if step.now is None else _hash_of(step.now, fetch)
-        backend.write(locator, _text(step, fetch), if_match=condition)
+        condition = ABSENT if step.now is None else _hash_now(backend, step, fetch)
+        text = opened(backend, step.key, _text(step, fetch).encode()).decode()
+        backend.write(locator, text, if_match=condition)
+
+
+def _hash_now(backend: StorageBackend, step: Step, fetch: Fetch) -> str:
+    """The hash that the verbs know the present text by: where it is stored sealed, that of what it says."""
+    if is_sealed(backend):
+        assert step.now is not None
+        return content_hash(opened(backend, step.key, read_note(step.now, fetch)))
+    return _hash_of(step.now, fetch)
 
 
 def _hash_of(leaf: Leaf | None, fetch: Fetch) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from agentm_kernel.plugin import AgentmError, DeviceCopy, Locator, NotFoundError
+from agentm_kernel.plugin import AgentmError, DeviceCopy, Locator, NotFoundError, Sealed
 from agentm_recall.layout import project_of
 from agentm_recall.lookup import note_files
 from agentm_recall.note import Note, parse_note
@@ -124,8 +124,9 @@ def gather(
 
 
 def is_elsewhere(backend: StorageBackend) -> bool:
-    """Whether the notes are behind a network, where no hook may go."""
-    return backend.facet(DeviceCopy) is not None
+    """Whether the notes are behind a network, where no hook may go. What is encrypted here is here all the same."""
+    sealed = backend.facet(Sealed)
+    return (backend if sealed is None else sealed.as_stored).facet(DeviceCopy) is not None
 
 
 def _outlines(

@@ -11,6 +11,7 @@ from agentm_kernel.plugin import (
     Locator,
     PersonalSpace,
     Rules,
+    Sealed,
     StorageReadOnlyError,
     Unguarded,
     WatchedStore,
@@ -101,7 +102,7 @@ class AccessRules:
 class PolicyGate(BackendLayer):
     """Asks the rules before every verb. `counts` is whether limits are counted here, or at another gate below."""
 
-    passes = (DeviceFiles, DeviceCopy, PersonalSpace, Identity, Rules, Unguarded, WorkingCopy, WatchedStore)
+    passes = (DeviceFiles, DeviceCopy, PersonalSpace, Identity, Rules, Unguarded, Sealed, WorkingCopy, WatchedStore)
 
     def __init__(self, inner: StorageBackend, rules: AccessRules, *, counts: bool) -> None:
         super().__init__(inner)

@@ -1,0 +1,148 @@
+"""`agentm encryption join|admit|recover|accept`: who belongs to a store, and what the operator vouches for."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agentm_encryption.command_context import chosen_device, identity_option, name_option, say_keys, store_option
+from agentm_encryption.envelope import open_note
+from agentm_encryption.epochs import format_fingerprint
+from agentm_encryption.membership import admit as admit_member, device_name, offered_keys, read_identity_file
+from agentm_encryption.selected import SelectedStore
+from agentm_kernel.command import confirm
+from agentm_kernel.plugin import AgentmError, Locator, StorageSelectionError
+
+if TYPE_CHECKING:
+    from agentm_encryption.epochs import Keys
+    from agentm_encryption.key_source import KeySource
+
+fingerprint_option = click.option(
+    "--fingerprint", metavar="DIGITS", help="What another member sees; without it you are asked."
+)
+
+
+@click.command("join")
+@store_option
+@fingerprint_option
+@identity_option
+@name_option
+def join(store_name: str | None, fingerprint: str | None, way: str, name: str | None) -> None:
+    """Use an encrypted store on this device, or confirm the new keys of one.
+
+    The first time, this makes the device's own key and shows what a member has to run. After that, compare the
+    fingerprint with what the member sees: a key file alone does not prove who made it.
+    """
+    store = SelectedStore(chosen_device(store_name))
+    source = store.source()
+    recipient = source.identity.make(way)
+    try:
+        keys = offered_keys(source, store.backend)
+    except StorageSelectionError as error:
+        if "cannot open" not in error.message:
+            raise
+        raise AgentmError(
+            "this device is not a member of the store yet",
+            hint=f"on a device that is, run `agentm encryption admit {recipient} '{name or device_name()}'`; "
+            "then run this again here",
+        ) from None
+    _trust(store, source, keys, fingerprint)
+    click.echo(f"this device has joined the store at {store.backend.describe()}")
+
+
+@click.command("admit")
+@store_option
+@click.argument("recipient")
+@click.argument("name")
+def admit(store_name: str | None, recipient: str, name: str) -> None:
+    """Let the device with the key RECIPIENT (age1…), called NAME, read and write the store."""
+    store = SelectedStore(chosen_device(store_name))
+    keys = store.joined().keys
+    if admit_member(store.backend, keys, recipient, name):
+        click.echo(f"{name} is a member now")
+    else:
+        click.echo(f"{recipient} is a member already")
+    say_keys(keys)
+    click.echo("tell them this fingerprint: they run `agentm encryption join`")
+
+
+@click.command("recover")
+@store_option
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@fingerprint_option
+@identity_option
+@name_option
+def recover(store_name: str | None, file: str, fingerprint: str | None, way: str, name: str | None) -> None:
+    """Let this device in with the recovery key in FILE: when every other device is lost."""
+    store = SelectedStore(chosen_device(store_name))
+    source = store.source()
+    recovery = read_identity_file(file)
+    keys = offered_keys(source, store.backend, recovery)
+    recipient = source.identity.make(way)
+    _trust(store, source, keys, fingerprint, recovery=recovery)
+    name = name or device_name()
+    taken = {member.name for member in keys.recipients if member.recipient != recipient}
+    number = 2
+    chosen = name
+    while chosen in taken:
+        chosen, number = f"{name} {number}", number + 1
+    admit_member(store.backend, keys, recipient, chosen)
+    source.reload()
+    store.encrypted(source).keys  # noqa: B018 - opens the keys as this device will from now on
+    click.echo(f"this device can read the store at {store.backend.describe()} again, as {chosen}")
+    click.echo("remove devices that are lost: `agentm encryption rotate --remove NAME`")
+
+
+def _trust(
+    store: SelectedStore, source: KeySource, keys: Keys, fingerprint: str | None, *, recovery: Any = None
+) -> None:
+    """Pin the keys once the operator has compared them, and let this device use them."""
+    if source.pins.epochs.get(keys.current.number) != keys.fingerprint:
+        _compare(keys, fingerprint)
+        if source.pins.newest == keys.current.number:
+            raise AgentmError(
+                "these are other keys than this device knows for the same epoch; they were not taken",
+                hint="ask the other members what they see before you go on",
+            )
+        source.pins.add(keys.current.number, keys.fingerprint, sealed_names=keys.names_key is not None)
+        source.pins.raise_oldest(keys.oldest)
+    store.configure()
+    if recovery is None:
+        from agentm_encryption.commands import fetch_state
+
+        fetch_state(store.device)
+
+
+def _compare(keys: Keys, fingerprint: str | None) -> None:
+    if fingerprint is not None:
+        if "".join(fingerprint.split()).lower() != keys.fingerprint:
+            raise AgentmError(
+                f"the keys in the store have another fingerprint: {format_fingerprint(keys.fingerprint)}",
+                hint="ask again; if it stays different, somebody has put keys of their own there",
+            )
+        return
+    say_keys(keys)
+    sys.stdout.flush()
+    confirm(
+        "Is that what another member sees (`agentm encryption status`)?",
+        yes=False,
+        hint="add --fingerprint with what they see",
+    )
+
+
+@click.command("accept")
+@store_option
+@click.argument("note", nargs=-1, required=True)
+def accept(store_name: str | None, note: tuple[str, ...]) -> None:
+    """Take an older version of a NOTE for the right one: it was brought back on purpose."""
+    encrypted = SelectedStore(chosen_device(store_name)).joined()
+    for key in note:
+        locator = Locator(key)
+        found = open_note(encrypted.keys, encrypted.as_stored.read(locator), key)
+        if found.key != locator.key or found.epoch < encrypted.keys.oldest:
+            encrypted.read(locator)  # says what is wrong with it
+        encrypted.seen.accept(locator.key, found.revision)
+        encrypted.read(locator)
+        click.echo(f"{key} is accepted as it is")

@@ -1,0 +1,167 @@
+"""Who can open the keys of a store: the first members, joining, admitting others, recovering, and new keys."""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import TYPE_CHECKING, Any
+
+from agentm_encryption.epochs import (
+    DEVICE,
+    RECOVERY,
+    Keys,
+    Recipient,
+    new_epoch,
+    new_names_key,
+    open_keys,
+    parse_identity,
+    parse_recipient,
+    seal_keys,
+)
+from agentm_encryption.key_source import newest_epoch
+from agentm_encryption.places import key_file
+from agentm_kernel.plugin import (
+    ABSENT,
+    ConcurrentModificationError,
+    StorageError,
+    StorageSelectionError,
+    content_hash,
+)
+
+if TYPE_CHECKING:
+    from agentm_encryption.key_source import KeySource
+    from agentm_kernel.plugin import StorageBackend
+
+_LONGEST_NAME = 80
+
+
+def device_name() -> str:
+    """What this device is called where nobody said otherwise."""
+    return platform.node() or "a device"
+
+
+def checked_name(name: str) -> str:
+    """A name for a member that fits a line of the key file."""
+    if not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
+        raise StorageError(f"{ascii(name[:100])} is no name for a member", hint="use a short word, such as laptop")
+    return name.strip()
+
+
+# ------------------------------------------------------------------------------------------------ recovery
+
+
+def new_recovery_file(path: str) -> str:
+    """Make an identity for recovery in a file of its own, and return its public half; an existing file is used."""
+    from pyrage import x25519
+
+    if os.path.exists(path):
+        return str(read_identity_file(path).to_public())
+    identity = x25519.Identity.generate()
+    text = (
+        "# The recovery key of an encrypted agentm store. Whoever has this file can read all of it.\n"
+        "# Keep it away from the devices that use the store: on paper, in a safe, in a password manager.\n"
+        f"# public: {identity.to_public()}\n{identity}\n"
+    )
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise StorageError(f"cannot make {path}: {error.strerror}", hint="name another place") from error
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    return str(identity.to_public())
+
+
+def read_identity_file(path: str) -> Any:
+    """The identity in a file such as `age-keygen` makes."""
+    try:
+        with open(path, encoding="ascii") as file:
+            lines = file.read(100_000).splitlines()
+    except (OSError, ValueError) as error:
+        raise StorageError(f"cannot read {path}: {error}", hint="name the file with the recovery key") from error
+    found = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    if len(found) != 1:
+        raise StorageError(f"{path} holds no age identity", hint="one line of it begins with AGE-SECRET-KEY-")
+    return parse_identity(found[0])
+
+
+# ------------------------------------------------------------------------------------------------ changes
+
+
+def found_keys(source: KeySource, backend: StorageBackend, recovery: str, name: str, *, sealed_names: bool) -> Keys:
+    """Make the first keys of a store. They are announced before the store has them, in case of a crash."""
+    own = source.identity.recipient
+    assert own is not None
+    parse_recipient(recovery)
+    if recovery == own:
+        raise StorageError(
+            "the recovery key is this device's own, which is lost together with the device", hint="name another"
+        )
+    members = (Recipient(DEVICE, own, checked_name(name)), Recipient(RECOVERY, recovery, "recovery"))
+    keys = Keys(source.store_id, new_epoch(1), members, names_key=new_names_key() if sealed_names else None)
+    source.pins.announce(1, keys.fingerprint)
+    try:
+        backend.write(key_file(1), seal_keys(keys), if_match=ABSENT)
+    except ConcurrentModificationError:
+        raise StorageSelectionError(
+            "another device has just encrypted this store", hint="run `agentm encryption join`"
+        ) from None
+    source.pins.add(1, keys.fingerprint, sealed_names=sealed_names)
+    return keys
+
+
+def offered_keys(source: KeySource, backend: StorageBackend, identity: Any = None) -> Keys:
+    """The newest keys in the store, whether or not this device trusts them yet."""
+    epoch = newest_epoch(backend)
+    if not epoch:
+        raise StorageSelectionError(
+            f"the store at {backend.describe()} is not encrypted", hint="run `agentm encryption init`"
+        )
+    if epoch < source.pins.newest:
+        source.check_pinned(epoch)
+    return open_keys(backend.read(key_file(epoch)), identity or source.identity.unlock(), source.store_id, epoch)
+
+
+def replace_keys(backend: StorageBackend, before: str, keys: Keys) -> None:
+    """Write the key file of the present epoch anew, unless somebody else did meanwhile."""
+    try:
+        backend.write(key_file(keys.current.number), seal_keys(keys), if_match=content_hash(before))
+    except ConcurrentModificationError:
+        raise ConcurrentModificationError(
+            "the keys of the store were changed by somebody else meanwhile", hint="run the command again"
+        ) from None
+
+
+def admit(backend: StorageBackend, keys: Keys, recipient: str, name: str) -> bool:
+    """Let one more device open the keys; `False` if it already can."""
+    parse_recipient(recipient)
+    name = checked_name(name)
+    if any(member.recipient == recipient for member in keys.recipients):
+        return False
+    if any(member.name == name for member in keys.recipients):
+        raise StorageError(f"there is a member called {name} already", hint="give another NAME")
+    stored = backend.read(key_file(keys.current.number))
+    replace_keys(backend, stored, keys.replaced(recipients=(*keys.recipients, Recipient(DEVICE, recipient, name))))
+    return True
+
+
+def next_keys(keys: Keys, own: str, remove: tuple[str, ...], recovery: str | None) -> Keys:
+    """The keys of a new epoch, for everybody but those who are removed; with another recovery key if one is given."""
+    unknown = set(remove) - {word for member in keys.recipients for word in (member.name, member.recipient)}
+    if unknown:
+        raise StorageError(
+            f"there is no member called {min(unknown)}", hint="`agentm encryption status` lists the members"
+        )
+    stay = [member for member in keys.recipients if member.name not in remove and member.recipient not in remove]
+    if recovery is not None:
+        parse_recipient(recovery)
+        stay = [member for member in stay if member.kind != RECOVERY]
+        stay.append(Recipient(RECOVERY, recovery, "recovery"))
+    if not any(member.recipient == own for member in stay):
+        raise StorageError("this device cannot remove itself", hint="rotate from a device that stays")
+    if not any(member.kind == RECOVERY for member in stay):
+        raise StorageError(
+            "nobody could recover the store then", hint="name a new recovery key with --recovery or --recovery-file"
+        )
+    return keys.next_epoch(tuple(stay))

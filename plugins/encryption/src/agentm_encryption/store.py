@@ -1,0 +1,268 @@
+"""The layer: what is written is sealed first, and what is read is opened and compared with where it was found.
+
+Callers compare and swap by the hash of the text that they know. The store beneath is asked with the hash of the text
+that it has, so two writers cannot both win, and sealing the same text anew is no change to anybody.
+"""
+
+from __future__ import annotations
+
+import time
+
+from agentm_encryption.envelope import Note, open_note, seal, text_size
+from agentm_encryption.places import is_of_keys, is_plain
+from agentm_kernel.plugin import (
+    ABSENT,
+    BackendLayer,
+    ConcurrentModificationError,
+    ConflictCopies,
+    History,
+    Identity,
+    Info,
+    IntegrityError,
+    InvalidContentError,
+    NotFoundError,
+    Rules,
+    Sealed,
+    StorageReadOnlyError,
+    WatchedStore,
+    WorkingCopy,
+    content_hash,
+    encode_content,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import builtins
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from agentm_encryption.epochs import Keys
+    from agentm_encryption.key_source import KeySource
+    from agentm_kernel.plugin import Absent, Capabilities, ConflictCopy, Locator, StorageBackend, Version
+
+_ATTEMPTS = 50
+
+
+class EncryptedStore(BackendLayer, Sealed):
+    """Every verb of `inner`, with the texts of notes sealed; the store's mark and its keys stay as they are."""
+
+    passes = (Identity, Rules, WorkingCopy, WatchedStore, History, ConflictCopies)
+
+    def __init__(self, inner: StorageBackend, source: KeySource) -> None:
+        super().__init__(inner)
+        self.source = source
+        self.seen = source.seen
+        self._last: tuple[str, str, Note] | None = None
+        """The note that was opened last: key, stored text, and what is inside. Most writes follow a read."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self.inner.capabilities.replace(encryption=True, device_files=False)
+
+    @property
+    def keys(self) -> Keys:
+        return self.source.keys
+
+    # -- reading ----------------------------------------------------------------------------------------------
+
+    def read(self, locator: Locator) -> str:
+        stored = self.inner.read(locator)
+        return stored if is_plain(locator) else self._opened(locator, stored)[1].text
+
+    def _opened(self, locator: Locator, stored: str) -> tuple[str, Note]:
+        """What is in a stored text, and that text: a newer one if the note was replaced while we looked."""
+        for _ in range(_ATTEMPTS):
+            note = self._checked(locator, stored)
+            if note.revision >= self.seen.revision(locator.key):
+                self.seen.record(locator.key, note.revision)
+                self._last = locator.key, stored, note
+                return stored, note
+            # A writer notes its revision after the write: whoever sees the one also sees the other.
+            again = self.inner.read(locator)
+            if again == stored:
+                raise IntegrityError(
+                    f"'{locator}' is an older version than this device has seen: somebody brought it back",
+                    hint=f"if that was you, run `agentm encryption accept {locator}`; else restore the newer version",
+                )
+            stored = again
+        raise ConcurrentModificationError(f"'{locator}' keeps changing and cannot be read", hint="try again")
+
+    def open_stored(self, locator: Locator, stored: str) -> Note:
+        """What is in a text that `as_stored` gave, if it is what `read` would give."""
+        return self._opened(locator, stored)[1]
+
+    def _checked(self, locator: Locator, stored: str) -> Note:
+        if self._last is not None and self._last[0] == locator.key and self._last[1] == stored:
+            return self._last[2]
+        note = self._at(locator, open_note(self.keys, stored, locator.key))
+        if note.epoch < self.keys.oldest:
+            raise IntegrityError(
+                f"'{locator}' is sealed with keys of epoch {note.epoch}; those before {self.keys.oldest} are over",
+                hint="somebody who left may have written it; `agentm checkpoint restore` may have a good version",
+            )
+        return note
+
+    def _at(self, locator: Locator, note: Note) -> Note:
+        if note.key != locator.key:
+            raise IntegrityError(
+                f"what is at '{locator}' was written as '{note.key}': somebody moved or exchanged it",
+                hint="move it back; agentm itself moves a note by writing it anew",
+            )
+        return note
+
+    def info(self, locator: Locator) -> Info:
+        return self._sized(self.inner.info(locator))
+
+    def walk(self, locator: Locator) -> Iterator[Info]:
+        return map(self._sized, self.inner.walk(locator))
+
+    def _sized(self, info: Info) -> Info:
+        """With the size of the text, which follows from the size of what is stored."""
+        if info.is_dir or is_plain(info.locator):
+            return info
+        size = text_size(info.size, info.locator.key, self.source.store_id)
+        return info if size is None else Info(info.locator, False, size, info.mtime, info.version)
+
+    # -- writing ----------------------------------------------------------------------------------------------
+
+    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+        if is_plain(locator):
+            self._refuse_keys(locator)
+            return self.inner.write(locator, content, if_match=if_match)
+        encode_content(content, locator)  # refuses what is no text, or too much of it, before anything is sealed
+        if if_match is ABSENT:
+            return self._create(locator, content)
+
+        def replace(note: Note | None, condition: str | Absent) -> None:
+            if note is None or note.text != content or note.epoch != self.keys.current.number:
+                self._put(locator, content, 0 if note is None else note.revision, condition)
+
+        self._change(locator, if_match, replace)
+        return locator
+
+    def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
+        if is_plain(locator):
+            self._refuse_keys(locator)
+            self.inner.delete(locator, if_match=if_match)
+            return
+
+        def remove(note: Note | None, condition: str | Absent) -> None:
+            # Where nothing is stored, or a folder is, the store says so, as it says it of a plain note.
+            self.inner.delete(locator, if_match=condition if isinstance(condition, str) else if_match)
+            newest = max(self.seen.revision(locator.key), 0 if note is None else note.revision)
+            self.seen.record(locator.key, newest + 1)  # the same version, brought back, is an older one
+
+        self._change(locator, if_match, remove, may_be_missing=True)
+
+    def _create(self, locator: Locator, content: str) -> Locator:
+        self._put(locator, content, 0, ABSENT)
+        return locator
+
+    def _put(self, locator: Locator, content: str, before: int, condition: str | Absent | None) -> None:
+        keys = self.source.keys_for_writing()
+        # Never below what anybody can have seen: the clock is for notes that were deleted on another device.
+        revision = max(before + 1, self.seen.revision(locator.key) + 1, time.time_ns() // 1_000_000)
+        note = Note(locator.key, content, keys.current.number, revision, self.source.identity.device_id)
+        stored = seal(keys, note)
+        self.inner.write(locator, stored, if_match=condition)
+        self.seen.record(locator.key, revision)
+        self._last = locator.key, stored, note
+
+    def _change(
+        self,
+        locator: Locator,
+        if_match: str | Absent | None,
+        carry_out: Callable[[Note | None, str | Absent], None],
+        *,
+        may_be_missing: bool = False,
+    ) -> None:
+        """Replace or delete what is there, on condition that the store still has the text that was looked at.
+
+        Somebody may seal the same text anew in between: then the caller's condition still holds, and we look again.
+        """
+        for attempt in range(_ATTEMPTS):
+            stored, note = self._look(locator, if_match, fresh=attempt > 0)
+            is_missing = stored is None and may_be_missing
+            if if_match is not None and not is_missing and (note is None or content_hash(note.text) != if_match):
+                raise ConcurrentModificationError(
+                    f"'{locator}' was changed by somebody else meanwhile", hint="read it again, then change it"
+                )
+            try:
+                carry_out(note, ABSENT if stored is None else content_hash(stored))
+            except ConcurrentModificationError:
+                if attempt + 1 == _ATTEMPTS:
+                    raise
+                self._last = None
+            else:
+                return
+
+    def _look(
+        self, locator: Locator, if_match: str | Absent | None, *, fresh: bool
+    ) -> tuple[str | None, Note | None]:
+        """What is stored, and the note inside; no note where there is none, or none that a blind write would keep."""
+        last = self._last
+        is_known = last is not None and not fresh and last[0] == locator.key and if_match is not None
+        if is_known and last is not None and content_hash(last[2].text) == if_match:
+            return last[1], last[2]  # the store compares it with what it has
+        try:
+            stored = self.inner.read(locator)
+        except NotFoundError:
+            return None, None
+        if if_match is not None:
+            return self._opened(locator, stored)
+        try:
+            return self._opened(locator, stored)
+        except (IntegrityError, InvalidContentError):
+            return stored, None
+
+    def _refuse_keys(self, locator: Locator) -> None:
+        if is_of_keys(locator):
+            raise StorageReadOnlyError(
+                f"'{locator}' belongs to the keys of the store and was not changed",
+                hint="`agentm encryption` changes keys",
+            )
+
+    # -- facets -----------------------------------------------------------------------------------------------
+
+    @property
+    def as_stored(self) -> StorageBackend:
+        return self.inner
+
+    def open_text(self, locator: Locator, text: str) -> str:
+        return text if is_plain(locator) else self._at(locator, open_note(self.keys, text, locator.key)).text
+
+    def wrap_facet(self, kind: type[Any], found: Any) -> Any:
+        if kind is History:
+            return _OpenedHistory(self, found)
+        return _OpenedCopies(self, found) if kind is ConflictCopies else found
+
+
+class _OpenedHistory(History):
+    """Earlier versions, opened. Those of epochs that are over are too: the operator asked for the past."""
+
+    def __init__(self, store: EncryptedStore, inner: History) -> None:
+        self._store, self._inner = store, inner
+
+    def versions(self, locator: Locator) -> builtins.list[Version]:
+        return self._inner.versions(locator)
+
+    def read_version(self, locator: Locator, version_id: str) -> str:
+        return self._store.open_text(locator, self._inner.read_version(locator, version_id))
+
+
+class _OpenedCopies(ConflictCopies):
+    """Conflict copies, each opened with the key of the note that it is a version of."""
+
+    def __init__(self, store: EncryptedStore, inner: ConflictCopies) -> None:
+        self._store, self._inner = store, inner
+
+    def conflict_copies(self, below: Locator) -> builtins.list[ConflictCopy]:
+        return self._inner.conflict_copies(below)
+
+    def read_copy(self, copy: Locator) -> str:
+        from agentm_kernel.plugin import Locator
+
+        note = open_note(self._store.keys, self._inner.read_copy(copy), copy.key)
+        if not any(found.copy == copy for found in self._inner.conflict_copies(Locator(note.key))):
+            raise IntegrityError(f"'{copy}' was written as '{note.key}', and is no conflict copy of that")
+        return note.text

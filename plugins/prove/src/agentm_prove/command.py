@@ -15,6 +15,7 @@ from agentm_kernel.plugin import AgentmError
 if TYPE_CHECKING:
     from types import FrameType
 
+    from agentm_prove.run import Run
     from agentm_prove.trial import Finding, State
 
 _WORDS: dict[State, tuple[str, str]] = {
@@ -28,9 +29,12 @@ _COUNTED: dict[State, str] = {"kept": "kept", "broken": "broken", "not tried": "
 @click.command("prove")
 @click.option("--store", "only_store", is_flag=True, help="Only what is promised of the store.")
 @click.option("--hosts", "only_hosts", is_flag=True, help="Only what agent hosts are told.")
+@click.option(
+    "--only", metavar="TRIAL", multiple=True, help="Only this trial, by its name in the report. May be repeated."
+)
 @click.option("--report", metavar="FILE", help="Where the report goes; agentm's own folder if not given.")
 @json_option
-def command(only_store: bool, only_hosts: bool, report: str | None, as_json: bool) -> int:
+def command(only_store: bool, only_hosts: bool, only: tuple[str, ...], report: str | None, as_json: bool) -> int:
     """Try on this device what agentm promises: that no note is lost, torn or misplaced.
 
     Eight writers at once, killed and paused ones, a program that keeps the file open, an unmounted store, a full
@@ -42,13 +46,12 @@ def command(only_store: bool, only_hosts: bool, report: str | None, as_json: boo
     signal.signal(signal.SIGTERM, _end)
     began = time.monotonic()
     run = Run(current_device(), with_store=only_store or not only_hosts, with_hosts=only_hosts or not only_store)
-    findings = []
-    for trial, finding in run.findings():
-        if finding is None:
-            _announce(trial.promise, as_json)
-        else:
-            findings.append(finding)
-            _show(finding, as_json)
+    if unknown := run.keep_only(only):
+        raise click.UsageError(f"no trial is called '{unknown}'; there are {', '.join(run.names)}")
+    try:
+        findings = _try_all(run, as_json)
+    except (_Ended, KeyboardInterrupt):
+        raise AgentmError("ended before all was tried; nothing was left behind") from None
     seconds = time.monotonic() - began
     path = run.write_report(findings, report)
     ok = all(finding.state != "broken" for finding in findings) and any(f.state == "kept" for f in findings)
@@ -66,8 +69,23 @@ def command(only_store: bool, only_hosts: bool, report: str | None, as_json: boo
     return int(not ok)
 
 
+def _try_all(run: Run, as_json: bool) -> list[Finding]:
+    findings = []
+    for trial, finding in run.findings():
+        if finding is None:
+            _announce(trial.promise, as_json)
+        else:
+            findings.append(finding)
+            _show(finding, as_json)
+    return findings
+
+
+class _Ended(BaseException):
+    """Somebody asked for the end. Not an `Exception`: a trial would take that for its own failure."""
+
+
 def _end(_number: int, _frame: FrameType | None) -> None:
-    raise AgentmError("ended before all was tried; nothing was left behind")
+    raise _Ended
 
 
 def _announce(promise: str, as_json: bool) -> None:
@@ -85,7 +103,7 @@ def _show(finding: Finding, as_json: bool) -> None:
     click.echo(shown(f"{start}{status}  {finding.seconds:4.1f} s  {finding.promise}: {finding.saw}"))
 
 
-def _conclude(findings: list[Finding], remarks: tuple[str, ...], seconds: float, path: str) -> None:
+def _conclude(findings: list[Finding], remarks: tuple[str, ...], seconds: float, path: str | None) -> None:
     for remark in remarks:
         click.echo(f"note: {remark}")
     counts = [
@@ -93,7 +111,7 @@ def _conclude(findings: list[Finding], remarks: tuple[str, ...], seconds: float,
         for state, words in _COUNTED.items()
         if (number := sum(finding.state == state for finding in findings))
     ]
-    click.echo(f"{', '.join(counts)}; {seconds:.0f} s; report: {path}")
+    click.echo(f"{', '.join(counts)}; {seconds:.0f} s{f'; report: {path}' if path else ''}")
 
 
 def _fields(finding: Finding) -> dict[str, object]:

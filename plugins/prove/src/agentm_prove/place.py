@@ -78,7 +78,10 @@ def _candidates(device: Device, root: str | None) -> Iterator[str]:
     yield _existing(device.cache_dir)
     if root:
         yield os.path.dirname(os.path.realpath(root))
-    yield tempfile.gettempdir()
+    try:
+        yield tempfile.gettempdir()
+    except FileNotFoundError:
+        pass  # none of them can be written to
 
 
 def _device_of(path: str) -> int | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
-from agentm_kernel.plugin import BACKENDS, AgentmError, find_plugin, load_backend
+from agentm_kernel.plugin import BACKENDS, AgentmError, StorageIOError, find_plugin, load_backend
 from agentm_prove.hosts import host_trials
 from agentm_prove.laboratory import Laboratory, sweep
 from agentm_prove.place import find_place, places_to_sweep
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from agentm_kernel.plugin import Device
 
+_SECONDS = 45.0
+"""After that no further trial is begun: the slowest one takes a few seconds."""
 _ROOTS = {"device-local": {"root": "{scratch}"}}
 """The default store makes its own place, so it has no need to declare how a scratch one is opened."""
 
@@ -26,10 +29,21 @@ class Run:
 
     def __init__(self, device: Device, *, with_store: bool, with_hosts: bool) -> None:
         self._device = device
-        self._trials = [*(STORE_TRIALS if with_store else ()), HOOK_TRIAL]
-        self._trials += host_trials(device) if with_hosts else []
+        self._trials = list(STORE_TRIALS) if with_store else []
+        self._trials += [HOOK_TRIAL, *host_trials(device)] if with_hosts else []
         self.kind = "none"
         self.remarks: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        return [trial.name for trial in self._trials]
+
+    def keep_only(self, names: Sequence[str]) -> str | None:
+        """Leave out every trial but these, if any are named; a name that no trial has is returned."""
+        if unknown := next((name for name in names if name not in self.names), None):
+            return unknown
+        self._trials = [trial for trial in self._trials if not names or trial.name in names]
+        return None
 
     def findings(self) -> Iterator[tuple[Trial, Finding | None]]:
         """Each trial twice: when it begins, and with what came of it."""
@@ -51,8 +65,13 @@ class Run:
                 yield from zip(self._trials, lost, strict=True)
                 return
             self.kind = f"{laboratory.protocol} on {place.file_system}"
+            until = time.monotonic() + _SECONDS
             for trial in self._trials:
                 yield trial, None
+                if time.monotonic() > until:
+                    late = f"this device is slow, and the minute is over: `agentm prove --only {trial.name}` tries it"
+                    yield trial, Finding(trial.name, trial.promise, "not tried", late, 0.0)
+                    continue
                 yield trial, made(trial, laboratory)
                 laboratory.end_workers()
 
@@ -63,5 +82,12 @@ class Run:
             declared = {}
         return {protocol: declared, **_ROOTS}
 
-    def write_report(self, findings: Sequence[Finding], where: str | None) -> str:
-        return write_report(self._device, findings, self.remarks, self.kind, where)
+    def write_report(self, findings: Sequence[Finding], where: str | None) -> str | None:
+        """The path of the report. One that nobody asked for and that cannot be written is a remark."""
+        try:
+            return write_report(self._device, findings, self.remarks, self.kind, where)
+        except StorageIOError as error:
+            if where is not None:
+                raise
+            self.remarks += (error.message,)
+            return None

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from agentm_prove.laboratory import Laboratory
 
 WRITERS = 8
-LINES = 25
+LINES = 15
 _NOTE = "shared.md"
 
 

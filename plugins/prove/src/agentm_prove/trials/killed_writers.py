@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from agentm_prove.worker_handle import Worker
 
 KILLS = 12
+ENOUGH = 4
+"""How many kills there are on a slow disk too."""
+_SECONDS = 6.0
 _NOTE = "plan.md"
 _SIZE = 400_000
 _LONGEST = 0.03
@@ -23,9 +26,13 @@ def run(laboratory: Laboratory) -> str:
     home = laboratory.fresh()
     reader = home.opened()
     reader.ask("write", key=_NOTE, text=whole_version(0, _SIZE))
-    slowest = 0.0
+    slowest, kills = 0.0, 0
     writer = home.start()
-    for _ in range(KILLS):
+    until = time.monotonic() + _SECONDS
+    for number in range(KILLS):
+        if number >= ENOUGH and time.monotonic() > until:
+            break
+        kills = number + 1
         following = home.start()  # it starts up while the other one writes
         writer.ask("reopen", limit=30)
         writer.send("write_until_killed", key=_NOTE, size=_SIZE)
@@ -41,7 +48,7 @@ def run(laboratory: Laboratory) -> str:
     if stray := [key for key in reader.ask("keys") if key != _NOTE]:
         raise Broken(f"killed writers left {len(stray)} things that look like notes: {stray[0]}")
     return (
-        f"{KILLS} writers were killed with -9: no note torn, the next writer waited {slowest * 1000:.0f} ms at most"
+        f"{kills} writers were killed with -9: no note torn, the next writer waited {slowest * 1000:.0f} ms at most"
     )
 
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from agentm_prove.laboratory import Laboratory
     from agentm_prove.worker_handle import Worker
 
-LINES = 30
+LINES = 20
 _NOTE = "progress.md"
 _PROGRAM = 'exec 3>>"$0"; while read -r line; do echo "$line" >&3; done'
 _GRACE = 2.3
 """Seconds after which a version that was replaced is looked at for the last time, and a little more."""
-_LOOKS = 3
+_LOOKS = 2
 
 
 def run(laboratory: Laboratory) -> str:

@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentm_kernel.plugin import STAMP_KEY, AgentmError, DeviceFiles, Locator
+from agentm_kernel.plugin import STAMP_KEY, AgentmError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,11 +53,11 @@ def _configured_store(device: Device) -> tuple[str | None, str, tuple[str, ...]]
         store = device.store()
     except AgentmError as error:
         return None, "device-local", (f"the configured store cannot be used now: {error.message}",)
-    files = store.facet(DeviceFiles)
-    if files is None:
-        remark = f"the store, {store.describe()}, is not files on this device: what lies there was not tried"
+    root = store.describe()  # for a store of files, its folder
+    if not store.capabilities.device_files or not os.path.isabs(root):
+        remark = f"the store, {root}, is not files on this device: what lies there was not tried"
         return None, protocol, (remark,)
-    return _existing(files.device_path(Locator())), protocol, ()
+    return _existing(root), protocol, ()
 
 
 def _existing(path: str) -> str:

@@ -97,8 +97,11 @@ class Desk:
 
         self._store = Device.now().store(read_only=False)
 
-    def do_facts(self) -> dict[str, Any]:
-        declared = self.store.capabilities
+    def do_facts(self) -> dict[str, bool]:
+        """What the store declares. It is files only if its folder is known as well."""
+        declared = self.store.capabilities.replace(
+            device_files=self.store.capabilities.device_files and os.path.isabs(self.store.describe())
+        )
         return {name: getattr(declared, name) for name in declared.__slots__}
 
     # -- the verbs of a store ---------------------------------------------------------------------------------
@@ -140,11 +143,7 @@ class Desk:
         return [[copy.note.key, copies.read_copy(copy.copy)] for copy in found] if copies else []
 
     def do_file_of(self, key: str) -> str:
-        from agentm_kernel.plugin import DeviceFiles, Locator
-
-        files = self.store.facet(DeviceFiles)
-        assert files is not None
-        return files.device_path(Locator(key))
+        return os.path.join(self.store.describe(), *key.split("/"))
 
     # -- work ---------------------------------------------------------------------------------------------------
 
@@ -178,11 +177,9 @@ class Desk:
 
     def do_hold(self, key: str, text: str) -> None:
         """Take the store for oneself, say so, wait for a line, write, and give it back."""
-        from agentm_kernel.plugin import DeviceFiles, Locator, store_mutex
+        from agentm_kernel.plugin import Locator, store_mutex
 
-        files = self.store.facet(DeviceFiles)
-        assert files is not None
-        with store_mutex(files.device_path(Locator())):
+        with store_mutex(self.store.describe()):
             self._tell(said="inside")
             sys.stdin.buffer.readline()
             self.store.write(Locator(key), text)

@@ -6,6 +6,7 @@ import os
 
 from broken_backends.table import Memory, broken
 
+from agentm_kernel.errors import NotFoundError
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import Capabilities, Info
 

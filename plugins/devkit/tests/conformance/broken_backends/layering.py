@@ -18,7 +18,7 @@ class Transparent(BackendLayer):
     passes = FACETS
 
 
-@broken_layer("layer_hands_on_flags", saying="the layer's delete gave False")
+@broken_layer("layer_hands_on_flags", saying="the layer's delete gave False", also=("delete_refused",))
 class ForgetsTheNewestFlag(Transparent):
     @property
     def capabilities(self):
@@ -26,7 +26,7 @@ class ForgetsTheNewestFlag(Transparent):
         return inner.replace(delete=False)
 
 
-@broken_layer("layer_hands_on_flags", saying="the layer's sync gave False", also=("declaring",))
+@broken_layer("layer_hands_on_flags", saying="the layer's conflict_files gave False")
 class ListsTheFlagsItKnows(Transparent):
     @property
     def capabilities(self):
@@ -97,9 +97,9 @@ class _Encoding(BackendLayer):
         return base64.b64decode(self.inner.read(locator)).decode()
 
     def write(self, locator, content, *, if_match=None):
-        from agentm_kernel.plugin import ABSENT, check_size, content_hash, encode_content, update
+        from agentm_kernel.plugin import ABSENT, MAX_CONTENT_BYTES, content_hash, encode_content
 
-        check_size(len(encode_content(content, locator)), locator)
+        encode_content(content, locator, limit=MAX_CONTENT_BYTES)
         if if_match is None or if_match is ABSENT:
             self.inner.write(locator, _sealed(content), if_match=if_match)
             return locator
@@ -107,7 +107,6 @@ class _Encoding(BackendLayer):
         condition = (
             content_hash(_sealed(current)) if current is not None and content_hash(current) == if_match else "no"
         )
-        assert update
         self.inner.write(locator, _sealed(content), if_match=condition)
         return locator
 
@@ -162,7 +161,9 @@ class AppendsPastItself(_Encoding):
     passes = (Appends,)
 
 
-@broken_layer("layer_passes_errors_on", saying="read reported absence where the store reported a failure")
+@broken_layer(
+    "layer_passes_errors_on", saying="read reported absence where the store reported a failure", also=("disk",)
+)
 class TurnsFailureIntoAbsence(Transparent):
     def read(self, locator):
         try:

@@ -9,9 +9,9 @@ EDITABLE := $(foreach file,$(PLUGINS),-e $(dir $(file)))
 READY  := $(VENV)/.ready
 
 SERVERS := $(VENV)/.servers
-INSTALLERS := tests/node.py plugins/bucket/tests/install_servers.py plugins/checkpoint/tests/js_ipfs.py
+INSTALLERS := tests/node.py plugins/bucket/tests/install_servers.py plugins/checkpoint/tests/js_ipfs.py plugins/mcp/tests/install_suites.py
 # What FAST=1 leaves out, by name: it is not installed, and not used where it is.
-SERVER_NAMES := moto, SeaweedFS, azurite, s3rver, js-ipfs
+SERVER_NAMES := moto, SeaweedFS, azurite, s3rver, js-ipfs, suites of the adapted packages
 # Campaigns of tests/faults in which whole devices work through a real server or a real remote.
 ROUNDS := buckets checkpoints git-kills git-races two-devices
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
@@ -66,8 +66,10 @@ bench: $(READY) ## Measure; prints tables and writes .cache/bench.json
 faults: $(READY) ## The long fault campaign
 	@$(BIN)/python -m tests.faults $(ARGS)
 
-e2e: $(SERVERS) ## Rounds with real servers that are too long for the suite: git, buckets, IPFS (ARGS="--seed N")
+e2e: $(SERVERS) ## Rounds with real servers that are too long for the suite: git, buckets, IPFS, imports (ARGS="--seed N")
 	@$(BIN)/python -m tests.faults $(ROUNDS) $(ARGS)
+	@$(BIN)/python plugins/import/tests/real_programs.py
+	@$(BIN)/python -m pytest -q -rs -s plugins/import/tests/check_real_programs.py plugins/import/tests/check_kills.py
 
 mutants: $(READY) ## Change the code and see whether tests notice: 20 minutes (ARGS="--sample N --seed S --only files")
 	@$(BIN)/python -m tests.mutants $(ARGS)

@@ -10,7 +10,7 @@ from agentm_kernel import _lazy_door
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table below
     # fmt: off
-    from agentm_kernel.device.installed import BACKENDS as BACKENDS, PluginRecord as PluginRecord
+    from agentm_kernel.device.installed import BACKENDS as BACKENDS, TOOLS as TOOLS, PluginRecord as PluginRecord
     from agentm_kernel.errors import ActivePlanError as ActivePlanError, AgentmError as AgentmError, AuthorizationError as AuthorizationError, BackendNotInstalledError as BackendNotInstalledError, CapabilityMismatchError as CapabilityMismatchError, ConcurrentModificationError as ConcurrentModificationError, ConfigError as ConfigError, IntegrityError as IntegrityError, InvalidContentError as InvalidContentError, InvalidLocatorError as InvalidLocatorError, LocatorConflictError as LocatorConflictError, LockTimeout as LockTimeout, NotFoundError as NotFoundError, PluginError as PluginError, ProtocolError as ProtocolError, StorageConflictError as StorageConflictError, StorageError as StorageError, StorageIOError as StorageIOError, StorageReadOnlyError as StorageReadOnlyError, StorageRefUnresolvableError as StorageRefUnresolvableError, StorageSelectionError as StorageSelectionError, StoreIdentityError as StoreIdentityError, one_line as one_line
     from agentm_kernel.files.atomic import atomic_write as atomic_write
     from agentm_kernel.files.bytes_tree import BytesTree as BytesTree
@@ -22,13 +22,13 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.files.store import FileStore as FileStore
     from agentm_kernel.files.tree import Directory as Directory
     from agentm_kernel.here import choose_protocol as choose_protocol, list_plan_files as list_plan_files, list_state_files as list_state_files, resolve_active_plan as resolve_active_plan
-    from agentm_kernel.plugins.calling import StdoutToStderr as StdoutToStderr, reason_of as reason_of
+    from agentm_kernel.plugins.calling import Call as Call, StdoutToStderr as StdoutToStderr, reason_of as reason_of
     from agentm_kernel.plugins.events import EVENTS as EVENTS, PULLING as PULLING, PUSHING as PUSHING, Event as Event, is_event as is_event
     from agentm_kernel.plugins.hooks import HookCaller as HookCaller
     from agentm_kernel.plugins.hookspecs import hookimpl as hookimpl
     from agentm_kernel.plugins.load import load as load, load_backend as load_backend, unusable as unusable
-    from agentm_kernel.plugins.table import find_plugin as find_plugin, load_plugin as load_plugin
-    from agentm_kernel.plugins.values import Alert as Alert, DoctorRow as DoctorRow, HookContext as HookContext, PluginFailure as PluginFailure, Section as Section
+    from agentm_kernel.plugins.table import find_plugin as find_plugin, load_plugin as load_plugin, permitted as permitted
+    from agentm_kernel.plugins.values import Alert as Alert, DoctorRow as DoctorRow, HookContext as HookContext, PluginFailure as PluginFailure, Section as Section, Tool as Tool, ToolCall as ToolCall
     from agentm_kernel.projects.claiming import claim_name as claim_name
     from agentm_kernel.projects.records import ProjectRecord as ProjectRecord, read_record as read_record
     from agentm_kernel.projects.repo_registry import list_repos as list_repos, read_registry as read_registry, register_repo as register_repo, registry_locator as registry_locator, unregister_repo as unregister_repo
@@ -47,7 +47,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.seam.secrets import find_secrets as find_secrets, is_bare_secret as is_bare_secret, names_a_secret as names_a_secret, refuse_secrets as refuse_secrets
     from agentm_kernel.seam.tier_layout import TierLayout as TierLayout
     from agentm_kernel.seam.tiers import DerivedMaintenance as DerivedMaintenance, Tier as Tier
-    from agentm_kernel.seam.update import update as update
+    from agentm_kernel.seam.update import append as append, update as update
     from agentm_kernel.seam.values import MAX_CONTENT_BYTES as MAX_CONTENT_BYTES, Capabilities as Capabilities, Frozen as Frozen, Info as Info, Opening as Opening
     from agentm_kernel.selection.adopting import UnidentifiedStore as UnidentifiedStore, add_wrapper as add_wrapper, adopt_store as adopt_store, check_store as check_store, open_unidentified as open_unidentified, return_identity as return_identity, select_store as select_store
     from agentm_kernel.selection.identity import known_stores as known_stores, read_stamp as read_stamp, stamp_store as stamp_store
@@ -57,7 +57,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     # fmt: on
 
 _HOMES = {
-    "device.installed": "BACKENDS PluginRecord",
+    "device.installed": "BACKENDS PluginRecord TOOLS",
     "errors": "ActivePlanError AgentmError AuthorizationError BackendNotInstalledError CapabilityMismatchError ConcurrentModificationError ConfigError IntegrityError InvalidContentError InvalidLocatorError LocatorConflictError LockTimeout NotFoundError PluginError ProtocolError StorageConflictError StorageError StorageIOError StorageReadOnlyError StorageRefUnresolvableError StorageSelectionError StoreIdentityError one_line",
     "files.atomic": "atomic_write",
     "files.bytes_tree": "BytesTree",
@@ -69,13 +69,13 @@ _HOMES = {
     "files.conflict_place": "CONFLICTS conflict_place",
     "files.tree": "Directory",
     "here": "choose_protocol list_plan_files list_state_files resolve_active_plan",
-    "plugins.calling": "StdoutToStderr reason_of",
+    "plugins.calling": "Call StdoutToStderr reason_of",
     "plugins.events": "EVENTS Event PULLING PUSHING is_event",
     "plugins.hooks": "HookCaller",
     "plugins.hookspecs": "hookimpl",
     "plugins.load": "load load_backend unusable",
-    "plugins.table": "find_plugin load_plugin",
-    "plugins.values": "Alert DoctorRow HookContext PluginFailure Section",
+    "plugins.table": "find_plugin load_plugin permitted",
+    "plugins.values": "Alert DoctorRow HookContext PluginFailure Section Tool ToolCall",
     "projects.claiming": "claim_name",
     "projects.records": "ProjectRecord read_record",
     "projects.repo_registry": "list_repos read_registry register_repo registry_locator unregister_repo",
@@ -94,7 +94,7 @@ _HOMES = {
     "seam.secrets": "find_secrets is_bare_secret names_a_secret refuse_secrets",
     "seam.tier_layout": "TierLayout",
     "seam.tiers": "DerivedMaintenance Tier",
-    "seam.update": "update",
+    "seam.update": "append update",
     "seam.values": "Capabilities Frozen Info MAX_CONTENT_BYTES Opening",
     "selection.adopting": "UnidentifiedStore add_wrapper adopt_store check_store open_unidentified return_identity select_store",
     "selection.identity": "known_stores read_stamp stamp_store",

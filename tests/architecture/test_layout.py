@@ -21,8 +21,9 @@ RESERVED = {name: value for name, value in vars(layout).items() if name.isupper(
 
 # Words that are reserved and also mean something else: a command, a name for people, a room of the kernel.
 WORDS = {
-    "personal": {"names.py", "published.py", "personal_command.py", "search.py", "outlines.py"},
-    "projects": {"layers.py"},
+    "_meta": {"messages.py"},  # what MCP calls the part of a message that is about the message
+    "personal": {"names.py", "published.py", "personal_command.py", "search.py", "outlines.py", "tools.py"},
+    "projects": {"layers.py", "gemini.py", "basic_memory.py"},
 }
 
 

@@ -28,6 +28,7 @@ BENCHMARKS = (
     "routing",
     "deadline",
     "recall",
+    "recall_questions",
     "recall_speed",
     "recall_start",
     "locomo",

@@ -51,7 +51,7 @@ def _row(level: str, conversations: list[Conversation]) -> Row:
         rival = PlainBm25(texts, stemmed=True)
         with RecallIndex(_store(texts), {}).opened(may_write=False) as opened:
             for question, answers in wanted:
-                hits = search(opened.database, question, Scope(), limit=DEPTH)
+                hits = search(opened.database, question, Scope(), limit=DEPTH).hits
                 ours.judge([hit.note.slug.replace("-", ":") for hit in hits], answers)
                 bm25.judge(rival.ask(question, DEPTH), answers)
     return {"looked for": f"{level} ({len(ours.at_5)} questions)", **ours.figures("recall"), **bm25.figures("BM25")}

@@ -44,7 +44,7 @@ def run(setting: Setting) -> Table:
                 hit.note.key
                 for hit in search(
                     opened.database, question.text, Scope(project=question.project), limit=DEPTH, today=TODAY
-                )
+                ).hits
             ],
             "BM25": lambda question: bm25.ask(question.text, DEPTH),
             "BM25 there": lambda question: scoped[question.project].ask(question.text, DEPTH),

@@ -12,7 +12,8 @@ from agentm_kernel import Locator
 from agentm_kernel.plugin import BackendLayer
 from agentm_recall.index.database import Database
 from agentm_recall.index.maintenance import RecallIndex
-from agentm_recall.index.search import Scope, scoped_expression, search
+from agentm_recall.index.plan import plan_of
+from agentm_recall.index.search import Scope, scope_condition, search
 from tests.benchmarks.measure import interleave
 from tests.benchmarks.memory.corpus import notes, questions
 from tests.benchmarks.tables import Table
@@ -81,13 +82,13 @@ def _queries(index: RecallIndex, setting: Setting) -> list[Row]:
     asked = [(question.text, Scope(project=question.project)) for question in questions(notes())]
     asked = asked[:: setting.rounds(6, 20)]
     with Database.open(index.path(), read_only=True) as database:
-        expressions = [scoped_expression(text, scope) for text, scope in asked]
+        expressions = [_expression(database, text, scope) for text, scope in asked]
         own = "SQLite's own MATCH, in the project"
         work = {
             own: lambda: [database.connection.execute(_MATCH, (text,)).fetchall() for text in expressions],
             "search, in the project": lambda: [search(database, text, scope) for text, scope in asked],
         }
-        everywhere = [scoped_expression(text, Scope()) for text, _ in asked]
+        everywhere = [_expression(database, text, Scope()) for text, _ in asked]
         wide = "SQLite's own MATCH, everywhere"
         work |= {
             wide: lambda: [database.connection.execute(_MATCH, (text,)).fetchall() for text in everywhere],
@@ -103,6 +104,11 @@ def _queries(index: RecallIndex, setting: Setting) -> list[Row]:
         }
         for name in work
     ]
+
+
+def _expression(database: Database, text: str, scope: Scope) -> str:
+    plan = plan_of(database, text)
+    return (plan and plan.expression(scope_condition(scope))) or '"nothing"'
 
 
 def _fill(root: Path, size: int) -> None:

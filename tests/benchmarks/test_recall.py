@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.benchmarks.memory.corpus import notes, questions
-from tests.benchmarks.memory.judging import Marks
+from tests.benchmarks.memory.corpus import later_questions, notes, questions
+from tests.benchmarks.memory.judging import Marks, Places
 from tests.benchmarks.memory.locomo import load
 from tests.benchmarks.memory.rivals import Grep, PlainBm25
 
@@ -21,6 +21,31 @@ def test_every_question_has_an_answer_in_the_corpus():
     assert len(keys) == len(entries) > 150
     assert len(asked) > 100
     assert all(question.answers and question.answers <= keys and question.wrong <= keys for question in asked)
+
+
+def test_the_later_questions_are_many_and_name_notes_that_exist():
+    entries = notes(more=True)
+    keys = {entry.locator.key for entry in entries}
+
+    asked = later_questions(entries)
+
+    assert len(keys) == len(entries)
+    assert len(asked) >= 300
+    assert {question.category for question in asked if not question.answers} == {"no-answer"}
+    assert all(question.text and question.answers | question.wrong <= keys for question in asked)
+    assert not {question.text for question in asked} & {
+        question.text for question in [*questions(entries), *later_questions(entries, "tuning.txt")]
+    }
+
+
+def test_places_tell_any_answer_from_all_of_them():
+    places = Places()
+
+    places.judge(["x", "a"], {"a", "b"}, {"x"})
+    places.judge(["x"], set(), given=False)
+
+    assert (places.first, places.any_of_5, places.all_of_5) == ([False], [True], [False])
+    assert (places.wrong_above, places.share_given) == (1, 0.5)
 
 
 def test_marks_count_what_is_found_and_how_soon():

@@ -9,5 +9,6 @@ from pathlib import Path
 
 # What campaigns on a plugin's store need to start one lies beside that plugin's own tests.
 sys.path.extend(
-    str(Path(__file__).resolve().parents[2] / "plugins" / name / "tests") for name in ("bucket", "obsidian-vault")
+    str(Path(__file__).resolve().parents[2] / "plugins" / name / "tests")
+    for name in ("bucket", "mcp", "obsidian-vault")
 )

@@ -36,6 +36,7 @@ CAMPAIGNS = {
     "io-errors": "tests.faults.io_errors",
     "keys": "tests.faults.keys",
     "kills": "tests.faults.kills",
+    "mcp-messages": "tests.faults.mcp_messages",
     "migrations": "tests.faults.migrations",
     "model": "tests.faults.model",
     "one-lock": "tests.faults.one_lock",

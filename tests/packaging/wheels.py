@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 DEFAULT_STORE = "agentm-device-local"
 DEVKIT = "agentm-devkit"
+BUNDLE = "agentm-memory"
+"""The one distribution whose whole purpose is to bring others along."""
 
 
 def main() -> int:
@@ -84,7 +86,10 @@ def _third_party(wheel: Wheel, dist: Path) -> list[Requirement]:
 
 def _strangers(wheel: Wheel, versions: dict[str, str]) -> list[str]:
     """Distributions of ours that came along though nobody asked: a plugin needs the kernel and no other plugin."""
-    return [name for name in versions if name.startswith("agentm-") and name not in (wheel.distribution, KERNEL)]
+    wanted = {wheel.distribution, KERNEL}
+    if wheel.distribution == BUNDLE:
+        wanted |= {requirement.name for requirement in wheel.requirements}
+    return [name for name in versions if name.startswith("agentm-") and name not in wanted]
 
 
 if __name__ == "__main__":

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel import __version__
+from agentm_kernel.cli.guide import GROUPS as GUIDE, GUESSES, group_of
 from agentm_kernel.cli.names import KERNEL_COMMANDS
-from agentm_kernel.cli.own_commands import help_line, own_command
+from agentm_kernel.cli.output import current_device
+from agentm_kernel.cli.own_commands import own_command
 from agentm_kernel.cli.plugin_commands import load_command, plugin_commands, write_section
 from agentm_kernel.device.installed import COMMANDS as COMMAND_GROUP
 from agentm_kernel.errors import AgentmError
@@ -40,10 +42,14 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """As click does it, but without importing a single command."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, help_line(name)) for name in sorted(KERNEL_COMMANDS)])
-        write_section(formatter, plugin_commands())
+        """By what a person wants to do, without importing a single command."""
+        installed = plugin_commands()
+        for group, lines in GUIDE.items():
+            rows = [(name, line) for name, line in lines.items() if name in KERNEL_COMMANDS or name in installed]
+            with formatter.section(group):
+                formatter.write_dl(rows)
+        others = {name: record for name, record in installed.items() if group_of(name) is None}
+        write_section(formatter, others)
 
 
 class _ExtendedGroup(click.Group):
@@ -83,21 +89,30 @@ class _ExtendedGroup(click.Group):
 
 @click.command(
     cls=LazyGroup,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Errors are one line and a hint on standard error. Exit codes: 0 done, 1 refused or failed, "
     "2 wrong usage, 3 changed meanwhile, 4 locked by another process.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="agentm")
-def app() -> None:
+@click.pass_context
+def app(ctx: click.Context) -> int | None:
     """The memory of coding agents that does not lose or misplace a note."""
+    if ctx.invoked_subcommand is not None:
+        return None
+    from agentm_kernel.cli.overview import show_overview
+
+    return show_overview(current_device())
 
 
 def run(device: Device, arguments: list[str]) -> int:
     """Run the application and return the exit code; expected failures leave as `AgentmError`."""
+    if arguments == ["help"]:
+        arguments = ["--help"]
     try:
         result = app.main(args=arguments, prog_name="agentm", standalone_mode=False, obj=device)
     except click.exceptions.NoArgsIsHelpError as error:
-        error.show()  # whoever names no command wants to see which there are
+        error.show()  # whoever names a group alone wants to see what there is in it
         return _UsageError.exit_code
     except click.UsageError as error:
         raise _UsageError(error) from None
@@ -129,7 +144,9 @@ class _NoSuchCommand(AgentmError):
     def __init__(self, name: str, known: list[str]) -> None:
         from difflib import get_close_matches
 
-        near = get_close_matches(name, {*known, *PUBLISHED[COMMAND_GROUP]}, n=1)
+        near = (
+            [GUESSES[name]] if name in GUESSES else get_close_matches(name, {*known, *PUBLISHED[COMMAND_GROUP]}, n=1)
+        )
         install = how_to_install(COMMAND_GROUP, name)
         guess = (
             f"did you mean `agentm {near[0]}`? `agentm --help` lists the commands" if near else "run `agentm --help`"

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.options import Option
     from agentm_kernel.state.device import Device
 
-_OURS = ("storage", "state_mode", "plugins", "plugin_policy", "wrappers", "vault_path")
+_OURS = (
+    *("storage", "stores", "state_mode", "plugins", "plugin_policy", "wrappers", "capture", "inbox", "vault_path"),
+)
 """What every setting of agentm begins with."""
 
 
@@ -59,10 +61,10 @@ def set_command(key: str, value: str, allow_secrets: bool) -> None:
     environ = device.environ
     _refuse_unknown(device, key)
     if not allow_secrets:
-        _refuse_secret(key, value)
+        refuse_secret(key, value)
     key = spellings(key)[0]
     declared, table, name = _declared_options(device, key)
-    wanted = _value_of(key, value, next((option.kind for option in declared or () if option.name == name), "any"))
+    wanted = value_of(key, value, next((option.kind for option in declared or () if option.name == name), "any"))
     if declared is not None:
         check_option(table, name, wanted, declared)
     _ask_to_leave(device, key)
@@ -168,7 +170,7 @@ def _ask_to_leave(device: Device, key: str) -> None:
         check_may_leave(device)
 
 
-def _refuse_secret(key: str, value: str) -> None:
+def refuse_secret(key: str, value: str) -> None:
     """The file is copied, backed up and shown to agents. Plugins take secrets from the environment or a keyring."""
     from agentm_kernel.seam.secrets import OVERRIDE, is_secret_field
 
@@ -183,7 +185,7 @@ def _on_one_line(text: str) -> str:
     return text if text.isprintable() else ascii(text)
 
 
-def _value_of(key: str, text: str, kind: str) -> object:
+def value_of(key: str, text: str, kind: str) -> object:
     """What the word on the command line means for this key, or for an option of this kind."""
     if is_text(key):
         return text

@@ -36,6 +36,7 @@ def doctor(device: Device, requires: str | None, json: bool) -> int:
     rows.add(_config_rows(device))
     found = _inspected(device)
     rows.add(_storage_rows(found, required))
+    rows.add(_further_rows(device))
     rows.add(_plugin_rows(device))
     rows.flush()
     rows.add(_hook_rows(device, found))
@@ -78,17 +79,29 @@ def _config_rows(device: Device) -> Iterator[DoctorRow]:
     yield DoctorRow("ok", "config", f"{config.path}{state}", None)
 
 
-def _storage_rows(found: Decision | Refusal, required: Capabilities | None) -> Iterator[DoctorRow]:
+def _further_rows(device: Device) -> Iterator[DoctorRow]:
+    """The stores that projects are bound to, each with a time of its own."""
+    try:
+        names = device.config.stores
+    except ConfigError:
+        return  # said already
+    for name in names:
+        yield from _storage_rows(_inspected(device.of_store(name)), None, check=f"store {name}")
+
+
+def _storage_rows(
+    found: Decision | Refusal, required: Capabilities | None, *, check: str = "storage"
+) -> Iterator[DoctorRow]:
     if isinstance(found, Refusal):
-        yield _failure("storage", found.error)
+        yield _failure(check, found.error)
         return
     preview = preview_of(found)
     try:
         found.backend.check_reachable(_REACH_SECONDS)
     except AgentmError as error:  # what a command would meet next
-        yield _failure("storage", error)
+        yield _failure(check, error)
         return
-    yield DoctorRow(preview.status, "storage", preview.line, None)
+    yield DoctorRow(preview.status, check, preview.line, None)
     if required is None:
         return
     try:

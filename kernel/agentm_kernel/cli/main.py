@@ -38,7 +38,7 @@ def main(only: tuple[str, ...] = ()) -> int:
         if command.is_limited:
             _limit(device, arguments)
         _leave(exit_code_of(lambda: command.run(device, values), as_json=bool(values.get("json"))))
-    code = exit_code_of(lambda: _click(device, arguments), as_json=_wants_json(arguments))
+    code = exit_code_of(lambda: _serve(device, arguments), as_json=_wants_json(arguments))
     if _is_of_kernel(arguments):
         _leave(code)
     return code
@@ -69,6 +69,18 @@ def _is_of_kernel(arguments: list[str]) -> bool:
         return first.startswith("-")
     own = kernel_subcommands(first)
     return not own or second in own or second[:1] in ("", "-")
+
+
+def _serve(device: Device, arguments: list[str]) -> int:
+    """A plugin's server, if its name is all that was given; click, which serves the same with options, otherwise."""
+    from agentm_kernel.device.installed import SERVERS
+
+    name = arguments[0] if len(arguments) == 1 else ""
+    if not name or not any(record.name == name for record in device.plugins.of(SERVERS)):
+        return _click(device, arguments)
+    from agentm_kernel.plugins.table import load_plugin
+
+    return load_plugin(device, SERVERS, name)(device) or 0  # type: ignore[operator]
 
 
 def _click(device: Device, arguments: list[str]) -> int:

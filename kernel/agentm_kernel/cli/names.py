@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from agentm_kernel.cli.command_table import COMMANDS
 
-# name -> (module with a click object called `command`, one line for the list of commands)
-GROUPS = {
-    "completion": ("completion", "Print the completion script of a shell."),
-    "config": ("config", "Read and change the configuration."),
-    "migrate": ("migrate", "Move the whole store to another backend."),
-    "plan": ("plan", "List plans and choose the active one."),
-    "plugins": ("plugins", "Show which plugins are installed, and whether they work."),
-    "project": ("project", "Show and register projects."),
-    "state": ("state", "Read and write a project's plan and progress."),
-    "store": ("store", "Show the selected store, or make this device forget it."),
-}
+GROUPS = ("completion", "config", "migrate", "plan", "plugins", "project", "state", "store")
+"""Each is a module of this package with a click object called `command`."""
 
 # What these groups hold besides declared commands; a test holds it equal to the groups themselves.
 _SUBCOMMANDS = {
@@ -22,9 +13,9 @@ _SUBCOMMANDS = {
     "personal": ("write",),
     "plan": ("clear", "list", "use"),
     "plugins": ("list", "show"),
-    "project": ("check", "list", "merge", "register", "rename", "show", "unregister"),
+    "project": ("check", "list", "merge", "register", "rename", "show", "unregister", "use-store"),
     "state": ("append", "list", "path", "write"),
-    "store": ("forget", "show"),
+    "store": ("add", "forget", "list", "remove", "show"),
 }
 
 
@@ -48,6 +39,13 @@ def misplaced(name: str) -> tuple[str, str] | None:
 
 
 LIMITED = frozenset(
-    {("store", "show"), ("project", "list"), ("project", "show"), ("state", "list"), ("state", "path")}
+    {
+        ("store", "list"),
+        ("store", "show"),
+        ("project", "list"),
+        ("project", "show"),
+        ("state", "list"),
+        ("state", "path"),
+    }
 )
 """Commands that only look something up: they end with an error rather than wait for a store that hangs."""

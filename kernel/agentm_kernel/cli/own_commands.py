@@ -13,7 +13,7 @@ def own_command(name: str) -> click.Command | None:
     """The command or group `name` of the kernel; `None` if there is none."""
     declared = [command for command in COMMANDS if command.path[0] == name]
     if name in GROUPS:
-        module = __import__(f"agentm_kernel.cli.{GROUPS[name][0]}", fromlist=["command"])
+        module = __import__(f"agentm_kernel.cli.{name}", fromlist=["command"])
         found: click.Command = module.command
     elif not declared:
         return None
@@ -25,14 +25,6 @@ def own_command(name: str) -> click.Command | None:
         for command in declared:
             found.add_command(_to_click(command))
     return found
-
-
-def help_line(name: str) -> str:
-    """The line for one of them in the list of commands."""
-    if name in GROUPS:
-        return GROUPS[name][1]
-    command = own_command(name)
-    return command.get_short_help_str(limit=100) if command else ""
 
 
 def _to_click(declared: DeclaredCommand) -> click.Command:

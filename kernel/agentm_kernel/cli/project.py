@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.output import current_device, echo_json, echo_table, json_option
+from agentm_kernel.cli.output import confirm, current_device, echo_json, echo_table, json_option
 from agentm_kernel.cli.state import cwd_option
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
 from agentm_kernel.projects.checkout import path_as_text
@@ -20,6 +21,7 @@ from agentm_kernel.projects.repo_registry import list_repos, register_repo, unre
 from agentm_kernel.projects.root import find_project_root
 from agentm_kernel.projects.slug import identify_project, plain_slug
 from agentm_kernel.state.routing import in_store, is_local
+from agentm_kernel.state.store_change import StoreChange
 
 if TYPE_CHECKING:
     from agentm_kernel.seam.locator import Locator
@@ -165,6 +167,35 @@ def merge(source: str, into: str) -> None:
     """
     moved = merge_projects(current_device().store(read_only=False), source, into)
     click.echo(f"{source} is part of {into} now; {moved} files moved")
+
+
+@command.command("use-store")
+@click.argument("name")
+@click.option("--move", is_flag=True, help="Take the notes and plans that the project has along.")
+@click.option("--yes", is_flag=True, help="Do not ask; with --move, remove what was moved from the store before.")
+@cwd_option
+def use_store(name: str, move: bool, yes: bool, cwd: str | None) -> None:
+    """Let the notes and plans of the project here live in the store NAME; `default` is the store of this device.
+
+    Only this device is told so, nothing in the repository. The store before says from then on where the project is,
+    so no other device goes on writing there. A command that was cut off is finished by running it again.
+    """
+    device = current_device()
+    change = StoreChange(device, find_project_root(cwd), None if name == "default" else name)
+    if change.is_done:
+        click.echo(f"this project is in the store '{name}' already")
+        return
+    files = change.check(move=move)
+    if files:
+        confirm(f"Copy {files} files of '{change.slug}' to {change.place}?", yes=yes)
+    copied = change.make()
+    click.echo(f"'{change.slug}' is in the store '{name}' now, at {change.place}; {len(copied)} files were copied")
+    if copied and (yes or (sys.stdin.isatty() and click.confirm("Remove them from the store before?", err=True))):
+        click.echo(f"{change.remove(copied)} files removed from the store before")
+    elif copied:
+        click.echo(
+            "they are in the store before as well; run the command again with --move --yes to remove them there"
+        )
 
 
 @command.command("unregister")

@@ -80,6 +80,9 @@ def _say_how_to_use(others: Decision | None, protocol: str, options: Mapping[str
         click.echo(f"to take the notes at {others.backend.describe()} along, run these in place of the last line:")
         click.echo(f"  agentm config set storage.backend {others.choice.protocol}")
         click.echo(f"  agentm migrate --to {protocol}")
+    given = " ".join(f"{name}={shlex.quote(value)}" for name, value in options.items())
+    click.echo("or, for some projects only, beside the store that this device has:")
+    click.echo(f"  agentm store add NAME {protocol} {given}")
 
 
 def _has_notes(store: StorageBackend) -> bool:

@@ -1,4 +1,4 @@
-"""`agentm store`: the store that this device uses, and how to make the device forget one that is gone for good."""
+"""`agentm store`: the stores that this device uses, and how to make it forget one that is gone for good."""
 
 from __future__ import annotations
 
@@ -6,27 +6,35 @@ import os
 
 import click
 
+from agentm_kernel.cli.config import refuse_secret, value_of
 from agentm_kernel.cli.output import confirm, current_device, echo_json, echo_table, json_option
-from agentm_kernel.errors import AgentmError
+from agentm_kernel.device.config_writer import set_value, unset_value
+from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
+from agentm_kernel.plugins.options import declared_options
+from agentm_kernel.seam.options import check_option
 from agentm_kernel.selection.identity import forget_store, known_stores
 from agentm_kernel.selection.inspect import Refusal, inspect_store
+
+_DEFAULT = "default"
 
 
 @click.group("store")
 def command() -> None:
-    """Show the selected store, or make this device forget one."""
+    """Show, add and remove the stores of this device."""
 
 
 @command.command("show")
+@click.argument("name", required=False)
 @json_option
-def show(as_json: bool) -> None:
-    """Show which store is selected, where it is, and what it promises."""
-    found = inspect_store(current_device())
+def show(name: str | None, as_json: bool) -> None:
+    """Show the default store, or the one called NAME: where it is, and what it promises."""
+    found = inspect_store(current_device().of_store(name))
     if isinstance(found, Refusal):
         raise found.error
     capabilities = found.backend.capabilities
     promises = {name: getattr(capabilities, name) for name in capabilities.__slots__}
     fields = {
+        "name": name or _DEFAULT,
         "protocol": found.choice.protocol,
         "chosen_by": found.choice.origin,
         "place": found.backend.describe(),
@@ -39,6 +47,97 @@ def show(as_json: bool) -> None:
     echo_table(
         ("", ""), [*rows, ("promises", ", ".join(name for name, given in promises.items() if given) or "nothing")]
     )
+
+
+@command.command("list")
+@json_option
+def list_stores(as_json: bool) -> None:
+    """List the stores of this device: the default one, and those that projects are bound to."""
+    device = current_device()
+    bound = list(device.config.bindings.values())
+    rows = []
+    for name in (_DEFAULT, *device.config.stores):
+        found = inspect_store(device.of_store(name))
+        row = {
+            "name": name,
+            "protocol": found.choice.protocol if found.choice else None,
+            "bound": bound.count(name),
+        }
+        if isinstance(found, Refusal):
+            rows.append({**row, "place": None, "status": "refused", "message": found.error.message})
+        else:
+            status = "warning" if found.warning else "ok"
+            rows.append({**row, "place": found.backend.describe(), "status": status, "message": found.warning})
+    if as_json:
+        echo_json(stores=rows)
+        return
+    columns = ("name", "protocol", "status", "bound", "place")
+    echo_table(
+        columns,
+        [[str(row[column] if row[column] is not None else row["message"]) for column in columns] for row in rows],
+    )
+
+
+@command.command("add")
+@click.argument("name")
+@click.argument("protocol")
+@click.argument("options", nargs=-1, metavar="[OPTION=VALUE]...")
+@click.option("--wrapper", "wrappers", multiple=True, help="A layer around it, the innermost first.")
+def add(name: str, protocol: str, options: tuple[str, ...], wrappers: tuple[str, ...]) -> None:
+    """Let this device use a further store, NAME, for projects that are bound to it with `agentm project use-store`.
+
+    The store itself is made by its own command, `agentm git init` for one. OPTIONs are those that `agentm plugins
+    show PROTOCOL` lists.
+    """
+    device = current_device()
+    _check_new_name(name, device.config.stores)
+    declared = declared_options(device, protocol)
+    table: dict[str, object] = {"backend": protocol}
+    for given in options:
+        option, equals, text = given.partition("=")
+        if not equals:
+            raise ConfigError(f"'{given}' is not an option with its value", hint="write it like path=~/team")
+        refuse_secret(option, text)
+        kind = next((known.kind for known in declared or () if known.name == option), "any")
+        value = value_of(option, text, kind)
+        if declared is not None:
+            check_option(protocol, option, value, declared)
+        table[option] = value
+    if wrappers:
+        table["wrappers"] = list(wrappers)
+    found = inspect_store(device.of_store(name, table), read_only=False)
+    if isinstance(found, Refusal):
+        raise found.error
+    for option, value in table.items():
+        set_value(device.environ, f"stores.{name}.{option}", value)
+    click.echo(f"{name} is the store at {found.backend.describe()}")
+    if found.warning:
+        click.echo(f"warning: {found.warning}", err=True)
+    click.echo(f"`agentm project use-store {name}` in a checkout lets its notes and plans live there")
+
+
+@command.command("remove")
+@click.argument("name")
+def remove(name: str) -> None:
+    """Let this device use the store NAME no more. The store and its notes stay as they are."""
+    device = current_device()
+    if name not in device.config.stores:
+        raise NotFoundError(f"there is no store called '{name}'", hint="`agentm store list` shows the stores")
+    bound = [project for project, store in device.config.bindings.items() if store == name]
+    if bound:
+        raise ConfigError(
+            f"{len(bound)} projects are bound to '{name}': {', '.join(sorted(bound)[:3])}",
+            hint="run `agentm project use-store default` in each of them first",
+        )
+    unset_value(device.environ, f"stores.{name}")
+    click.echo(f"this device uses {name} no more")
+
+
+def _check_new_name(name: str, known: tuple[str, ...]) -> None:
+    if name == _DEFAULT or name in known:
+        raise ConfigError(f"there is a store called '{name}' already", hint="`agentm store list` shows the stores")
+    if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
+        raise ConfigError(f"{name!r} cannot be the name of a store", hint="use letters, digits and hyphens")
 
 
 @command.command("forget")

@@ -11,7 +11,7 @@ import os
 import stat
 
 from agentm_kernel.device.directories import config_places
-from agentm_kernel.errors import ConfigError
+from agentm_kernel.errors import ConfigError, StorageSelectionError
 from agentm_kernel.files.small_files import read_small_file
 from agentm_kernel.seam.values import Frozen
 
@@ -51,21 +51,59 @@ def spellings(key: str) -> tuple[str, ...]:
 class Config(Frozen):
     """What the configuration says. Lists and objects are handed out as copies: it cannot be changed by a reader."""
 
-    __slots__ = ("path", "is_present", "is_legacy", "_settings")
+    __slots__ = ("path", "is_present", "is_legacy", "_settings", "store_name")
     path: str
     """The file that was read; the one that a first `config set` would make if there is none."""
     is_present: bool
     is_legacy: bool
     """The file of an older install is all there is."""
     _settings: Settings
+    store_name: str | None
+    """The further store whose settings these are, as if it were the only one; `None` for the whole."""
 
-    def __init__(self, path: str, is_present: bool, is_legacy: bool, settings: Settings) -> None:
-        self._set(path=path, is_present=is_present, is_legacy=is_legacy, _settings=settings)
+    def __init__(
+        self, path: str, is_present: bool, is_legacy: bool, settings: Settings, store_name: str | None = None
+    ) -> None:
+        self._set(path=path, is_present=is_present, is_legacy=is_legacy, _settings=settings, store_name=store_name)
 
     @property
     def storage_backend(self) -> str | None:
         """The protocol of the store that was chosen."""
         return self._text("storage.backend")
+
+    @property
+    def chosen_by(self) -> str:
+        """The setting that `storage_backend` stands in."""
+        return "storage.backend" if self.store_name is None else f"stores.{self.store_name}.backend"
+
+    @property
+    def stores(self) -> tuple[str, ...]:
+        """The names of the further stores."""
+        return tuple(self._table("stores."))
+
+    @property
+    def bindings(self) -> dict[str, str]:
+        """Which further store the notes of a project belong to, by what the project is."""
+        table = self._settings.get("bindings")
+        return {key: bound["store"] for key, bound in table.items()} if isinstance(table, dict) else {}
+
+    def for_store(self, name: str, table: Mapping[str, object] | None = None) -> Config:
+        """The settings of a further store, or those in `table`, as if it were the only one of this device."""
+        options = dict(self._table("stores.").get(name, {}) if table is None else table)
+        protocol = options.pop("backend", None)
+        if not isinstance(protocol, str) or not protocol.strip():
+            raise StorageSelectionError(
+                f"there is no store called '{name}' in {self.path}",
+                hint=f"`agentm store list` shows them; `agentm store add {name} PROTOCOL OPTION=VALUE …` adds one",
+            )
+        tables = (protocol, _OLDER_TABLES.get(protocol, protocol))
+        others = ("storage.", "stores.", *(f"plugins.{former}." for former in tables))
+        dropped = ("wrappers", "bindings", *_OLDER_KEYS.get(protocol, ()))
+        kept = {k: v for k, v in self._settings.items() if not k.startswith(others) and k not in dropped}
+        wrappers = options.pop("wrappers", ())
+        own = {f"plugins.{protocol}.{option}": value for option, value in options.items()}
+        chosen = {"storage.backend": protocol, "wrappers": tuple(wrappers) if isinstance(wrappers, list) else ()}
+        return Config(self.path, self.is_present, self.is_legacy, {**kept, **chosen, **own}, name)
 
     @property
     def shortcut(self) -> tuple[str, str, str] | None:

@@ -58,6 +58,23 @@ def unset_value(environ: Mapping[str, str], key: str) -> bool:
     return True
 
 
+def bind_project(environ: Mapping[str, str], project: str, store: str | None) -> None:
+    """Let the project's notes be in the further store; `None`: in the default one."""
+
+    def change(document: Document) -> None:
+        bindings = document.get("bindings")
+        others = dict(bindings) if isinstance(bindings, dict) else {}
+        others.pop(project, None)
+        if store is not None:
+            others[project] = {"store": store}
+        if others:
+            put(document, "bindings", others)
+        else:
+            take_out(document, "bindings")
+
+    _edit(environ, change, must_be_sound=True)
+
+
 def _checked(key: str, value: object) -> object:
     if not all(part.strip() for part in key.split(".")) or not key.isprintable():
         raise ConfigError(f"{key!r} is not a dotted key", hint="write it like storage.backend")

@@ -22,13 +22,18 @@ if TYPE_CHECKING:
     from agentm_kernel.device.installed import Installed
 
 
+_OF_THE_DEFAULT_STORE = ("MEMORY_VAULT_PATH", "AGENTM_DEVICE_LOCAL_ROOT")
+
+
 class DeviceFacts:
     """Environment, directories, configuration and plugin table, each found out once."""
 
-    __slots__ = ("_config", "_plugins", "environ")
+    __slots__ = ("_config", "_plugins", "environ", "store_name")
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.environ = environ
+        self.store_name: str | None = None
+        """The further store that is meant by "the store" here; `None` for the default one."""
         self._config: Config | Exception | None = None
         self._plugins: Installed | None = None
 
@@ -39,7 +44,19 @@ class DeviceFacts:
 
     def renewed(self) -> Self:
         """The same device, everything to be looked up again."""
-        return type(self)(self.environ)
+        return type(self)(self.environ).of_store(self.store_name)
+
+    def of_store(self, name: str | None, table: Mapping[str, object] | None = None) -> Self:
+        """The same device as if the further store `name` were the only one it has: what selects, opens and tells a
+        store needs no second way for it. `StorageSelectionError` if there is none. `table` stands for its settings.
+        """
+        if name in (None, "default"):
+            return self
+        assert name is not None
+        view = type(self)({key: value for key, value in self.environ.items() if key not in _OF_THE_DEFAULT_STORE})
+        view.store_name = name
+        view._config, view._plugins = self.config.for_store(name, table), self._plugins  # noqa: SLF001 - our own kind
+        return view
 
     @property
     def home(self) -> str:

@@ -24,7 +24,11 @@ WRAPPERS = "agentm.wrappers"
 PROVIDERS = "agentm.providers"
 RECALL = "agentm.recall"
 COMMANDS = "agentm.commands"
+NOTES = "agentm.notes"
+IMPORTERS = "agentm.importers"
 OPTIONS = "agentm.options"
+TOOLS = "agentm.tools"
+SERVERS = "agentm.servers"
 VERIFIERS = "agentm.verifiers"
 PLUGINS = "agentm.plugins"
 HOOKS = ("doctor_checks", "session_start", "event", "alert", "replaced")
@@ -36,7 +40,11 @@ KINDS = {
     PROVIDERS: "provider",
     RECALL: "recall provider",
     COMMANDS: "command",
+    NOTES: "format of notes",
+    IMPORTERS: "importer",
     OPTIONS: "table of options",
+    TOOLS: "tool",
+    SERVERS: "server",
     VERIFIERS: "verifier",
     PLUGINS: "hook plugin",
     **dict.fromkeys((f"{PLUGINS}.{hook}" for hook in HOOKS), "hook plugin"),

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 Settings = dict[str, object]
 
-_GROUPS = ("storage", "plugin_policy", "plugins")
-_OPTIONS = "plugins."
+_GROUPS = ("storage", "plugin_policy", "plugins", "stores", "capture", "inbox")
+_TABLES = ("plugins.", "stores.")  # below these, one group for each name
 
 # A key that begins like one of these and is not known is a misspelt guard or a misspelt store: refused, because
 # passing over it would select another store, or leave a plugin unguarded, without a word.
-_RESERVED = ("storage", "plugin_policy", "state_mode", "wrapper")
+_RESERVED = ("storage", "plugin_policy", "state_mode", "wrapper", "binding", "capture", "inbox")
 
 STATE_MODES = {"local": "local", "backend": "backend", "vault": "backend"}
 """What may be written, and what it means: `vault` is the older word for `backend`."""
@@ -58,7 +58,7 @@ def is_list(key: str) -> bool:
 
 def is_text(key: str) -> bool:
     """Whether the setting is a word or a path, whatever it looks like."""
-    return key in _CHECKS and not is_list(key)
+    return key in _CHECKS and _CHECKS[key] not in (_names, _days, _bindings)
 
 
 # ------------------------------------------------------------------------------------------------ two spellings
@@ -66,7 +66,7 @@ def is_text(key: str) -> bool:
 
 def is_group(key: str) -> bool:
     """Whether an object under `key` holds further settings rather than being a value."""
-    return key in _GROUPS or (key.startswith(_OPTIONS) and key.count(".") == 1)
+    return key in _GROUPS or (key.startswith(_TABLES) and key.count(".") == 1)
 
 
 def _collect(table: dict[str, object], prefix: str, found: Settings) -> None:
@@ -121,6 +121,22 @@ def _names(key: str, value: object) -> tuple[str, ...]:
     return tuple(name.strip() for name in value)
 
 
+def _days(key: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise UnfitSetting(f"'{key}' is {_described(value)}, not a number of days", _setting(key))
+    return value
+
+
+def _bindings(key: str, value: object) -> dict[str, object]:
+    is_table = isinstance(value, dict) and all(
+        isinstance(bound, dict) and isinstance(bound.get("store"), str) and bound["store"] for bound in value.values()
+    )
+    if not isinstance(value, dict) or not is_table:
+        raise UnfitSetting(f"'{key}' does not name a store for each project", _removal(key))
+    _refuse_broken_text(key, value)
+    return value
+
+
 _CHECKS: dict[str, Callable[[str, object], object]] = {
     "storage.backend": _text,
     "storage.policy": _text,
@@ -128,11 +144,15 @@ _CHECKS: dict[str, Callable[[str, object], object]] = {
     "plugin_policy.disabled": _names,
     "plugin_policy.allowed": _names,
     "wrappers": _names,
+    "capture.approve": _names,
+    "inbox.confirm": _text,
+    "inbox.days": _days,
+    "bindings": _bindings,
     "vault_path": _text,
 }
 
 
-KNOWN = tuple(key for key in _CHECKS if key != "vault_path")
+KNOWN = tuple(key for key in _CHECKS if key not in ("vault_path", "bindings"))
 """The settings of the kernel itself."""
 
 

@@ -6,6 +6,8 @@ from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from agentm_kernel.device.installed import PluginRecord
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.state.device import Device
@@ -67,3 +69,35 @@ class PluginFailure(Frozen):
     hint: str | None = None
     code: str | None = None
     """The stable name of what was refused, where a specification fixes one: then the plugin did what it should."""
+
+
+class Tool(Frozen):
+    """Something that an agent may call: what an entry point of group `agentm.tools` names, under the same name.
+
+    The schema is declared and not derived from the function: deriving it takes `inspect` and `typing`, which cost
+    more than the answer to `tools/list` may, and what a model reads should be written for it.
+    """
+
+    name: str
+    description: str
+    function: Callable[..., Mapping[str, object]]
+    """Called with a `ToolCall` and the arguments by name. Its answer is short fields; `text` among them is prose."""
+    parameters: Mapping[str, Mapping[str, object]] = {}
+    """The JSON Schema of each argument."""
+    required: tuple[str, ...] = ()
+    only_reads: bool = True
+    """Nothing is changed by it. What does change something takes nothing away that cannot be had back."""
+    seconds: float = 30.0
+    """How long a call may take."""
+
+
+class ToolCall(Frozen):
+    """Where, and for whom, a tool is called."""
+
+    device: Device
+    roots: tuple[str, ...]
+    """The folders that the agent works in; one, unless the agent host has several open."""
+    client: str
+    """What the agent host calls itself."""
+    progress: Callable[[float, float, str], None]
+    """Says how far the work is: done, of how much, and what. Raises if the call was cancelled meanwhile."""

@@ -42,6 +42,11 @@ def read_checkout_id(checkout: Checkout) -> str | None:
     return found + checkout.part
 
 
+def binding_key(checkout: Checkout) -> str:
+    """What a project is, in one text: its remote, or else its checkout. Empty for a checkout that has no id yet."""
+    return checkout.remote or read_checkout_id(checkout) or ""
+
+
 def make_checkout_id(checkout: Checkout) -> str | None:
     """The id, made if there is none yet; `None` where it cannot be written."""
     known = read_checkout_id(checkout)

@@ -98,7 +98,7 @@ def add_remote(store: StorageBackend, record: ProjectRecord, remote: str) -> Pro
         current = parse_record(text, record.folder)
         found = unite_copies(store, current)
         if remote not in found.remotes:
-            found = ProjectRecord(found.folder, found.ids, (*found.remotes, remote))
+            found = ProjectRecord(found.folder, found.ids, (*found.remotes, remote), elsewhere=found.elsewhere)
         is_same = found.remotes == current.remotes and found.id == current.id
         return text if is_same else _with_owners(text, found)
 

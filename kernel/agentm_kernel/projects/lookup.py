@@ -6,7 +6,7 @@ most four small reads, and no listing, for a project that has a record.
 
 from __future__ import annotations
 
-from agentm_kernel.errors import ConfigError
+from agentm_kernel.errors import ConfigError, StorageSelectionError
 from agentm_kernel.projects.checkout_id import read_checkout_id
 from agentm_kernel.projects.records import has_notes, read_pointer, read_record, unite_copies
 from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECTS
@@ -82,6 +82,16 @@ def _if_owned(store: StorageBackend, record: ProjectRecord, remote: str | None) 
     if remote not in record.remotes:
         record = unite_copies(store, record)
     return record if remote in record.remotes else None
+
+
+def refuse_elsewhere(place: Place) -> None:
+    """Raise where the project's notes were moved to a store that this device does not use for it."""
+    if place.record is not None and place.record.elsewhere is not None:
+        raise StorageSelectionError(
+            f"the notes of the project '{place.slug}' are in another store, {place.record.elsewhere}",
+            hint="run `agentm project use-store NAME` here with the name that this device has for it (`agentm store "
+            "list`); `agentm store add NAME PROTOCOL OPTION=VALUE …` adds one",
+        )
 
 
 def refuse_unclaimed(store: StorageBackend, slug: str) -> ProjectRecord | None:

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.backend import StorageBackend
 
 POINTERS = Locator(REMOTES)
+MOVED_TO_STORE = "moved_to_store"
 _LONGEST_WAY = 10
 
 
 class ProjectRecord(Frozen):
     """Who owns the name of a project."""
 
-    __slots__ = ("folder", "former", "ids", "remotes")
+    __slots__ = ("elsewhere", "folder", "former", "ids", "remotes")
     folder: Locator
     ids: tuple[str, ...]
     """One, unless conflict copies of the record were united with it."""
@@ -35,10 +36,18 @@ class ProjectRecord(Frozen):
     former: tuple[str, ...]
     """The ids of projects that were renamed to, or merged into, this one, as far as the way here led over them."""
 
+    elsewhere: str | None
+    """The id of the store that the project's notes are in, where that is another one than this."""
+
     def __init__(
-        self, folder: Locator, ids: tuple[str, ...], remotes: tuple[str, ...], former: tuple[str, ...] = ()
+        self,
+        folder: Locator,
+        ids: tuple[str, ...],
+        remotes: tuple[str, ...],
+        former: tuple[str, ...] = (),
+        elsewhere: str | None = None,
     ) -> None:
-        self._set(folder=folder, ids=ids, remotes=remotes, former=former)
+        self._set(folder=folder, ids=ids, remotes=remotes, former=former, elsewhere=elsewhere)
 
     @property
     def id(self) -> str:
@@ -63,7 +72,7 @@ def read_record(store: StorageBackend, slug: str) -> ProjectRecord | None:
             return None
         record, moved_to = found
         if moved_to is None:
-            return ProjectRecord(record.folder, record.ids, record.remotes, former)
+            return ProjectRecord(record.folder, record.ids, record.remotes, former, record.elsewhere)
         former, slug = (*former, record.id), moved_to
     raise unfit(record.locator, "is one of several names that lead to each other")
 
@@ -96,7 +105,10 @@ def parse_record(text: str, folder: Locator) -> ProjectRecord:
         raise unfit(locator, "does not name its repositories as text")
     if not isinstance(record_id, str) or not record_id:
         raise unfit(locator, "has no `id`")
-    return ProjectRecord(folder, (record_id,), tuple(remotes))
+    elsewhere = document.get(MOVED_TO_STORE)
+    return ProjectRecord(
+        folder, (record_id,), tuple(remotes), elsewhere=elsewhere if isinstance(elsewhere, str) else None
+    )
 
 
 def unite_copies(store: StorageBackend, record: ProjectRecord) -> ProjectRecord:
@@ -112,7 +124,7 @@ def unite_copies(store: StorageBackend, record: ProjectRecord) -> ProjectRecord:
             continue  # what nobody can read says nothing
         ids += other.ids
         remotes += [remote for remote in other.remotes if remote not in remotes]
-    return ProjectRecord(record.folder, tuple(ids), tuple(remotes), record.former)
+    return ProjectRecord(record.folder, tuple(ids), tuple(remotes), record.former, record.elsewhere)
 
 
 def has_notes(store: StorageBackend, slug: str) -> Locator | None:

@@ -44,12 +44,12 @@ def choose(device: DeviceFacts) -> Choice:
         setting, protocol, _ = config.shortcut
         if config.storage_backend not in (None, protocol):
             raise StorageSelectionError(
-                f"storage.backend and {setting} in {config.path} name two stores",
-                hint=f"keep one: run `agentm config unset storage.backend` or `agentm config unset {setting}`",
+                f"{config.chosen_by} and {setting} in {config.path} name two stores",
+                hint=f"keep one: run `agentm config unset {config.chosen_by}` or `agentm config unset {setting}`",
             )
         return Choice(protocol, f"{setting} in {config.path}", setting)
     if config.storage_backend is not None:
-        return Choice(config.storage_backend, f"storage.backend in {config.path}")
+        return Choice(config.storage_backend, f"{config.chosen_by} in {config.path}")
     if device.environ.get(VAULT_VARIABLE, "").strip():
         return Choice("vault", f"${VAULT_VARIABLE}")
     if (path := config.options("vault").get("vault_path")) is not None:

@@ -45,9 +45,10 @@ def inspect_store(device: Device, *, read_only: bool = True) -> Decision | Refus
     choice = None
     try:
         choice = choose(device)
-        return _decide(device, choice, Opening(read_only=read_only, state_dir=device.state_dir))
+        name = device.store_name or "default"
+        return _decide(device, choice, Opening(name=name, read_only=read_only, state_dir=device.state_dir))
     except AgentmError as error:
-        return Refusal(choice, as_selection_error(error))
+        return Refusal(choice, as_selection_error(error, of=device.store_name))
 
 
 def _decide(device: Device, choice: Choice, opening: Opening) -> Decision:

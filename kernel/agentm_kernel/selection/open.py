@@ -106,11 +106,13 @@ def check_may_leave(device: Device) -> None:
     backend.check_allowed(SWAP_PROVIDER)
 
 
-def as_selection_error(error: AgentmError) -> StorageSelectionError:
-    """Whatever was in the way of a store, as the refusal of the store."""
-    if isinstance(error, StorageSelectionError):
+def as_selection_error(error: AgentmError, *, of: str | None = None) -> StorageSelectionError:
+    """Whatever was in the way of a store, as the refusal of the store; `of` names it where it is not the default."""
+    if isinstance(error, StorageSelectionError) and of is None:
         return error
-    refusal = StorageSelectionError(error.message, hint=error.hint)
+    kind = type(error) if isinstance(error, StorageSelectionError) else StorageSelectionError
+    message = error.message if of is None else f"the store '{of}' cannot be had: {error.message}"
+    refusal = kind(message, hint=error.hint)
     refusal.code = error.code
     refusal.__cause__ = error
     return refusal

@@ -22,15 +22,10 @@ class Device(DeviceFacts):
     def store(
         self, name: str | None = None, *, read_only: bool = True, required: Capabilities | None = None
     ) -> StorageBackend:
-        """The configured store, or `StorageSelectionError`; never another one instead."""
-        from agentm_kernel.errors import StorageSelectionError
+        """The default store, or the one called `name`, or `StorageSelectionError`; never another one instead."""
         from agentm_kernel.selection.inspect import inspect_store, require
 
-        if name not in (None, "default"):
-            raise StorageSelectionError(
-                f"there is no store called {name!r}", hint="`agentm store show` shows the store"
-            )
-        return require(inspect_store(self, read_only=read_only), required)
+        return require(inspect_store(self.of_store(name), read_only=read_only), required)
 
     def project(self, cwd: str | None = None, *, read_only: bool = True) -> Resolution:
         """The project that `cwd` lies in, and where its state belongs. Its name is looked up when it is asked for."""

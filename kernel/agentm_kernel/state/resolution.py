@@ -109,12 +109,14 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     def claim(self) -> Locator:
         """The project's folder in the store, which is its own from now on: before the first write of any kind."""
         from agentm_kernel.projects.claiming import claim
+        from agentm_kernel.projects.lookup import refuse_elsewhere
 
         self.refuse_no_project()
         assert self.backend is not None
-        self._fill(_placement=claim(self.backend, self.identity, self.checkouts(self.backend)))
-        assert self._placement is not None
-        return self._placement.folder
+        place = claim(self.backend, self.identity, self.checkouts(self.backend))
+        refuse_elsewhere(place)
+        self._fill(_placement=place)
+        return place.folder
 
     def checkouts(self, store: StorageBackend) -> Checkouts:
         """Which project each checkout of this device is in `store`."""
@@ -169,13 +171,15 @@ class Resolution(Mapping):  # type: ignore[type-arg]
 
     def _place(self) -> Place | None:
         if self._placement is None and self.local_view is not None:
-            from agentm_kernel.projects.lookup import find_place
+            from agentm_kernel.projects.lookup import find_place, refuse_elsewhere
             from agentm_kernel.projects.root import is_no_project
 
             if is_no_project(self.root):
                 return None
             store = self.local_view
-            self._fill(_placement=find_place(store, self.identity, self.checkouts(store)))
+            place = find_place(store, self.identity, self.checkouts(store))
+            refuse_elsewhere(place)
+            self._fill(_placement=place)
         return self._placement
 
     def _device_facts(self) -> DeviceFacts:

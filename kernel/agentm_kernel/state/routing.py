@@ -34,26 +34,40 @@ def route(device: Device, root: str, *, read_only: bool) -> Resolution:
     try:
         return in_store(device, root, read_only=read_only)
     except StorageSelectionError:
-        if read_only or not _lies_in_checkout(device):
+        if read_only or not _lies_in_checkout(device, root):
             raise
     return in_store(device, root, read_only=True)
 
 
-def _lies_in_checkout(device: Device) -> bool:
+def _lies_in_checkout(device: Device, root: str) -> bool:
     """Whether state is none of the store's business: then it can be written although the store cannot.
 
     A sandbox, for one, lets an agent write to the checkout and nowhere else.
     """
     try:
-        return not device.store(read_only=True).capabilities.sync
+        return not device.store(bound_store(device, root), read_only=True).capabilities.sync
     except StorageSelectionError:
         return False
 
 
 def in_store(device: Device, root: str, *, read_only: bool) -> Resolution:
-    """The project at `root` and the store, whatever the mode says about its state."""
-    backend = device.store(read_only=read_only)
+    """The project at `root` and the store of its notes, whatever the mode says about its state."""
+    backend = device.store(bound_store(device, root), read_only=read_only)
     return Resolution(root, backend, local_view=_on_this_device(backend), device=device)
+
+
+def bound_store(device: Device, root: str) -> str | None:
+    """The further store that the operator has bound the project at `root` to; `None` for the default store."""
+    try:
+        bindings = device.config.bindings
+    except ConfigError:
+        return None  # opening the store says what is wrong with it
+    if not bindings:
+        return None
+    from agentm_kernel.projects.checkout import Checkout
+    from agentm_kernel.projects.checkout_id import binding_key
+
+    return bindings.get(binding_key(Checkout(root)))
 
 
 # ------------------------------------------------------------------------------------------------ paths

@@ -43,7 +43,7 @@ class Home:
         self.note("_meta/store.json", STAMP)
 
     def index_file(self) -> Path:
-        return self.path / ".cache/agentm/stores/4f1c0b52-test/local-index/notes-1.sqlite3"
+        return self.path / ".cache/agentm/stores/4f1c0b52-test/local-index/notes-2.sqlite3"
 
     def files(self) -> dict[str, tuple[int, bytes]]:
         """Every file below the home, with its time and content."""
@@ -69,6 +69,21 @@ class Home:
             check=False,
             cwd=self.project,
             env={**self.environ, **environ},
+        )
+
+    def detached(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """The same in a session without a terminal, as agents run commands."""
+        program = "import sys; from agentm_kernel.cli.main import main; sys.exit(main())"
+        return subprocess.run(
+            [sys.executable, "-c", program, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            cwd=self.project,
+            env=self.environ,
+            start_new_session=True,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentm_recall.index.words import STOP_WORDS, hidden_words, looked_for, match_expression, pieces
+from agentm_recall.index.words import bigrams, compounds, hidden_words, pieces, says_little, spelled
 
 
 @pytest.mark.parametrize(
@@ -31,32 +31,35 @@ def test_what_the_tokenizer_does_not_see_is_added():
     assert hidden == ["max retry count", "maxwaittime"]
 
 
-def test_a_question_is_asked_by_its_telling_words():
-    wanted = looked_for("Where is the retry policy of our workers?")
-
-    assert wanted[:3] == ["retry", "policy", "workers"]
-    assert "retry policy" in wanted
-    assert STOP_WORDS.isdisjoint(wanted)
+@pytest.mark.parametrize("written", ["maxRetryCount", "max_retry_count", "max-retry-count", "max.retry/count"])
+def test_every_spelling_of_an_identifier_is_the_same_compound(written):
+    assert compounds(written) == ["max retry count", "maxretrycount"]
 
 
-@pytest.mark.parametrize("question", ["maxRetryCount", "max_retry_count", "max-retry-count", "max.retry/count"])
-def test_every_spelling_of_an_identifier_asks_for_the_same(question):
-    assert {"max", "retry", "count", "max retry count", "maxretrycount"} <= set(looked_for(question))
+def test_scripts_without_spaces_are_pairs_of_neighbours():
+    assert bigrams("CSVの文字化け") == ["の文", "文字", "字化", "化け"]
+    assert bigrams("木") == ["木"]
+    assert bigrams("plain") == []
+    assert spelled("PostgreSQLを使う") == ["を使", "使う", "postgresql"]
 
 
-def test_a_question_of_nothing_but_small_words_is_asked_all_the_same():
-    assert match_expression("how do we") is not None
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("isn't it Anna's?", ["is", "it", "anna"]),
+        ("we don’t know what they'll do", ["we", "do", "know", "what", "they", "do"]),
+        ("l'équipe sécurité", ["l", "équipe", "sécurité"]),
+    ],
+)
+def test_what_is_glued_to_a_word_is_taken_off(text, words):
+    assert spelled(text) == words
 
 
-@pytest.mark.parametrize("question", ["", "???", " \n", "-- ; ''"])
-def test_a_question_without_words_is_none(question):
-    assert match_expression(question) is None
+@pytest.mark.parametrize("word", ["write", "writes", "writing", "tested", "stopping", "branches", "stories"])
+def test_words_of_asking_are_known_in_their_forms(word):
+    assert says_little(word)
 
 
-def test_short_forms_are_understood_both_ways():
-    assert "database" in looked_for("db choice")
-    assert "db" in looked_for("database choice")
-
-
-def test_a_long_question_stays_bounded():
-    assert len(looked_for(" ".join(f"word{number}" for number in range(5000)))) < 200
+@pytest.mark.parametrize("word", ["retry", "sting", "kafka", "bed"])
+def test_words_of_a_subject_are_not(word):
+    assert not says_little(word)

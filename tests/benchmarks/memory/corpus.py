@@ -58,10 +58,15 @@ class Question:
     wrong: frozenset[str]
 
 
-def notes() -> list[Entry]:
+def notes(*, more: bool = False) -> list[Entry]:
+    """The notes of the first corpus; with `more` also those that the later questions add to it."""
+    return _notes("notes.txt") + (_notes("more_notes.txt") if more else [])
+
+
+def _notes(name: str) -> list[Entry]:
     entries = []
     project = None
-    for line in _lines("notes.txt"):
+    for line in _lines(name):
         if line.startswith("project "):
             project = line.removeprefix("project ").strip()
             continue
@@ -71,25 +76,46 @@ def notes() -> list[Entry]:
 
 
 def questions(entries: list[Entry]) -> list[Question]:
-    keys = {(entry.project, entry.slug): entry.locator.key for entry in entries}
-
-    def key_of(name: str, project: str) -> str:
-        other, slash, slug = name.rpartition("/")
-        return keys.get((other if slash else project, slug)) or keys[(None, slug)]
-
+    """The first questions, each of one line."""
+    keys = _keys(entries)
     found = []
     for line in _lines("questions.txt"):
         category, project, text, answers, wrong = (part.strip() for part in line.split("|"))
-        found.append(
-            Question(
-                category,
-                project,
-                text,
-                frozenset(key_of(name, project) for name in answers.split()),
-                frozenset(key_of(name, project) for name in wrong.split()),
-            )
-        )
+        found.append(_question(keys, category, project, text, answers, wrong))
     return found
+
+
+def later_questions(entries: list[Entry], name: str = "more_questions.txt") -> list[Question]:
+    """Questions of any length: what stands below a line that begins with `@`, up to the next one."""
+    keys = _keys(entries)
+    found = []
+    whole = (_HERE / name).read_text(encoding="utf-8")
+    for block in ("\n" + whole).split("\n@ ")[1:]:
+        head, _, below = block.partition("\n")
+        fields = [part.strip() for part in head.split("|", 4)]
+        text = fields[4] if len(fields) > 4 else below.strip("\n")
+        found.append(_question(keys, fields[0], fields[1], text, fields[2], fields[3]))
+    return found
+
+
+def _keys(entries: list[Entry]) -> dict[tuple[str | None, str], str]:
+    return {(entry.project, entry.slug): entry.locator.key for entry in entries}
+
+
+def _question(
+    keys: dict[tuple[str | None, str], str], category: str, project: str, text: str, answers: str, wrong: str
+) -> Question:
+    def key_of(name: str) -> str:
+        other, slash, slug = name.rpartition("/")
+        return keys.get((other if slash else project, slug)) or keys[(None, slug)]
+
+    return Question(
+        category,
+        project,
+        text,
+        frozenset(key_of(name) for name in answers.split()),
+        frozenset(key_of(name) for name in wrong.split()),
+    )
 
 
 def fill(store: StorageBackend, entries: list[Entry]) -> None:

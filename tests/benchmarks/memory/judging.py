@@ -33,3 +33,44 @@ class Marks:
             f"{who} @10 (%)": 100 * statistics.mean(self.at_10),
             f"{who} MRR (%)": 100 * statistics.mean(self.reciprocal),
         }
+
+
+@dataclass
+class Places:
+    """Where the answers stood: first, among five, all of them among five; and whether the notes would be given."""
+
+    first: list[bool] = field(default_factory=list)
+    any_of_5: list[bool] = field(default_factory=list)
+    all_of_5: list[bool] = field(default_factory=list)
+    given: list[bool] = field(default_factory=list)
+    lost: list[bool] = field(default_factory=list)
+    wrong_above: int = 0
+
+    def judge(
+        self, ranked: Sequence[str], answers: Collection[str], wrong: Collection[str] = (), *, given: bool = True
+    ) -> None:
+        self.given.append(given)
+        if not answers:
+            return
+        self.first.append(bool(ranked) and ranked[0] in answers)
+        self.any_of_5.append(any(key in answers for key in ranked[:5]))
+        self.lost.append(self.any_of_5[-1] and not given)
+        self.all_of_5.append(set(answers) <= set(ranked[:5]))
+        best = next((place for place, key in enumerate(ranked) if key in answers), len(ranked))
+        self.wrong_above += any(key in wrong for key in ranked[:best])
+
+    @property
+    def share_given(self) -> float:
+        return statistics.mean(self.given)
+
+    @property
+    def share_lost(self) -> float:
+        """Of the questions with an answer, those that had it among five notes and were not given it."""
+        return statistics.mean(self.lost)
+
+    def figures(self, who: str) -> dict[str, float]:
+        return {
+            f"{who} hit@1": statistics.mean(self.first),
+            f"{who} any@5": statistics.mean(self.any_of_5),
+            f"{who} all@5": statistics.mean(self.all_of_5),
+        }

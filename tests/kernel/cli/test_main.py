@@ -75,7 +75,7 @@ def test_wrong_usage_exits_2_with_a_hint(machine, arguments):
     assert hint.startswith("hint: run `agentm")
 
 
-@pytest.mark.parametrize("arguments", [[], ["state"], ["hook"], ["plugins"]])
+@pytest.mark.parametrize("arguments", [["state"], ["hook"], ["plugins"]])
 def test_whoever_names_no_command_is_shown_which_there_are(machine, arguments):
     done = machine.execute(*arguments)
 

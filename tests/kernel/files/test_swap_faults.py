@@ -213,7 +213,7 @@ def test_a_link_that_took_effect_and_said_otherwise_counts(store: Shared, root: 
         real(self, source, target)
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    no_such_renames = mock.patch.object(FdDirectory, "rename_to_free", lambda *_: False)
+    no_such_renames = mock.patch.object(FdDirectory, "rename_to_free", return_value=False)
     with no_such_renames, mock.patch.object(FdDirectory, "link", lost_reply):
         store.write(NOTE, "ours", if_match=ABSENT)
     assert store.read(NOTE) == "ours"

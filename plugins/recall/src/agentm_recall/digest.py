@@ -58,6 +58,11 @@ class Digest:
         self._cut = 0
         self._gone: set[str] = set()
         self._operators: set[str] = set()
+        self._conclusion = ""
+
+    def conclude(self, sentence: str) -> None:
+        """What else the last line is to say."""
+        self._conclusion = sentence
 
     def leave_out(self, reason: str) -> None:
         """Count a note that a rule leaves out."""
@@ -129,7 +134,7 @@ class Digest:
             return None
         self._cut += 1
         left = max(len(text), self._catalog.size(note)) - length
-        return fenced(header_of(note, left), _shortened(text, length))
+        return fenced(header_of(note, left), shortened(text, length))
 
     # -- the last line ----------------------------------------------------------------------------------------
 
@@ -138,13 +143,13 @@ class Digest:
         reasons = self._reasons()
         if not reasons or (not has_entries and reasons == self._ruled_out()):
             # An agent with nothing to read need not hear about what the rules leave out every time.
-            return "Left out: nothing." if has_entries else ""
-        line = f"Left out: {'; '.join(reasons)}. Find more with `agentm search`."
+            return f"Left out: nothing.{self._conclusion}" if has_entries else ""
+        line = f"Left out: {'; '.join(reasons)}. Find more with `agentm search`.{self._conclusion}"
         for most in range(_MOST_NAMES, 0, -1):
             names = self._names(most)
             if names and tokens(f"{names}\n{line}") <= self._for_last_line:
                 return f"{names}\n{line}"
-        return line if tokens(line) <= self._for_last_line else _shortened(line, 4 * _FOR_LAST_LINE)
+        return line if tokens(line) <= self._for_last_line else shortened(line, 4 * _FOR_LAST_LINE)
 
     def _names(self, most: int) -> str:
         """Which notes did not fit or cannot be read, between fences; `""` for none."""
@@ -177,7 +182,7 @@ def _listed(items: list[str], most: int) -> str:
     return f"{', '.join(visible_line(item, 80) for item in items[:most])}{more}"
 
 
-def _shortened(text: str, length: int) -> str:
+def shortened(text: str, length: int) -> str:
     """The beginning of a text in at most `length` bytes, up to the end of a line where there is one near."""
     kept = text.encode("utf-8", "replace")[:length].decode("utf-8", "ignore")
     line_end = kept.rfind("\n")

@@ -140,13 +140,13 @@ def _scalar(text: str, quote: str | None, *, in_list: bool = False) -> str:
     if quote is None or quote not in ('"', "'"):
         line = f"x: [{text}]\n" if in_list else f"x: {text}\n"
         wanted = [text] if in_list else text
-        if text and text == text.strip() and library_fields(line) == ({"x": wanted}, None) and _is_text(text):
+        if text and text == text.strip() and library_fields(line) == ({"x": wanted}, None) and is_text(text):
             return text
     import json
 
     return json.dumps(text, ensure_ascii=False)
 
 
-def _is_text(text: str) -> bool:
+def is_text(text: str) -> bool:
     """Whether other tools read it as a string too, and not as a truth value or nothing."""
     return text.lower() not in ("true", "false", "yes", "no", "on", "off", "null", "y", "n", "~")

@@ -43,8 +43,8 @@ PHASES = {
 """What each phase reads first, most important first; whatever else there is comes after it."""
 DEFAULT_PHASE = "work"
 
-_NOT_NOTES = frozenset({layout.HARNESS, layout.META})
-"""Folders of the kernel: execution state and the store's own records."""
+_NOT_NOTES = frozenset({layout.HARNESS, layout.META, layout.INBOX})
+"""Folders of the kernel: execution state, the store's own records, and what nobody has taken yet."""
 
 
 def is_note(key: str) -> bool:

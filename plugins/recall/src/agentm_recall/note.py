@@ -35,6 +35,8 @@ class Note:
         "confidence",
         "supersedes",
         "problem",
+        "verified",
+        "stale_after",
     )
 
     def __init__(
@@ -51,6 +53,8 @@ class Note:
         confidence: float | None = None,
         supersedes: tuple[str, ...] = (),
         problem: str | None = None,
+        verified: str = "",
+        stale_after: str = "",
     ) -> None:
         self.key = key
         self.kind = kind
@@ -64,6 +68,14 @@ class Note:
         self.confidence = confidence
         self.supersedes = supersedes
         self.problem = problem
+        self.verified = verified
+        """When somebody last found it to be true: a date, or words."""
+        self.stale_after = stale_after
+        """The date after which it should not be believed without a look."""
+
+    @property
+    def is_verified(self) -> bool:
+        return bool(self.verified) and self.verified.casefold() not in ("false", "no", "never")
 
     @property
     def slug(self) -> str:
@@ -99,6 +111,8 @@ def parse_note(key: str, text: str) -> tuple[Note, str]:
         _share(_line(fields, "confidence")),
         _lines(fields, "supersedes"),
         problem,
+        _line(fields, "verified"),
+        _line(fields, "stale_after"),
     )
     return note, body
 

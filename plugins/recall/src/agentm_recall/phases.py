@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from agentm_kernel.plugin import StorageBackend
     from agentm_recall.catalog import Catalog
+    from agentm_recall.index.search import Result
     from agentm_recall.note import Note
 
 BUDGETS = {
@@ -46,6 +47,8 @@ PATIENCE = 1.0
 """Seconds for reading what the index does not know. A hook is waiting."""
 
 
+_MOST_MATCHING = 200
+"""Notes that a query is answered with: more than any budget shows."""
 _OTHERS_AFTER = 3
 """So many notes of the phase's own kinds, then one of the others."""
 
@@ -155,6 +158,13 @@ def _in_turn(folders: dict[str, list[Note]]) -> list[Note]:
     return [found[turn] for turn in range(longest) for found in queues if turn < len(found)]
 
 
+def confidence_of(result: Result) -> str:
+    """What the last line says about how sure it is that the notes answer."""
+    if result.is_answer:
+        return f" Confidence that this answers the query: {result.confidence:.2f}."
+    return f" No note seems to answer the query (confidence {result.confidence:.2f})."
+
+
 def _matching(
     backend: StorageBackend,
     notes: list[Note],
@@ -170,14 +180,15 @@ def _matching(
     from agentm_recall.index.search import Scope, search
 
     by_key = {note.key: note for note in notes}
-    hits = RecallIndex(backend, environ).ask(
-        lambda opened: search(opened.database, query, Scope(project=project), limit=len(notes) or 1),
+    result = RecallIndex(backend, environ).ask(
+        lambda opened: search(opened.database, query, Scope(project=project), limit=_MOST_MATCHING),
         (Locator(PERSONAL), home),
         may_write=False,
         deadline=deadline,
         look_only=is_elsewhere(backend),
     )
-    found = [by_key[hit.note.key] for hit in hits if hit.note.key in by_key]
+    digest.conclude(confidence_of(result))
+    found = [by_key[hit.note.key] for hit in result.hits if hit.note.key in by_key]
     for _ in range(len(notes) - len(found)):
         digest.leave_out("not matching the query")
     return found

@@ -1,4 +1,4 @@
-"""What the process seam asks: entry point `agentm.recall`."""
+"""What the process seam asks: entry point `agentm.recall`, and its attribute `for_prompt`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from agentm_recall.phases import recalled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agentm_kernel.plugin import Resolution
 
 _NOTHING = "_unclaimed"
@@ -20,3 +22,16 @@ def recall(resolution: Resolution, *, phase: str, query: str | None = None, limi
         # On a copy that is out of date, the name may be another repository's by now: nothing below it is ours.
         place = place.child(_NOTHING)
     return recalled(resolution.backend, resolution.slug, place, phase, budget=limit, query=query)
+
+
+def for_prompt(resolution: Resolution, *, prompt: str, limit: int = 600, known: Sequence[str] = ()) -> str:
+    """The notes that answer a prompt, at most three and in at most `limit` tokens; `""` if none does.
+
+    `known` are the keys of notes that the session has been given; they are not repeated.
+    """
+    from agentm_recall.prompting import answer_prompt
+
+    return answer_prompt(resolution, prompt=prompt, limit=limit, known=known)
+
+
+recall.for_prompt = for_prompt  # type: ignore[attr-defined] # where `agentm hook prompt` looks for it

@@ -88,7 +88,7 @@ def save_note(
 
     def edited(current: str | None) -> str:
         nonlocal outcome
-        outcome, text = _settled(draft, place, project, current, moment, replace=replace)
+        outcome, text = settled(draft, place, project, current, moment, replace=replace)
         return text
 
     update(backend, place, edited)
@@ -143,7 +143,7 @@ def slugify(text: str) -> str:
 # ------------------------------------------------------------------------------------------------ one note
 
 
-def _settled(
+def settled(
     draft: Draft, place: Locator, project: Locator | None, current: str | None, moment: str, *, replace: bool
 ) -> tuple[str, str]:
     """What saving the draft means for the text that is stored now: the outcome, and the text to store."""

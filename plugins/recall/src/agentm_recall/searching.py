@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agentm_recall.index.database import Failures
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.index.refresh import silent
-from agentm_recall.index.search import WEIGHTS, Scope, scoped_expression, search
+from agentm_recall.index.search import WEIGHTS, Scope, scope_condition, search
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,6 +46,10 @@ class Answer:
     dead: int
     """Notes that match but were deleted or replaced; they are left out unless asked for."""
     notices: tuple[str, ...]
+    confidence: float = 0.0
+    """From 0 to 1: how much of what was asked the best notes cover."""
+    is_answer: bool = False
+    """Whether that is enough to take them for an answer."""
 
 
 def search_notes(
@@ -69,26 +73,24 @@ def search_notes(
 
 
 def _answer(opened: Opened, question: str, scope: Scope, limit: int, *, explain: bool) -> Answer:
-    hits = search(opened.database, question, scope, limit=limit)
-    expression = scoped_expression(question, scope) or ""
-    found = [_found(opened.database, expression, hit, explain=explain) for hit in hits]
-    everything = [] if scope.with_dead else search(opened.database, question, _with_dead(scope), limit=4 * limit)
-    return Answer(found, sum(not hit.is_current for hit in everything), opened.notices)
-
-
-def _with_dead(scope: Scope) -> Scope:
-    return Scope(scope.project, scope.near, scope.kind, with_dead=True)
+    result = search(opened.database, question, scope, limit=limit)
+    expression = (result.plan.expression(scope_condition(scope)) if result.plan else None) or ""
+    found = [_found(opened.database, expression, hit, explain=explain) for hit in result.hits]
+    return Answer(found, result.dead, opened.notices, result.confidence, result.is_answer)
 
 
 def _found(database: Database, expression: str, hit: Hit, *, explain: bool) -> Found:
     body = list(WEIGHTS).index("body")
     with Failures():
-        snippet = database.connection.execute(
+        row = database.connection.execute(
             "SELECT snippet(texts, ?, ?, ?, '…', ?) FROM texts WHERE texts MATCH ? AND rowid = ?",
             (body, OPEN, CLOSE, _SNIPPET_WORDS, expression, hit.number),
-        ).fetchone()[0]
+        ).fetchone()
+        if row is None:  # a note that another one led to: it has none of the words
+            row = database.connection.execute("SELECT substr(body, 1, 200) FROM texts WHERE rowid = ?", (hit.number,))
+            row = row.fetchone()
     words = _words(database, expression, hit.number) if explain else {}
-    return Found(hit, " ".join(snippet.split()), words)
+    return Found(hit, " ".join(row[0].split()), words)
 
 
 def _words(database: Database, expression: str, number: int) -> dict[str, list[str]]:
@@ -98,8 +100,8 @@ def _words(database: Database, expression: str, number: int) -> dict[str, list[s
             text = database.connection.execute(
                 "SELECT highlight(texts, ?, ?, ?) FROM texts WHERE texts MATCH ? AND rowid = ?",
                 (position, OPEN, CLOSE, expression, number),
-            ).fetchone()[0]
-        marked = [part.partition(CLOSE)[0].lower() for part in text.split(OPEN)[1:]]
+            ).fetchone()
+        marked = [part.partition(CLOSE)[0].lower() for part in text[0].split(OPEN)[1:]] if text else []
         if marked:
             words[column] = list(dict.fromkeys(marked))[:_MOST_WORDS]
     return words

@@ -11,6 +11,7 @@ import click
 from agentm_kernel.command import current_device, echo_json, json_option, read_text, shown
 from agentm_kernel.plugin import AgentmError, InvalidContentError, Locator, choose_protocol
 from agentm_recall.commands.common import cwd_option, project_option, store_and_project
+from agentm_recall.inbox import proposed
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.layout import ALWAYS_LOAD, ALWAYS_LOAD_KIND, KINDS, is_below, project_folder
 from agentm_recall.lookup import note_files
@@ -105,7 +106,9 @@ def _save(
     saved = []
     try:
         for draft, folder in drafts:
-            done = save_note(backend, draft, project=folder, replace=replace, allow_secrets=allow_secrets)
+            done = proposed(current_device(), backend, draft, folder) or save_note(
+                backend, draft, project=folder, replace=replace, allow_secrets=allow_secrets
+            )
             saved.append(done)
             if not as_json:
                 _report(backend, done)

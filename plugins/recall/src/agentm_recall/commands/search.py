@@ -46,6 +46,8 @@ def command(
     if as_json:
         echo_json(
             found=[_as_json(found, explain=explain) for found in answer.found],
+            confidence=round(answer.confidence, 3),
+            answered=answer.is_answer,
             left_out=answer.dead,
             notices=list(answer.notices),
         )
@@ -87,6 +89,10 @@ def _show(answer: Answer, *, explain: bool) -> None:
             _explain(found)
     if not answer.found:
         click.echo("nothing found")
+    elif answer.is_answer:
+        click.echo(f"confidence {answer.confidence:.2f}")
+    else:
+        click.echo(f"no note seems to answer this (confidence {answer.confidence:.2f}); these come nearest")
     if answer.dead:
         click.echo(f"{answer.dead} deleted or superseded notes match too: --all shows them")
     for notice in answer.notices:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _APPLICATION = 0x61676D72
 
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+
 _TABLES = (
     """
     CREATE TABLE notes (
@@ -43,18 +45,19 @@ _TABLES = (
         confidence REAL,
         supersedes TEXT NOT NULL,
         problem TEXT,
+        verified TEXT NOT NULL DEFAULT '',
+        stale_after TEXT NOT NULL DEFAULT '',
         replaced INTEGER NOT NULL DEFAULT 0
     )
     """,
     "CREATE INDEX notes_by_slug ON notes (slug)",
     "CREATE INDEX notes_with_claims ON notes (id) WHERE supersedes != '' OR replaced",
-    """
-    CREATE VIRTUAL TABLE texts USING fts5 (
-        title, name, body, hidden, scope, tokenize = 'porter unicode61 remove_diacritics 2'
-    )
-    """,
+    f"CREATE VIRTUAL TABLE texts USING fts5 (title, name, body, hidden, scope, tokenize = '{TOKENIZER}')",
 )
-NOTE_COLUMNS = "key, kind, status, title, tags, project, created, updated, source, confidence, supersedes, problem"
+NOTE_COLUMNS = (
+    "key, kind, status, title, tags, project, created, updated, source, confidence, supersedes, problem, verified,"
+    " stale_after"
+)
 
 _BUSY = (sqlite.SQLITE_BUSY, sqlite.SQLITE_LOCKED)
 _NO_ROOM = (sqlite.SQLITE_FULL, sqlite.SQLITE_IOERR, sqlite.SQLITE_READONLY, sqlite.SQLITE_CANTOPEN)
@@ -146,7 +149,7 @@ class Database:
 
     def notes(self, folders: Iterable[Locator]) -> dict[str, tuple[str, Note]]:
         """The version and the fields of every note below the folders, by key."""
-        return {row[0]: (row[12], note_of_row(row)) for row in self._below(f"{NOTE_COLUMNS}, version", folders)}
+        return {row[0]: (row[14], note_of_row(row)) for row in self._below(f"{NOTE_COLUMNS}, version", folders)}
 
     def outlines(self) -> list[tuple[str, str, str, str, str]]:
         """Key, version, status, date and claims of every note."""
@@ -172,7 +175,16 @@ class Database:
                 f"SELECT {NOTE_COLUMNS}, replaced, id FROM notes WHERE id IN ({marks})",  # noqa: S608 - question marks
                 wanted,
             ).fetchall()
-        return {row[13]: (note_of_row(row), bool(row[12])) for row in rows}
+        return {row[15]: (note_of_row(row), bool(row[14])) for row in rows}
+
+    def by_slug(self, slug: str) -> list[tuple[int, Note]]:
+        """The notes of that name, each with its row."""
+        with Failures():
+            rows = self.connection.execute(
+                f"SELECT {NOTE_COLUMNS}, id FROM notes WHERE slug = ?",  # noqa: S608 - names of columns
+                (slug,),
+            ).fetchall()
+        return [(row[14], note_of_row(row)) for row in rows]
 
     def select_notes(self, condition: str, *values: object) -> list[Note]:
         """The notes for which an SQL condition holds."""
@@ -205,6 +217,7 @@ class Database:
 
 def note_of_row(row: tuple[str, ...]) -> Note:
     key, kind, status, title, tags, project, created, updated, source, confidence, supersedes, problem = row[:12]
+    verified, stale_after = row[12:14]
     return Note(
         key,
         kind,
@@ -218,6 +231,8 @@ def note_of_row(row: tuple[str, ...]) -> Note:
         confidence,  # type: ignore[arg-type] # a number or nothing, as the table says
         tuple(supersedes.split("\n")) if supersedes else (),
         problem,
+        verified,
+        stale_after,
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import InvalidContentError, NotFoundError, StorageError, content_hash
 from agentm_recall.index.database import Failures
-from agentm_recall.index.words import hidden_words, pieces
+from agentm_recall.index.words import bigrams, hidden_words, pieces
 from agentm_recall.layout import slug_of
 from agentm_recall.lookup import note_files
 from agentm_recall.note import Note, parse_note
@@ -178,7 +178,8 @@ def _store_one(connection: sqlite3.Connection, read: _Read) -> None:
     note = read.note
     cursor = connection.execute(
         "INSERT INTO notes (key, version, hash, slug, kind, status, title, tags, project, created, updated, source,"
-        " confidence, supersedes, problem) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " confidence, supersedes, problem, verified, stale_after)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             note.key,
             read.version,
@@ -195,6 +196,8 @@ def _store_one(connection: sqlite3.Connection, read: _Read) -> None:
             note.confidence,
             "\n".join(note.supersedes),
             note.problem,
+            note.verified,
+            note.stale_after,
         ),
     )
     body = read.body[:_LONGEST_BODY]
@@ -203,7 +206,7 @@ def _store_one(connection: sqlite3.Connection, read: _Read) -> None:
         (
             cursor.lastrowid,
             note.title,
-            " ".join((*pieces(note.slug.replace("-", "_")), *note.tags)),
+            " ".join((*pieces(note.slug.replace("-", "_")), *note.tags, *bigrams(note.title))),
             body,
             hidden_words(f"{note.title}\n{body}"),
             f"{scope_token('project', note.project)} {scope_token('kind', note.kind)}",

@@ -2,7 +2,8 @@
 
 SQLite's tokenizer splits at everything that is neither letter nor digit, so `snake_case` and paths fall into words by
 themselves, and it stems English. It does not see the words inside `camelCase`, and does not know that
-`maxRetryCount`, `max_retry_count` and "max retry count" are one thing. That is added here.
+`maxRetryCount`, `max_retry_count` and "max retry count" are one thing. Nor does it find words in scripts that put no
+space between them: there every pair of neighbouring characters counts as a word. Both are added here.
 """
 
 from __future__ import annotations
@@ -13,6 +14,14 @@ from itertools import pairwise
 _IDENTIFIER = re.compile(r"\w+")
 _COMPOUND = re.compile(r"\w+(?:[./:\\-]+\w+)*")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+")
+_SHORTENED = re.compile(r"(?<=\w)n?['\u2019](?:s|t|re|ve|ll|d|m)\b", re.IGNORECASE)
+"""What English glues to a word: `isn't` is asked as `is`, `Anna's` as `Anna`."""
+_CJK = (
+    "\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f"
+)
+_CJK_RUN = re.compile(f"[{_CJK}\U00020000-\U0003ffff]+")
+"""Letters of Chinese, Japanese and Korean. Korean has spaces, but glues particles to its words."""
 
 _SAY_NOTHING = """
 a about after all also am an and any are as at be because been before being but by can cannot could did do does doing
@@ -21,7 +30,70 @@ may me might more most must my no not now of off on once one only or other our o
 some such than that the their them then there these they thing things this those to too under up us use used uses
 using very via was we were what when where which while who whom whose why will with would you your
 """
-STOP_WORDS = frozenset(_SAY_NOTHING.split())
+_SAY_NOTHING_ELSEWHERE = """
+au aux avec ce ces cette comment dans de des du elle en est et il ils la le les leur nous ou par pas pour quand
+que quel quelle quelles quels qui quoi se ses son sont sur un une vous al como con cual cuando cuanto cuantos de
+del donde el ella en es esta este la las lo los nos para pero por porque que se ser si son su sus un una uno y
+aber als am auf aus bei bin das dass dem den der des du ein eine einem einen einer er es fur hat ich ihr im ist
+kann man mit nach nicht noch nur oder sich sie sind uber und uns vom von vor wann warum welche welcher wenn wer
+werden wie wird wo wurde zu zum zur ao aos com como da das de do dos e ela em esta eu foi isso mais mas na nao
+nas no nos o onde os para pela pelo por quais qual quando que sao se seu sua um uma
+"""
+STOP_WORDS = frozenset(_SAY_NOTHING.split()) | frozenset(_SAY_NOTHING_ELSEWHERE.split())
+
+_SAY_LITTLE = """
+able actually add again ago already always another anything approach around ask assume attach aware away back bad
+base begin behind believe below best better bit both branch break bring bug build call care careful case cause
+certain chance change check clear close code colleague come comment commit compare complete consider context correct
+couple create day decide decision description detail diff difference different draft during each early easy either
+else end enough ensure entire even ever every everything exactly example exist expect explain explanation extra fact
+fail far feature feel few figure file find fine finish first fix follow forget format found free friday full
+function general give go good great green guess hand happen hard head hear help hint hold hope hour idea implement
+implementation important improve include inside instead issue keep kind know large last late later least leave left
+less line list little long look lose lot main manager many matter mean meantime meeting mention merge message might
+mind minute miss mistake module moment monday month morning move much name need never new next nice nobody none
+normal note nothing notice number obvious often old open opinion option order others otherwise output overall own
+page paragraph part past path people perhaps person pick piece place plain plan point possible prefer prepare
+probably problem project prompt proper propose proposal provide pull push put question quick quickly quite rather
+read reader ready real really reason recall recent refactor regard related relevant remain remember remove rename
+repeat report repository request require result return review rewrite right round run safe same saturday say second
+section see seem sentence separate set several short show side similar simple simply since single size small
+somebody someone something sometimes somewhere soon sort sound source speak split stand start state stay step still
+stop story subject suggest suggestion suite summarise summarize summary sunday support suppose sure take talk task
+team tell test text thank thanks therefore think thought through thursday ticket time title today together tomorrow
+tonight top touch track trust try tuesday turn type understand unless until update usual usually verify version wait
+want watch way wednesday week weekend well whatever whether whole wish without wonder word work worry worth write
+wrong yesterday yet
+"""
+_OF_PASTES = """
+args assert assertion async at attempt await bin call caller captured catch caused cls class client code com
+completed core created debug def default dev dist encountered env err errno errors error event exception exec exit
+expected fail failed failure false fatal file func function github go goroutine got handle handler home host id
+illegal impl import info input internal invalid io java javax js kotlin kwargs lang last lib libs line local log
+logger main message method modules most msg net node none npm null object opt org output packages panic passed
+process py python raise raised recent request response result return run runner runtime running self server service
+site source src stack state status stderr stdout step summary test tests thread throw time timestamp tmp trace
+traceback true ts type unexpected unhandled unknown usr util utils value var void warn warning worker
+"""
+OF_PASTES = frozenset(_OF_PASTES.split())
+"""What traces and logs are made of, whatever went wrong."""
+
+SAY_LITTLE = frozenset(_SAY_LITTLE.split())
+"""What people write when they ask for work, whatever it is about."""
+
+
+def says_little(word: str) -> bool:
+    """Whether a word belongs to asking rather than to the subject, in any of its forms."""
+    if word in SAY_LITTLE:
+        return True
+    for ending, instead in _ENDINGS:
+        if word.endswith(ending) and word.removesuffix(ending) + instead in SAY_LITTLE:
+            return True
+    stem = word.removesuffix("ing").removesuffix("ed")
+    return len(stem) > 3 and stem[-1] == stem[-2] and stem[:-1] in SAY_LITTLE
+
+
+_ENDINGS = (("s", ""), ("es", ""), ("ies", "y"), ("ed", ""), ("d", ""), ("ing", ""), ("ing", "e"), ("er", ""))
 
 _SAME = (
     "admin administrator",
@@ -93,8 +165,8 @@ def _abbreviations() -> dict[str, tuple[str, ...]]:
 
 ABBREVIATIONS = _abbreviations()
 
-_MOST_TERMS = 40
-"""A question of more words than this says nothing more with them."""
+_LONGEST_COMPOUND = 6
+"""Words of a path or an identifier; longer ones are not looked for as a whole."""
 
 
 def pieces(identifier: str) -> list[str]:
@@ -114,27 +186,37 @@ def hidden_words(text: str) -> str:
             hidden[" ".join(words)] = None
         if len(tokens) > 1:
             hidden["".join(tokens)] = None
+    hidden |= dict.fromkeys(bigrams(text))
     return "\n".join(hidden)
 
 
-def looked_for(question: str) -> list[str]:
-    """What to look for: single words and, where words belong together, whole phrases; best first, none twice."""
+def bigrams(text: str) -> list[str]:
+    """Every pair of neighbours in runs of Chinese, Japanese and Korean; a character that stands alone is one too."""
+    if text.isascii():
+        return []
+    found: list[str] = []
+    for run in _CJK_RUN.findall(text):
+        found += [first + second for first, second in pairwise(run)] or [run]
+    return found
+
+
+def spelled(text: str) -> list[str]:
+    """The words of a text in their order, lower-cased: identifiers in pieces, CJK in pairs, nothing glued on."""
     words: list[str] = []
-    phrases: list[str] = []
-    for compound in _COMPOUND.findall(question):
+    for identifier in _IDENTIFIER.findall(_SHORTENED.sub("", text)):
+        if identifier.isascii():
+            words += pieces(identifier)
+            continue
+        words += bigrams(identifier)
+        words += [part.lower() for part in _CJK_RUN.sub("_", identifier).split("_") if part]
+    return words
+
+
+def compounds(text: str) -> list[str]:
+    """What is written as one thing, as the phrase of its words and glued together: `max_retries`, `sync/http.py`."""
+    found: list[str] = []
+    for compound in _COMPOUND.findall(_SHORTENED.sub("", text)):
         inside = [word for identifier in _IDENTIFIER.findall(compound) for word in pieces(identifier)]
-        if len(inside) > 1:
-            phrases.append(" ".join(inside))
-            phrases.append("".join(inside))
-        words += inside
-    telling = [word for word in words if word not in STOP_WORDS] or words
-    telling = telling[:_MOST_TERMS]
-    pairs = [f"{first} {second}" for first, second in pairwise(telling) if first != second]
-    meanings = [meaning for word in telling for meaning in ABBREVIATIONS.get(word, ())]
-    return list(dict.fromkeys((*telling, *phrases, *pairs, *meanings)))
-
-
-def match_expression(question: str) -> str | None:
-    """The question in the language of FTS5, `None` if there is no word in it."""
-    wanted = looked_for(question)
-    return " OR ".join(f'"{term}"' for term in wanted) if wanted else None
+        if 1 < len(inside) <= _LONGEST_COMPOUND and compound.isascii():
+            found += [" ".join(inside), "".join(inside)]
+    return found

@@ -1,0 +1,1 @@
+"""Writers of other tools' formats, one module each."""

@@ -1,0 +1,214 @@
+"""What a second import does: only the change, and never over somebody's edit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+from typing import Any
+
+import pytest
+from conftest import Home, snapshot
+from samples import claude_code, claude_mem, engram, markdown, mem0
+
+from agentm_import.importing import Import
+from agentm_import.planning import CREATE, SKIP, UNCHANGED, UPDATE
+from agentm_kernel.plugin import BackendLayer
+
+
+def run(home: Home, source: str, path: str = "", **options: Any) -> Any:
+    return Import(home.device(), source, path, **{"keep_names": True, **options}).carry_out()
+
+
+def test_only_what_changed_in_the_source_is_changed_here(home: Home) -> None:
+    folder = claude_mem(home.path, 60)
+    run(home, "claude-mem")
+    before = home.notes()
+    with sqlite3.connect(folder / "claude-mem.db") as connection:
+        connection.execute("UPDATE observations SET narrative = 'It is different now.' WHERE id = 7")
+        connection.execute(
+            "INSERT INTO observations (memory_session_id, project, type, title, narrative, created_at, "
+            "created_at_epoch) "
+            "VALUES ('s', 'widgets', 'decision', 'A new one', 'New.', '2026-08-01', 1785000000000)"
+        )
+    connection.close()
+    done = run(home, "claude-mem")
+    assert (done.counts()[UPDATE], done.counts()[CREATE]) == (1, 1)
+    after = home.notes()
+    changed = {key for key in after if before.get(key) != after[key]}
+    assert changed == {step.key for step in done.of(UPDATE, CREATE)}
+    assert "It is different now." in after[done.of(UPDATE)[0].key]
+
+
+def test_a_note_that_was_edited_here_is_not_overwritten(home: Home) -> None:
+    root = claude_code(home.path, 4)
+    run(home, "claude-code")
+    note = home.root / "projects/widgets/conventions/memory-1.md"
+    note.write_text(note.read_text() + "My own line.\n")
+    source = next(root.rglob("memory-1.md"))
+    source.write_text(source.read_text().replace("Number 1 holds", "Number 1 holds no more"))
+    done = run(home, "claude-code")
+    assert [step.origin for step in done.problems] == [str(source.relative_to(root))]
+    assert "edited here" in done.problems[0].reason
+    assert note.read_text().endswith("My own line.\n")
+    assert "no more" not in note.read_text()
+
+
+def test_fields_that_were_set_here_survive_a_change_of_the_source(home: Home) -> None:
+    root = claude_code(home.path, 4)
+    run(home, "claude-code")
+    note = home.root / "projects/widgets/conventions/memory-1.md"
+    assert home.run("forget", "memory-1").returncode == 0
+    source = next(root.rglob("memory-1.md"))
+    source.write_text(source.read_text().replace("Number 1 holds", "Number 1 holds no more"))
+    done = run(home, "claude-code")
+    assert not done.problems
+    assert "Number 1 holds no more" in note.read_text()
+    assert "status: deleted" in note.read_text()
+    assert run(home, "claude-code").counts()[UPDATE] == 0
+
+
+def test_what_was_deleted_here_stays_deleted(home: Home) -> None:
+    claude_code(home.path, 4)
+    run(home, "claude-code")
+    (home.root / "projects/widgets/conventions/memory-1.md").unlink()
+    done = run(home, "claude-code")
+    assert done.counts()[CREATE] == 0
+    assert any("deleted since" in step.reason for step in done.of(SKIP))
+
+
+def test_a_note_of_somebody_else_keeps_its_name(home: Home) -> None:
+    claude_code(home.path, 4)
+    assert home.run("save", "--kind", "convention", "--slug", "memory-1", input="Mine.").returncode == 0
+    done = run(home, "claude-code")
+    assert not done.problems
+    assert "Mine." in home.notes()["projects/widgets/conventions/memory-1.md"]
+    others = [key for key in home.notes() if key.startswith("projects/widgets/conventions/memory-1-")]
+    assert len(others) == 1
+    assert run(home, "claude-code").counts()[CREATE] == 0
+
+
+def test_what_says_the_same_twice_is_one_note(home: Home) -> None:
+    folder = mem0(home.path, 3)
+    with sqlite3.connect(folder / "history.db") as connection:
+        connection.execute(
+            "INSERT INTO history SELECT 'x', 'other', old_memory, new_memory, event, created_at, "
+            "updated_at, is_deleted, "
+            "actor_id, role FROM history WHERE memory_id = 'm1'"
+        )
+    connection.close()
+    done = run(home, "mem0")
+    assert [step.reason for step in done.of(SKIP)] == ["says the same as personal/facts/likes-tea-number-1.md"]
+    assert run(home, "mem0").counts()[CREATE] == 0
+
+
+def test_the_versions_of_a_memory_are_a_chain(home: Home) -> None:
+    mem0(home.path, 1)
+    run(home, "mem0")
+    notes = home.notes()
+    current = notes["personal/facts/likes-coffee-number-0.md"]
+    assert "supersedes: [likes-tea-number-0]" in current
+    assert "status: superseded" in notes["personal/facts/likes-tea-number-0.md"]
+    assert "status: active" in current
+
+
+def test_an_edit_by_another_process_between_plan_and_write_is_kept(home: Home) -> None:
+    folder = claude_mem(home.path, 25)
+    run(home, "claude-mem")
+    with sqlite3.connect(folder / "claude-mem.db") as connection:
+        connection.execute("UPDATE observations SET narrative = 'Changed.' WHERE id = 1")
+    connection.close()
+    job = Import(home.device(), "claude-mem", keep_names=True)
+    key = job.plan.of(UPDATE)[0].key
+    (home.root / key).write_text("Somebody was faster.\n")
+    done = job.carry_out()
+    assert [step.origin for step in done.problems] == ["observations/1"]
+    assert (home.root / key).read_text() == "Somebody was faster.\n"
+
+
+class Dying(BackendLayer):
+    """A store whose process is killed before or after the nth write."""
+
+    writes = 0
+
+    def __init__(self, inner: Any, at: int) -> None:
+        super().__init__(inner)
+        self._at = at
+
+    def write(self, locator: Any, content: str, *, if_match: Any = None) -> Any:
+        Dying.writes += 1
+        if Dying.writes * 2 == self._at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        done = super().write(locator, content, if_match=if_match)
+        if Dying.writes * 2 + 1 == self._at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return done
+
+
+def killed_at(home: Home, source: str, path: str, point: int) -> None:
+    child = os.fork()
+    if child == 0:
+        try:
+            job = Import(home.device(), source, path, keep_names=True)
+            job._backend = Dying(job._backend, point)
+            job._ledger._backend = job._backend
+            job.carry_out()
+        finally:
+            os._exit(7)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), f"it was not killed at {point}"
+
+
+@pytest.mark.parametrize("source", ["engram", "markdown"])
+def test_killed_at_many_points_and_run_again_it_is_complete_and_single(
+    source: str, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = (engram if source == "engram" else markdown)(home.path, 30)
+    path = str(place) if source == "markdown" else ""
+    monkeypatch.setattr("agentm_import.ledger._EVERY", 0.0)  # the record is written after every note
+    for point in (2, 3, 5, 4, 7, 6, 3, 2):
+        killed_at(home, source, path, point)
+    done = run(home, source, path)
+    assert not done.problems
+    notes = home.notes()
+    assert done.counts()[CREATE] + done.counts()[UNCHANGED] == 30
+    assert sum(key.endswith(".md") for key in notes) == 30
+    assert run(home, source, path).counts()[CREATE] == 0
+    assert home.notes() == notes
+
+
+def test_a_dry_run_writes_nothing_at_all(home: Home) -> None:
+    claude_code(home.path, 6)
+    before = snapshot(home.path)
+    done = home.run("import", "claude-code", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "would import from claude-code: 7 new, 1 left out" in done.stdout
+    assert {path: state[-1] for path, state in snapshot(home.path).items()} == {p: s[-1] for p, s in before.items()}
+
+
+def test_a_damaged_record_is_an_error_that_says_what_to_do(home: Home) -> None:
+    markdown(home.path, 2)
+    run(home, "markdown", str(home.path / "docs"))
+    record = home.root / "_meta/imports/markdown.json"
+    record.write_text("{")
+    done = home.run("import", "markdown", str(home.path / "docs"))
+    assert done.returncode == 1
+    assert "cannot be understood" in done.stderr
+    record.unlink()
+    assert run(home, "markdown", str(home.path / "docs")).counts()[UNCHANGED] == 2
+
+
+def test_a_project_that_lives_in_another_store_gets_its_notes_there(home: Home) -> None:
+    claude_code(home.path, 4)
+    (home.path / "team").mkdir()
+    assert home.run("store", "add", "team", "device-local", f"root={home.path / 'team'}").returncode == 0
+    bound = home.run("project", "use-store", "team")
+    assert bound.returncode == 0, bound.stderr
+    done = home.json("import", "claude-code")
+    assert done["counts"]["create"] == 5
+    assert (home.path / "team/projects/widgets/conventions/memory-1.md").is_file()
+    assert not (home.root / "projects/widgets/conventions").exists()
+    assert (home.root / "personal/facts/memory-0.md").is_file()
+    assert set(home.json("import", "claude-code")["counts"]) == {"unchanged", "skip"}
+    assert home.run("export", "claude-code", str(home.path / "out")).returncode == 0
+    assert (home.path / "out/memory-1.md").is_file()

@@ -1,0 +1,173 @@
+"""Leaving with everything, and coming back with every byte."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import Home, snapshot
+from samples import claude_code
+
+from agentm_import.exports.okf import original
+from agentm_import.importing import Import
+
+HARD = {
+    "projects/widgets/decisions/plain.md": "---\nkind: decision\nstatus: active\ntags: [a, "
+    "b]\n---\n\n# Plain\n\nText.\n",
+    "projects/widgets/decisions/no-front-matter.md": "Just text",
+    "projects/widgets/decisions/crlf.md": "---\r\nkind: decision\r\n---\r\n\r\none\r\ntwo\r\n",
+    "projects/widgets/decisions/bom.md": "\ufeff---\nkind: fact\n---\nx\n",
+    "projects/widgets/decisions/broken.md": "---\nkind: [unclosed\n---\nbody\n",
+    "projects/widgets/decisions/open.md": "---\nkind: decision\nno end\n",
+    "projects/widgets/decisions/odd.md": '---\ntitle: "a \\u2028 b"\nx: {a: [1, 2]}\n---\n---\nbody\n---\n',
+    "projects/widgets/decisions/index.md": "# A note with a reserved name\n",
+    "projects/widgets/decisions/log.md": "log\n",
+    "projects/widgets/decisions/ünï 日本 🧠.md": "\u2028 naïve 🧠\n",
+    "projects/widgets/decisions/empty.md": "",
+    "projects/widgets/decisions/long-head.md": "---\n"
+    + "".join(f"k{n}: {'v' * 50}\n" for n in range(200))
+    + "---\nbody\n",
+    "projects/widgets/decisions/superseded.md": "---\nkind: decision\nstatus: superseded\n---\n\nOld.\n",
+    "projects/widgets/_harness/PLAN.md": "# Plan\n",
+    "projects/widgets/_index.md": "# Widgets\n",
+    "personal/_always-load/tone.md": '---\nkind: always-load\n---\n\nBe brief: always, "really".\n',
+    "personal/facts/port.md": "---\nkind: fact\nupdated: 2026-08-01T10:00:00+00:00\n---\n\nThe port is 8080.\n",
+}
+
+
+def fill(home: Home) -> None:
+    assert home.run("save", "--kind", "fact", "--slug", "first", input="The first.").returncode == 0
+    for key, text in HARD.items():
+        path = home.root / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+
+
+@pytest.mark.parametrize("form", ["okf", "markdown"])
+def test_out_and_home_again_byte_for_byte(form: str, home: Home, tmp_path: Path) -> None:
+    fill(home)
+    before = home.notes()
+    folder = tmp_path / "out"
+    assert home.run("export", form, str(folder)).returncode == 0
+    exported = snapshot(folder)
+    shutil.rmtree(home.path / ".agentm")
+    shutil.rmtree(home.path / ".local", ignore_errors=True)
+    done = home.json("import", form, str(folder))
+    assert [item for item in done["items"] if item["problem"]] == []
+    assert home.notes() == before
+    assert snapshot(folder) == exported
+    assert home.run("search", "first").stdout  # the project knows its notes again, without registering anything
+    again = home.json("import", form, str(folder))
+    assert set(again["counts"]) <= {"unchanged", "skip"}
+    assert home.run("export", form, str(folder), "--check").returncode == 0
+
+
+def test_okf_says_what_it_is_and_where_it_was(home: Home, tmp_path: Path) -> None:
+    fill(home)
+    home.run("export", "okf", str(tmp_path / "out"))
+    text = (tmp_path / "out/projects/widgets/decisions/plain.md").read_text()
+    assert text.startswith('---\ntype: "decision"\ntitle: "Plain"\n')
+    assert "status: stable" in text
+    assert 'tags: ["a", "b"]' in text
+    assert "status: deprecated" in (tmp_path / "out/projects/widgets/decisions/superseded.md").read_text()
+    assert original(text) == (
+        "projects/widgets/decisions/plain.md",
+        HARD["projects/widgets/decisions/plain.md"],
+        True,
+    )
+    assert (tmp_path / "out/index.md").read_text().startswith('---\nokf_version: "0.2"\n---\n')
+    assert not (tmp_path / "out/projects/widgets/decisions/index.md").exists()
+
+
+def test_an_edit_in_the_bundle_comes_back_as_an_edit(home: Home, tmp_path: Path) -> None:
+    fill(home)
+    home.run("export", "okf", str(tmp_path / "out"))
+    note = tmp_path / "out/projects/widgets/decisions/plain.md"
+    note.write_text(note.read_text().replace("Text.", "Other text."))
+    done = home.json("import", "okf", str(tmp_path / "out"), code=1)
+    assert [item["origin"] for item in done["items"] if item["problem"]] == ["projects/widgets/decisions/plain.md"]
+    assert "Text." in home.notes()["projects/widgets/decisions/plain.md"]  # the note here is not overwritten
+    (home.root / "projects/widgets/decisions/plain.md").unlink()
+    home.json("import", "okf", str(tmp_path / "out"))
+    assert "Other text." in home.notes()["projects/widgets/decisions/plain.md"]
+
+
+def test_check_says_what_differs(home: Home, tmp_path: Path) -> None:
+    fill(home)
+    folder = tmp_path / "out"
+    home.run("export", "okf", str(folder))
+    (folder / "personal/facts/port.md").write_text("no front matter\n")
+    (folder / "personal/_always-load/tone.md").unlink()
+    (home.root / "projects/widgets/decisions/plain.md").unlink()
+    answer = home.json("export", "okf", str(folder), "--check", code=1)
+    assert answer["missing"] == ["personal/_always-load/tone.md"]
+    assert set(answer["different"]) == {"personal/facts/port.md", "index.md"}
+    assert answer["extra"] == ["projects/widgets/decisions/plain.md"]
+    assert answer["invalid"] == ["personal/facts/port.md: no front matter"]
+
+
+def test_an_export_overwrites_nothing_that_it_did_not_write(home: Home, tmp_path: Path) -> None:
+    fill(home)
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "mine.md").write_text("Mine.\n")
+    done = home.run("export", "markdown", str(folder))
+    assert done.returncode == 1
+    assert "not empty" in done.stderr
+    assert [path.name for path in folder.iterdir()] == ["mine.md"]
+    (folder / "mine.md").unlink()
+    assert home.run("export", "markdown", str(folder)).returncode == 0
+    (folder / "personal/facts/port.md").write_text("Edited there.\n")
+    (home.root / "personal/facts/port.md").write_text("Edited here.\n")
+    done = home.run("export", "markdown", str(folder))
+    assert done.returncode == 1
+    assert "edited since" in done.stderr
+    assert (folder / "personal/facts/port.md").read_text() == "Edited there.\n"
+
+
+def test_a_second_export_follows_the_store(home: Home, tmp_path: Path) -> None:
+    fill(home)
+    folder = tmp_path / "out"
+    home.run("export", "markdown", str(folder))
+    (home.root / "personal/facts/port.md").unlink()
+    (home.root / "projects/widgets/decisions/plain.md").write_text("New.\n")
+    done = home.run("export", "markdown", str(folder))
+    assert "1 written" in done.stdout
+    assert "1 removed" in done.stdout
+    assert not (folder / "personal/facts/port.md").exists()
+    assert home.run("export", "markdown", str(folder), "--check").returncode == 0
+
+
+def test_claude_code_gets_files_and_lines_and_keeps_its_own(home: Home) -> None:
+    root = claude_code(home.path, 3)
+    memory = next(root.rglob("memory"))
+    fill(home)
+    own = (memory / "MEMORY.md").read_text()
+    done = home.run("export", "claude-code", str(memory))
+    assert done.returncode == 0, done.stderr
+    assert "left out: deleted or superseded" in done.stderr
+    index = (memory / "MEMORY.md").read_text()
+    assert index.startswith(own)
+    assert "- [port](port.md) — The port is 8080.\n" in index
+    text = (memory / "port.md").read_text()
+    assert text.startswith('---\nname: "port"\ndescription: "The port is 8080."\nmetadata:\n  type: user\n')
+    assert home.run("export", "claude-code", str(memory), "--check").returncode == 0
+    assert home.run("export", "claude-code", str(memory)).returncode == 0
+    assert (memory / "MEMORY.md").read_text() == index
+    assert not (memory / "superseded.md").exists()
+
+
+def test_codex_gets_notes_that_it_will_take(home: Home, tmp_path: Path) -> None:
+    fill(home)
+    assert home.run("export", "codex", str(tmp_path / "memories")).returncode == 0
+    folder = tmp_path / "memories/extensions/ad_hoc/notes"
+    assert (folder / "2026-08-01T10-00-00-port.md").read_text() == "# port\n\nThe port is 8080.\n"
+    assert all(len(path.name.encode()) <= 128 for path in folder.iterdir())
+
+
+def test_what_was_exported_to_claude_code_is_what_comes_back(home: Home, tmp_path: Path) -> None:
+    fill(home)
+    home.run("export", "claude-code", str(tmp_path / "memory"))
+    done = Import(home.device(), "claude-code", str(tmp_path / "memory"), project="widgets").plan
+    assert not done.problems

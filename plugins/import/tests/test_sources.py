@@ -1,0 +1,40 @@
+"""Every source: all of it becomes notes or is listed, twice is once, only a change is a change, the source stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Home, snapshot
+from samples import SOURCES
+
+from agentm_import.importing import Import
+from agentm_import.planning import CREATE, SKIP, UNCHANGED
+
+ASKS_FOR_A_PATH = frozenset(("markdown", "obsidian", "okf", "server-memory"))
+
+
+def make(source: str, home: Home) -> tuple[str, Path]:
+    place = SOURCES[source][0](home.path)
+    return (str(place) if source in ASKS_FOR_A_PATH else ""), place
+
+
+@pytest.mark.parametrize("source", sorted(SOURCES))
+def test_everything_comes_over_once_and_the_source_stays_as_it_is(source: str, home: Home) -> None:
+    path, place = make(source, home)
+    before = snapshot(place)
+    first = Import(home.device(), source, path, keep_names=True).carry_out()
+    assert not first.problems
+    assert first.counts()[CREATE] == SOURCES[source][1]
+    assert first.counts()[SKIP] == SOURCES[source][2]
+    notes = home.notes()
+    assert sum(key.endswith(".md") for key in notes) == SOURCES[source][1]
+    for step in first.of(CREATE):
+        text = notes[step.key].replace("\r\n", "\n")
+        assert f"\nsource: {source}\n" in text
+        assert "\norigin: " in text
+    again = Import(home.device(), source, path, keep_names=True).carry_out()
+    assert again.counts()[UNCHANGED] == SOURCES[source][1]
+    assert again.counts()[CREATE] == 0
+    assert home.notes() == notes
+    assert snapshot(place) == before

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # what lies beside the tests; importlib mode adds nothing itself
+
+from mcp_host import Home, Host
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    path = tmp_path / "home"
+    path.mkdir()
+    return Home(path)
+
+
+@pytest.fixture
+def host(home: Home) -> Iterator[Host]:
+    """A connected server; at its end it has to have ended well."""
+    with Host(home) as connected:
+        connected.initialize()
+        yield connected
+        assert connected.close() == 0

@@ -1,0 +1,78 @@
+"""Running somebody else's suite in a process of its own, and counting what came of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+STORES = ("device-local", "memory")
+
+
+@dataclass(frozen=True)
+class Result:
+    passed: int
+    skipped: dict[str, str]
+    """The tests that were skipped, each with its reason."""
+    failed: dict[str, str]
+
+    @property
+    def total(self) -> int:
+        return self.passed + len(self.skipped) + len(self.failed)
+
+
+def run_suite(plugin: str, store: str, tmp_path: Path, *targets: str | Path, options: tuple[str, ...] = ()) -> Result:
+    """`targets` with the plugin `suites.<plugin>` in place of their fixtures. Their own settings do not count."""
+    report = tmp_path / "report.xml"
+    settings = tmp_path / "pytest.ini"
+    settings.write_text("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n")
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "--noconftest"),
+            *("-c", str(settings), "--rootdir", str(tmp_path), f"--junitxml={report}", "-p", f"suites.{plugin}"),
+            *("-p", "no:cacheprovider", "-p", "no:randomly", *options, *map(str, targets)),
+        ],
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            "AGENTM_SUITE_STORE": store,
+            "HOME": str(tmp_path),
+            "PYTHONPATH": str(HERE),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    if not report.exists():
+        pytest.fail(done.stdout + done.stderr)
+    return _counted(report, done.stdout)
+
+
+def _counted(report: Path, output: str) -> Result:
+    passed, skipped, failed = 0, {}, {}
+    for case in ET.parse(report).iter("testcase"):
+        name = f"{case.get('classname')}::{case.get('name')}"
+        if (skip := case.find("skipped")) is not None:
+            skipped[name] = skip.get("message") or ""
+        elif (
+            problem := next((found for kind in ("failure", "error") for found in case.iter(kind)), None)
+        ) is not None:
+            failed[name] = (problem.get("message") or "") + "\n" + (problem.text or "")[-1500:]
+        else:
+            passed += 1
+    assert passed or skipped or failed, output
+    return Result(passed, skipped, failed)
+
+
+def told(result: Result) -> str:
+    """What failed, for the message of an assertion."""
+    shown = [f"{name}: {why}" for name, why in list(result.failed.items())[:6]]
+    return f"{len(result.failed)} of {result.total} failed\n" + "\n".join(shown)

@@ -1,0 +1,167 @@
+"""`agentm inbox`: what agents want to save, for the operator to take or to turn down."""
+
+from __future__ import annotations
+
+from difflib import unified_diff
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agentm_kernel.command import current_device, echo_json, echo_table, json_option, show_text, shown
+from agentm_kernel.plugin import AgentmError, InvalidContentError, Locator, NotFoundError
+from agentm_recall.asking import ask_command, ask_operator
+from agentm_recall.fence import visible
+from agentm_recall.inbox import APPEND, REPLACE, accept, days_of, find, look, reject
+from agentm_recall.index.maintenance import RecallIndex
+
+if TYPE_CHECKING:
+    from agentm_kernel.plugin import StorageBackend
+    from agentm_recall.inbox import Proposal
+
+
+@click.group("inbox")
+def command() -> None:
+    """Look at what agents propose to remember, and take it or turn it down.
+
+    Only with `agentm config set capture.approve all` (or kinds: decision,convention) do agents propose; otherwise
+    they save. A proposal is not recalled and not found by any search until it is accepted.
+    """
+
+
+@command.command("list")
+@json_option
+def list_proposals(as_json: bool) -> None:
+    """List the proposals, the oldest first; those that waited too long are marked and can no longer be accepted."""
+    found = [look(store) for store in _stores(read_only=True)]
+    proposals = [proposal for waiting, _ in found for proposal in waiting]
+    problems = [problem for _, others in found for problem in others]
+    if as_json:
+        echo_json(proposals=[_as_json(proposal) for proposal in proposals], problems=dict(problems))
+        return
+    if not proposals and not problems:
+        click.echo("nothing is proposed")
+        return
+    echo_table(
+        ("made", "by", "does", "proposal"),
+        [
+            (
+                proposal.made[:16].replace("T", " ") + (" (expired)" if _is_expired(proposal) else ""),
+                proposal.by,
+                f"{proposal.action} {proposal.target}",
+                proposal.name,
+            )
+            for proposal in proposals
+        ],
+    )
+    for key, why in problems:
+        click.echo(shown(f"{key}: {why}", err=True), err=True)
+
+
+@command.command("show")
+@click.argument("name")
+@json_option
+def show(name: str, as_json: bool) -> None:
+    """Show what the proposal NAME (or a part of its name) would do: the new text, or what would change."""
+    backend, proposal = _find(name, read_only=True)
+    if as_json:
+        echo_json(**_as_json(proposal), body=proposal.body, change=_change(backend, proposal))
+    else:
+        show_text(_described(backend, proposal) + "\n")
+
+
+@command.command("accept")
+@click.argument("names", nargs=-1, required=True)
+def accept_proposals(names: tuple[str, ...]) -> None:
+    """Make notes of the proposals NAMES, after asking you on the terminal.
+
+    Where `inbox.confirm` names a command, it has to agree as well: it gets what it is about on standard input, and
+    any exit code but 0 is a no. A note that changed since the proposal was made is left alone.
+    """
+    device = current_device()
+    for name in names:
+        backend, proposal = _find(name, read_only=False)
+        if _is_expired(proposal):
+            raise InvalidContentError(
+                f"'{proposal.name}' has waited more than {days_of(device.config)} days and may not hold any more",
+                hint="have it proposed again, save it yourself, or raise inbox.days",
+            )
+        described = _described(backend, proposal)
+        ask_operator(described, "Accept this?")
+        confirm = device.config.get("inbox.confirm")
+        if confirm:
+            ask_command(str(confirm), described)
+        target = accept(backend, proposal)
+        RecallIndex(backend).note_written([target])
+        click.echo(f"accepted {target}")
+
+
+@command.command("reject")
+@click.argument("names", nargs=-1, required=True)
+def reject_proposals(names: tuple[str, ...]) -> None:
+    """Turn the proposals NAMES down, after asking you on the terminal."""
+    for name in names:
+        backend, proposal = _find(name, read_only=False)
+        ask_operator(_described(backend, proposal), "Reject this?")
+        reject(backend, proposal)
+        click.echo(f"rejected {proposal.name}")
+
+
+def _stores(*, read_only: bool) -> list[StorageBackend]:
+    """The default store, and the one of this directory's project where that is another one."""
+    device = current_device()
+    default = device.store(read_only=read_only)
+    try:
+        bound = device.memory(read_only=read_only).in_the_store().backend
+    except AgentmError as error:
+        click.echo(shown(f"the store of this directory's project cannot be had: {error.message}", err=True), err=True)
+        return [default]
+    return [default] if bound is None or bound.describe() == default.describe() else [default, bound]
+
+
+def _find(name: str, *, read_only: bool) -> tuple[StorageBackend, Proposal]:
+    """The one proposal that is meant, and the store that it waits in."""
+    *others, last = _stores(read_only=read_only)
+    for store in others:
+        try:
+            return store, find(store, name)
+        except NotFoundError:
+            continue
+    return last, find(last, name)
+
+
+# ------------------------------------------------------------------------------------------------ words
+
+
+def _described(backend: StorageBackend, proposal: Proposal) -> str:
+    head = f"{proposal.by} proposes to {proposal.action} {proposal.target} ({proposal.kind}, {proposal.made})"
+    return f"{visible(head)}\n\n{visible(_change(backend, proposal)).rstrip()}"
+
+
+def _change(backend: StorageBackend, proposal: Proposal) -> str:
+    """The new text, or against the note that is there."""
+    if proposal.action != REPLACE:
+        lead = "adds:\n" if proposal.action == APPEND else ""
+        return lead + proposal.body
+    try:
+        current = backend.read(Locator(proposal.target))
+    except NotFoundError:
+        return f"(the note is gone)\n{proposal.body}"
+    lines = unified_diff(current.splitlines(), proposal.body.splitlines(), "now", "proposed", lineterm="")
+    return "\n".join(lines)
+
+
+def _is_expired(proposal: Proposal) -> bool:
+    return proposal.age() > days_of(current_device().config)
+
+
+def _as_json(proposal: Proposal) -> dict[str, Any]:
+    return {
+        "name": proposal.name,
+        "action": proposal.action,
+        "target": proposal.target,
+        "kind": proposal.kind,
+        "by": proposal.by,
+        "made": proposal.made,
+        "expired": _is_expired(proposal),
+        "hash": proposal.hash,
+    }

@@ -1,0 +1,239 @@
+"""What agents propose and the operator has not taken yet: `_inbox/`, one file each.
+
+A proposal is the text as it would be saved, below front matter that says where it would go. Nothing in the folder is
+a note: it is not recalled, not searched and not read by any tool. Only `agentm inbox accept` makes a note of it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from agentm_kernel.plugin import (
+    ABSENT,
+    AgentmError,
+    ConcurrentModificationError,
+    InvalidContentError,
+    Locator,
+    NotFoundError,
+    append,
+    content_hash,
+    layout,
+)
+from agentm_recall.editing import new_text
+from agentm_recall.front_matter import find_block, read_fields
+from agentm_recall.layout import is_note, place_of, project_of, slug_of
+from agentm_recall.replacing import replace_text
+from agentm_recall.saving import Draft, Saved, check_draft, save_note
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from agentm_kernel.plugin import Device, StorageBackend
+
+    class Config(Protocol):
+        """What is asked of the configuration here."""
+
+        def get(self, key: str) -> object: ...
+
+
+SAVE, REPLACE, APPEND = "save", "replace", "append"
+PROPOSED = "proposed"
+ALL = "all"
+_DAYS = 30
+_MOST = 500
+_A_DAY = 86_400
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A change that waits for the operator."""
+
+    action: str
+    target: str
+    """The key that it would be written to."""
+    kind: str
+    body: str
+    expect: str = ""
+    """The hash of the text that it would replace."""
+    by: str = "agent"
+    made: str = ""
+    name: str = ""
+    """What the operator calls it by."""
+    hash: str = ""
+    """Of the file, so that what is taken is what was shown."""
+
+    def age(self) -> float:
+        """Days."""
+        try:
+            return (time.time() - datetime.fromisoformat(self.made).timestamp()) / _A_DAY
+        except ValueError:
+            return 0.0
+
+
+def needs_approval(device: Device, kind: str) -> bool:
+    """Whether the operator wants to see notes of this kind first."""
+    wanted = device.config.get("capture.approve") or ()
+    return isinstance(wanted, (list, tuple)) and (ALL in wanted or kind in wanted)
+
+
+def days_of(config: Config) -> int:
+    """How long a proposal waits."""
+    days = config.get("inbox.days")
+    return days if isinstance(days, int) else _DAYS
+
+
+def propose(backend: StorageBackend, proposal: Proposal, config: Config) -> str:
+    """Put it into the inbox and return its name. What has waited too long goes, with a line in the log."""
+    waiting = pending(backend)
+    for old in waiting:
+        if old.age() > days_of(config):
+            _settle(backend, old, "expired")
+    same = next((known for known in waiting if _is_same(known, proposal)), None)
+    if same is not None:
+        return same.name
+    if len(waiting) >= _MOST:
+        raise InvalidContentError(f"{_MOST} proposals wait already", hint="the operator looks at `agentm inbox list`")
+    now = datetime.now(UTC)
+    name = f"{now:%Y%m%d-%H%M%S}-{slug_of(proposal.target)[:60]}-{os.urandom(2).hex()}"
+    fields = {
+        "proposal": proposal.action,
+        "target": proposal.target,
+        "kind": proposal.kind,
+        "expect": proposal.expect,
+        "by": proposal.by,
+        "made": now.isoformat(timespec="seconds"),
+    }
+    text = new_text({key: value for key, value in fields.items() if value}, proposal.body)
+    backend.write(_file(name), text, if_match=ABSENT)
+    return name
+
+
+def proposed(device: Device, backend: StorageBackend, draft: Draft, project: Locator | None) -> Saved | None:
+    """What `agentm save` does instead of saving, where a program calls it and notes of the kind need approval."""
+    if sys.stdin.isatty() or sys.stderr.isatty() or not needs_approval(device, draft.kind):
+        return None
+    check_draft(draft)
+    target = place_of(draft.kind, draft.slug, project)
+    proposal = Proposal(SAVE, target.key, draft.kind, draft.body, by=draft.source)
+    return Saved(_file(propose(backend, proposal, device.config)), PROPOSED)
+
+
+def pending(backend: StorageBackend) -> list[Proposal]:
+    """What waits, the oldest first."""
+    return look(backend)[0]
+
+
+def look(backend: StorageBackend) -> tuple[list[Proposal], list[tuple[str, str]]]:
+    """What waits, and the files in the inbox that cannot be understood, each with the reason."""
+    found: list[Proposal] = []
+    problems: list[tuple[str, str]] = []
+    for file in backend.list(Locator(layout.INBOX)):
+        try:
+            proposal = _parsed(file, backend.read(file))
+        except NotFoundError:
+            continue  # taken just now, or a folder
+        except AgentmError as error:
+            problems.append((file.key, error.message))
+            continue
+        if proposal.action in (SAVE, REPLACE, APPEND):
+            found.append(proposal)
+    return found, problems
+
+
+def find(backend: StorageBackend, name: str) -> Proposal:
+    """The proposal that `name` means: its name, or a part of it that no other has."""
+    waiting = pending(backend)
+    exact = [known for known in waiting if known.name == name]
+    found = exact or [known for known in waiting if name and name in known.name]
+    if not found:
+        raise NotFoundError(f"there is no proposal '{name}'", hint="`agentm inbox list` shows them")
+    if len(found) > 1:
+        names = ", ".join(known.name for known in found)
+        raise InvalidContentError(f"'{name}' could be any of: {names}")
+    return found[0]
+
+
+def accept(backend: StorageBackend, proposal: Proposal) -> Locator:
+    """Make it a note: on condition that proposal and note are what was shown. Then it leaves the inbox."""
+    file = _file(proposal.name)
+    if content_hash(backend.read(file)) != proposal.hash:
+        raise ConcurrentModificationError(
+            f"'{proposal.name}' has changed since it was shown", hint="look at it again"
+        )
+    target = Locator(proposal.target)
+    if not is_note(target.key):
+        raise InvalidContentError(f"'{target}' is not a place for notes", hint="reject the proposal")
+    if proposal.action == SAVE:
+        project = target.parent.parent if project_of(target.key) else None
+        draft = Draft(proposal.kind, slug_of(target.key), proposal.body)
+        check_draft(draft)
+        if place_of(draft.kind, draft.slug, project) != target:
+            raise InvalidContentError(f"a {draft.kind} is not saved at '{target}'", hint="reject the proposal")
+        save_note(backend, draft, project=project)
+    elif proposal.action == REPLACE:
+        replace_text(backend, target, proposal.body, proposal.expect)
+    else:
+        if not backend.exists(target):
+            raise NotFoundError(f"'{target}' is gone", hint="reject the proposal")
+        append(backend, target, proposal.body)
+    _settle(backend, proposal, "accepted")
+    return target
+
+
+def reject(backend: StorageBackend, proposal: Proposal) -> None:
+    """Let it leave the inbox without becoming a note."""
+    _settle(backend, proposal, "rejected")
+
+
+def _settle(backend: StorageBackend, proposal: Proposal, outcome: str) -> None:
+    """A line in the log, then the file goes; where nothing can be deleted, it says that it is settled."""
+    file = _file(proposal.name)
+    moment = datetime.now(UTC).isoformat(timespec="seconds")
+    what = f"{proposal.action} {proposal.target}, sha256 {content_hash(proposal.body)}, by {proposal.by}"
+    append(backend, Locator(layout.INBOX_LOG_KEY), f"- {moment} {outcome} {proposal.name}: {what}\n")
+    try:
+        if backend.capabilities.delete:
+            backend.delete(file, if_match=proposal.hash)
+        else:
+            text = new_text({"proposal": outcome, "target": proposal.target, "made": proposal.made}, proposal.body)
+            backend.write(file, text, if_match=proposal.hash)
+    except NotFoundError:
+        pass  # somebody else has settled it
+
+
+def _parsed(file: Locator, text: str) -> Proposal:
+    block = find_block(text)
+    fields, problem = read_fields(text[block.start : block.end]) if block else ({}, "it has no front matter")
+    said = {name: value for name, value in fields.items() if isinstance(value, str)}
+    if problem or block is None or not {"proposal", "target"} <= said.keys():
+        raise AgentmError(
+            f"'{file}' is not a proposal: {problem or 'it does not say what it is'}",
+            hint="repair it or move it away",
+        )
+    return Proposal(
+        said["proposal"],
+        Locator(said["target"]).key,
+        said.get("kind", ""),
+        text[block.body :].removeprefix("\n"),
+        said.get("expect", ""),
+        said.get("by", "agent"),
+        said.get("made", ""),
+        slug_of(file.key),
+        content_hash(text),
+    )
+
+
+def _is_same(known: Proposal, new: Proposal) -> bool:
+    def what(one: Proposal) -> tuple[str, ...]:
+        return one.action, one.target, one.expect, one.body.strip()
+
+    return what(known) == what(new)
+
+
+def _file(name: str) -> Locator:
+    return Locator(layout.INBOX).child(f"{name}.md")

@@ -1,0 +1,74 @@
+"""What the index knows about words: their stems as its own tokenizer makes them, and how many notes have each.
+
+SQLite is asked, in tables that live in memory beside the open index, so that no word is ever read in two ways.
+"""
+
+from __future__ import annotations
+
+from math import log
+from typing import TYPE_CHECKING
+
+from agentm_recall.index.database import TOKENIZER, Failures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agentm_recall.index.database import Database
+
+_TABLES = (
+    "PRAGMA temp_store = MEMORY",
+    "CREATE VIRTUAL TABLE IF NOT EXISTS temp.known USING fts5vocab (main, texts, row)",
+    f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.heard USING fts5 (text, tokenize = '{TOKENIZER}')",
+    "CREATE VIRTUAL TABLE IF NOT EXISTS temp.heard_words USING fts5vocab (temp, heard, instance)",
+)
+
+_AS_IF = 50
+"""So many more notes are assumed: in a store of three, a word that two of them have still says something."""
+
+
+class Lexicon:
+    """The words of one index."""
+
+    def __init__(self, database: Database) -> None:
+        self._connection = database.connection
+        self._notes = database.count() + _AS_IF
+        with Failures():
+            for statement in _TABLES:
+                self._connection.execute(statement)
+
+    def stems(self, words: Sequence[str]) -> list[tuple[str, ...]]:
+        """The stem of each word; several where the tokenizer splits it, none where it is no word."""
+        found: list[list[str]] = [[] for _ in words]
+        for number, stem in self._heard(words):
+            found[number].append(stem)
+        return [tuple(stems) for stems in found]
+
+    def contents(self, texts: Sequence[str]) -> list[set[str]]:
+        """The stems that each text has."""
+        found: list[set[str]] = [set() for _ in texts]
+        for number, stem in self._heard(texts):
+            found[number].add(stem)
+        return found
+
+    def rarity(self, stems: Iterable[str]) -> dict[str, float]:
+        """How much each stem tells, from 0 (every note has it) to 1 (one note has it); unknown ones are left out."""
+        most = self._information(1)
+        found = {}
+        for stem in stems:
+            with Failures():
+                row = self._connection.execute("SELECT doc FROM temp.known WHERE term = ?", (stem,)).fetchone()
+            if row:
+                found[stem] = self._information(row[0]) / most
+        return found
+
+    def _information(self, notes: int) -> float:
+        return log(1 + (self._notes - notes + 0.5) / (notes + 0.5))
+
+    def _heard(self, texts: Sequence[str]) -> list[tuple[int, str]]:
+        with Failures():
+            self._connection.execute("BEGIN")
+            try:
+                self._connection.executemany("INSERT INTO temp.heard (rowid, text) VALUES (?, ?)", enumerate(texts))
+                return self._connection.execute("SELECT doc, term FROM temp.heard_words").fetchall()
+            finally:
+                self._connection.execute("ROLLBACK")

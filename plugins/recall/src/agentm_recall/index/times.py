@@ -1,0 +1,110 @@
+"""What a question says about time: the latest, since March, in 2024, what it was before."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_MOMENT = rf"(?P<date>\d{{4}}-\d\d-\d\d)|(?:(?P<month>{'|'.join(_MONTHS)})\s*)?(?P<year>(?:19|20)\d\d)?"
+_WHEN = re.compile(
+    rf"\b(?P<how>since|after|until|till|before|in|during|of|from|spring|summer|autumn|fall|winter)\s+(?:the\s+)?"
+    rf"(?:end of\s+|early\s+|late\s+|mid[- ]\s*)?(?:{_MOMENT})(?!\w)",
+    re.IGNORECASE,
+)
+_AGO = {"yesterday": 1, "last week": 7, "this week": 7, "last month": 31, "this month": 31, "today": 0}
+_LATEST = re.compile(
+    r"\b(?:latest|newest|most recent(?:ly)?|recent(?:ly)?|lately|last changed|what's new|up to date)\b", re.IGNORECASE
+)
+_PAST = re.compile(
+    r"\b(?:previous(?:ly)?|former(?:ly)?|original(?:ly)?|earlier|in the past|use[ds]? to be|did \w+(?: \w+)* use to|"
+    r"used to \w+|old days|back then|last year|historically|old setup)\b"
+    r"|\b(?:did|was|were|had|been)\b.*\b(?:before|until|replaced?|instead|back in|use to)\b"
+    r"|^\W*(?:what|which|who)\s+(?:\w+\s+)?\w+(?:ed|an|ew|ought)\b.*\bbefore\b|\breplaced?\b",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"\b(?:before|replaced by|instead of|until|than)\s+(?:the\s+)?(?P<after>[\w-]+(?:\s+[\w-]+)?)"
+    r"|\bdid\s+(?P<before>[\w-]+(?:\s+[\w-]+)?)\s+replace\b",
+    re.IGNORECASE,
+)
+_MOST_WORDS = 25
+"""A longer text speaks of time without asking about it."""
+
+
+@dataclass(frozen=True)
+class Times:
+    """What is asked about time. Days are counted since 1970."""
+
+    wants_latest: bool = False
+    wants_past: bool = False
+    since: float | None = None
+    until: float | None = None
+    after: str = ""
+    """What came afterwards, as in "before Kafka"."""
+
+    def includes(self, day: float) -> bool:
+        return (self.since is None or day >= self.since) and (self.until is None or day < self.until)
+
+    @property
+    def is_bounded(self) -> bool:
+        return self.since is not None or self.until is not None
+
+
+def read_times(text: str, today: float) -> Times:
+    if len(text) > 400 or len(text.split()) > _MOST_WORDS:
+        return Times()
+    since, until = _window(text, today)
+    named = _NAMED.search(text)
+    return Times(
+        wants_latest=bool(_LATEST.search(text)),
+        wants_past=bool(_PAST.search(text)) or (until is not None and until <= today),
+        since=since,
+        until=until,
+        after=(named["after"] or named["before"]) if named else "",
+    )
+
+
+def _window(text: str, today: float) -> tuple[float | None, float | None]:
+    lowered = text.lower()
+    for words, days in _AGO.items():
+        if re.search(rf"\b{words}\b", lowered):
+            return today - days - 1, None
+    match = next((found for found in _WHEN.finditer(text) if found["date"] or found["month"] or found["year"]), None)
+    if match is None or (
+        (match["month"] or "").lower() == "may"
+        and not match["year"]
+        and match["how"].lower() not in ("in", "since", "until")
+    ):
+        return None, None
+    start, end = _moment(match, today)
+    how = match["how"].lower()
+    if how == "since":
+        return start, None
+    if how == "after":
+        return end, None
+    if how in ("until", "till", "before"):
+        return None, start
+    return start, end
+
+
+def _moment(match: re.Match[str], today: float) -> tuple[float, float]:
+    """The first day of what is named, and the first one after it. A month without a year is the last one that was."""
+    from datetime import date
+
+    first = date(1970, 1, 1).toordinal()
+    if match["date"]:
+        try:
+            day = date.fromisoformat(match["date"]).toordinal() - first
+        except ValueError:
+            return today, today
+        return day, day + 1
+    month = _MONTHS.index(match["month"].lower()) + 1 if match["month"] else None
+    now = date.fromordinal(int(today) + first)
+    year = int(match["year"]) if match["year"] else (now.year if (month or 1) <= now.month else now.year - 1)
+    start = date(year, month or 1, 1)
+    end = date(year + 1, 1, 1) if month is None or month == 12 else date(year, month + 1, 1)
+    return start.toordinal() - first, end.toordinal() - first

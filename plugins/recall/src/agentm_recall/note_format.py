@@ -1,0 +1,102 @@
+"""The format of notes, for plugins that write many of them: the entry point `recall` of the group `agentm.notes`.
+
+Importers and exporters place, read and write notes as `save` does, and this plugin stays the only one that knows
+how. Everything here computes; nothing reads or writes a store.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentm_recall.editing import is_text, new_text, with_body, with_fields
+from agentm_recall.front_matter import find_block, plain_fields, read_fields
+from agentm_recall.layout import FOLDERS, KINDS, is_note, kind_by_place, place_of, project_folder
+from agentm_recall.saving import slugify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agentm_kernel.plugin import Locator, StorageBackend
+    from agentm_recall.front_matter import Fields
+
+
+class NoteFormat:
+    """How a note is spelled, and where it lies."""
+
+    kinds = KINDS
+    folders: Mapping[str, str] = FOLDERS
+    """The folder of each kind, below a project or below the personal notes."""
+
+    def place(self, kind: str, slug: str, project: Locator | None) -> Locator:
+        """Where a note of that kind belongs; `project` is the project's folder, `None` for a personal note."""
+        return place_of(kind, slug, project)
+
+    def project_folder(self, backend: StorageBackend, project: str) -> Locator:
+        """The folder of the project with that name."""
+        return project_folder(backend, project)
+
+    def slug(self, text: str) -> str:
+        """The words of `text` with hyphens between them."""
+        return slugify(text)
+
+    def is_note(self, key: str) -> bool:
+        """Whether the file at `key` is a note."""
+        return is_note(key)
+
+    def kind(self, key: str) -> str:
+        """The kind of a note that does not say it."""
+        return kind_by_place(key)
+
+    def render(self, fields: Mapping[str, str | Sequence[str]], body: str) -> str:
+        """The text of a new note."""
+        lines = _plain_lines(fields, "\n")
+        return new_text(fields, body) if lines is None else f"---\n{lines}---\n\n{body}"
+
+    def parse(self, text: str) -> tuple[Fields, str, str | None]:
+        """The fields of a note, its body, and what is wrong with its front matter, if something is."""
+        block = find_block(text)
+        if block is None:
+            return {}, text, None
+        fields, problem = read_fields(text[block.start : block.end])
+        return fields, text[block.body :], problem
+
+    def with_fields(self, key: str, text: str, changes: Mapping[str, str | Sequence[str]]) -> str:
+        """`text` with these fields set and no other byte changed; `InvalidContentError` where that cannot be."""
+        block = find_block(text)
+        if block is not None:
+            yaml = text[block.start : block.end]
+            fields = plain_fields(yaml)
+            lines = _plain_lines(changes, "\r\n" if yaml.endswith("\r\n") else "\n")
+            if fields is not None and lines is not None and fields.keys().isdisjoint(changes):
+                wanted = {**fields, **{name: _value(value) for name, value in changes.items()}}
+                if plain_fields(yaml + lines) == wanted:
+                    return text[: block.end] + lines + text[block.end :]
+        return with_fields(key, text, changes)
+
+    def with_body(self, text: str, body: str) -> str:
+        """`text` with another body below the same front matter."""
+        return with_body(text, body)
+
+
+def _plain_lines(fields: Mapping[str, str | Sequence[str]], newline: str) -> str | None:
+    """Fields whose values need no quotes, as lines; `None` if one does, and the YAML library has to be asked.
+
+    Thousands of notes are written at once, and the library takes milliseconds for each value.
+    """
+    items = [item for value in fields.values() for item in ([value] if isinstance(value, str) else value)]
+    if any(item != item.strip() or not is_text(item) for item in items):
+        return None
+    lines = [
+        f"{name}: {value}" if isinstance(value, str) else f"{name}: [{', '.join(value)}]"
+        for name, value in fields.items()
+    ]
+    wanted = {name: _value(value) for name, value in fields.items()}
+    text = "".join(f"{line}{newline}" for line in lines)
+    return text if plain_fields(text) == wanted else None
+
+
+def _value(value: str | Sequence[str]) -> str | list[str]:
+    return value if isinstance(value, str) else list(value)
+
+
+FORMAT = NoteFormat()

@@ -1,0 +1,90 @@
+"""Whose memory a tool call is about: the project of the agent's folder, or another one that it named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agentm_kernel.plugin import AgentmError, InvalidContentError, Locator, NotFoundError
+from agentm_recall.layout import PERSONAL, project_folder
+
+if TYPE_CHECKING:
+    from agentm_kernel.plugin import Resolution, StorageBackend, ToolCall
+
+
+@dataclass(frozen=True)
+class Place:
+    """A store and the project in it that is meant."""
+
+    backend: StorageBackend
+    project: str
+    """Its name; empty where the agent's folder is no project."""
+    folder: Locator | None
+    """Its notes; `None` while the store knows none of it, whatever lies under its name."""
+
+    @property
+    def folders(self) -> list[Locator]:
+        """Where its notes are looked for: its own, then the personal ones."""
+        return [*([self.folder] if self.folder is not None else []), Locator(PERSONAL)]
+
+    @property
+    def said(self) -> dict[str, object]:
+        """What every answer says, so that nobody takes one project's notes for another's."""
+        return {"project": self.project or "none: this folder is no project", "store": self.backend.describe()}
+
+
+def place_for_reading(call: ToolCall, project: str | None) -> Place:
+    """Where a reader looks. A folder that is no project has the personal notes."""
+    here = _chosen(call, project, read_only=True)
+    if here is None:
+        assert project is not None
+        return _named(call, project, read_only=True)
+    assert here.backend is not None
+    if here.project_locator is None:
+        return Place(here.backend, "", None)
+    return Place(here.backend, here.slug, here.project_locator if here.is_claimed else None)
+
+
+def place_for_writing(call: ToolCall, project: str | None) -> Place:
+    """Where a note is written; the name becomes this project's with its first note."""
+    here = _chosen(call, project, read_only=False)
+    if here is None:
+        assert project is not None
+        return _named(call, project, read_only=False)
+    assert here.backend is not None
+    if here.project_locator is None:
+        raise InvalidContentError(
+            f"{here.root} is not a project, so a note of it would be nobody's",
+            hint='say scope "personal" for a note that holds everywhere, or name a project',
+        )
+    folder = here.claim()
+    return Place(here.backend, folder.name, folder)
+
+
+def _chosen(call: ToolCall, project: str | None, *, read_only: bool) -> Resolution | None:
+    """The open folder that is meant; `None` if the name is of a project that is not open."""
+    opened = [call.device.memory(root, read_only=read_only).in_the_store() for root in call.roots]
+    if project is None:
+        if len(opened) > 1:
+            names = ", ".join(sorted({here.slug for here in opened}))
+            raise InvalidContentError(f"several folders are open: {names}", hint="say which one with project")
+        return opened[0]
+    return next((here for here in opened if here.project_locator is not None and _slug(here) == project), None)
+
+
+def _slug(here: Resolution) -> str | None:
+    try:
+        return here.slug
+    except AgentmError:
+        return None
+
+
+def _named(call: ToolCall, project: str, *, read_only: bool) -> Place:
+    backend = call.device.store(read_only=read_only)
+    folder = project_folder(backend, project)
+    if not backend.exists(folder):
+        raise NotFoundError(
+            f"there is no project '{project}' in {backend.describe()}",
+            hint="leave project out for the project of this folder; `agentm project list` shows the others",
+        )
+    return Place(backend, project, folder)

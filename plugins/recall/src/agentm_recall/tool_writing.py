@@ -1,0 +1,206 @@
+"""The tools that keep something: a new note, another text for one, more lines at its end, a judgement of it.
+
+Nothing is taken away by them that cannot be had back: a new note never replaces one, and a text is replaced only
+where somebody keeps the version before, and only if it still is the one that the agent has read.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from agentm_kernel.plugin import (
+    AgentmError,
+    ConcurrentModificationError,
+    History,
+    InvalidContentError,
+    Locator,
+    LocatorConflictError,
+    NotFoundError,
+    append as append_text,
+    content_hash,
+    permitted,
+    refuse_secrets,
+    update,
+)
+from agentm_recall.bodies import Body
+from agentm_recall.editing import with_fields
+from agentm_recall.fence import visible
+from agentm_recall.inbox import APPEND, REPLACE, SAVE, Proposal, needs_approval, propose
+from agentm_recall.index.maintenance import RecallIndex
+from agentm_recall.layout import PERSONAL, place_of
+from agentm_recall.lookup import find_note
+from agentm_recall.note import parse_note
+from agentm_recall.replacing import replace_text
+from agentm_recall.saving import REINFORCED, UNCHANGED, Draft, check_draft, save_note, slugify
+from agentm_recall.tool_place import Place, place_for_writing
+
+if TYPE_CHECKING:
+    from agentm_kernel.plugin import StorageBackend, ToolCall
+
+_LONGEST_SLUG = 80
+_SHOWN = 20_000
+_TOLD = "agentm.plugins.replaced"
+"""The group of those who are told of every version that a write replaces, and keep it."""
+_SURE, _UNSURE = 0.9, 0.3
+
+
+def save(
+    call: ToolCall,
+    title: str,
+    body: str,
+    kind: str | None = None,
+    scope: str = "project",
+    note: str | None = None,
+    expect: str | None = None,
+    project: str | None = None,
+) -> dict[str, object]:
+    """Save a new note, or another text for one that the agent has read."""
+    if (note is None) != (expect is None):
+        raise InvalidContentError(
+            "changing a note takes both note and expect, its hash",
+            hint="memory_read gives the hash; leave both out for a new note",
+        )
+    place = _personal(call) if scope == PERSONAL else place_for_writing(call, project)
+    text = _with_title(title, body)
+    if note is not None and expect is not None:
+        return _replace(call, place, find_note(place.backend, note, place.folders), text, expect)
+    return _save_new(call, place, Draft(kind or "fact", _slug(title), text))
+
+
+def _save_new(call: ToolCall, place: Place, draft: Draft) -> dict[str, object]:
+    check_draft(draft)
+    target = place_of(draft.kind, draft.slug, place.folder)
+    if needs_approval(call.device, draft.kind):
+        return _proposed(call, place, Proposal(SAVE, target.key, draft.kind, draft.body, by=call.client))
+    try:
+        saved = save_note(place.backend, draft, project=place.folder)
+    except LocatorConflictError as error:
+        raise _conflict(place.backend, target, error.message, can_replace=_keeps_history(call, place)) from error
+    RecallIndex(place.backend, call.device.environ).note_written([target])
+    is_old = saved.outcome in (REINFORCED, UNCHANGED)
+    return _saved(place, target, "unchanged" if is_old else "saved")
+
+
+def _replace(call: ToolCall, place: Place, target: Locator, text: str, expect: str) -> dict[str, object]:
+    if not Body(text).text.strip():
+        raise InvalidContentError("the note would have no text")
+    refuse_secrets("the note", text)
+    if not _keeps_history(call, place):
+        raise InvalidContentError(
+            f"nobody keeps the earlier versions of notes in {place.backend.describe()}, so none is replaced",
+            hint="save a new note under another title that says what is different now; with agentm-checkpoint "
+            "installed, notes can be changed",
+        )
+    kind = parse_note(target.key, place.backend.read(target))[0].kind
+    if needs_approval(call.device, kind):
+        return _proposed(call, place, Proposal(REPLACE, target.key, kind, text, expect=expect, by=call.client))
+    try:
+        is_changed = replace_text(place.backend, target, text, expect)
+    except ConcurrentModificationError as error:
+        raise _conflict(place.backend, target, error.message, can_replace=True) from error
+    RecallIndex(place.backend, call.device.environ).note_written([target])
+    return _saved(place, target, "saved" if is_changed else "unchanged")
+
+
+def append(call: ToolCall, note: str, text: str, project: str | None = None) -> dict[str, object]:
+    """Add to the end of a note that is there."""
+    refuse_secrets("the text", text)
+    place = place_for_writing(call, project)
+    target = find_note(place.backend, note, place.folders)
+    lines = text if text.endswith("\n") else f"{text}\n"
+    kind = parse_note(target.key, place.backend.read(target))[0].kind
+    if needs_approval(call.device, kind):
+        return _proposed(call, place, Proposal(APPEND, target.key, kind, lines, by=call.client))
+    append_text(place.backend, target, lines)
+    RecallIndex(place.backend, call.device.environ).note_written([target])
+    return _saved(place, target, "saved")
+
+
+def feedback(
+    call: ToolCall, note: str, verdict: str, reason: str = "", project: str | None = None
+) -> dict[str, object]:
+    """Say in the front matter that the note was confirmed or doubted, and when. Its text stays as it is."""
+    refuse_secrets("the reason", reason)
+    if not reason.isprintable():
+        raise InvalidContentError("the reason is one short line")
+    place = place_for_writing(call, project)
+    target = find_note(place.backend, note, place.folders)
+    moment = datetime.now(UTC).isoformat(timespec="seconds")
+    changes = {"confidence": f"{_SURE:g}", "confirmed": moment}
+    if verdict == "doubt":
+        changes = {"confidence": f"{_UNSURE:g}", "doubted": moment}
+    if reason:
+        changes["confidence_reason"] = reason
+
+    def edited(current: str | None) -> str:
+        if current is None:
+            raise NotFoundError(f"'{target}' is gone")
+        return with_fields(target.key, current, changes)
+
+    update(place.backend, target, edited)
+    RecallIndex(place.backend, call.device.environ).note_written([target])
+    return {**_saved(place, target, "saved"), "verdict": verdict}
+
+
+# ------------------------------------------------------------------------------------------------ answers
+
+
+def _saved(place: Place, target: Locator, status: str) -> dict[str, object]:
+    digest = content_hash(place.backend.read(target))
+    return {"status": status, "key": target.key, "hash": digest, **place.said}
+
+
+def _proposed(call: ToolCall, place: Place, proposal: Proposal) -> dict[str, object]:
+    name = propose(place.backend, proposal, call.device.config)
+    return {
+        "status": "proposed",
+        "key": proposal.target,
+        "proposal": name,
+        "next": "the operator decides: `agentm inbox list`; until then no session gets it",
+        **place.said,
+    }
+
+
+def _conflict(backend: StorageBackend, target: Locator, why: str, *, can_replace: bool) -> AgentmError:
+    """What is there now, and what to do next, so that the agent need not ask twice."""
+    try:
+        text = backend.read(target)
+    except NotFoundError:
+        return ConcurrentModificationError(f"{why}; now it is gone", hint="save it as a new note, if it still holds")
+    digest = content_hash(text)
+    hint = "save it under another title"
+    if can_replace:
+        hint = f"merge your text with the current one below, then call memory_save with note={target.key} and "
+        hint += f"expect={digest}; if it is another fact, save it under another title"
+    error = ConcurrentModificationError(why, hint=hint)
+    error.details = {"key": target.key, "hash": digest, "text": visible(text[:_SHOWN])}
+    return error
+
+
+# ------------------------------------------------------------------------------------------------ parts
+
+
+def _personal(call: ToolCall) -> Place:
+    return Place(call.device.store(read_only=False), PERSONAL, None)
+
+
+def _keeps_history(call: ToolCall, place: Place) -> bool:
+    """Whether the version before can be had back: the store keeps it, or a plugin that is told of it."""
+    return place.backend.facet(History) is not None or bool(permitted(call.device, _TOLD))
+
+
+def _with_title(title: str, body: str) -> str:
+    """The body below its title, unless it begins with a heading or front matter of its own."""
+    own = Body(body)
+    if own.has_block or own.text.lstrip().startswith("#"):
+        return body
+    return f"# {' '.join(title.split())}\n\n{body.lstrip()}"
+
+
+def _slug(title: str) -> str:
+    """A name that says what the note is about, cut between words."""
+    slug = slugify(title)
+    if len(slug) <= _LONGEST_SLUG:
+        return slug
+    return slug[: _LONGEST_SLUG + 1].rpartition("-")[0] or slug[:_LONGEST_SLUG]

@@ -1,0 +1,319 @@
+"""Proposals: what agents want to save waits for the operator, and counts for nothing until then."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentm_kernel.plugin import (
+    ConcurrentModificationError,
+    Device,
+    InvalidContentError,
+    Locator,
+    LocatorConflictError,
+    NotFoundError,
+    StorageBackend,
+    ToolCall,
+    content_hash,
+)
+from agentm_recall.inbox import APPEND, REPLACE, SAVE, Proposal, accept, find, look, pending, propose, reject
+from agentm_recall.tool_reading import read, recall, search
+from agentm_recall.tool_writing import append, save
+
+if TYPE_CHECKING:
+    from conftest import Home
+
+TARGET = "projects/widgets/facts/use-uv.md"
+
+
+class Days:
+    """A configuration that knows one setting."""
+
+    def __init__(self, days: int | None = None) -> None:
+        self.days = days
+
+    def get(self, key: str) -> object:
+        assert key == "inbox.days"
+        return self.days
+
+
+NEW = Proposal(SAVE, TARGET, "fact", "# Use uv\n\nIt is fast.\n", by="codex")
+
+
+def at_a_terminal(home: Home, *arguments: str, answer: str = "yes\n") -> tuple[int, str]:
+    """The command in a session of its own, with a terminal that the operator types `answer` at."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(home.project)
+        program = "import sys; from agentm_kernel.cli.main import main; sys.exit(main())"
+        os.execve(sys.executable, [sys.executable, "-c", program, *arguments], home.environ)
+    said = b""
+    has_answered = False
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if select.select([terminal], [], [], 0.1)[0]:
+            try:
+                piece = os.read(terminal, 4096)
+            except OSError:  # EIO: the command has ended
+                break
+            said += piece
+            if not piece:
+                break
+        if not has_answered and b"Type yes" in said:
+            os.write(terminal, answer.encode())
+            has_answered = True
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), said.decode()
+
+
+@pytest.fixture
+def call(home: Home, store: StorageBackend) -> ToolCall:
+    environ = {"HOME": str(home.path)}
+    return ToolCall(Device.now(environ), (str(home.project),), "codex", lambda *_: None)
+
+
+def approve(home: Home, what: str) -> None:
+    done = home.run("config", "set", "capture.approve", what)
+    assert done.returncode == 0, done.stderr
+
+
+def keys(store: StorageBackend) -> list[str]:
+    return [info.locator.key for info in store.walk(Locator()) if not info.is_dir]
+
+
+# ------------------------------------------------------------------------------------------------ the inbox itself
+
+
+def test_a_proposal_is_kept_whole_and_accepted_once(any_store: StorageBackend) -> None:
+    name = propose(any_store, NEW, Days())
+    [waiting] = pending(any_store)
+    assert (waiting.name, waiting.action, waiting.target, waiting.by) == (name, SAVE, TARGET, "codex")
+    assert waiting.body == NEW.body
+    assert not any_store.exists(Locator(TARGET))
+    assert accept(any_store, waiting) == Locator(TARGET)
+    assert any_store.read(Locator(TARGET)).endswith(NEW.body)
+    assert pending(any_store) == []
+    log = any_store.read(Locator("_meta/inbox.md"))
+    assert f"accepted {name}: save {TARGET}, sha256 {content_hash(NEW.body)}, by codex" in log
+    with pytest.raises(NotFoundError):
+        accept(any_store, waiting)
+
+
+def test_the_same_proposal_again_is_the_one_that_waits(any_store: StorageBackend) -> None:
+    assert propose(any_store, NEW, Days()) == propose(any_store, NEW, Days())
+    assert len(pending(any_store)) == 1
+
+
+def test_what_is_rejected_is_no_note_and_in_the_log(any_store: StorageBackend) -> None:
+    name = propose(any_store, NEW, Days())
+    reject(any_store, find(any_store, name[-4:]))
+    assert pending(any_store) == []
+    assert not any_store.exists(Locator(TARGET))
+    assert f"rejected {name}" in any_store.read(Locator("_meta/inbox.md"))
+
+
+def test_what_changed_since_it_was_shown_is_not_accepted(any_store: StorageBackend) -> None:
+    propose(any_store, NEW, Days())
+    [shown] = pending(any_store)
+    file = Locator(f"_inbox/{shown.name}.md")
+    any_store.write(file, any_store.read(file) + "And do as I say.\n")
+    with pytest.raises(ConcurrentModificationError, match="changed since it was shown"):
+        accept(any_store, shown)
+    assert not any_store.exists(Locator(TARGET))
+
+
+def test_replacing_and_appending_wait_and_are_on_condition(any_store: StorageBackend) -> None:
+    target = Locator(TARGET)
+    any_store.write(target, "---\nkind: fact\n---\n\nOld.\n")
+    expect = content_hash(any_store.read(target))
+    propose(any_store, Proposal(REPLACE, TARGET, "fact", "New.\n", expect=expect), Days())
+    propose(any_store, Proposal(APPEND, TARGET, "fact", "More.\n"), Days())
+    replacing, appending = sorted(pending(any_store), key=lambda one: one.action, reverse=True)
+    accept(any_store, appending)
+    assert any_store.read(target).endswith("Old.\nMore.\n")
+    with pytest.raises(ConcurrentModificationError):
+        accept(any_store, replacing)
+    assert [one.name for one in pending(any_store)] == [replacing.name]  # still there to decide about
+    assert any_store.read(target).endswith("Old.\nMore.\n")
+
+
+def test_a_note_that_came_meanwhile_is_not_overwritten(any_store: StorageBackend) -> None:
+    propose(any_store, NEW, Days())
+    any_store.write(Locator(TARGET), "---\nkind: fact\n---\n\nSomebody else's.\n")
+    with pytest.raises(LocatorConflictError):
+        accept(any_store, pending(any_store)[0])
+    assert "Somebody else's" in any_store.read(Locator(TARGET))
+    assert len(pending(any_store)) == 1
+
+
+@pytest.mark.parametrize("target", ["_meta/store.md", "projects/widgets/_harness/PLAN.md", "AGENTS.md"])
+def test_a_file_in_the_inbox_cannot_send_a_note_anywhere_else(any_store: StorageBackend, target: str) -> None:
+    text = f"---\nproposal: save\ntarget: {target}\nkind: fact\n---\n\nHarmless.\n"
+    any_store.write(Locator("_inbox/planted.md"), text)
+    with pytest.raises(InvalidContentError):
+        accept(any_store, find(any_store, "planted"))
+    assert not any_store.exists(Locator(target))
+
+
+@pytest.mark.parametrize("action", ["replace", "append"])
+def test_what_is_no_note_is_not_changed_by_one(any_store: StorageBackend, action: str) -> None:
+    any_store.write(Locator("projects/widgets/_harness/PLAN.md"), "# Plan\n")
+    digest = content_hash("# Plan\n")
+    text = f"---\nproposal: {action}\ntarget: projects/widgets/_harness/PLAN.md\nexpect: {digest}\n---\n\nEvil.\n"
+    any_store.write(Locator("_inbox/planted.md"), text)
+    with pytest.raises(InvalidContentError):
+        accept(any_store, find(any_store, "planted"))
+    assert any_store.read(Locator("projects/widgets/_harness/PLAN.md")) == "# Plan\n"
+
+
+def test_a_file_that_is_no_proposal_is_named_and_in_nobodys_way(any_store: StorageBackend) -> None:
+    any_store.write(Locator("_inbox/odd.md"), "no front matter\n")
+    propose(any_store, NEW, Days())
+    proposals, problems = look(any_store)
+    assert len(proposals) == 1
+    assert problems == [("_inbox/odd.md", "'_inbox/odd.md' is not a proposal: it has no front matter")]
+
+
+def test_what_waited_too_long_goes_with_the_next_and_is_in_the_log(any_store: StorageBackend) -> None:
+    fields = "proposal: save\ntarget: projects/w/facts/old.md\nkind: fact\nmade: 2020-01-01T00:00:00+00:00\n"
+    any_store.write(Locator("_inbox/old.md"), f"---\n{fields}---\n\nOld.\n")
+    assert pending(any_store)[0].age() > 2000
+    propose(any_store, NEW, Days(30))
+    assert [one.target for one in pending(any_store)] == [TARGET]
+    assert "expired old" in any_store.read(Locator("_meta/inbox.md"))
+
+
+# ------------------------------------------------------------------------------------------------ tools
+
+
+def test_what_is_proposed_is_found_by_nothing(home: Home, store: StorageBackend, call: ToolCall) -> None:
+    approve(home, "all")
+    answer = save(call, "Use uv", "It is remarkably fast.")
+    assert answer["status"] == "proposed"
+    assert answer["key"] == TARGET
+    assert not store.exists(Locator(TARGET))
+    assert search(call, "remarkably fast")["found"] == 0
+    assert "remarkably" not in str(recall(call))
+    with pytest.raises(NotFoundError):
+        read(call, "use-uv")
+    with pytest.raises(NotFoundError):
+        read(call, str(answer["proposal"]))
+    for command in (["search", "remarkably"], ["notes", "list", "--everywhere"], ["recall-here"]):
+        assert "remarkably" not in home.run(*command).stdout
+        assert "_inbox" not in home.run(*command).stdout
+
+
+def test_kinds_that_are_not_named_are_saved_as_ever(home: Home, call: ToolCall) -> None:
+    approve(home, "decision,convention")
+    assert save(call, "Use uv", "Fast.", kind="decision")["status"] == "proposed"
+    assert save(call, "Uv is here", "On the path.", kind="fact")["status"] == "saved"
+
+
+def test_a_note_that_is_there_is_changed_only_by_proposal_too(
+    home: Home, store: StorageBackend, call: ToolCall
+) -> None:
+    saved = save(call, "Use uv", "Fast.")
+    approve(home, "all")
+    now = ToolCall(call.device.renewed(), call.roots, call.client, call.progress)
+    assert append(now, "use-uv", "More.")["status"] == "proposed"
+    changed = save(now, "Use uv", "Slow.", note="use-uv", expect=str(saved["hash"]))
+    assert changed["status"] == "proposed"
+    assert content_hash(store.read(Locator(TARGET))) == saved["hash"]
+
+
+def test_a_program_that_calls_save_proposes_too(home: Home, store: StorageBackend) -> None:
+    approve(home, "all")
+    done = home.run("save", "--kind", "fact", "--slug", "use-uv", "--json", input="Fast.\n")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["saved"][0]["outcome"] == "proposed"
+    assert not store.exists(Locator(TARGET))
+    code, said = at_a_terminal(home, "save", "--kind", "fact", "--slug", "use-uv", "--body-file", str(_file(home)))
+    assert code == 0, said
+    assert store.exists(Locator(TARGET))
+
+
+def _file(home: Home) -> Path:
+    file = home.path / "body.md"
+    file.write_text("Fast.\n")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("capture.aprove", "all"), ("inbox.days", "0"), ("inbox.days", "soon"), ("inbox.dayz", "3")]
+)
+def test_a_setting_that_would_guard_nothing_is_refused(home: Home, key: str, value: str) -> None:
+    assert home.run("config", "set", key, value).returncode != 0
+
+
+# ------------------------------------------------------------------------------------------------ the command
+
+
+@pytest.fixture
+def proposed(home: Home, call: ToolCall) -> str:
+    approve(home, "all")
+    return str(save(call, "Use uv", "It is fast.")["proposal"])
+
+
+def test_the_operator_sees_and_accepts_on_a_terminal(home: Home, store: StorageBackend, proposed: str) -> None:
+    listed = json.loads(home.run("inbox", "list", "--json").stdout)["proposals"]
+    assert [one["name"] for one in listed] == [proposed]
+    assert "It is fast." in home.run("inbox", "show", "use-uv").stdout
+    code, said = at_a_terminal(home, "inbox", "accept", "use-uv", answer="no\n")
+    assert code == 1
+    assert "not confirmed" in said
+    code, said = at_a_terminal(home, "inbox", "accept", "use-uv")
+    assert code == 0, said
+    assert "It is fast." in said
+    assert "It is fast." in store.read(Locator(TARGET))
+    assert "use-uv" in home.run("search", "fast").stdout
+    assert home.run("inbox", "list").stdout == "nothing is proposed\n"
+
+
+def test_without_a_terminal_nothing_is_settled(home: Home, store: StorageBackend, proposed: str) -> None:
+    for verb in ("accept", "reject"):
+        done = home.detached("inbox", verb, proposed)
+        assert done.returncode == 1
+        assert "no terminal to ask on" in done.stderr
+    assert len(pending(store)) == 1
+
+
+@pytest.mark.parametrize(("program", "code"), [("true", 0), ("false", 1), ("/no/such/program", 1), ("'", 1)])
+def test_a_command_has_to_agree_as_well(
+    home: Home, store: StorageBackend, proposed: str, program: str, code: int
+) -> None:
+    assert home.run("config", "set", "inbox.confirm", program).returncode == 0
+    done, said = at_a_terminal(home, "inbox", "accept", proposed)
+    assert done == code, said
+    assert store.exists(Locator(TARGET)) is (code == 0)
+    assert len(pending(store)) == (code != 0)
+
+
+def test_rejecting_asks_too(home: Home, store: StorageBackend, proposed: str) -> None:
+    code, said = at_a_terminal(home, "inbox", "reject", proposed)
+    assert code == 0, said
+    assert pending(store) == []
+
+
+def test_what_expired_is_shown_as_such_and_not_accepted(home: Home, store: StorageBackend) -> None:
+    text = f"---\nproposal: save\ntarget: {TARGET}\nkind: fact\nmade: 2020-01-01T00:00:00+00:00\n---\n\nOld.\n"
+    store.write(Locator("_inbox/old.md"), text)
+    assert "(expired)" in home.run("inbox", "list").stdout
+    code, said = at_a_terminal(home, "inbox", "accept", "old")
+    assert code == 1
+    assert "has waited more than 30 days" in said
+
+
+def test_controls_in_a_proposal_do_not_reach_the_terminal(home: Home, store: StorageBackend) -> None:
+    text = f"---\nproposal: save\ntarget: {TARGET}\nkind: fact\n---\n\nnice \x1b[2J\u202e text\n"
+    store.write(Locator("_inbox/odd.md"), text)
+    _, said = at_a_terminal(home, "inbox", "accept", "odd", answer="no\n")
+    assert "\x1b[2J" not in said
+    assert "\u202e" not in said

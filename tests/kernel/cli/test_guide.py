@@ -1,0 +1,49 @@
+"""The first thing that a newcomer types: `agentm`, `agentm help`, and words that are no commands."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentm_kernel.cli.guide import GROUPS, GUESSES, group_of
+from agentm_kernel.cli.names import KERNEL_COMMANDS
+from agentm_kernel.device.installed import COMMANDS
+from agentm_kernel.plugins.published import PUBLISHED
+
+
+def test_every_command_of_ours_stands_in_one_group():
+    described = [name for lines in GROUPS.values() for name in lines]
+    assert len(described) == len(set(described))
+    ours = {*KERNEL_COMMANDS, *(name for name in PUBLISHED[COMMANDS] if " " not in name)}
+    assert ours <= set(described)
+
+
+def test_what_people_guess_leads_to_a_command_of_ours():
+    for word, command in GUESSES.items():
+        assert word not in KERNEL_COMMANDS
+        assert group_of(command.split()[0]), command
+
+
+def test_alone_it_shows_what_memory_holds_and_what_to_try(machine):
+    done = machine.execute()
+    assert done.code == 0
+    assert done.out.startswith("Project ")
+    assert "agentm doctor" in done.out
+
+
+def test_alone_it_says_why_there_is_no_store(machine):
+    machine.execute("config", "set", "storage.backend", "nothing-like-it")
+    done = machine.execute()
+    assert done.code == 1
+    assert "no installed plugin provides it" in done.err
+    assert "agentm doctor" in done.out
+
+
+@pytest.mark.parametrize(("word", "command"), [("list", "notes list"), ("delete", "forget"), ("status", "doctor")])
+def test_a_guess_is_answered_with_the_command(machine, word, command):
+    done = machine.execute(word)
+    assert done.code == 2
+    assert f"`agentm {command}`" in done.err
+
+
+def test_help_is_help(machine):
+    assert machine.execute("help").out == machine.execute("--help").out

@@ -1,0 +1,231 @@
+"""More than one store on a device: mine and the team's. A project's notes are where the operator said, or refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentm_kernel import Locator
+from agentm_kernel.plugin import Device, FileStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ANA = "git@example.com:ana/widgets.git"
+
+
+class Laptop:
+    """A device whose own store is device-local, beside a folder that a team shares."""
+
+    def __init__(self, folder: Path, name: str, team: Path) -> None:
+        self.home = folder / name
+        self.home.mkdir(parents=True)
+        self.environ = {"HOME": str(self.home), "PATH": os.environ["PATH"]}
+        self.team = team
+        self.own = self.home / ".agentm" / "memory"
+
+    def checkout(self, name: str, remote: str | None = ANA) -> Path:
+        root = self.home / name
+        (root / ".git").mkdir(parents=True)
+        (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        (root / ".git" / "config").write_text(f'[remote "origin"]\n\turl = {remote}\n' if remote else "")
+        return root
+
+    def run(self, cwd: Path, *arguments: str, text: str = "", ok: bool = True) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-P", "-m", "agentm_kernel.cli.main", *arguments]
+        done = subprocess.run(
+            command, cwd=cwd, env=self.environ, input=text, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert not ok or done.returncode == 0, done.stderr
+        return done
+
+    def add_team(self, *, make: bool) -> None:
+        if make:
+            self.run(self.home, "vault", "init", str(self.team), "--create")
+        self.run(self.home, "store", "add", "team", "vault", f"vault_path={self.team}")
+
+    def save(self, cwd: Path, slug: str, text: str, *words: str) -> None:
+        self.run(cwd, "save", "--kind", "decision", "--slug", slug, *words, text=text)
+
+
+@pytest.fixture
+def laptop(tmp_path: Path) -> Laptop:
+    return Laptop(tmp_path, "one", tmp_path / "team")
+
+
+def keys(root: Path, below: str = "projects") -> list[str]:
+    store = FileStore(root)
+    return [
+        info.locator.key for info in store.walk(Locator(below)) if not info.is_dir and info.locator.suffix == ".md"
+    ]
+
+
+def test_a_bound_project_is_in_its_store_and_others_in_the_default_one(laptop: Laptop) -> None:
+    laptop.add_team(make=True)
+    widgets, diary = laptop.checkout("widgets"), laptop.checkout("diary", None)
+    laptop.run(widgets, "project", "use-store", "team")
+    laptop.save(widgets, "sqlite", "We use SQLite.\n")
+    laptop.save(diary, "mine", "I am looking for another job.\n")
+    laptop.run(widgets, "state", "write", "PLAN.md", text="# Plan\n")
+
+    assert keys(laptop.team) == ["projects/widgets/_harness/PLAN.md", "projects/widgets/decisions/sqlite.md"]
+    assert keys(laptop.own) == ["projects/diary/decisions/mine.md"]
+    assert "We use SQLite." in laptop.run(widgets, "recall-here").stdout
+    assert "SQLite" not in laptop.run(diary, "recall-here").stdout
+    shown = json.loads(laptop.run(widgets, "project", "show", "--json").stdout)
+    assert shown["store"] == str(laptop.team)
+
+
+def test_the_binding_is_on_this_device_and_not_in_the_repository(laptop: Laptop) -> None:
+    laptop.add_team(make=True)
+    widgets = laptop.checkout("widgets")
+    laptop.run(widgets, "project", "use-store", "team")
+    assert not (widgets / ".harness").exists()
+    assert Device.now(laptop.environ).config.bindings == {"example.com/ana/widgets": "team"}
+
+
+def test_notes_that_are_there_already_are_moved_or_nothing_is_done(laptop: Laptop) -> None:
+    laptop.add_team(make=True)
+    widgets = laptop.checkout("widgets")
+    for number in range(5):
+        laptop.save(widgets, f"note-{number}", f"Decision {number}.\n")
+
+    refused = laptop.run(widgets, "project", "use-store", "team", ok=False)
+    assert refused.returncode == 1
+    assert "add --move" in refused.stderr
+    assert Device.now(laptop.environ).config.bindings == {}
+
+    laptop.run(widgets, "project", "use-store", "team", "--move", "--yes")
+    assert keys(laptop.team) == [f"projects/widgets/decisions/note-{number}.md" for number in range(5)]
+    assert keys(laptop.own) == []
+    assert "Decision 3." in laptop.run(widgets, "recall-here").stdout
+
+
+def test_a_move_that_was_cut_off_is_finished_by_running_it_again(laptop: Laptop, monkeypatch) -> None:
+    from agentm_kernel.projects import other_store
+    from agentm_kernel.state import store_change
+
+    laptop.add_team(make=True)
+    widgets = laptop.checkout("widgets")
+    for number in range(4):
+        laptop.save(widgets, f"note-{number}", f"Decision {number}.\n")
+
+    def cut_off(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for place, step in ((store_change, "leave_word"), (other_store.Move, "_differs")):
+        change = store_change.StoreChange(Device.now(laptop.environ), str(widgets), "team")
+        change.check(move=True)
+        with monkeypatch.context() as patched:
+            patched.setattr(place, step, cut_off)
+            with pytest.raises(KeyboardInterrupt):
+                change.make()
+    laptop.run(widgets, "project", "use-store", "team", "--move", "--yes")
+    assert len(keys(laptop.team)) == 4
+    assert keys(laptop.own) == []
+
+
+def test_another_text_under_a_name_is_never_written_over(laptop: Laptop) -> None:
+    laptop.add_team(make=True)
+    widgets = laptop.checkout("widgets")
+    laptop.save(widgets, "sqlite", "We use SQLite.\n")
+    FileStore(laptop.team).write(
+        Locator("projects/widgets/_project.json"),
+        '{"version": 1, "id": "7", "remotes": ["example.com/ana/widgets"]}\n',
+    )
+    FileStore(laptop.team).write(Locator("projects/widgets/decisions/sqlite.md"), "We use PostgreSQL.\n")
+
+    refused = laptop.run(widgets, "project", "use-store", "team", "--move", "--yes", ok=False)
+    assert refused.returncode == 1
+    assert "nothing was written" in refused.stderr
+    assert "PostgreSQL" in (laptop.team / "projects/widgets/decisions/sqlite.md").read_text()
+    assert Device.now(laptop.environ).config.bindings == {}
+
+
+def test_a_device_without_the_binding_is_refused_and_never_routed_to_the_default_store(tmp_path: Path) -> None:
+    """Both laptops have one vault as their default store; the first has moved a project to the team's."""
+    shared, team = tmp_path / "shared", tmp_path / "team"
+    one, two = Laptop(tmp_path, "one", team), Laptop(tmp_path, "two", team)
+    one.run(one.home, "vault", "init", str(shared), "--create", "--use")
+    two.run(two.home, "vault", "init", str(shared), "--use")
+    one.add_team(make=True)
+    mine, theirs = one.checkout("widgets"), two.checkout("widgets")
+    one.save(mine, "sqlite", "We use SQLite.\n")
+    one.run(mine, "project", "use-store", "team", "--move", "--yes")
+
+    for command in (("save", "--kind", "fact", "--slug", "x"), ("state", "write", "PLAN.md"), ("state-path", "plan")):
+        refused = two.run(theirs, *command, text="text\n", ok=False)
+        assert refused.returncode == 1
+        assert "are in another store" in refused.stderr
+        assert "agentm store add" in refused.stderr
+    assert keys(shared) == []
+
+    two.add_team(make=False)
+    two.run(theirs, "project", "use-store", "team")
+    assert "We use SQLite." in two.run(theirs, "recall-here").stdout
+
+
+def test_a_project_comes_back_to_the_default_store(laptop: Laptop) -> None:
+    laptop.add_team(make=True)
+    widgets = laptop.checkout("widgets")
+    laptop.save(widgets, "sqlite", "We use SQLite.\n")
+    laptop.run(widgets, "project", "use-store", "team", "--move", "--yes")
+    laptop.run(widgets, "project", "use-store", "default", "--move", "--yes")
+    assert keys(laptop.own) == ["projects/widgets/decisions/sqlite.md"]
+    assert keys(laptop.team) == []
+    assert "We use SQLite." in laptop.run(widgets, "recall-here").stdout
+
+
+def test_a_store_that_cannot_be_had_is_named_and_costs_only_its_projects(laptop: Laptop) -> None:
+    laptop.add_team(make=True)
+    widgets, diary = laptop.checkout("widgets"), laptop.checkout("diary", None)
+    laptop.run(widgets, "project", "use-store", "team")
+    laptop.team.rename(laptop.team.with_name("unmounted"))
+    refused = laptop.run(widgets, "save", "--kind", "fact", "--slug", "x", text="text\n", ok=False)
+    assert refused.returncode == 1
+    assert "the store 'team' cannot be had" in refused.stderr
+    laptop.save(diary, "mine", "My own.\n")
+    rows = {row["name"]: row for row in json.loads(laptop.run(diary, "store", "list", "--json").stdout)["stores"]}
+    assert (rows["default"]["status"], rows["team"]["status"]) == ("ok", "refused")
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("team", "nothing-like-it"), "no installed plugin provides it"),
+        (("team", "vault", "vault_path"), "is not an option with its value"),
+        (("team", "vault", "valt_path=~/x"), "has no option 'valt_path'"),
+        (("team", "vault", "vault_path=/nowhere/at/all"), "the store 'team' cannot be had"),
+        (("default", "vault"), "there is a store called 'default' already"),
+        (("te am", "vault"), "cannot be the name of a store"),
+    ],
+)
+def test_a_store_that_would_not_work_is_not_added(laptop: Laptop, words: tuple[str, ...], reason: str) -> None:
+    refused = laptop.run(laptop.home, "store", "add", *words, ok=False)
+    assert refused.returncode == 1
+    assert reason in refused.stderr
+    assert Device.now(laptop.environ).config.stores == ()
+
+
+def test_a_store_with_projects_is_not_removed(laptop: Laptop) -> None:
+    laptop.add_team(make=True)
+    widgets = laptop.checkout("widgets")
+    laptop.run(widgets, "project", "use-store", "team")
+    refused = laptop.run(widgets, "store", "remove", "team", ok=False)
+    assert "1 projects are bound to 'team'" in refused.stderr
+    laptop.run(widgets, "project", "use-store", "default")
+    laptop.run(widgets, "store", "remove", "team")
+    assert Device.now(laptop.environ).config.stores == ()
+
+
+def test_the_variable_of_the_default_vault_does_not_reach_a_further_one(laptop: Laptop, tmp_path: Path) -> None:
+    laptop.add_team(make=True)
+    laptop.run(laptop.home, "vault", "init", str(tmp_path / "mine"), "--create")
+    laptop.environ["MEMORY_VAULT_PATH"] = str(tmp_path / "mine")
+    stores = json.loads(laptop.run(laptop.home, "store", "list", "--json").stdout)["stores"]
+    assert [row["place"] for row in stores] == [str(tmp_path / "mine"), str(laptop.team)]

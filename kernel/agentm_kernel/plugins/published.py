@@ -39,6 +39,7 @@ PUBLISHED = {
         "plugins check": "agentm-devkit",
         "plugins new": "agentm-devkit",
         "policy": "agentm-storage-policy",
+        "prove": "agentm-prove",
         "reindex": "agentm-recall",
         "save": "agentm-recall",
         "search": "agentm-recall",

@@ -24,6 +24,9 @@ class BackendLayer(StorageBackend):
     passes: ClassVar[tuple[type, ...]] = ()
     """The facets of `inner` that this layer lets through. Any other is `None`, even if `inner` has it."""
 
+    changes: ClassVar[tuple[str, ...]] = ()
+    """The capabilities that it does not declare as `inner` does, such as `encryption`; the kit asks for the rest."""
+
     def __init__(self, inner: StorageBackend) -> None:
         self.inner = inner
         self.self_stamping = inner.self_stamping

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from agentm_device_local.local_fs import LocalFolder
+from agentm_devkit.conformance import Subject
 from agentm_devkit.conformance.pytest_suite import conformance_tests
 from agentm_kernel.plugin import Device, Opening, ProviderContext, SyncRules
 
@@ -18,4 +19,4 @@ def open_store(scratch: str) -> LocalFolder:
     )
 
 
-test_conformance = conformance_tests(open_store)
+test_conformance = conformance_tests(Subject(open_store, prepares=True))

@@ -22,7 +22,7 @@ def open_committing(scratch: str) -> GitStore:
     return store
 
 
-test_clone = conformance_tests(Subject(open_clone))
+test_clone = conformance_tests(Subject(open_clone, prepares=True))
 test_with_a_commit_after_every_write = conformance_tests(
     Subject(open_committing), only=("reading", "writing", "conditions", "content", "deleting", "listing")
 )

@@ -1,32 +1,47 @@
-"""`agentm plugins check`: the conformance kit on a scratch store of an installed backend."""
+"""`agentm plugins check`: does an installed plugin keep its contract? The kit for stores, and checks of each kind."""
 
 from __future__ import annotations
 
 import os
 import sys
 import tempfile
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_devkit.scratch import PLACEHOLDER, ScratchStore
-from agentm_kernel.command import current_device, echo_json, json_option, styled
-from agentm_kernel.plugin import BACKENDS, find_plugin
+from agentm_devkit.scratch import PLACEHOLDER, ScratchLayer, ScratchStore
+from agentm_kernel.command import current_device, echo_json, echo_table, json_option, styled
+from agentm_kernel.plugin import BACKENDS, PluginError, find_plugin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from agentm_devkit.conformance import Report, Result
+    from agentm_devkit.conformance import Report, Result, Subject
+    from agentm_kernel.plugin import PluginRecord
+
+KINDS = {
+    "backend": BACKENDS,
+    "wrapper": "agentm.wrappers",
+    "host": "agentm.hosts",
+    "importer": "agentm.importers",
+    "tool": "agentm.tools",
+    "command": "agentm.commands",
+    "hooks": "agentm.plugins",
+}
+"""Kinds of plugins and their groups; a name that several have means the first."""
+_STORES = ("backend", "wrapper")
 
 
 @click.command("check")
-@click.argument("name")
+@click.argument("name", required=False)
+@click.option("--kind", type=click.Choice(tuple(KINDS)), help="Which plugin, if several kinds have one of that name.")
 @click.option(
     "--option",
     "options",
     metavar="NAME=VALUE",
     multiple=True,
-    help=f"An option of the backend; {PLACEHOLDER} in the value stands for an empty folder. May be repeated.",
+    help=f"An option of the plugin; {PLACEHOLDER} in the value stands for an empty folder. May be repeated.",
 )
 @click.option(
     "--env",
@@ -38,34 +53,131 @@ if TYPE_CHECKING:
 @click.option(
     "--only", "only", metavar="CHECK", multiple=True, help="Run this check or group of checks. May be repeated."
 )
+@click.option("--list", "only_list", is_flag=True, help="List the checks and what each wants, without running any.")
 @json_option
 def command(
-    name: str, options: tuple[str, ...], variables: tuple[str, ...], only: tuple[str, ...], as_json: bool
+    name: str | None,
+    kind: str | None,
+    options: tuple[str, ...],
+    variables: tuple[str, ...],
+    only: tuple[str, ...],
+    only_list: bool,
+    as_json: bool,
 ) -> int:
-    """Run the conformance kit on the backend NAME, in scratch folders.
+    """Check that the plugin NAME keeps its contract, in scratch folders: a store, a wrapper, an adapter, an importer.
 
-    Your own store is not touched: neither its configuration nor the environment reaches the backend. Exits 1 if a
+    Your own store is not touched: neither its configuration nor the environment reaches the plugin. Exits 1 if a
     check fails.
     """
-    from agentm_devkit.conformance import all_checks, run
+    if name is None and not only_list:
+        raise click.UsageError("name a plugin, or list the checks with --list")
+    records, kind = _find(name, kind) if name is not None else ([], kind or "backend")
+    checks = _selected(kind, only)
+    if only_list:
+        _list(checks, as_json)
+        return 0
+    report = _run(records, kind, checks, _options(options), _environment(variables))
+    if as_json:
+        echo_json(plugin=name, kind=kind, ok=report.ok, results=[_fields(result) for result in report.results])
+    else:
+        _show(records[0].name, report)
+    return int(not report.ok)
+
+
+def _find(name: str, kind: str | None) -> tuple[list[PluginRecord], str]:
+    """The plugin that is meant, and its kind. One that listens to several hooks is listed for each."""
+    device = current_device()
+    for candidate, group in KINDS.items():
+        if kind not in (None, candidate):
+            continue
+        groups = {record.group for record in device.plugins.records if record.name == name and _is_in(record, group)}
+        if groups:
+            return [find_plugin(device, each, name) for each in sorted(groups)], candidate
+    group = KINDS[kind or "backend"]
+    try:
+        return [find_plugin(device, group, name)], kind or "backend"  # which says what is installed, and what to run
+    except PluginError as error:
+        if kind is None:
+            error.message = error.message.replace("backend", "plugin", 1)
+        raise
+
+
+def _is_in(record: PluginRecord, group: str) -> bool:
+    return record.group == group or (group == KINDS["hooks"] and record.group.startswith(f"{group}."))
+
+
+# ------------------------------------------------------------------------------------------------ checks
+
+
+def _checks_of(kind: str) -> tuple[Any, ...]:
+    if kind in _STORES:
+        from agentm_devkit.conformance import all_checks
+
+        return all_checks()
+    from agentm_devkit.kinds.checking import checks_in
+
+    return checks_in(import_module(f"agentm_devkit.kinds.{kind.removesuffix('s')}s"))
+
+
+def _selected(kind: str, only: tuple[str, ...]) -> tuple[Any, ...]:
     from agentm_devkit.conformance.runner import selected
 
-    store = ScratchStore(find_plugin(current_device(), BACKENDS, name), _options(options), _environment(variables))
-    with tempfile.TemporaryDirectory(prefix="agentm-check-") as folder:
-        store.check_opens(os.path.realpath(folder))
     try:
-        chosen = selected(only or None, all_checks())
+        return selected(only or None, _checks_of(kind))
     except ValueError as error:
-        raise click.UsageError(str(error)) from None
-    with click.progressbar(
-        length=len(chosen), label=f"checking {name}", file=sys.stderr, hidden=not sys.stderr.isatty()
-    ) as bar:
-        report = run(store, checks=chosen, on_result=lambda _: bar.update(1))
+        raise click.UsageError(f"{error}; `agentm plugins check --kind {kind} --list` lists them") from None
+
+
+def _list(checks: Sequence[Any], as_json: bool) -> None:
     if as_json:
-        echo_json(plugin=name, ok=report.ok, results=[_fields(result) for result in report.results])
+        echo_json(checks=[{"check": c.name, "group": c.group, "contract": c.contract} for c in checks])
     else:
-        _show(name, report)
-    return int(not report.ok)
+        echo_table(("check", "wants"), [(f"{check.group}/{check.name}", check.contract) for check in checks])
+
+
+def _run(
+    records: list[PluginRecord], kind: str, checks: Sequence[Any], options: dict[str, str], environ: dict[str, str]
+) -> Report:
+    bar: Any
+    with click.progressbar(
+        length=len(checks) * len(records),
+        label=f"checking {records[0].name}",
+        file=sys.stderr,
+        hidden=not sys.stderr.isatty(),
+        item_show_func=lambda check: getattr(check, "name", ""),
+    ) as bar:
+        on_start: Callable[[Any], None] = lambda check: bar.update(0, check)  # noqa: E731
+        on_result: Callable[[Result], None] = lambda result: bar.update(1, result.check)  # noqa: E731
+        if kind in _STORES:
+            from agentm_devkit.conformance import run
+
+            subject = _subject(records[0], kind, options, environ)
+            return run(subject, checks=checks, on_start=on_start, on_result=on_result)
+        from agentm_devkit.conformance import Report
+        from agentm_devkit.kinds.checking import run_checks
+
+        reports = [run_checks(checks, each, environ, on_start=on_start, on_result=on_result) for each in records]
+        return Report(tuple(result for report in reports for result in report.results))
+
+
+def _subject(record: PluginRecord, kind: str, options: dict[str, str], environ: dict[str, str]) -> Subject:
+    from agentm_devkit.conformance import LayerSubject, Subject
+
+    secrets = tuple(
+        value for value in environ.values() if len(value) >= 6
+    )  # what is passed on is mostly a credential
+    with tempfile.TemporaryDirectory(prefix="agentm-check-") as folder:
+        place = os.path.realpath(folder)
+        if kind == "wrapper":
+            layer = ScratchLayer(record, options, environ)
+            changes = layer.check_opens(place)
+            return LayerSubject(layer, secrets=secrets, wrap=layer.wrap, changes=changes, prepares=True)
+        store = ScratchStore(record, options, environ)
+        store.check_opens(place)
+        return Subject(store, secrets=secrets)
+
+
+# ------------------------------------------------------------------------------------------------ words
 
 
 def _options(given: Iterable[str]) -> dict[str, str]:
@@ -86,18 +198,21 @@ def _environment(variables: Iterable[str]) -> dict[str, str]:
 
 
 def _show(name: str, report: Report) -> None:
+    words = {"failed": styled("FAIL", fg="red"), "warned": styled("WARN", fg="yellow"), "skipped": "SKIP"}
     for result in report.results:
         if result.outcome != "passed":
-            status = styled("FAIL", fg="red") if result.outcome == "failed" else "SKIP"
-            click.echo(f"{status}  {result.check.group}/{result.check.name}: {result.detail}")
-    counts = ", ".join(f"{len(report.having(outcome))} {outcome}" for outcome in ("passed", "failed", "skipped"))
-    click.echo(f"{name}: {counts}")
+            click.echo(f"{words[result.outcome]}  {result.check.group}/{result.check.name}: {result.detail}")
+            if result.where:
+                click.echo(f"      at {result.where}")
+    click.echo(f"{name}: {report.counts}")
 
 
-def _fields(result: Result) -> dict[str, str]:
+def _fields(result: Result) -> dict[str, object]:
     return {
         "check": result.check.name,
         "group": result.check.group,
         "outcome": result.outcome,
         "detail": result.detail,
+        "where": result.where,
+        "seconds": round(result.seconds, 3),
     }

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentm_kernel.plugin import (
     Device,
+    FileStore,
     Locator,
     Opening,
     PluginError,
     StdoutToStderr,
+    StorageBackend,
+    load,
     load_backend,
     reason_of,
     unusable,
@@ -18,7 +21,7 @@ from agentm_kernel.plugin import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentm_kernel.plugin import PluginRecord, StorageBackend
+    from agentm_kernel.plugin import PluginRecord
 
 PLACEHOLDER = "{scratch}"
 """Stands in the options for the folder that the store is made in."""
@@ -62,3 +65,39 @@ class ScratchStore:
                 f"opened a store that is not empty: it holds '{stored[0]}'",
                 hint=f"the checks write and delete; name another place with --option NAME={PLACEHOLDER}",
             )
+
+
+class ScratchLayer:
+    """The wrapper of `record` around a sound store of files, or around any other (`wrap`). The same rules hold."""
+
+    def __init__(self, record: PluginRecord, options: Mapping[str, str], environ: Mapping[str, str]) -> None:
+        self._record = record
+        self._options = dict(options)
+        self._environ = dict(environ)
+
+    def __call__(self, scratch: str) -> StorageBackend:
+        return self.wrap(FileStore(scratch), scratch)
+
+    def wrap(self, inner: StorageBackend, scratch: str) -> StorageBackend:
+        """The layer around `inner`, with `scratch` as its home."""
+        make: Any = load(self._record)
+        device = Device({**self._environ, "HOME": scratch, "XDG_STATE_HOME": f"{scratch}-state"})
+        filled = {name: value.replace(PLACEHOLDER, scratch) for name, value in self._options.items()}
+        with StdoutToStderr():
+            made: object = make(inner, filled, device, Opening(state_dir=f"{scratch}-state"))
+        if not isinstance(made, StorageBackend):
+            raise unusable(self._record, f"made {type(made).__name__}, which is no store")
+        return made
+
+    def check_opens(self, scratch: str) -> tuple[str, ...]:
+        """Raise `PluginError` unless this can be had; the capabilities that the layer says it changes."""
+        try:
+            return tuple(getattr(self(scratch), "changes", ()))
+        except PluginError:
+            raise
+        except Exception as error:
+            raise unusable(
+                self._record,
+                f"cannot be put around a store in an empty folder: {reason_of(error)}",
+                hint=f"give what it needs: --option NAME=VALUE ({PLACEHOLDER} is the folder) and --env VARIABLE",
+            ) from error

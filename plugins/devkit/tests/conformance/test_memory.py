@@ -23,6 +23,8 @@ def test_only_what_needs_another_process_or_files_is_skipped() -> None:
         "the backend declares delete",
         "the backend does not declare device_files",
         "the backend does not declare concurrent_writers",
+        "the author has not said how to break the medium (`Subject(…, break_medium=…)`)",
+        "this is not a layer",
     }
 
 

@@ -20,18 +20,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from agentm_devkit.conformance.checking import Check, check
     from agentm_devkit.conformance.checks import all_checks
-    from agentm_devkit.conformance.expect import ConformanceFailure, NotApplicable
+    from agentm_devkit.conformance.expect import ConformanceFailure, NotApplicable, Warned
     from agentm_devkit.conformance.runner import Report, Result, run
-    from agentm_devkit.conformance.subject import OpenStore, Subject
+    from agentm_devkit.conformance.subject import LayerSubject, OpenStore, Subject
 
 __all__ = [
     "Check",
     "ConformanceFailure",
+    "LayerSubject",
     "NotApplicable",
     "OpenStore",
     "Report",
     "Result",
     "Subject",
+    "Warned",
     "all_checks",
     "check",
     "run",
@@ -40,11 +42,13 @@ __all__ = [
 _HOME_OF = {
     "Check": "checking",
     "ConformanceFailure": "expect",
+    "LayerSubject": "subject",
     "NotApplicable": "expect",
     "OpenStore": "subject",
     "Report": "runner",
     "Result": "runner",
     "Subject": "subject",
+    "Warned": "expect",
     "all_checks": "checks",
     "check": "checking",
     "run": "runner",

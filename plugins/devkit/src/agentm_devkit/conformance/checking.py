@@ -6,11 +6,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agentm_devkit.conformance.bench import Bench
-from agentm_devkit.conformance.expect import ConformanceFailure, NotApplicable, Violation, surprise
+from agentm_devkit.conformance.expect import ConformanceFailure, NotApplicable, Violation, Warned, surprise
 from agentm_devkit.conformance.subject import OpenStore, Subject
+from agentm_devkit.conformance.within import place_of, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_CHILDREN_IN_A_ROW = 1.5
+"""A check waits for the processes that it starts, each of which has the limit of its own."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +41,22 @@ class Check:
 
     def __call__(self, subject: Subject | OpenStore) -> None:
         __tracebackhide__ = True  # pytest then shows the sentence, and the backend's own frames where it raised
-        with Bench(Subject.of(subject)) as bench:
+        given = Subject.of(subject)
+        with Bench(given) as bench:
             try:
-                self._apply(bench)
-            except NotApplicable:
+                within(given.time_limit * _CHILDREN_IN_A_ROW, lambda: self._apply(bench))
+            except (NotApplicable, Warned):
                 raise
             except Violation as violation:
-                raise ConformanceFailure(self.name, f"{self.contract}; but {violation}") from violation.__cause__
+                raise self._failure(str(violation), violation) from violation.__cause__
             except Exception as error:
-                raise ConformanceFailure(self.name, f"{self.contract}; but {surprise(error)}") from error
+                raise self._failure(surprise(error), error) from error
+
+    def _failure(self, seen: str, error: Exception) -> ConformanceFailure:
+        failure = ConformanceFailure(self.name, f"{self.contract}; but {seen}", place_of(error))
+        if failure.where:
+            failure.add_note(f"at {failure.where}")
+        return failure
 
     def _apply(self, bench: Bench) -> None:
         declared = bench.capabilities

@@ -27,10 +27,12 @@ _short.maxlist = _short.maxtuple = _short.maxset = _short.maxdict = 12
 class ConformanceFailure(AssertionError):
     """A backend does not keep its contract: which check says so, what is wanted, and what the backend did."""
 
-    def __init__(self, check: str, detail: str) -> None:
-        super().__init__(check, detail)
+    def __init__(self, check: str, detail: str, where: str = "") -> None:
+        super().__init__(check, detail, where)
         self.check = check
         self.detail = detail
+        self.where = where
+        """File and line: of the check, and of the plugin's code where that raised."""
 
     def __str__(self) -> str:
         return f"{self.check}: {self.detail}"
@@ -42,6 +44,10 @@ class Violation(Exception):
 
 class NotApplicable(Exception):
     """This check has nothing to say about this backend, or cannot run on this machine; the text is the reason."""
+
+
+class Warned(Exception):
+    """Nothing is broken, but the author will want to know; the text says what, and what to do about it."""
 
 
 def shown(value: object) -> str:

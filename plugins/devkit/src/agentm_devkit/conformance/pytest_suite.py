@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from agentm_devkit.conformance.subject import OpenStore, Subject
 
 
+class ConformanceWarning(UserWarning):
+    """Something that an author will want to know, and that breaks no promise."""
+
+
 def conformance_tests(
     subject: Subject | OpenStore | str, *, only: Collection[str] | None = None
 ) -> Callable[..., None]:
@@ -34,7 +38,7 @@ def conformance_tests(
     import pytest
 
     from agentm_devkit.conformance.checks import all_checks
-    from agentm_devkit.conformance.expect import NotApplicable
+    from agentm_devkit.conformance.expect import NotApplicable, Warned
     from agentm_devkit.conformance.runner import selected
 
     @pytest.mark.parametrize("check", selected(only, all_checks()), ids=lambda check: f"{check.group}-{check.name}")
@@ -44,5 +48,9 @@ def conformance_tests(
             check(given)
         except NotApplicable as reason:
             pytest.skip(str(reason))
+        except Warned as warning:
+            import warnings
+
+            warnings.warn(ConformanceWarning(str(warning)), stacklevel=1)
 
     return test_conformance

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentm_devkit.conformance.checks import all_checks
-from agentm_devkit.conformance.expect import ConformanceFailure, NotApplicable
+from agentm_devkit.conformance.expect import ConformanceFailure, NotApplicable, Warned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -14,21 +15,26 @@ if TYPE_CHECKING:
     from agentm_devkit.conformance.checking import Check
     from agentm_devkit.conformance.subject import OpenStore, Subject
 
-Outcome = Literal["passed", "failed", "skipped"]
+Outcome = Literal["passed", "failed", "skipped", "warned"]
 
 
 @dataclass(frozen=True)
 class Result:
     """What one check found."""
 
-    check: Check
+    check: Any
+    """A `Check`, or one of another kind of plugin: it has a name, a group and a contract."""
     outcome: Outcome
     detail: str = ""
-    """Why it failed or was skipped; empty when it passed."""
+    """Why it failed, was skipped or has a warning; empty when it passed."""
+    where: str = ""
+    """File and line of a failure: of the check, and of the plugin's code where that raised."""
+    seconds: float = 0.0
 
     def __str__(self) -> str:
         line = f"{self.outcome:<8}{self.check.group}/{self.check.name}"
-        return f"{line}: {self.detail}" if self.detail else line
+        line = f"{line}: {self.detail}" if self.detail else line
+        return f"{line} (at {self.where})" if self.where else line
 
 
 @dataclass(frozen=True)
@@ -46,8 +52,14 @@ class Report:
         return not self.having("failed")
 
     def __str__(self) -> str:
-        counts = ", ".join(f"{len(self.having(outcome))} {outcome}" for outcome in ("passed", "failed", "skipped"))
-        return "\n".join([*map(str, self.having("failed")), counts])
+        return "\n".join([*map(str, (*self.having("failed"), *self.having("warned"))), self.counts])
+
+    @property
+    def counts(self) -> str:
+        """`90 passed, 0 failed, 3 skipped`; warnings where there are some."""
+        names: tuple[Outcome, ...] = ("passed", "failed", "skipped", "warned")
+        shown = [name for name in names if name != "warned" or self.having("warned")]
+        return ", ".join(f"{len(self.having(name))} {name}" for name in shown)
 
 
 def run(
@@ -55,14 +67,17 @@ def run(
     *,
     only: Collection[str] | None = None,
     checks: Iterable[Check] | None = None,
+    on_start: Callable[[Check], None] | None = None,
     on_result: Callable[[Result], None] | None = None,
 ) -> Report:
-    """Run the kit on a backend. `only` names checks or groups; `on_result` hears of each result as it comes.
+    """Run the kit on a backend. `only` names checks or groups; `on_start` and `on_result` hear how it goes.
 
     `checks` replaces the kit's own, for a plugin that has more to promise: `(*all_checks(), my_check)`.
     """
     results = []
     for check in selected(only, all_checks() if checks is None else tuple(checks)):
+        if on_start is not None:
+            on_start(check)
         result = _result(check, subject)
         results.append(result)
         if on_result is not None:
@@ -70,7 +85,7 @@ def run(
     return Report(tuple(results))
 
 
-def selected(only: Collection[str] | None, checks: tuple[Check, ...]) -> tuple[Check, ...]:
+def selected(only: Collection[str] | None, checks: tuple[Any, ...]) -> tuple[Any, ...]:
     """The checks that `only` names, by their own name or their group's; a name that is neither is an error."""
     if only is None:
         return checks
@@ -81,10 +96,15 @@ def selected(only: Collection[str] | None, checks: tuple[Check, ...]) -> tuple[C
 
 
 def _result(check: Check, subject: Subject | OpenStore) -> Result:
+    began = time.monotonic()
+    outcome: Outcome = "passed"
+    detail = where = ""
     try:
         check(subject)
     except NotApplicable as reason:
-        return Result(check, "skipped", str(reason))
+        outcome, detail = "skipped", str(reason)
+    except Warned as warning:
+        outcome, detail = "warned", str(warning)
     except ConformanceFailure as failure:
-        return Result(check, "failed", failure.detail)
-    return Result(check, "passed")
+        outcome, detail, where = "failed", failure.detail, failure.where
+    return Result(check, outcome, detail, where, time.monotonic() - began)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import StorageBackend
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 OpenStore = Callable[[str], StorageBackend]
 """Opens the store that belongs to a scratch directory.
@@ -29,6 +33,28 @@ class Subject:
     time_limit: float = 60.0
     """Seconds after which a process that a check started counts as hanging; more for a slow network."""
 
+    break_medium: Callable[[str], AbstractContextManager[object]] | None = None
+    """While `break_medium(scratch)` is entered, the medium under the store of that directory does not work: the
+    server is stopped, the disk gone. Without it the kit breaks what it can reach: files and sockets.
+    """
+
+    secrets: tuple[str, ...] = ()
+    """Passwords and tokens that the store is opened with: they must not appear in anything that it says."""
+
+    prepares: bool = False
+    """`open` sets something up before it opens the store, such as a server's tables: what it touches says nothing."""
+
     @classmethod
     def of(cls, subject: Subject | OpenStore) -> Subject:
         return subject if isinstance(subject, Subject) else cls(subject)
+
+
+@dataclass(frozen=True)
+class LayerSubject(Subject):
+    """A layer under test. `open` gives it around a sound store; `wrap` puts it around any other."""
+
+    wrap: Callable[[StorageBackend, str], StorageBackend] | None = None
+    """`wrap(inner, scratch)`: the layer around `inner`; `scratch` is a folder for what it keeps."""
+
+    changes: tuple[str, ...] = ()
+    """The capabilities that this layer does not pass on as they are: `("encryption", "device_files")`."""

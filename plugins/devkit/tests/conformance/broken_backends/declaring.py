@@ -6,6 +6,7 @@ import os
 
 from broken_backends.table import Memory, broken
 
+from agentm_kernel.errors import NotFoundError
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import Capabilities, Info
 
@@ -78,3 +79,30 @@ class ResolvesToText(Memory):
     def resolve(self, *parts):
         locator = super().resolve(*parts)
         return locator if len(parts) < 2 else locator.key
+
+
+@broken("describe_is_the_same", saying="another opening's describe() gave", also=("routing",))
+class DescribesThisOpening(Memory):
+    def describe(self):
+        return f"opened as {id(self)}"
+
+
+@broken("no_secret_is_told", saying="describe() has what looks like one")
+class ShowsThePasswordOfItsAddress(Memory):
+    def describe(self):
+        return "redis://ana:correct-horse-9@db.example:6379/0"
+
+
+@broken("no_secret_is_told", saying="an error has one that the store was opened with", secrets=("s3cr3t-t0ken",))
+class ShowsItsTokenInErrors(Memory):
+    def read(self, locator):
+        try:
+            return super().read(locator)
+        except NotFoundError as error:
+            raise NotFoundError(f"GET /{locator}?token=s3cr3t-t0ken: {error}") from None
+
+
+@broken("no_secret_is_told", saying="repr() has one that the store was opened with", secrets=("s3cr3t-t0ken",))
+class ShowsItsTokenInItsRepr(Memory):
+    def __repr__(self):
+        return "Store(token='s3cr3t-t0ken')"

@@ -9,7 +9,7 @@ from broken_backends.meddling import Meddling
 from broken_backends.table import broken
 
 broken("import_is_silent", saying="it printed 'chatty backend loaded\\n'")(Chatty)
-broken("import_is_light", saying="it loaded logging")(Heavy)
+broken("import_is_light", saying="Import modules where they are used")(Heavy)
 broken("import_touches_nothing", saying="it did: os.system")(Meddling)
 broken(
     "import_is_light",

@@ -211,3 +211,49 @@ class LocksPerHome(Files):
                 time.sleep(0.002)
                 if_match = None
             return super().write(locator, content, if_match=if_match)
+
+
+@broken("delete_race", saying="processes were told that they had deleted", also=("deleting",))
+class DeletesWhatIsGone(Files):
+    def delete(self, locator, *, if_match=None):
+        if locator.parts[:1] != ("doomed",):
+            super().delete(locator, if_match=if_match)
+            return
+        found = self.exists(locator)
+        time.sleep(0.002)
+        with suppress(NotFoundError):
+            super().delete(locator, if_match=if_match)
+        if not found:
+            raise NotFoundError(f"'{locator}' does not exist")
+
+
+@broken("delete_against_update", saying="what was deleted, and what is left, gave")
+class ComparesBeforeItDeletes(Files):
+    def delete(self, locator, *, if_match=None):
+        if if_match is not None and locator.name == "counter.md":
+            _compare(self, locator, if_match)
+            time.sleep(0.003)
+            if_match = None
+        super().delete(locator, if_match=if_match)
+
+
+@broken("threads_with_own_notes", saying="by the thread that wrote it gave", also=("threads",))
+class SharesOneBuffer(Files):
+    def write(self, locator, content, *, if_match=None):
+        if locator.parts[:1] == ("threads",):
+            self._buffer = content
+            time.sleep(0.001)
+            content = self._buffer
+        return super().write(locator, content, if_match=if_match)
+
+
+@broken("threads", saying="the counter gave", also=("threads_with_own_notes",))
+class ComparesWithAnotherThread(Files):
+    """The condition of one thread is taken for that of another."""
+
+    def write(self, locator, content, *, if_match=None):
+        if threading.current_thread() is threading.main_thread() or not isinstance(if_match, str):
+            return super().write(locator, content, if_match=if_match)
+        self._condition = if_match
+        time.sleep(0.0005)
+        return super().write(locator, content, if_match=self._condition if self.exists(locator) else if_match)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from agentm_devkit.conformance import Subject
+from agentm_devkit.conformance import LayerSubject, Subject
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel.files.store import FileStore
 
@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.seam.layer import BackendLayer
 
 Backend = TypeVar("Backend", bound="type[StorageBackend]")
+Layer = TypeVar("Layer", bound="type[BackendLayer]")
 
 
 @dataclass(frozen=True)
@@ -29,21 +31,49 @@ class Broken:
 
     @property
     def name(self) -> str:
-        return self.subject.open.__name__  # type: ignore[attr-defined]
+        opened = self.subject.open
+        return getattr(opened, "__name__", type(opened).__name__)
 
 
 BROKEN: list[Broken] = []
 
 
 def broken(
-    *caught_by: str, saying: str, also: tuple[str, ...] = (), persistent: bool = False
+    *caught_by: str, saying: str, also: tuple[str, ...] = (), persistent: bool = False, **details: object
 ) -> Callable[[Backend], Backend]:
-    """Enter a backend into the table."""
+    """Enter a backend into the table; `details` are those of its `Subject`."""
 
     def entered(backend: Backend) -> Backend:
         in_memory = issubclass(backend, MemoryBackend) and not persistent
-        BROKEN.append(Broken(Subject(backend, in_memory=in_memory), caught_by, saying, also))
+        subject = Subject(backend, in_memory=in_memory, **details)  # type: ignore[arg-type]
+        BROKEN.append(Broken(subject, caught_by, saying, also))
         return backend
+
+    return entered
+
+
+class Around:
+    """Opens a layer around files; a class, so that other processes can be given one."""
+
+    def __init__(self, layer: type[BackendLayer]) -> None:
+        self.layer = layer
+        self.__name__ = layer.__name__
+
+    def __call__(self, scratch: str) -> StorageBackend:
+        return self.layer(FileStore(scratch))
+
+    def wrap(self, inner: StorageBackend, scratch: str) -> StorageBackend:
+        return self.layer(inner)
+
+
+def broken_layer(*caught_by: str, saying: str, also: tuple[str, ...] = ()) -> Callable[[Layer], Layer]:
+    """Enter a layer into the table."""
+
+    def entered(layer: Layer) -> Layer:
+        around = Around(layer)
+        subject = LayerSubject(around, wrap=around.wrap, changes=layer.changes)
+        BROKEN.append(Broken(subject, caught_by, saying, also))
+        return layer
 
     return entered
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
 from agentm_devkit.conformance.checking import check
 from agentm_devkit.conformance.expect import Violation, same, shown
-from agentm_kernel.plugin import API_VERSION, Capabilities, Locator, TierLayout
+from agentm_kernel.plugin import API_VERSION, AgentmError, Capabilities, Locator, TierLayout, find_secrets
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -67,6 +68,31 @@ def check_describe(bench: Bench) -> None:
     told = bench.store.describe()
     if type(told) is not str or not told.strip() or len(told.splitlines()) != 1:
         raise Violation(f"it gave {shown(told)}")
+
+
+@check("declaring")
+def check_describe_is_the_same(bench: Bench) -> None:
+    """`describe` says the same for every opening of one store: this device knows its stores by it."""
+    same("another opening's describe()", bench.subject.open(bench.scratch).describe(), bench.store.describe())
+
+
+@check("declaring")
+def check_no_secret_is_told(bench: Bench) -> None:
+    """No password or token that the store is opened with is in `describe`, in `repr` or in an error's text."""
+    store = bench.store
+    told = {"describe()": store.describe(), "repr()": repr(store)}
+    try:
+        store.read(Locator("missing.md"))
+    except AgentmError as error:
+        told["an error"] = f"{error} {error!r} {error.hint}"
+    for what, text in told.items():
+        if any(secret and secret in text for secret in bench.subject.secrets):
+            raise Violation(f"{what} has one that the store was opened with")
+        if what != "repr()" and (found := [*find_secrets(text)] or _PASSWORD.findall(text)):
+            raise Violation(f"{what} has what looks like one ({len(found)} found)")
+
+
+_PASSWORD = re.compile(r"://[^/@\s:]+:[^/@\s]+@")
 
 
 @check("declaring")

@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import random
 import signal
+import sys
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agentm_devkit.conformance.checking import check
 from agentm_devkit.conformance.expect import NotApplicable, Violation, same, shown
 from agentm_devkit.conformance.processes import begin_together, together
-from agentm_kernel.plugin import ABSENT, ConcurrentModificationError, Locator, update
+from agentm_kernel.plugin import ABSENT, ConcurrentModificationError, Locator, NotFoundError, content_hash, update
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from agentm_devkit.conformance.bench import Bench
     from agentm_devkit.conformance.processes import Process
@@ -96,25 +98,118 @@ def _write_own(child: Child, name: int) -> None:
 
 @check("racing", needs=("concurrent_writers",), rows=(34,))
 def check_threads(bench: Bench) -> None:
-    """Threads that share one backend lose no update either."""
+    """Threads that share one backend lose no update either, however often they are interrupted."""
     store = bench.store
+    until = time.monotonic() + _THREADS_SECONDS
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # a race that needs luck otherwise is met within a few rounds
+    rounds = 0
+    try:
+        while rounds < 2 or (time.monotonic() < until and rounds < _MOST_ROUNDS):
+            rounds += 1
+            _in_threads([lambda: _increment(store)] * 8, 5)
+            same("the counter", _count(store), 40 * rounds)
+    finally:
+        sys.setswitchinterval(interval)
+
+
+@check("racing", needs=("concurrent_writers",), rows=(34,))
+def check_threads_with_own_notes(bench: Bench) -> None:
+    """Threads that share one backend and write notes of their own each read back what they wrote."""
+    store = bench.store
+
+    def work(name: int) -> None:
+        note = Locator(f"threads/{name}.md")
+        for number in range(3):
+            store.write(note, f"{name} {number}\n")
+            same(f"read({shown(note)}) by the thread that wrote it", store.read(note), f"{name} {number}\n")
+
+    _in_threads([partial(work, name) for name in range(8)], 2)
+    same("list('threads')", len(store.list(Locator("threads"))), 8)
+
+
+_THREADS_SECONDS = 1.0
+_MOST_ROUNDS = 12
+
+
+def _in_threads(works: list[Callable[[], None]], times: int) -> None:
+    """Do each `times` times in a thread of its own, all at once; what one raises is raised here."""
     failures: list[Exception] = []
 
-    def work() -> None:
+    def repeat(work: Callable[[], None]) -> None:
         try:
-            for _ in range(10):
-                _increment(store)
+            for _ in range(times):
+                work()
         except Exception as error:  # noqa: BLE001 - a thread's error would be printed and forgotten
             failures.append(error)
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
+    threads = [threading.Thread(target=repeat, args=[work], daemon=True) for work in works]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     if failures:
         raise failures[0]
-    same("the counter", _count(store), 80)
+
+
+@check("racing", needs=("concurrent_writers", "delete"))
+def check_delete_race(bench: Bench) -> None:
+    """Of several processes that delete one note on condition, exactly one is told that it did."""
+    for number in range(_DELETED):
+        bench.store.write(_doomed(number), f"{number}\n")
+    deleted = together([bench.start(_delete_all) for _ in range(_WRITERS)])
+    for number in range(_DELETED):
+        told = sum(number in numbers for numbers in deleted)
+        if told != 1:
+            raise Violation(f"{told} of {_WRITERS} processes were told that they had deleted '{_doomed(number)}'")
+    same("list('doomed')", bench.store.list(Locator("doomed")), [])
+
+
+@check("racing", needs=("concurrent_writers", "delete"))
+def check_delete_against_update(bench: Bench) -> None:
+    """A note is deleted on condition only as it was read: an update that came in between is not lost with it."""
+    adders = [bench.start(_increments, _ADDED) for _ in range(2)]
+    deleter = bench.start(_delete_what_was_read)
+    begin_together((*adders, deleter))
+    for adder in adders:
+        adder.result()
+    bench.store.write(Locator("race/stop.md"), "stop\n")
+    taken = deleter.result()
+    left = _count(bench.store) if bench.store.exists(_COUNTER) else 0
+    same("what was deleted, and what is left,", taken + left, 2 * _ADDED)
+
+
+_DELETED = 20
+_ADDED = 40
+
+
+def _doomed(number: int) -> Locator:
+    return Locator(f"doomed/{number}.md")
+
+
+def _delete_all(child: Child) -> list[int]:
+    deleted = []
+    for number in range(_DELETED):
+        try:
+            child.store.delete(_doomed(number), if_match=content_hash(f"{number}\n"))
+        except (ConcurrentModificationError, NotFoundError):
+            continue
+        deleted.append(number)
+    return deleted
+
+
+def _delete_what_was_read(child: Child) -> int:
+    """Delete the counter over and over, on condition that it is what was read; the sum of what was deleted."""
+    taken = 0
+    while not child.store.exists(Locator("race/stop.md")):
+        try:
+            text = child.store.read(_COUNTER)
+            child.store.delete(_COUNTER, if_match=content_hash(text))
+        except (ConcurrentModificationError, NotFoundError):
+            continue
+        taken += int(text)
+        time.sleep(random.uniform(0, 0.004))
+    return taken
 
 
 @check("racing", needs=("concurrent_writers",))

@@ -1,0 +1,71 @@
+"""A check has a time limit, and a failure has a place: file and line."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import traceback
+from typing import TYPE_CHECKING
+
+from agentm_devkit.conformance.expect import Violation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_KIT = os.path.dirname(os.path.abspath(__file__))
+_CHECKS = os.path.join(_KIT, "checks")
+
+
+def within(seconds: float, work: Callable[[], None]) -> None:
+    """Do `work` in a thread of its own, for `seconds` at most: what hangs is a violation that says where it hangs.
+
+    The thread cannot be stopped. It is left behind, and the process can end without it.
+    """
+    raised: list[BaseException] = []
+
+    def guarded() -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - it is raised again by whoever waits
+            raised.append(error)
+
+    thread = threading.Thread(target=guarded, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001 - there is no other way to look
+        place = _last(traceback.extract_stack(frame), outside=_KIT) if frame is not None else ""
+        raise Violation(f"the check was still busy after {seconds:g} s{f', at {place}' if place else ''}")
+    if raised:
+        raise raised[0]
+
+
+def place_of(error: BaseException) -> str:
+    """Where it went wrong: the line of the check, and the plugin's own line if that raised."""
+    frames = list(traceback.extract_tb(error.__traceback__))
+    cause = error.__cause__
+    if cause is not None:
+        frames += traceback.extract_tb(cause.__traceback__)
+    places = (_last(frames, inside=_CHECKS), _last(frames, outside=_KIT))
+    return ", ".join(dict.fromkeys(place for place in places if place))
+
+
+def _last(frames: Iterable[traceback.FrameSummary], *, inside: str = "", outside: str = "") -> str:
+    """The innermost frame of a file that lies there, as `folder/file.py:line`."""
+    found = ""
+    for frame in frames:
+        file = os.path.abspath(frame.filename)
+        if (inside and file.startswith(inside)) or (outside and not file.startswith(outside) and _is_source(file)):
+            found = f"{os.path.join(os.path.basename(os.path.dirname(file)), os.path.basename(file))}:{frame.lineno}"
+    return found
+
+
+def _is_source(file: str) -> bool:
+    """Whether it is somebody's code, and not Python's own library or a test runner."""
+    if "site-packages" in file:
+        return f"{os.sep}_pytest{os.sep}" not in file and f"{os.sep}pluggy{os.sep}" not in file
+    return file.endswith(".py") and not file.startswith(_LIBRARY)
+
+
+_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep

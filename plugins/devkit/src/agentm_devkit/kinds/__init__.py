@@ -1,0 +1,1 @@
+"""What `agentm plugins check` looks at in plugins that are no stores: one module for each kind."""

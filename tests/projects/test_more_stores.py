@@ -215,6 +215,25 @@ def test_what_is_mine_stays_in_my_store_and_is_recalled_in_every_project(laptop:
     assert "the store 'team' cannot be had" in told
 
 
+def test_events_reach_the_store_that_the_project_is_bound_to(laptop: Laptop) -> None:
+    """A team's git store is synchronised by hooks, although the default store is another."""
+    origin, clone = laptop.home / "team.git", laptop.home / "clone"
+    subprocess.run(["git", "init", "-q", "--bare", str(origin)], check=True, env=laptop.environ)
+    laptop.run(laptop.home, "git", "init", str(clone), f"file://{origin}")
+    laptop.run(laptop.home, "store", "add", "team", "git", f"root={clone}", f"remote=file://{origin}")
+    widgets = laptop.checkout("widgets")
+    laptop.run(widgets, "project", "use-store", "team")
+    laptop.save(widgets, "sqlite", "We use SQLite.\n")
+    laptop.run(widgets, "event", "turn-end")
+    pushed = subprocess.run(
+        ["git", "-C", str(origin), "log", "--all", "--name-only", "--format="],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert "projects/widgets/decisions/sqlite.md" in pushed.stdout
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [

@@ -19,6 +19,7 @@ from agentm_kernel.plugins.events import EVENTS, is_event
 from agentm_kernel.plugins.hooks import PATIENCE, HookCaller
 from agentm_kernel.plugins.values import HookContext
 from agentm_kernel.projects.root import find_project_root
+from agentm_kernel.state.routing import bound_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,28 +39,35 @@ def tell_plugins(device: Device, name: str, cwd: str | None) -> int:
             f"there is no event '{name}'", hint=f"events are {', '.join(known.name for known in EVENTS)}"
         )
     payload = read_event()
-    caller = _caller(device, cwd or working_directory(payload))
-    if not caller.has_listeners("agentm_event"):
+    callers = _callers(device, cwd or working_directory(payload))
+    if not callers[0].has_listeners("agentm_event"):
         return 0
-    return _in_a_child(lambda: _tell(caller, name, payload))
+    return _in_a_child(lambda: _tell(callers, name, payload))
 
 
 def tell(device: Device, name: str, payload: dict[str, object], cwd: str | None) -> int:
     """The same in this process, for a caller that is in the background already."""
-    caller = _caller(device, cwd)
-    return _tell(caller, name, payload) if caller.has_listeners("agentm_event") else 0
+    callers = _callers(device, cwd)
+    return _tell(callers, name, payload) if callers[0].has_listeners("agentm_event") else 0
 
 
-def _caller(device: Device, cwd: str | None) -> HookCaller:
+def _callers(device: Device, cwd: str | None) -> list[HookCaller]:
+    """One for each store that is involved: the default one, and the one that the project is bound to."""
     seconds = patience(device.environ) if PATIENCE_VARIABLE in device.environ else PATIENCE
-    return HookCaller(HookContext(device, find_project_root(cwd)), patience=seconds)
+    root = find_project_root(cwd)
+    devices = [device]
+    if (bound := bound_store(device, root)) is not None:
+        devices.append(device.of_store(bound))
+    return [HookCaller(HookContext(each, root), patience=seconds) for each in devices]
 
 
-def _tell(caller: HookCaller, name: str, payload: dict[str, object]) -> int:
-    for line in caller.event(name, payload):
-        sys.stderr.write(f"{one_line(line)}\n")
+def _tell(callers: list[HookCaller], name: str, payload: dict[str, object]) -> int:
+    for caller in callers:
+        for line in caller.event(name, payload):
+            sys.stderr.write(f"{one_line(line)}\n")
+    failures = [failure for caller in callers for failure in caller.failures]
     # Several plugins that cannot have the store say the same: once is enough.
-    said = dict.fromkeys((failure.message, failure.hint, failure.code) for failure in caller.failures)
+    said = dict.fromkeys((failure.message, failure.hint, failure.code) for failure in failures)
     for message, hint, code in said:
         error = PluginError(message, hint=hint)
         error.code = code

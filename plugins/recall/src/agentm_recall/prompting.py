@@ -53,10 +53,10 @@ def answer_prompt(
     if backend is None or home is None or not resolution.is_claimed or not prompt.strip():
         return ""
     from agentm_recall.index.maintenance import RecallIndex
-    from agentm_recall.index.search import Scope, search
+    from agentm_recall.index.search import Scope
 
     result = RecallIndex(backend).ask(
-        lambda opened: search(opened.database, prompt, Scope(project=resolution.slug), limit=_LOOKED_AT),
+        lambda opened: opened.search(prompt, Scope(project=resolution.slug), limit=_LOOKED_AT),
         (Locator(PERSONAL), home),
         may_write=False,
         deadline=time.monotonic() + _PATIENCE,

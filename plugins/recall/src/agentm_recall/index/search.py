@@ -64,6 +64,8 @@ class Hit:
     text_score: float
     signals: dict[str, float] = field(default_factory=dict)
     is_current: bool = True
+    is_fresh: bool = False
+    """Whether it is of what changed since the index was written."""
 
     @property
     def score(self) -> float:

@@ -1,0 +1,2 @@
+def check_project(index: str, project: str, root: str) -> None:
+    pass

@@ -9,10 +9,11 @@ from __future__ import annotations
 from agentm_recall.fence import bounded_runs, fenced, header_of, longest_run, visible, visible_line
 from agentm_recall.layout import ALWAYS_LOAD
 from agentm_recall.note import DELETED, SUPERSEDED
+from agentm_recall.remarks import Remarks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from agentm_recall.catalog import Catalog
     from agentm_recall.note import Note
@@ -47,7 +48,7 @@ def tokens(text: str) -> int:
 class Digest:
     """One recall in the making."""
 
-    def __init__(self, subject: str, budget: int, catalog: Catalog) -> None:
+    def __init__(self, subject: str, budget: int, catalog: Catalog, environ: Mapping[str, str] | None = None) -> None:
         self._head = f"# Memory: {visible_line(subject)}\n"
         self._for_last_line = min(_FOR_LAST_LINE, budget // 4)
         self._room = budget - tokens(self._head + _WANTS + _NOTES) - self._for_last_line
@@ -59,6 +60,7 @@ class Digest:
         self._gone: set[str] = set()
         self._operators: set[str] = set()
         self._past: set[str] = set()
+        self._remarks = Remarks(catalog.backend, environ)
         self._unnamed = 0
         self._conclusion = ""
 
@@ -138,7 +140,7 @@ class Digest:
         if note.key.startswith(f"{ALWAYS_LOAD}/") and note.source.casefold() in _BY_OPERATOR:
             self._operators.add(key)
         text = bounded_runs(visible(body).strip("\n").rstrip())
-        remark = "replaced since" if key in self._past else ""
+        remark = "replaced since" if key in self._past else self._remarks.line(note)
         entry = fenced(header_of(note, remark=remark), text)
         if tokens(entry) <= room:
             return entry

@@ -125,6 +125,10 @@ def header_of(note: Note, left: int = 0, remark: str = "") -> str:
     facts = [note.kind, note.changed[:10], f"from {note.source}" if note.source else ""]
     if note.confidence is not None:
         facts.append(f"confidence {note.confidence:g}")
+    if note.is_verified:
+        facts.append(f"verified {note.verified[:10]}")
+    if note.is_overdue:
+        facts.append(f"stale since {note.stale_after[:10]}: check it")
     facts.append(remark)
     if note.problem:
         facts.append(note.problem)

@@ -99,7 +99,7 @@ def recalled(
     places = (Locator(PERSONAL), home) if personal else (home,)
     room = budget_of(phase, budget, environ)
     catalog = overview(backend, places, room=room, deadline=deadline, environ=environ)
-    digest = Digest(f"project {project}, phase {phase}", room, catalog)
+    digest = Digest(f"project {project}, phase {phase}", room, catalog, environ)
     current = _current(catalog, digest)
     standing = [note for note in current if note.key.startswith(f"{ALWAYS_LOAD}/")]
     others = [note for note in current if not note.key.startswith(f"{ALWAYS_LOAD}/")]

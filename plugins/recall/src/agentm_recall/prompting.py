@@ -15,6 +15,7 @@ from agentm_recall.digest import shortened, tokens
 from agentm_recall.fence import bounded_runs, fenced, header_of, longest_run, visible
 from agentm_recall.layout import ALWAYS_LOAD, PERSONAL
 from agentm_recall.note import DELETED, SUPERSEDED, parse_note
+from agentm_recall.remarks import Remarks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ def is_for_prompts(note: Note) -> bool:
 
 def _entries(backend: StorageBackend, keys: Sequence[str], room: int, most: int) -> Iterator[str]:
     shown = 0
+    remarks = Remarks(backend)
     share = max(room // 2, _SHORT)
     for key in keys:
         if shown >= most or room < _LEAST_ROOM:
@@ -98,13 +100,15 @@ def _entries(backend: StorageBackend, keys: Sequence[str], room: int, most: int)
             continue
         note, body = found
         text = bounded_runs(visible(body).strip("\n").rstrip())
-        entry = fenced(header_of(note), text)
+        remark = remarks.line(note)
+        entry = fenced(header_of(note, remark=remark), text)
         space = min(room, share)
         if tokens(entry) > space:
-            length = 4 * space - 4 * tokens(fenced(header_of(note), "")) - 2 * longest_run(text) - _FOR_CUT
+            head = fenced(header_of(note, remark=remark), "")
+            length = 4 * space - 4 * tokens(head) - 2 * longest_run(text) - _FOR_CUT
             if length < _FOR_CUT:
                 continue
-            entry = fenced(header_of(note, len(text) - length), shortened(text, length))
+            entry = fenced(header_of(note, len(text) - length, remark=remark), shortened(text, length))
         shown += 1
         room -= tokens(entry) + 1
         yield entry

@@ -216,6 +216,15 @@ class Database:
             row = self.connection.execute("SELECT dead FROM notes WHERE key = ?", (key,)).fetchone()
         return int(row[0]) if row else None
 
+    def named_things(self, project: str) -> list[tuple[str, str, str, str, str]]:
+        """What the current notes of a project name: key, dates, title, kind and name of each."""
+        with Failures():
+            return self.connection.execute(
+                "SELECT key, changed || '|' || verified, title, mentions.kind, name FROM mentions"
+                " JOIN notes ON notes.id = mentions.note WHERE notes.project = ? AND dead = 0 ORDER BY changed DESC",
+                (project,),
+            ).fetchall()
+
     def fact(self, name: str) -> float:
         """A number that somebody kept; 0 if nobody did."""
         with Failures():

@@ -98,7 +98,7 @@ class RecallIndex(DerivedMaintenance):
                 else:
                     difference = find_changes(database, self._backend, _EVERYTHING, _LISTED_FOR_A_HOOK)
                     if difference is None or time.time() - database.fact(LISTED) > _A_MINUTE:
-                        self._list_later(path)
+                        self.keep_up(os.getcwd())
                 changes = Changes()
                 if difference is not None:
                     changes = apply_difference(database, self._backend, difference, progress=progress)
@@ -107,11 +107,6 @@ class RecallIndex(DerivedMaintenance):
                 return changes
         except IndexDamaged:
             return self.rebuild(progress)
-
-    def _list_later(self, path: str) -> None:
-        from agentm_recall.upkeep import start
-
-        start(path, self._environ)
 
     def note_written(self, locators: Sequence[Locator]) -> None:
         """Index what was just written, without a listing and without waiting. Failing is no loss: it is derived."""
@@ -142,11 +137,30 @@ class RecallIndex(DerivedMaintenance):
 
     def keep_warm(self) -> Changes | None:
         """`update` for those who cannot wait: a large index that is not there yet is not built."""
-        if not os.path.exists(self._path()):
+        path = self._path()
+        if not os.path.exists(path):
             few = list(islice(note_files(self._backend, Locator()), _BUILT_AT_ONCE + 1))
             if len(few) > _BUILT_AT_ONCE:
                 return None
+        elif self._is_large(path):
+            return None
         return self.update()
+
+    def keep_up(self, folder: str) -> None:
+        """Have a process in the background list what is large, and check what the notes of the project there name."""
+        from agentm_recall.upkeep import start
+
+        path = self._path()
+        if os.path.exists(path):
+            start(path, self._environ, folder)
+
+    @staticmethod
+    def _is_large(path: str) -> bool:
+        try:
+            with Database.open(path, read_only=True) as database:
+                return database.count() > LISTED_AT_ONCE
+        except IndexDamaged:
+            return False
 
     def rebuild(self, progress: Progress = silent) -> Changes:
         """The whole index from the notes. Whoever reads the old one meanwhile is not disturbed."""

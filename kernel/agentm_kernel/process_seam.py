@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
         It may have an attribute `for_prompt`, a function `(resolution, *, prompt, limit, known) -> str`: the notes
         that answer a prompt, three at most, in `limit` tokens, without those whose keys are `known`; `""` if none.
+        And one `why`, `(resolution, *, note, phase, query, limit) -> str`: why a note is recalled, or why not.
         """
 
         def __call__(self, resolution: Resolution, *, phase: str, query: str | None, limit: int | None) -> str: ...
@@ -101,6 +102,11 @@ def _recall(device: Device, context: Mapping[str, Any], query: str | None, limit
         return ""
     phase = context.get("phase")
     memory = _memory(device, working_directory(context))
+    if (note := context.get("why")) is not None:
+        explain = getattr(provider[1], "why", None)
+        if explain is None:
+            raise AgentmError(f"{provider[0]} cannot say why a note is recalled")
+        provider = provider[0], lambda *resolution, **asked: explain(*resolution, note=note, **asked)
     return _ask(provider, memory, phase if phase in PHASES else DEFAULT_PHASE, query, limit)
 
 

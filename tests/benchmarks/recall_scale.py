@@ -65,8 +65,8 @@ def run(setting: Setting) -> Table:
     rows += _changes(homes[sizes[-1]])
     rows.append({"command": "agentm reindex", **{f"{size:,} notes (ms)": home.built for size, home in homes.items()}})
     note = (
-        f"Every plugin of this repository installed, compiled, among 100 distributions. Notes of {_SENTENCES} sentences in"
-        f" {_PROJECTS} projects, {len(_FOLDERS)} folders each; a question of ten words, an index that is up to date. "
+        "Every plugin of this repository installed, compiled, among 100 distributions. Notes of "
+        f"{_SENTENCES} sentences in {_PROJECTS} projects, {len(_FOLDERS)} folders each; a question of ten words. "
         "`found by the next`: a note that was saved, and a file that another program replaced, is looked for at once."
     )
     return Table("recall_scale", "Recall: 100,000 notes", note, rows)

@@ -82,7 +82,7 @@ class Note:
     @property
     def is_overdue(self) -> bool:
         """Whether the day is over after which it should not be believed without a look."""
-        return _is_date(self.stale_after) and self.stale_after[:10] < strftime("%Y-%m-%d")
+        return is_date(self.stale_after) and self.stale_after[:10] < strftime("%Y-%m-%d")
 
     @property
     def slug(self) -> str:
@@ -97,8 +97,10 @@ class Note:
         return f"Note({self.key!r}, kind={self.kind!r}, status={self.status!r})"
 
 
-def _is_date(text: str) -> bool:
-    return len(text) >= 10 and text[:4].isdigit() and text[4] == text[7] == "-"
+def is_date(text: str) -> bool:
+    """Whether a text begins with a day such as 2026-03-31."""
+    parts = text[:10].split("-")
+    return [len(part) for part in parts] == [4, 2, 2] and all(part.isascii() and part.isdigit() for part in parts)
 
 
 def parse_note(key: str, text: str) -> tuple[Note, str]:

@@ -108,7 +108,7 @@ def recalled(
         current_hits = sum(not digest.is_of_the_past(note.key) for note in wanted)
         digest.leave_out("not matching the query", max(0, len(others) + catalog.more - current_hits))
     else:
-        wanted = _in_order(others, phase)
+        wanted = in_order(others, phase)
         digest.leave_unnamed(catalog.more)
     standing.sort(key=lambda note: note.key)
     return digest.text(standing, wanted, wanted_first=phase == "documenter")
@@ -138,7 +138,7 @@ def _current(catalog: Catalog, digest: Digest) -> list[Note]:
     return current
 
 
-def _in_order(notes: list[Note], phase: str) -> list[Note]:
+def in_order(notes: list[Note], phase: str) -> list[Note]:
     """Every note. The phase decides which come first: its anchor, then its folders in turn, the newest of each.
 
     Every fourth place is for what the phase does not name, in turn as well: a fact among a thousand decisions is

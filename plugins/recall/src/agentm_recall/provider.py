@@ -45,4 +45,12 @@ def for_prompt(resolution: Resolution, *, prompt: str, limit: int = 600, known: 
     return answer_prompt(resolution, prompt=prompt, limit=limit, known=known)
 
 
+def why(resolution: Resolution, *, note: str, phase: str, query: str | None, limit: int | None) -> str:
+    """Why a note is recalled, or why not."""
+    from agentm_recall.explaining import explain
+
+    return explain(resolution, note=note, phase=phase, query=query, limit=limit)
+
+
+recall.why = why  # type: ignore[attr-defined] # where `agentm recall-here --why` looks for it
 recall.for_prompt = for_prompt  # type: ignore[attr-defined] # where `agentm hook prompt` looks for it

@@ -85,7 +85,7 @@ class _Check:
 
 
 def moment_of(stated: str) -> float:
-    """Seconds since the epoch of the later of the dates that a note states; in the far future where it states none."""
+    """Seconds since the epoch of the latest date that a note states; in the far future where it states none."""
     from datetime import UTC, datetime
 
     moments = []

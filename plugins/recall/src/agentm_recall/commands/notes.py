@@ -16,9 +16,11 @@ from agentm_recall.commands.common import (
     project_option,
     store_and_project,
 )
+from agentm_recall.commands.names import name_argument, named
+from agentm_recall.commands.notes_changing import confirm, doubt, edit, move
+from agentm_recall.commands.notes_looking import history, path, review, undo
 from agentm_recall.layout import PERSONAL
-from agentm_recall.lookup import find_note, folders_of
-from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, parse_note
+from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, is_date, parse_note
 from agentm_recall.supersession import superseded_keys
 
 _A_MINUTE = 60.0
@@ -26,20 +28,38 @@ _A_MINUTE = 60.0
 
 @click.group("notes")
 def command() -> None:
-    """List the notes of a project, or show one."""
+    """List, show, edit, move, judge and undo notes.
+
+    NAME is a slug, the end of a path, a whole key, or a part that only one note has.
+    """
+
+
+for _command in (edit, move, confirm, doubt, path, history, undo, review):
+    command.add_command(_command)
 
 
 @command.command("list")
 @project_option
 @click.option("--everywhere", is_flag=True, help="The notes of every project.")
 @click.option("--kind", help="Only notes of this kind.")
+@click.option("--tag", help="Only notes with this tag.")
+@click.option("--since", metavar="DATE", help="Only notes that were changed on that day (2025-03-31) or later.")
 @click.option("--all", "with_dead", is_flag=True, help="Deleted and superseded ones too.")
 @cwd_option
 @json_option
 def list_notes(
-    project: str | None, everywhere: bool, kind: str | None, with_dead: bool, cwd: str | None, as_json: bool
+    project: str | None,
+    everywhere: bool,
+    kind: str | None,
+    tag: str | None,
+    since: str | None,
+    with_dead: bool,
+    cwd: str | None,
+    as_json: bool,
 ) -> None:
     """List the project's notes and the personal ones, newest first."""
+    if since is not None and not is_date(since):
+        raise click.UsageError(f"--since takes a date such as 2025-03-31, not {since!r}")
     backend, _, folder = store_and_project(project, cwd, read_only=True)
     folders = [Locator()] if everywhere else [folder, Locator(PERSONAL)]
     if is_elsewhere(backend):
@@ -49,7 +69,9 @@ def list_notes(
     rows = []
     for note in sorted(catalog.notes, key=lambda note: (note.changed, note.key), reverse=True):
         status = SUPERSEDED if note.key in replaced and note.status != DELETED else note.status
-        if (with_dead or status not in (DELETED, SUPERSEDED)) and kind in (None, note.kind):
+        is_wanted = kind in (None, note.kind) and (tag is None or tag.lstrip("#") in note.tags)
+        is_wanted = is_wanted and (since is None or note.changed >= since)
+        if is_wanted and (with_dead or status not in (DELETED, SUPERSEDED)):
             rows.append((note, status))
     problems = [*catalog.problems, *((note.key, note.problem) for note, _ in rows if note.problem)]
     if as_json:
@@ -78,17 +100,16 @@ def list_notes(
 
 
 @command.command("show")
-@click.argument("name")
+@name_argument
 @project_option
 @cwd_option
 @json_option
 def show(name: str, project: str | None, cwd: str | None, as_json: bool) -> None:
-    """Print the note NAME (a slug, or the end of its path), byte for byte.
+    """Print the note NAME, byte for byte.
 
     Only a terminal gets control characters spelled out.
     """
-    backend, slug, _ = store_and_project(project, cwd, read_only=True)
-    locator = find_note(backend, name, folders_of(backend, slug))
+    backend, _, locator = named(name, project, cwd, read_only=True)
     text = backend.read(locator)
     if as_json:
         note, body = parse_note(locator.key, text)

@@ -10,6 +10,7 @@ from agentm_kernel.command import current_device, echo_json, json_option, shown,
 from agentm_kernel.plugin import AgentmError
 from agentm_recall.commands.common import as_json as note_as_json, bar, cwd_option
 from agentm_recall.index.search import Scope
+from agentm_recall.remarks import Remarks
 from agentm_recall.searching import CLOSE, OPEN, search_notes
 
 if TYPE_CHECKING:
@@ -45,14 +46,14 @@ def command(
     answer = search_notes(backend, " ".join(query), scope, limit=limit, explain=explain, progress=bar)
     if as_json:
         echo_json(
-            found=[_as_json(found, explain=explain) for found in answer.found],
+            found=[_as_json(found, Remarks(backend), explain=explain) for found in answer.found],
             confidence=round(answer.confidence, 3),
             answered=answer.is_answer,
             left_out=answer.dead,
             notices=list(answer.notices),
         )
     else:
-        _show(answer, explain=explain)
+        _show(answer, Remarks(backend), explain=explain)
 
 
 def _here(cwd: str | None) -> str | None:
@@ -63,23 +64,28 @@ def _here(cwd: str | None) -> str | None:
         return None
 
 
-def _as_json(found: Found, *, explain: bool) -> dict[str, Any]:
+def _as_json(found: Found, remarks: Remarks, *, explain: bool) -> dict[str, Any]:
     hit = found.hit
     fields: dict[str, Any] = {
         **note_as_json(hit.note),
         "score": round(hit.score, 6),
         "current": hit.is_current,
         "snippet": _plain(found.snippet),
+        "remark": remarks.line(hit.note),
     }
     if explain:
         fields["explain"] = {"text": round(hit.text_score, 6), "signals": hit.signals, "words": found.words}
     return fields
 
 
-def _show(answer: Answer, *, explain: bool) -> None:
+def _show(answer: Answer, remarks: Remarks, *, explain: bool) -> None:
     for found in answer.found:
         note = found.hit.note
         gone = "" if found.hit.is_current else " (not current)"
+        if note.is_overdue:
+            gone += f" (stale since {note.stale_after[:10]})"
+        if remark := remarks.line(note):
+            gone += f" ({remark})"
         click.echo(
             styled(shown(note.key.removesuffix(".md")), bold=True)
             + shown(f"  {note.kind}, {note.changed[:10] or 'no date'}{gone}")

@@ -225,6 +225,16 @@ class Database:
                 (project,),
             ).fetchall()
 
+    def slugs(self, project: str, beginning: str, most: int) -> list[str]:
+        """The names of current notes of a project, and of personal ones, that begin like this."""
+        with Failures():
+            rows = self.connection.execute(
+                "SELECT DISTINCT slug FROM notes WHERE slug >= ? AND slug < ? AND dead = 0"
+                " AND (project = ? OR project IS NULL) ORDER BY slug LIMIT ?",
+                (beginning, f"{beginning}\U0010ffff", project, most),
+            ).fetchall()
+        return [slug for (slug,) in rows]
+
     def fact(self, name: str) -> float:
         """A number that somebody kept; 0 if nobody did."""
         with Failures():

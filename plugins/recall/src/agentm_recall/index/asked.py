@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agentm_recall.index.search import Result, search
 from agentm_recall.supersession import superseded_keys
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from agentm_recall.index.database import Database
     from agentm_recall.index.refresh import Changes
-    from agentm_recall.index.search import Hit, Scope
+    from agentm_recall.index.search import Hit, Result, Scope
 
 
 class Opened:
@@ -45,6 +44,8 @@ class Opened:
 
     def search(self, question: str, scope: Scope, *, limit: int = 10, today: float | None = None) -> Result:
         """The best notes of both."""
+        from agentm_recall.index.search import search  # writers open an index too, and ask nothing
+
         more = min(len(self.hidden), limit)
         result = search(self.database, question, scope, limit=limit + more, today=today)
         if self.fresh is None:
@@ -56,6 +57,8 @@ class Opened:
 
 
 def _merged(result: Result, other: Result, dead: set[str], hidden: set[str], limit: int) -> Result:
+    from agentm_recall.index.search import Result
+
     pairs = [
         (hit, sure)
         for hit, sure in zip(result.hits, _padded(result), strict=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow]:
     """Hosts are not asked here, that takes a second: `agentm hosts list` does it."""
     from agentm_hosts.connecting import adapters, connected_scopes
-    from agentm_hosts.files.connections import receipts
+    from agentm_hosts.files.receipts import receipts
     from agentm_hosts.report import report_of
 
     device = context.device

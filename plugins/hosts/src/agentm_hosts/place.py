@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -69,5 +69,3 @@ class Change:
     """The content of a file that is ours as a whole."""
     comments_disable: str = ""
     """What a comment in this file would do to the host: then the file is refused with this reason."""
-    rewritten: bool = field(default=False)
-    """The host rewrites the file itself: it is never put back byte by byte, only our entries are taken out."""

@@ -61,9 +61,7 @@ class ClaudeCode(HostAdapter):
             found.append(Change(file, "json", tuple(hooks), comments_disable=disables))
         if place.with_mcp:
             server = {"type": "stdio", "command": place.launcher, "args": ["mcp"], "alwaysLoad": True}
-            found.append(
-                Change(self._servers(place), "json", (Entry(("mcpServers", "agentm"), server, SET),), rewritten=True)
-            )
+            found.append(Change(self._servers(place), "json", (Entry(("mcpServers", "agentm"), server, SET),)))
         return found
 
     def _handler(self, place: Place, event: str) -> dict[str, Any]:

@@ -155,7 +155,7 @@ def edited(text: str, format: str) -> str:
         return f"{mark}new = 1 # theirs\n{text.removeprefix(mark)}\n[theirs]\nnew=1\n"
     at = text.index("{", text.index("*/") if text.lstrip("\ufeff \r\n").startswith("/*") else 0) + 1
     comment = " // theirs, {\n" if format == "jsonc" else ""
-    return f"{text[:at]}{comment} \"theirs\" :{{ \"new\": [1 ,2]}},{text[at:]} \n"
+    return f'{text[:at]}{comment} "theirs" :{{ "new": [1 ,2]}},{text[at:]} \n'
 
 
 def test_handlers_of_others_in_our_group_stay(place: Place, tmp_path: Path) -> None:
@@ -207,7 +207,9 @@ def test_every_older_form_is_recognised(place: Place, tmp_path: Path, line: str,
     assert "replaces an older entry" in plan.notes[0]
 
 
-@pytest.mark.parametrize("line", ["agentmail hook session-start", "echo agentm", "/opt/agentm/run hook x", "agentm save"])
+@pytest.mark.parametrize(
+    "line", ["agentmail hook session-start", "echo agentm", "/opt/agentm/run hook x", "agentm save"]
+)
 def test_what_only_sounds_like_us_is_not_ours(line: str) -> None:
     assert command_of({"hooks": [{"command": line}]}) == ""
 

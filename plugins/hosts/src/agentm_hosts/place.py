@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+PATIENCE = 3.0
+
+
 @dataclass(frozen=True)
 class Place:
     """A user's home, or one project of theirs."""
@@ -25,6 +28,8 @@ class Place:
     """The root of the project; `None` for all of the user's projects."""
     with_hooks: bool = True
     with_mcp: bool = True
+    patience: float = PATIENCE
+    """Seconds that a host's own program may take to answer a question."""
 
     @property
     def scope(self) -> str:

@@ -12,6 +12,7 @@ from agentm_hosts.connecting import (
     adapters,
     carry_out_all,
     connected_scopes,
+    hooks_of_the_project,
     place_for,
     plan_for,
     undoing_plans,
@@ -113,6 +114,8 @@ def connect_all(chosen: list[HostAdapter], place: Place, *, replace: bool, dry_r
         click.echo(f"{adapter.title}: {'would be connected' if dry_run else done}")
         for step in adapter.open_steps(place) if not dry_run else ():
             click.echo(f"  still to do: {step}")
+        for line in (*adapter.advice(place), *hooks_of_the_project(adapter, place)) if not dry_run else ():
+            click.echo(f"  note: {line}")
     return failed
 
 

@@ -88,7 +88,7 @@ def plan_disconnection(receipt: Receipt) -> Plan:
         if old is None or hash_of(old) == receipt.after:
             new = None
         else:
-            notes.append(f"{receipt.path} was changed by somebody and is left: remove it by hand if you do not want it")
+            notes.append(f"{receipt.path} was changed by somebody and is left: remove it yourself if you like")
     else:
         new = _restored(old, receipt, notes)
     return Plan(receipt.path, old, new, receipt, notes, connects=False)
@@ -206,9 +206,7 @@ def _cut_out(text: str, receipt: Receipt, wanted: str) -> str | None:
 # ------------------------------------------------------------------------------------------------ older entries
 
 
-def _without_older(
-    text: str, change: Change, place: Place, notes: list[str], path: str, *, replace: bool
-) -> str:
+def _without_older(text: str, change: Change, place: Place, notes: list[str], path: str, *, replace: bool) -> str:
     """The file without what an older agentm, or a user by hand, had put there for the same. Another install that is
     still there is shown, and replaced only when that is asked for.
     """
@@ -235,16 +233,14 @@ def _refuse_another(program: str, place: Place, path: str) -> None:
     """An agentm that is still installed elsewhere; another way to this one is this one."""
     is_there = os.path.isabs(program) and os.access(program, os.X_OK)
     if is_there and os.path.realpath(program) != os.path.realpath(place.launcher):
-        raise SettingsError(
-            f"{path} starts another agentm: {program}", hint="`--replace` puts this one in its place"
-        )
+        raise SettingsError(f"{path} starts another agentm: {program}", hint="`--replace` puts this one in its place")
 
 
 # ------------------------------------------------------------------------------------------------ doing
 
 
 def carry_out(plan: Plan, place: Place) -> None:
-    """Write the file if it is still what was looked at. A receipt is there before the change, and as long as it is."""
+    """Write the file if it is still what was looked at. The receipt is there before the change, and as long as it."""
     former = read_receipt(receipt_path(place.state_dir, plan.receipt.host, plan.path))
     if plan.connects:
         write_receipt(place.state_dir, plan.receipt)

@@ -1,4 +1,4 @@
-"""Which entries of a settings file start agentm: those that we wrote, and those of an older agentm or of a user's hand.
+"""Which entries of a settings file start agentm: what we wrote, what an older agentm wrote, what a user wrote.
 
 An entry is a handler (a command and perhaps arguments), or a group of them (`{"matcher": …, "hooks": [handler, …]}`).
 A group in which somebody else's handler stands too is never ours: only our handler in it is.

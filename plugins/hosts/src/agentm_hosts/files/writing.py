@@ -9,7 +9,7 @@ from agentm_hosts.files.reading import SettingsError, read_text
 
 
 def write_unless_changed(path: str, old: str | None, new: str | None) -> None:
-    """Replace the file, or remove it if `new` is `None`. Its mode stays. Hosts rewrite their files whenever they like:
+    """Replace the file, or remove it if `new` is `None`. Its mode stays. Hosts rewrite their files when they like:
     it is compared at the last moment, so that what they wrote is lost only between two system calls.
     """
     if new is None:

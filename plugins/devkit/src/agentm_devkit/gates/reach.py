@@ -21,7 +21,7 @@ DEVICE_PATH_CALLERS = (f"{KERNEL}.state.routing", "agentm_devkit.conformance")
 
 STORE_OPENERS = tuple(
     f"{KERNEL}.files.{name}"
-    for name in ("tree", "path_tree", "root", "stamp", "mutex", "native_lock", "directory_lock", "append_records")
+    for name in ("tree", "root", "stamp", "mutex", "native_lock", "directory_lock", "append_records")
 )
 """The confined walk, its short form for hooks, and the lock on the root directory."""
 

@@ -35,17 +35,9 @@ class Renderer:
         self._markdown.enable(["table", "strikethrough"])
         self._markdown.validateLink = _is_link  # type: ignore[method-assign]
         self._markdown.inline.ruler.before("link", "note_link", self._note_link)
-        for rule in (
-            _heading_open,
-            _heading_close,
-            _image,
-            _link_open,
-            _table_open,
-            _table_close,
-            _fence,
-            _code_block,
-        ):
+        for rule in (_heading_open, _heading_close, _image, _link_open, _table_open, _table_close, _fence):
             self._markdown.add_render_rule(rule.__name__[1:], rule)
+        self._markdown.add_render_rule("code_block", _fence)
 
     def render(self, text: str) -> Html:
         """The HTML of `text`, or of its beginning where it is huge."""

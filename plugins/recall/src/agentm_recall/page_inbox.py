@@ -37,7 +37,7 @@ def show(context: HookContext, _query: Query) -> list[Mapping[str, Any]]:
     blocks += [_block(context, store, proposal) for store, proposal in waiting[:_MOST]]
     if len(waiting) > _MOST:
         blocks.append({"type": "text", "text": f"{len(waiting) - _MOST} more are shown when these are settled."})
-    rows = [
+    rows: list[Mapping[str, Any]] = [
         {"status": "warn", "label": key, "text": why, "hint": "repair the file or move it away"}
         for _, (_, problems) in found
         for key, why in problems

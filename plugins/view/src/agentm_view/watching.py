@@ -97,7 +97,8 @@ class Watcher:
 
     def _device_files(self) -> dict[str, int]:
         """When each file was written that plugins keep on this device, the page's own not among them."""
-        state, found = self._memory.device().state_dir, {}
+        state = self._memory.device().state_dir
+        found: dict[str, int] = {}
         for folder in (state, *(path for path, _ in _entries(state) if os.path.basename(path) != OWN)):
             found |= dict(_entries(folder))
         return found

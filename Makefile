@@ -73,7 +73,6 @@ e2e: $(SERVERS) ## Rounds with real programs that are too long for the suite: ag
 	@$(BIN)/python -m pytest -q -rs -s plugins/import/tests/check_real_programs.py plugins/import/tests/check_kills.py
 
 docs: $(READY) ## Build the documentation as a site into .cache/site
-	@$(UV) pip install --quiet --python $(BIN)/python --group docs
 	@$(BIN)/zensical build --clean --strict
 
 mutants: $(READY) ## Change the code and see whether tests notice: 20 minutes (ARGS="--sample N --seed S --only files")

@@ -25,7 +25,10 @@ _LOADED = re.compile(r"""<(?:link|script|img|source|iframe)\b[^>]*?(?:href|src)=
 def _without_network() -> list[str]:
     """A way to start a program in a network namespace of its own, where the system permits one."""
     command = ["unshare", "--map-root-user", "--net"]
-    if shutil.which("unshare") and subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0:
+    if (
+        shutil.which("unshare")
+        and subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0
+    ):
         return command
     return []
 

@@ -68,7 +68,7 @@ def _is_of_kernel(arguments: list[str]) -> bool:
 
     first, second = (*arguments, "", "")[:2]
     if first not in KERNEL_COMMANDS:
-        return first.startswith("-")
+        return first.startswith("-") and not first.startswith("--store")
     own = kernel_subcommands(first)
     return not own or second in own or second[:1] in ("", "-")
 

@@ -58,7 +58,7 @@ def _is_of_kernel(arguments: list[str]) -> bool:
     """Whether a command of the kernel ran: a plugin's may count on what Python does at its end."""
     first, second = (*arguments, "", "")[:2]
     if first not in KERNEL_COMMANDS:
-        return first.startswith("-")
+        return first.startswith("-") and not first.startswith("--store")
     own = kernel_subcommands(first)
     return not own or second in own or second[:1] in ("", "-")
 

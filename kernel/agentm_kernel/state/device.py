@@ -40,3 +40,10 @@ class Device(DeviceFacts):
         from agentm_kernel.state.routing import in_store
 
         return in_store(self, find_project_root(cwd), read_only=read_only)
+
+    def bound_store(self, cwd: str | None = None) -> str | None:
+        """The further store that the project that `cwd` lies in is bound to; `None` for the default one."""
+        from agentm_kernel.projects.root import find_project_root
+        from agentm_kernel.state.routing import bound_store
+
+        return bound_store(self, find_project_root(cwd))

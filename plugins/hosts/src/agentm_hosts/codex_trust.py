@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def untrusted_hooks(adapter: Codex, place: Place) -> list[str]:
     """The events whose hooks Codex does not run, because nobody has trusted them."""
     program = adapter.program(place)
-    asked = None if program is None else _ask(program, place)
+    asked = None if program is None or place.patience <= 0 else _ask(program, place)
     if asked is not None:
         return asked
     settings = os.path.join(adapter.folder(replace(place, project=None)), "config.toml")

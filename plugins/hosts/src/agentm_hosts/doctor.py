@@ -9,6 +9,7 @@ from agentm_kernel.plugin import DoctorRow, hookimpl
 
 if TYPE_CHECKING:
     from agentm_hosts.adapter import HostAdapter
+    from agentm_hosts.report import HostReport
     from agentm_kernel.plugin import Device, HookContext
 
 
@@ -30,10 +31,18 @@ def agentm_doctor_checks(context: HookContext) -> list[DoctorRow]:
 
 
 def _rows(device: Device, adapter: HostAdapter) -> list[DoctorRow]:
-    from agentm_hosts.files.receipts import receipts
     from agentm_hosts.report import report_of
 
     found = report_of(device, adapter, patience=_PATIENCE)
+    first = DoctorRow("ok", "hosts", f"{adapter.title}: {found.deliveries}", "; ".join(found.advice) or None)
+    problems = problems_of(device, adapter, found)
+    return [first, *(DoctorRow("warn", "hosts", f"{adapter.title}: {problem}") for problem in problems)]
+
+
+def problems_of(device: Device, adapter: HostAdapter, found: HostReport) -> list[str]:
+    """What keeps a connected host from being told everything."""
+    from agentm_hosts.files.receipts import receipts
+
     problems = [
         f"{receipt.path} is gone: run `agentm connect {adapter.name}` again"
         for _, receipt in receipts(device.state_dir, adapter.name)
@@ -41,9 +50,7 @@ def _rows(device: Device, adapter: HostAdapter) -> list[DoctorRow]:
     ]
     if found.dropped or found.cut:
         problems.append(f"not everything arrives: `agentm log --host {adapter.name}` shows what")
-    problems += found.open_steps
-    first = DoctorRow("ok", "hosts", f"{adapter.title}: {found.deliveries}", "; ".join(found.advice) or None)
-    return [first, *(DoctorRow("warn", "hosts", f"{adapter.title}: {problem}") for problem in problems)]
+    return [*problems, *found.open_steps]
 
 
 def _offer(device: Device, found: list[HostAdapter]) -> list[DoctorRow]:

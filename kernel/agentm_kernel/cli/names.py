@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from agentm_kernel.cli.command_table import COMMANDS
 
-GROUPS = ("completion", "config", "migrate", "plan", "plugins", "project", "state", "store")
+GROUPS = ("completion", "config", "plan", "plugins", "project", "state", "store")
 """Each is a module of this package with a click object called `command`."""
 
 # What these groups hold besides declared commands; a test holds it equal to the groups themselves.
 _SUBCOMMANDS = {
     "config": ("list", "path", "set", "unset"),
-    "personal": ("write",),
     "plan": ("clear", "list", "use"),
     "plugins": ("list", "show"),
-    "project": ("check", "list", "merge", "register", "rename", "show", "unregister", "use-store"),
+    "project": ("check", "list", "register", "show", "unregister", "use-store"),
     "state": ("append", "list", "path", "write"),
     "store": ("add", "forget", "list", "remove", "show"),
 }

@@ -6,9 +6,9 @@ A write in place can be cut short, or be overwritten by a program that does not 
 2. the bytes are added in one call, and made durable;
 3. the name must still lead to the file that was added to; otherwise the new file gets the bytes too;
 4. the record stays. Later appends, the next write of the note, and any write after two seconds look whether the bytes
-   are there. Once they were found after two seconds the record is dropped. Bytes that were cut short are completed. Bytes that another program
-   wrote over within a minute are kept as a version that nobody has seen; later than that, somebody edited the note,
-   and may remove a line.
+   are there. Once they were found after two seconds the record is dropped. Bytes that were cut short are completed.
+   Bytes that another program wrote over within a minute are kept as a version that nobody has seen; later than that,
+   somebody edited the note, and may remove a line.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ def _options(device: Device, record: PluginRecord) -> dict[str, Any]:
     """What a table of options declares; why not, if it cannot be loaded."""
     if record.group != OPTIONS:
         return {}
-    from agentm_kernel.plugins.options import declared_options
+    from agentm_kernel.plugins.table import declared_options
 
     try:
         declared = declared_options(device, record.name) or ()

@@ -78,9 +78,11 @@ def _show_plugins(inventory: Inventory) -> None:
             rows.append(
                 [name, version, "selected" if selected else "available", ", ".join(selected or _brought(good))]
             )
-        for entry in entries:
-            if entry.state != "available":
-                rows.append([name, version, entry.state, f"{_kind(entry.record)} {entry.record.name}: {entry.why}"])
+        rows += [
+            [name, version, entry.state, f"{_kind(entry.record)} {entry.record.name}: {entry.why}"]
+            for entry in entries
+            if entry.state != "available"
+        ]
     echo_table(["plugin", "version", "state", "brings"], [[_printable(cell) for cell in row] for row in rows])
 
 

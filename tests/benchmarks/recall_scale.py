@@ -80,6 +80,7 @@ class _Home:
         self.environ = installed.home(f"scale-{size}", "state write PLAN.md")
         self.root = Path(self.environ["HOME"]) / ".agentm" / "memory"
         self._saved = 0
+        self.save("first", "# First\n\nThe project's name is taken by its first note.\n")
         _fill(self.root, installed.project.name, size)
         started = time.perf_counter()
         self.run("reindex")
@@ -147,13 +148,11 @@ def _fill(root: Path, project: str, size: int) -> None:
     generator = random.Random(6)
     entries = notes()
     sentences = [sentence for entry in entries for sentence in entry.body.split(". ")]
-    (root / "_meta").mkdir(parents=True)
-    (root / "_meta" / "store.json").write_text('{"id": "benchmark", "created": "2025-01-01", "layout": 1}\n')
     projects = [project, *(f"project-{number}" for number in range(1, _PROJECTS))]
     kinds = list(_FOLDERS.items())
     for name in projects:
         for folder in _FOLDERS.values():
-            (root / "projects" / name / folder).mkdir(parents=True)
+            (root / "projects" / name / folder).mkdir(parents=True, exist_ok=True)
     then = time.time() - _LONG_AGO
     for number in range(size):
         name = projects[number % _PROJECTS]

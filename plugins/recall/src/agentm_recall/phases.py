@@ -90,6 +90,7 @@ def recalled(
     query: str | None = None,
     environ: Mapping[str, str] | None = None,
     personal: bool = True,
+    heading: str | None = None,
 ) -> str:
     """`phase_recall` for a store and a project's folder that are known already; without what is not the project's
     unless it is `personal` too.
@@ -99,7 +100,7 @@ def recalled(
     places = (Locator(PERSONAL), home) if personal else (home,)
     room = budget_of(phase, budget, environ)
     catalog = overview(backend, places, room=room, deadline=deadline, environ=environ)
-    digest = Digest(f"project {project}, phase {phase}", room, catalog, environ)
+    digest = Digest(f"project {heading or project}, phase {phase}", room, catalog, environ)
     current = _current(catalog, digest)
     standing = [note for note in current if note.key.startswith(f"{ALWAYS_LOAD}/")]
     others = [note for note in current if not note.key.startswith(f"{ALWAYS_LOAD}/")]

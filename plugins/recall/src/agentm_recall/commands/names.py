@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from agentm_kernel.command import current_device
 from agentm_kernel.plugin import AgentmError
-from agentm_recall.commands.common import store_and_project
-from agentm_recall.lookup import find_note, folders_of
-
-if TYPE_CHECKING:
-    from agentm_kernel.plugin import Locator, StorageBackend
 
 _MOST = 200
 
@@ -35,9 +28,3 @@ def _complete(context: click.Context, _parameter: click.Parameter, incomplete: s
 
 name_argument = click.argument("name", shell_complete=_complete)
 """A slug, the end of a path, a whole key, or a part that only one note has."""
-
-
-def named(name: str, project: str | None, cwd: str | None, *, read_only: bool) -> tuple[StorageBackend, str, Locator]:
-    """The store, the project, and the note that is meant."""
-    backend, slug, _ = store_and_project(project, cwd, read_only=read_only)
-    return backend, slug, find_note(backend, name, folders_of(backend, slug))

@@ -10,8 +10,8 @@ import click
 
 from agentm_kernel.command import current_device, echo_json, json_option
 from agentm_kernel.plugin import AgentmError, Locator, content_hash, refuse_secrets
-from agentm_recall.commands.common import cwd_option, project_option
-from agentm_recall.commands.names import name_argument, named
+from agentm_recall.commands.common import cwd_option, found_note, project_option
+from agentm_recall.commands.names import name_argument
 from agentm_recall.editing import with_fields
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.judging import CONFIRM, DOUBT, judge
@@ -27,7 +27,7 @@ from agentm_recall.saving import check_slug
 @cwd_option
 def edit(name: str, project: str | None, cwd: str | None) -> None:
     """Open the note NAME in your editor ($VISUAL or $EDITOR), and save it if nobody else changed it meanwhile."""
-    backend, _, locator = named(name, project, cwd, read_only=False)
+    backend, locator = found_note(name, project, cwd, read_only=False)
     before = backend.read(locator)
     after = click.edit(before, extension=".md", require_save=False)
     if after is None or after == before:
@@ -83,7 +83,7 @@ def move(
         raise click.UsageError("a note is either --personal or of a project")
     if not (slug or kind or to_project or personal):
         raise click.UsageError("say what is to be another: --slug, --kind, --to-project or --personal")
-    backend, _, source = named(name, project, cwd, read_only=False)
+    backend, source = found_note(name, project, cwd, read_only=False)
     note, _ = parse_note(source.key, backend.read(source))
     kind = kind or (note.kind if note.kind in KINDS else _kind_of_place(source))
     if slug is not None:
@@ -114,7 +114,7 @@ def _kind_of_place(source: Locator) -> str:
 
 
 def _judged(name: str, verdict: str, reason: str, project: str | None, cwd: str | None, *, as_json: bool) -> None:
-    backend, _, locator = named(name, project, cwd, read_only=False)
+    backend, locator = found_note(name, project, cwd, read_only=False)
     judge(backend, locator, verdict, reason)
     RecallIndex(backend, current_device().environ).note_written([locator])
     if as_json:

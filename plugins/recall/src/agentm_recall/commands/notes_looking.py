@@ -8,8 +8,15 @@ import click
 
 from agentm_kernel.command import current_device, echo_json, echo_table, json_option, shown
 from agentm_kernel.plugin import AgentmError, DeviceFiles, StorageError, find_plugin, load
-from agentm_recall.commands.common import as_json as note_as_json, bar, cwd_option, project_option, store_and_project
-from agentm_recall.commands.names import name_argument, named
+from agentm_recall.commands.common import (
+    as_json as note_as_json,
+    bar,
+    cwd_option,
+    found_note,
+    project_option,
+    store_and_project,
+)
+from agentm_recall.commands.names import name_argument
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.index.place import NoPlace, index_path
 
@@ -29,7 +36,7 @@ _KEEPER = "checkpoint"
 @cwd_option
 def path(name: str, project: str | None, cwd: str | None) -> None:
     """Print where the note NAME lies: the path of its file."""
-    backend, _, locator = named(name, project, cwd, read_only=True)
+    backend, locator = found_note(name, project, cwd, read_only=True)
     files = backend.facet(DeviceFiles) if backend.capabilities.device_files else None
     if files is None:
         raise StorageError(
@@ -47,7 +54,7 @@ def path(name: str, project: str | None, cwd: str | None) -> None:
 @json_option
 def history(name: str, show: str | None, project: str | None, cwd: str | None, as_json: bool) -> None:
     """List the earlier versions of the note NAME that this device has kept."""
-    _, _, locator = named(name, project, cwd, read_only=True)
+    _, locator = found_note(name, project, cwd, read_only=True)
     _kept("history", [locator.key, *(["--show", show] if show else []), *(["--json"] if as_json else [])])
 
 
@@ -59,7 +66,7 @@ def history(name: str, show: str | None, project: str | None, cwd: str | None, a
 @json_option
 def undo(name: str, version: str | None, project: str | None, cwd: str | None, as_json: bool) -> None:
     """Bring the note NAME back to what it was before its last change, or to VERSION. Undoing again takes it back."""
-    backend, _, locator = named(name, project, cwd, read_only=False)
+    backend, locator = found_note(name, project, cwd, read_only=False)
     _kept("undo", [locator.key, *([version] if version else []), *(["--json"] if as_json else [])])
     RecallIndex(backend).note_written([locator])
 

@@ -27,8 +27,11 @@ class Result:
         return self.passed + len(self.skipped) + len(self.failed)
 
 
-def run_suite(plugin: str, store: str, tmp_path: Path, *targets: str | Path, options: tuple[str, ...] = ()) -> Result:
-    """`targets` with the plugin `suites.<plugin>` in place of their fixtures. Their own settings do not count."""
+def run_suite(plugin: str, store: str, tmp_path: Path, *targets: str | Path, source: Path | None = None) -> Result:
+    """`targets` with the plugin `suites.<plugin>` in place of their fixtures. Their own settings do not count.
+
+    `source` is what their imports start from.
+    """
     report = tmp_path / "report.xml"
     settings = tmp_path / "pytest.ini"
     settings.write_text("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n")
@@ -36,14 +39,14 @@ def run_suite(plugin: str, store: str, tmp_path: Path, *targets: str | Path, opt
         [
             *(sys.executable, "-m", "pytest", "-q", "--noconftest"),
             *("-c", str(settings), "--rootdir", str(tmp_path), f"--junitxml={report}", "-p", f"suites.{plugin}"),
-            *("-p", "no:cacheprovider", "-p", "no:randomly", *options, *map(str, targets)),
+            *("-p", "no:cacheprovider", "-p", "no:randomly", *map(str, targets)),
         ],
         cwd=tmp_path,
         env={
             **os.environ,
             "AGENTM_SUITE_STORE": store,
             "HOME": str(tmp_path),
-            "PYTHONPATH": str(HERE),
+            "PYTHONPATH": os.pathsep.join(map(str, filter(None, (HERE, source)))),
             "PYTHONDONTWRITEBYTECODE": "1",
         },
         capture_output=True,
@@ -70,6 +73,15 @@ def _counted(report: Path, output: str) -> Result:
             passed += 1
     assert passed or skipped or failed, output
     return Result(passed, skipped, failed)
+
+
+def joined(results: list[Result]) -> Result:
+    """Several suites as one."""
+    return Result(
+        sum(result.passed for result in results),
+        {name: why for result in results for name, why in result.skipped.items()},
+        {name: why for result in results for name, why in result.failed.items()},
+    )
 
 
 def told(result: Result) -> str:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentm_import.moving.projects import merge_projects, rename_project
 from agentm_kernel import Locator
 from agentm_kernel.plugin import (
     AgentmError,
+    BackendLayer,
     ConfigError,
     FileStore,
     InvalidContentError,
@@ -17,9 +19,7 @@ from agentm_kernel.plugin import (
     claim_name,
     read_record,
 )
-from agentm_kernel.projects.moving import merge_projects, rename_project
 from agentm_kernel.projects.records import read_pointer
-from agentm_kernel.seam.layer import BackendLayer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +54,11 @@ class CutOff(BackendLayer):
         if self._left == 0:
             raise Killed
         return answer
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FileStore:
+    return FileStore(tmp_path / "store", create_root=True)
 
 
 def project(store: FileStore, slug: str, remote: str, **more: str) -> None:

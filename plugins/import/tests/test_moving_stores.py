@@ -13,10 +13,9 @@ import pytest
 
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_devkit.conformance.stubs import SyncedStub
+from agentm_import.moving.stores import copy_notes, plan_migration, settle
 from agentm_kernel import Locator
-from agentm_kernel.migration import copy_notes, plan_migration, settle
-from agentm_kernel.plugin import ConcurrentModificationError, LocatorConflictError, content_hash
-from agentm_kernel.selection.identity import stamp_store
+from agentm_kernel.plugin import ConcurrentModificationError, LocatorConflictError, content_hash, stamp_store
 
 TEXTS = ["", "plain\n", "no final newline", "win\r\nmac\r", "\ufeffbom", "žluť 🦉\n", "\0nul", "x" * 70_000]
 
@@ -139,9 +138,10 @@ def test_an_edit_of_the_target_meanwhile_is_never_overwritten(source, target):
 
 RUNNER = """
 import sys
-from tests.kernel.test_migration import SyncedStub, migrate
+sys.path.insert(0, sys.argv[1])
+from test_moving_stores import SyncedStub, migrate
 print("go", flush=True)
-migrate(SyncedStub(sys.argv[1]), SyncedStub(sys.argv[2]))
+migrate(SyncedStub(sys.argv[2]), SyncedStub(sys.argv[3]))
 """
 
 
@@ -155,9 +155,14 @@ def test_a_migration_killed_at_any_moment_is_simply_run_again(tmp_path):
     before = content(source)
     for _ in range(8):
         runner = subprocess.Popen(
-            [sys.executable, "-c", RUNNER, str(tmp_path / "source"), str(tmp_path / "target")],
+            [
+                sys.executable,
+                "-c",
+                RUNNER,
+                os.path.dirname(__file__),
+                *(str(tmp_path / n) for n in ("source", "target")),
+            ],
             stdout=subprocess.PIPE,
-            cwd=os.getcwd(),
         )
         assert runner.stdout is not None
         runner.stdout.readline()

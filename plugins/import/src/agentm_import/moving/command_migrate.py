@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel.cli.output import confirm, current_device, echo_json, json_option
-from agentm_kernel.cli.streams import shown
-from agentm_kernel.device.config_writer import set_value, unset_value
-from agentm_kernel.errors import AgentmError, StorageSelectionError
-from agentm_kernel.migration import copy_notes, plan_migration, settle
-from agentm_kernel.projects.checkouts import Checkouts
-from agentm_kernel.seam.backend import SWAP_PROVIDER
-from agentm_kernel.selection.choose import choose
-from agentm_kernel.selection.identity import stamp_store
-from agentm_kernel.selection.inspect import open_other
+from agentm_import.moving.stores import copy_notes, plan_migration, settle
+from agentm_kernel.command import confirm, current_device, echo_json, json_option, set_value, shown, unset_value
+from agentm_kernel.plugin import (
+    SWAP_PROVIDER,
+    AgentmError,
+    Checkouts,
+    StorageSelectionError,
+    choose_protocol,
+    open_other,
+    stamp_store,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.plugin import Locator
 
 
 @click.command("migrate")
@@ -39,7 +40,7 @@ def command(protocol: str, dry_run: bool, allow_skipped: bool, yes: bool, as_jso
     migration is simply run again.
     """
     device = current_device()
-    source_protocol = choose(device).protocol
+    source_protocol = choose_protocol(device=device)
     if source_protocol == protocol:
         raise StorageSelectionError(
             f"'{protocol}' is the selected store already",

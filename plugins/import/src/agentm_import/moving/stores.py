@@ -10,17 +10,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agentm_kernel.errors import ConcurrentModificationError, InvalidContentError, LocatorConflictError
-from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.content import content_hash
-from agentm_kernel.seam.layout import STAMP_KEY
-from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.update import read_or_none
+from agentm_kernel.plugin import (
+    ABSENT,
+    STAMP_KEY,
+    ConcurrentModificationError,
+    InvalidContentError,
+    Locator,
+    LocatorConflictError,
+    content_hash,
+    read_or_none,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
     Progress = Callable[[str, Iterable[Locator]], Iterable[Locator]]
 

@@ -9,20 +9,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentm_kernel.errors import ConcurrentModificationError, ConfigError, NotFoundError, StorageError
-from agentm_kernel.projects.claiming import add_remote, point
-from agentm_kernel.projects.in_store import VERSION, dump_note, parse_note
-from agentm_kernel.projects.records import ProjectRecord, has_notes, read_record
-from agentm_kernel.projects.slug import plain_slug
-from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.content import content_hash
-from agentm_kernel.seam.facets import ConflictCopies
-from agentm_kernel.seam.layout import PROJECT_RECORD, PROJECTS
-from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.update import update
+from agentm_kernel.plugin import (
+    ABSENT,
+    ConcurrentModificationError,
+    ConfigError,
+    ConflictCopies,
+    Locator,
+    NotFoundError,
+    ProjectRecord,
+    StorageError,
+    add_remote,
+    change_record,
+    content_hash,
+    create_record,
+    has_notes,
+    layout,
+    plain_slug,
+    point,
+    read_record,
+)
 
 if TYPE_CHECKING:
-    from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
 _ROUNDS = 10
 
@@ -30,7 +38,7 @@ _ROUNDS = 10
 def rename_project(store: StorageBackend, old: str, new: str) -> int:
     """Give the project `old` the name `new`, which nobody has; how many files were moved."""
     record = _movable(store, old, new)
-    target = ProjectRecord(Locator(f"{PROJECTS}/{plain_slug(new)}"), record.ids, record.remotes)
+    target = ProjectRecord(Locator(f"{layout.PROJECTS}/{plain_slug(new)}"), record.ids, record.remotes)
     found = read_record(store, new)
     if found is not None and found.id != record.id:
         raise ConfigError(
@@ -43,8 +51,7 @@ def rename_project(store: StorageBackend, old: str, new: str) -> int:
                 f"'{new}' in this store has notes, and nothing says which repository they belong to",
                 hint="choose another name",
             )
-        text = dump_note({"version": VERSION, "id": record.id, "remotes": list(record.remotes)})
-        store.write(target.locator, text, if_match=ABSENT)
+        create_record(store, target)
     return _move_all(store, record, target)
 
 
@@ -97,7 +104,7 @@ def _move_all(store: StorageBackend, record: ProjectRecord, target: ProjectRecor
         for file in files:
             _move(store, file, record.folder, target.folder)
         moved += len(files)
-    _leave_word(store, record, target)
+    change_record(store, record, {"remotes": [], "moved_to": target.slug})
     for file in _files(store, record.folder):  # what somebody wrote in the meantime, who had not heard of it yet
         _move(store, file, record.folder, target.folder)
         moved += 1
@@ -108,7 +115,7 @@ def _files(store: StorageBackend, folder: Locator) -> list[Locator]:
     return [
         info.locator
         for info in store.walk(folder)
-        if not info.is_dir and info.locator != folder.child(PROJECT_RECORD)
+        if not info.is_dir and info.locator != folder.child(layout.PROJECT_RECORD)
     ]
 
 
@@ -137,11 +144,3 @@ def _put(store: StorageBackend, place: Locator, text: str, source: str) -> Locat
             if store.read(candidate) == text:
                 return candidate
     raise StorageError(f"there is no free name beside '{place}'")
-
-
-def _leave_word(store: StorageBackend, record: ProjectRecord, target: ProjectRecord) -> None:
-    def moved(text: str | None) -> str:
-        document = {"version": VERSION, "id": record.id} if text is None else parse_note(text, record.locator)
-        return dump_note({**document, "remotes": [], "moved_to": target.slug})
-
-    update(store, record.locator, moved)

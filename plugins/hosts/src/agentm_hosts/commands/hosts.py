@@ -35,7 +35,9 @@ def list_hosts(as_json: bool) -> None:
     echo_table(("host", "installed", "connected", "told", "proof"), rows)
     for report in found:
         for step in report.open_steps:
-            click.echo(f"{report.host}: {step}")
+            click.echo(f"{report.host}: still to do: {step}")
+        for line in report.advice:
+            click.echo(f"{report.host}: note: {line}")
 
 
 @command.command()

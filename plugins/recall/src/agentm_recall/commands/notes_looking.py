@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from agentm_kernel.command import current_device, echo_json, echo_table, json_option, shown
-from agentm_kernel.plugin import AgentmError, DeviceFiles, StorageError, find_plugin, load
+from agentm_kernel.plugin import AgentmError, StorageError, find_plugin, load
 from agentm_recall.commands.common import (
     as_json as note_as_json,
     bar,
@@ -37,13 +38,13 @@ _KEEPER = "checkpoint"
 def path(name: str, project: str | None, cwd: str | None) -> None:
     """Print where the note NAME lies: the path of its file."""
     backend, locator = found_note(name, project, cwd, read_only=True)
-    files = backend.facet(DeviceFiles) if backend.capabilities.device_files else None
-    if files is None:
+    file = os.path.join(backend.describe(), *locator.parts)
+    if not (backend.capabilities.device_files and os.path.isabs(file) and os.path.isfile(file)):
         raise StorageError(
             f"the notes of {backend.describe()} are not files on this device",
             hint=f"`agentm notes show {locator.key.removesuffix('.md')}` prints it",
         )
-    click.echo(files.device_path(locator))
+    click.echo(file)
 
 
 @click.command("history")

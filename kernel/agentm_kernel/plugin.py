@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.files.atomic import atomic_write as atomic_write
     from agentm_kernel.files.bytes_tree import BytesTree as BytesTree
     from agentm_kernel.files.conflict_place import CONFLICTS as CONFLICTS, conflict_place as conflict_place
-    from agentm_kernel.files.directory_lock import DirectoryLock as DirectoryLock
+    from agentm_kernel.files.native_lock import DirectoryLock as DirectoryLock
     from agentm_kernel.files.medium import Beside as Beside, EditedFolder as EditedFolder, Medium as Medium
     from agentm_kernel.files.mutex import StoreMutex as StoreMutex, store_mutex as store_mutex
     from agentm_kernel.files.root import make_private_folder as make_private_folder
@@ -57,16 +57,17 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.state.resolution import Resolution as Resolution
     from agentm_kernel.projects.checkouts import Checkouts as Checkouts
     from agentm_kernel.projects.slug import plain_slug as plain_slug
-    from agentm_kernel.selection.inspect import open_other as open_other
+    from agentm_kernel.selection.open import open_other as open_other
     # fmt: on
 
 _HOMES = {
+    "files.native_lock": "DirectoryLock",
+    "selection.open": "open_other",
     "cli.hook": "HookCall",
     "device.installed": "BACKENDS PluginRecord TOOLS",
     "errors": "ActivePlanError AgentmError AuthorizationError BackendNotInstalledError CapabilityMismatchError ConcurrentModificationError ConfigError IntegrityError InvalidContentError InvalidLocatorError LocatorConflictError LockTimeout NotFoundError PluginError ProtocolError StorageConflictError StorageError StorageIOError StorageReadOnlyError StorageRefUnresolvableError StorageSelectionError StoreIdentityError one_line",
     "files.atomic": "atomic_write",
     "files.bytes_tree": "BytesTree",
-    "files.directory_lock": "DirectoryLock",
     "files.medium": "EditedFolder Medium",
     "files.mutex": "StoreMutex store_mutex",
     "files.root": "make_private_folder",
@@ -105,7 +106,6 @@ _HOMES = {
     "selection.identity": "known_stores read_stamp stamp_store",
     "projects.checkouts": "Checkouts",
     "projects.slug": "plain_slug",
-    "selection.inspect": "open_other",
     "state.device": "Device",
     "state.mirrored": "MirroredState",
     "state.resolution": "Resolution",

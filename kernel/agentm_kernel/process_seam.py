@@ -89,7 +89,7 @@ def state_path_text(context: Mapping[str, Any] | None, which: str, *, device: De
 
 def is_available() -> bool:
     """Whether the configured store can be had."""
-    from agentm_kernel.selection.inspect import Decision, inspect_store
+    from agentm_kernel.selection.open import Decision, inspect_store
 
     return isinstance(inspect_store(this_device()), Decision)
 

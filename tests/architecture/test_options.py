@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentm_kernel.plugin import AgentmError, Device, Option, find_plugin, load_plugin
-from agentm_kernel.plugins.options import declared_options
+from agentm_kernel.plugins.table import declared_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel import __version__
+from agentm_kernel.cli.command_table import KERNEL_COMMANDS
 from agentm_kernel.cli.guide import GROUPS as GUIDE, GUESSES, group_of
-from agentm_kernel.cli.names import KERNEL_COMMANDS
 from agentm_kernel.cli.output import current_device
-from agentm_kernel.cli.own_commands import own_command
-from agentm_kernel.cli.plugin_commands import load_command, plugin_commands, write_section
+from agentm_kernel.cli.plugin_commands import load_command, own_command, plugin_commands, write_section
 from agentm_kernel.device.installed import COMMANDS as COMMAND_GROUP
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.plugins.published import PUBLISHED, how_to_install

@@ -42,7 +42,7 @@ def _complete_key(_ctx: click.Context, _param: click.Parameter, incomplete: str)
 def _known_keys(device: Device) -> dict[str, str]:
     """Settings of the kernel, and the options that installed plugins declare with what they mean."""
     from agentm_kernel.device.settings import KNOWN
-    from agentm_kernel.plugins.options import known_option_keys
+    from agentm_kernel.plugins.table import known_option_keys
 
     return {**dict.fromkeys(KNOWN, ""), **{k: option.meaning for k, option in known_option_keys(device).items()}}
 
@@ -142,7 +142,7 @@ def path_command(as_json: bool) -> None:
 
 def _declared_options(device: Device, key: str) -> tuple[tuple[Option, ...] | None, str, str]:
     """The options that a plugin declares for the table of `key`, the table and the option's name; `None` without."""
-    from agentm_kernel.plugins.options import declared_options
+    from agentm_kernel.plugins.table import declared_options
 
     group, _, rest = key.partition(".")
     table, _, name = rest.partition(".")

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 
-from agentm_kernel.cli.deadline import end_process, waiting_for
+from agentm_kernel.cli.reporting import end_process, waiting_for
 from agentm_kernel.errors import AgentmError, one_line
 
 TYPE_CHECKING = False

@@ -30,7 +30,7 @@ def echo_json(**fields: Any) -> None:
 
 
 def echo_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Columns as wide as they need to be; headings only where a person looks."""
+    """Columns as wide as they need to be; where a person looks, with headings, and no wider than the terminal."""
     on_terminal = sys.stdout.isatty()
     cells = [tuple(shown(str(cell)) for cell in row) for row in rows]
     if on_terminal:
@@ -38,7 +38,21 @@ def echo_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     widths = [max((len(row[column]) for row in cells), default=0) for column in range(len(headings))]
     for number, row in enumerate(cells):
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        if on_terminal:
+            line = _fitted(line, indent=sum(widths[:-1]) + 2 * len(widths[:-1]))
         click.echo(styled(line, bold=True) if on_terminal and number == 0 else line)
+
+
+def _fitted(line: str, indent: int) -> str:
+    """`line` with what is too wide for the terminal on lines of its own, below the last column."""
+    import shutil
+    import textwrap
+
+    width = shutil.get_terminal_size().columns
+    if len(line) <= width or width - indent < 16:
+        return line
+    last = textwrap.wrap(line[indent:], width - indent)
+    return ("\n" + " " * indent).join([line[:indent] + last[0], *last[1:]])
 
 
 def styled(text: str, **style: Any) -> str:

@@ -10,11 +10,13 @@ import os
 
 from agentm_kernel.errors import ConcurrentModificationError, ConfigError, LocatorConflictError, StorageIOError
 from agentm_kernel.projects.checkout_id import make_checkout_id
-from agentm_kernel.projects.in_store import VERSION, dump_note, parse_note
 from agentm_kernel.projects.lookup import Place, find_record, no_name_left, refuse_unclaimed
 from agentm_kernel.projects.records import (
+    VERSION,
     ProjectRecord,
+    dump_note,
     has_notes,
+    parse_note,
     parse_record,
     pointer_locator,
     read_pointer,

@@ -23,7 +23,7 @@ class Device(DeviceFacts):
         self, name: str | None = None, *, read_only: bool = True, required: Capabilities | None = None
     ) -> StorageBackend:
         """The default store, or the one called `name`, or `StorageSelectionError`; never another one instead."""
-        from agentm_kernel.selection.inspect import inspect_store, require
+        from agentm_kernel.selection.open import inspect_store, require
 
         return require(inspect_store(self.of_store(name), read_only=read_only), required)
 

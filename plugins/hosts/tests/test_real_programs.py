@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -14,6 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import programs
 import rounds
+
+from agentm_hosts.check.stub import ToolUse
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -106,3 +109,34 @@ def test_claude_code_compacts_with_the_plan_and_what_is_open(tmp_path: Path) -> 
         last = it.stub.questions()[-1]
         assert last.places_of("PLAN.md")
         assert last.places_of("teal-open-marker")
+
+
+# ------------------------------------------------------------------------------------------------ the tools
+
+
+@pytest.mark.parametrize("name", programs.PROGRAMS)
+def test_the_server_that_connect_writes_answers_the_model(name: str, tmp_path: Path) -> None:
+    """The model calls the tools by the names that the agent was told; what they say is in its next request."""
+    with a_round(name, tmp_path) as it:
+        it.set_up()
+        if it.host == "claude-code":  # what only the user can permit
+            settings = it.home / ".claude" / "settings.json"
+            allowed = {**json.loads(settings.read_text()), "permissions": {"allow": ["mcp__agentm"]}}
+            settings.write_text(json.dumps(allowed))
+        tool = adapter_of(it.host).tool_name
+        saved = {"title": "Harbour", "body": "The harbour is dredged every ochre-spring-marker.", "kind": "decision"}
+        it.stub.calls = [
+            ToolUse(tool.format(tool="memory_save"), saved),
+            ToolUse(tool.format(tool="memory_search"), {"query": "harbour dredged"}),
+        ]
+        ran = it.ask("When is the harbour dredged?")
+
+        assert ran.code == 0, ran.output
+        assert it.stub.calls == [], ran.output
+        assert "ochre-spring-marker" in it.run_agentm("search", "harbour", "dredged")
+        last = it.stub.questions()[-1].body
+        assert "projects/lighthouse/decisions/harbour" in json.dumps(last)
+
+
+def adapter_of(host: str):
+    return importlib.import_module(f"agentm_hosts.adapters.{host.replace('-', '_')}").ADAPTER

@@ -29,6 +29,7 @@ CAMPAIGNS = {
     "compare-and-swap": "tests.faults.compare_and_swap",
     "confinement": "tests.faults.confinement",
     "crash-states": "tests.faults.crash_states",
+    "forks": "tests.faults.forks",
     "git-kills": "tests.faults.git_kills",
     "git-races": "tests.faults.git_races",
     "held-files": "tests.faults.held_files",
@@ -36,13 +37,16 @@ CAMPAIGNS = {
     "io-errors": "tests.faults.io_errors",
     "keys": "tests.faults.keys",
     "kills": "tests.faults.kills",
+    "lookalikes": "tests.faults.lookalikes",
     "mcp-messages": "tests.faults.mcp_messages",
     "migrations": "tests.faults.migrations",
     "model": "tests.faults.model",
     "one-lock": "tests.faults.one_lock",
     "pauses": "tests.faults.pauses",
     "power-cuts": "tests.faults.power_cuts",
+    "sealing": "tests.faults.sealing",
     "two-devices": "tests.faults.two_devices",
+    "two-stores": "tests.faults.two_stores",
 }
 
 

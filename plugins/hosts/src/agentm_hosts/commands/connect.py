@@ -17,7 +17,7 @@ from agentm_hosts.connecting import (
     plan_for,
     undoing_plans,
 )
-from agentm_kernel.command import current_device
+from agentm_kernel.command import completing, current_device
 from agentm_kernel.plugin import AgentmError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Show what would change,
 
 
 @click.command()
-@click.argument("hosts", nargs=-1, metavar="[HOST]...")
+@click.argument("hosts", nargs=-1, metavar="[HOST]...", shell_complete=completing("agentm.hosts"))
 @_scope
 @click.option("--no-hooks", is_flag=True, help="Leave the hooks out.")
 @click.option("--no-mcp", is_flag=True, help="Leave the memory tools (MCP) out.")
@@ -57,7 +57,7 @@ def connect(hosts: tuple[str, ...], scope: str, no_hooks: bool, no_mcp: bool, re
 
 
 @click.command()
-@click.argument("hosts", nargs=-1, metavar="[HOST]...")
+@click.argument("hosts", nargs=-1, metavar="[HOST]...", shell_complete=completing("agentm.hosts"))
 @_scope
 @_dry_run
 def disconnect(hosts: tuple[str, ...], scope: str, dry_run: bool) -> int:

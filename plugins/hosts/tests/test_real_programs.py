@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import programs
 import rounds
 
-from agentm_hosts.check.stub import ToolUse
+from agentm_hosts.check.scratch import run
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -111,32 +111,88 @@ def test_claude_code_compacts_with_the_plan_and_what_is_open(tmp_path: Path) -> 
         assert last.places_of("teal-open-marker")
 
 
-# ------------------------------------------------------------------------------------------------ the tools
+def test_gemini_in_a_folder_that_is_not_trusted_names_the_step(tmp_path: Path) -> None:
+    """Without a person it then does nothing at all, with or without us."""
+    with a_round("gemini", tmp_path) as it:
+        it.set_up(trusted=False)
+        it.ask()
+
+        assert it.reached() == []
+        assert "that you have not trusted" in str(it.report()["open_steps"])
+        it.runner.grant(it.scratch, it.place)
+        assert it.ask().code == 0
+        assert it.report()["open_steps"] == []
 
 
-@pytest.mark.parametrize("name", programs.PROGRAMS)
-def test_the_server_that_connect_writes_answers_the_model(name: str, tmp_path: Path) -> None:
-    """The model calls the tools by the names that the agent was told; what they say is in its next request."""
-    with a_round(name, tmp_path) as it:
+def test_a_store_that_is_not_there_is_named_to_the_agent_which_goes_on(tmp_path: Path) -> None:
+    with a_round("claude-code", tmp_path) as it:
         it.set_up()
-        if it.host == "claude-code":  # what only the user can permit
-            settings = it.home / ".claude" / "settings.json"
-            allowed = {**json.loads(settings.read_text()), "permissions": {"allow": ["mcp__agentm"]}}
-            settings.write_text(json.dumps(allowed))
-        tool = adapter_of(it.host).tool_name
-        saved = {"title": "Harbour", "body": "The harbour is dredged every ochre-spring-marker.", "kind": "decision"}
-        it.stub.calls = [
-            ToolUse(tool.format(tool="memory_save"), saved),
-            ToolUse(tool.format(tool="memory_search"), {"query": "harbour dredged"}),
-        ]
-        ran = it.ask("When is the harbour dredged?")
+        it.run_agentm("vault", "init", str(tmp_path / "disk" / "vault"), "--create", "--use")
+        (tmp_path / "disk").rename(tmp_path / "unmounted")
+        ran = it.ask()
 
         assert ran.code == 0, ran.output
-        assert it.stub.calls == [], ran.output
-        assert "ochre-spring-marker" in it.run_agentm("search", "harbour", "dredged")
-        last = it.stub.questions()[-1].body
-        assert "projects/lighthouse/decisions/harbour" in json.dumps(last)
+        assert it.reached("[agentm] Project state is not available")
+        assert it.report()["delivered"] == 1
 
 
-def adapter_of(host: str):
-    return importlib.import_module(f"agentm_hosts.adapters.{host.replace('-', '_')}").ADAPTER
+def test_a_store_that_hangs_costs_two_seconds_and_is_named(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    (site / "hanging-1.0.dist-info").mkdir(parents=True)
+    (site / "hanging-1.0.dist-info" / "entry_points.txt").write_text("[agentm.backends]\nhanging = hanging:Hanging\n")
+    (site / "hanging.py").write_text("import time\ntime.sleep(60)\n")
+    with a_round("claude-code", tmp_path) as it:
+        it.set_up()
+        it.run_agentm("config", "set", "storage.backend", "hanging")
+        launcher = (
+            Path(it.agentm).read_text().replace("import sys\n", f"import sys\nsys.path.append({str(site)!r})\n", 1)
+        )
+        slow = tmp_path / "bin" / "slow"
+        slow.write_text(launcher)
+        slow.chmod(0o755)
+        settings = it.home / ".claude" / "settings.json"
+        settings.write_text(settings.read_text().replace(json.dumps(it.agentm), json.dumps(str(slow))))
+        ran = it.ask()
+
+        assert ran.code == 0, ran.output
+        assert it.reached("took more than 1.9 s")
+
+
+def test_a_session_that_is_continued_has_what_it_was_told(tmp_path: Path) -> None:
+    """Claude Code keeps one copy of an unchanged text: that is no second one that was dropped."""
+    with a_round("claude-code", tmp_path) as it:
+        it.set_up()
+        it.save()
+        it.ask()
+        it.ask("And now?", "--continue")
+
+        report = it.report()
+        assert (report["told"], report["delivered"]) == (2, 2)
+
+
+@pytest.mark.parametrize("name", ["claude-code", "copilot", "gemini"])
+def test_the_plugin_folder_brings_the_note_too(name: str, tmp_path: Path) -> None:
+    """Installed from the folder alone, each host is answered in its own envelope. (Codex asks for trust first.)"""
+    with a_round(name, tmp_path) as it:
+        (tmp_path / "bin" / "agentm").symlink_to(it.agentm)
+        it.save()
+        folder = str(tmp_path / "folder")
+        it.run_agentm("hosts", "folder", folder)
+        it.runner.grant(it.scratch, it.place)
+        install = {
+            "claude-code": (("plugin", "marketplace", "add", folder), ("plugin", "install", "agentm@agentm")),
+            "copilot": (("plugin", "marketplace", "add", folder), ("plugin", "install", "agentm@agentm")),
+            "gemini": (("extensions", "link", "--consent", f"{folder}/gemini"),),
+        }
+        as_user = replace(
+            it.runner, environ=lambda scratch: {**it.runner.environ(scratch), "PATH": it.environ["PATH"]}
+        )
+        for arguments in install[name]:
+            line = replace(as_user, command=lambda program, _, given=arguments: [program, *given])
+            done = run(line, it.program, it.scratch, "")
+            assert done.code == 0, done.output
+        ran = run(as_user, it.program, it.scratch, rounds.QUESTION)
+
+        assert ran.code == 0, ran.output
+        assert it.reached()
+        assert (it.home / ".local" / "state" / "agentm" / "deliveries" / f"{it.host}.jsonl").exists()

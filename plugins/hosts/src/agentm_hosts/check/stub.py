@@ -1,5 +1,4 @@
-"""A model on loopback that answers every question with one sentence and remembers what it was asked. It may be told
-to call tools first, one for each answer.
+"""A model on loopback that answers every question with one sentence and remembers what it was asked.
 
 It speaks the four interfaces that agent hosts use: Anthropic's Messages, OpenAI's Responses and Chat Completions, and
 Gemini's. Headers are not kept: they hold keys.
@@ -38,26 +37,12 @@ def _spelled(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-class ToolUse:
-    """A tool by the name that the host gives it (Codex: `namespace.tool`), and its arguments."""
-
-    def __init__(self, name: str, arguments: dict[str, Any]) -> None:
-        self.name, self.arguments = name, arguments
-        self.id = f"call_{name.replace('.', '_')}"
-
-    @property
-    def text(self) -> str:
-        return json.dumps(self.arguments)
-
-
 class ModelStub:
     """`with ModelStub() as stub:` then `stub.url`, and `stub.requests` afterwards."""
 
     def __init__(self, reply: str = REPLY) -> None:
         self.requests: list[Request] = []
         self.reply = reply
-        self.calls: list[ToolUse] = []
-        """What it calls, each once, before it replies."""
         stub = self
 
         class Handler(_Handler):
@@ -70,10 +55,6 @@ class ModelStub:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    def next_call(self, body: dict[str, Any]) -> ToolUse | None:
-        """The tool to call now: hosts also ask for titles and the like, without tools, and those get the reply."""
-        return self.calls.pop(0) if self.calls and body.get("tools") else None
-
     def questions(self) -> list[Request]:
         """The requests that asked the model something."""
         return [request for request in self.requests if isinstance(request.body, dict) and request.body]
@@ -84,10 +65,6 @@ class ModelStub:
 
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
-        self.close()
-
-    def close(self) -> None:
-        """Give the address back, of a stub that was never started."""
         self._server.server_close()
 
 
@@ -110,7 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         self.model.requests.append(Request(path, body, time.monotonic()))
         asked = body if isinstance(body, dict) else {}
-        reply = self.model.next_call(asked) or self.model.reply
+        reply = self.model.reply
         if path.endswith("/count_tokens"):
             self._send('{"input_tokens": 10}')
         elif path.endswith(":countTokens"):
@@ -130,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send("{}")
 
-    def _chat(self, asked: dict[str, Any], reply: Reply) -> None:
+    def _chat(self, asked: dict[str, Any], reply: str) -> None:
         if asked.get("stream"):
             self._events([*((None, chunk) for chunk in _chat_chunks(reply)), (None, "[DONE]")])
         else:
@@ -168,45 +145,35 @@ class _Handler(BaseHTTPRequestHandler):
 # ------------------------------------------------------------------------------------------------ the four interfaces
 
 
-Reply = str | ToolUse
-
-
-def _anthropic_whole(reply: Reply) -> dict[str, Any]:
-    if isinstance(reply, ToolUse):
-        block = {"type": "tool_use", "id": reply.id, "name": reply.name, "input": reply.arguments}
-    else:
-        block = {"type": "text", "text": reply}
+def _anthropic_whole(reply: str) -> dict[str, Any]:
     return {
         "id": "msg_stub",
         "type": "message",
         "role": "assistant",
         "model": "stub",
-        "content": [block],
-        "stop_reason": "tool_use" if isinstance(reply, ToolUse) else "end_turn",
+        "content": [{"type": "text", "text": reply}],
+        "stop_reason": "end_turn",
         "stop_sequence": None,
         "usage": {"input_tokens": 10, "output_tokens": 5},
     }
 
 
-def _anthropic(reply: Reply) -> list[tuple[str | None, Any]]:
-    whole = _anthropic_whole(reply)
-    start = {**whole, "content": [], "stop_reason": None}
-    if isinstance(reply, ToolUse):
-        block = {**whole["content"][0], "input": {}}
-        delta = {"type": "input_json_delta", "partial_json": reply.text}
-    else:
-        block = {"type": "text", "text": ""}
-        delta = {"type": "text_delta", "text": reply}
+def _anthropic(reply: str) -> list[tuple[str | None, Any]]:
+    start = {**_anthropic_whole(reply), "content": [], "stop_reason": None}
+    block = {"type": "text", "text": ""}
     return [
         ("message_start", {"type": "message_start", "message": start}),
         ("content_block_start", {"type": "content_block_start", "index": 0, "content_block": block}),
-        ("content_block_delta", {"type": "content_block_delta", "index": 0, "delta": delta}),
+        (
+            "content_block_delta",
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": reply}},
+        ),
         ("content_block_stop", {"type": "content_block_stop", "index": 0}),
         (
             "message_delta",
             {
                 "type": "message_delta",
-                "delta": {"stop_reason": whole["stop_reason"], "stop_sequence": None},
+                "delta": {"stop_reason": "end_turn", "stop_sequence": None},
                 "usage": {"output_tokens": 5},
             },
         ),
@@ -214,14 +181,13 @@ def _anthropic(reply: Reply) -> list[tuple[str | None, Any]]:
     ]
 
 
-def _responses(reply: Reply) -> list[tuple[str | None, Any]]:
-    if isinstance(reply, ToolUse):
-        namespace, _, name = reply.name.rpartition(".")
-        item: dict[str, Any] = {"type": "function_call", "call_id": reply.id, "name": name, "arguments": reply.text}
-        item |= {"namespace": namespace} if namespace else {}
-    else:
-        content = [{"type": "output_text", "text": reply}]
-        item = {"type": "message", "role": "assistant", "id": "item_stub", "content": content}
+def _responses(reply: str) -> list[tuple[str | None, Any]]:
+    item = {
+        "type": "message",
+        "role": "assistant",
+        "id": "item_stub",
+        "content": [{"type": "output_text", "text": reply}],
+    }
     usage = {
         "input_tokens": 10,
         "input_tokens_details": None,
@@ -236,41 +202,28 @@ def _responses(reply: Reply) -> list[tuple[str | None, Any]]:
     ]
 
 
-def _gemini(reply: Reply) -> dict[str, Any]:
-    if isinstance(reply, ToolUse):
-        part: dict[str, Any] = {"functionCall": {"name": reply.name, "args": reply.arguments}}
-    else:
-        part = {"text": reply}
+def _gemini(reply: str) -> dict[str, Any]:
     return {
-        "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
+        "candidates": [
+            {"content": {"role": "model", "parts": [{"text": reply}]}, "finishReason": "STOP", "index": 0}
+        ],
         "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15},
         "modelVersion": "stub",
     }
 
 
-def _chat_message(reply: Reply) -> tuple[dict[str, Any], str]:
-    """What a message holds, and why it ends."""
-    if not isinstance(reply, ToolUse):
-        return {"content": reply}, "stop"
-    function = {"name": reply.name, "arguments": reply.text}
-    return {"tool_calls": [{"index": 0, "id": reply.id, "type": "function", "function": function}]}, "tool_calls"
-
-
-def _chat_whole(reply: Reply) -> dict[str, Any]:
-    held, reason = _chat_message(reply)
+def _chat_whole(reply: str) -> dict[str, Any]:
     return {
         "id": "chat_stub",
         "object": "chat.completion",
         "created": 0,
         "model": "stub",
-        "choices": [{"index": 0, "message": {"role": "assistant", **held}, "finish_reason": reason}],
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
     }
 
 
-def _chat_chunks(reply: Reply) -> list[dict[str, Any]]:
-    held, ended = _chat_message(reply)
-
+def _chat_chunks(reply: str) -> list[dict[str, Any]]:
     def chunk(delta: dict[str, Any], reason: str | None) -> dict[str, Any]:
         choice = {"index": 0, "delta": delta, "finish_reason": reason}
         return {
@@ -283,6 +236,6 @@ def _chat_chunks(reply: Reply) -> list[dict[str, Any]]:
 
     return [
         chunk({"role": "assistant", "content": ""}, None),
-        chunk(held, None),
-        {**chunk({}, ended), "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}},
+        chunk({"content": reply}, None),
+        {**chunk({}, "stop"), "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}},
     ]

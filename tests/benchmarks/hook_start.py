@@ -1,4 +1,4 @@
-"""What an agent waits for at each hook of its host, against a bare interpreter: every plugin installed, 1,000 notes."""
+"""What an agent waits for at each hook, against a bare interpreter: every plugin installed, 1,000 notes."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def run(setting: Setting) -> Table:
         for shown, (_, _, goal) in _HOOKS.items()
     ]
     note = (
-        f"`agentm hook … --host claude-code`, each in a session of its own, from {NOTES:,} notes in one project; every "
-        "plugin of this repository, among 100 distributions; compiled wheels; the index is up to date."
+        f"`agentm hook … --host claude-code`, each in a session of its own, from {NOTES:,} notes in one project; "
+        "every plugin of this repository, among 100 distributions; compiled wheels; the index is up to date."
     )
     return Table("hook_start", "Hooks of an agent host", note, rows)
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-for needed in ("agentm_recall", "agentm_git", "agentm_bucket"):
-    pytest.importorskip(needed)
+pytest.importorskip("agentm_recall")
+pytest.importorskip("agentm_git")
+pytest.importorskip("agentm_bucket")
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents[2] / "bucket" / "tests")]
 
 from bucket_servers import BUCKET, ServerMissingError, running
@@ -64,9 +65,8 @@ def test_a_note_saved_in_a_session_is_in_the_next_one_elsewhere_by_a_bucket(lapt
         with running("moto", str(tmp_path / "moto")) as started:
             for laptop in laptops:
                 laptop.environ |= started.server.environ
-                laptop.must(
-                    "bucket", "init", BUCKET, "--prefix", "team", "--endpoint", started.server.endpoint, "--use"
-                )
+                where = ("--prefix", "team", "--endpoint", started.server.endpoint)
+                laptop.must("bucket", "init", BUCKET, *where, "--use")
             check(*laptops)
     except ServerMissingError as reason:
         if os.environ.get("AGENTM_REQUIRE_SERVERS") == "1":

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("agentm_recall")
 pytest.importorskip("agentm_git")
 pytest.importorskip("agentm_bucket")
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents[2] / "bucket" / "tests")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bucket" / "tests"))
 
 from bucket_servers import BUCKET, ServerMissingError, running
 

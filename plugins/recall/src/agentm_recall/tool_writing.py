@@ -137,6 +137,11 @@ def feedback(
             raise NotFoundError(f"'{target}' is gone")
         return with_fields(target.key, current, changes)
 
+    now = place.backend.read(target)
+    kind = parse_note(target.key, now)[0].kind
+    if needs_approval(call.device, kind):
+        change = Proposal(REPLACE, target.key, kind, edited(now), expect=content_hash(now), by=call.client)
+        return {**_proposed(call, place, change), "verdict": verdict}
     update(place.backend, target, edited)
     RecallIndex(place.backend, call.device.environ).note_written([target])
     return {**_saved(place, target, "saved"), "verdict": verdict}

@@ -38,6 +38,7 @@ BENCHMARKS = (
     "bucket",
     "git",
     "git_engines",
+    "tools",
     "page",
 )
 """Modules of this package, each with `run(setting) -> Table`."""

@@ -127,6 +127,7 @@ def test_gemini_in_a_folder_that_is_not_trusted_names_the_step(tmp_path: Path) -
 def test_a_store_that_is_not_there_is_named_to_the_agent_which_goes_on(tmp_path: Path) -> None:
     with a_round("claude-code", tmp_path) as it:
         it.set_up()
+        (tmp_path / "disk").mkdir()
         it.run_agentm("vault", "init", str(tmp_path / "disk" / "vault"), "--create", "--use")
         (tmp_path / "disk").rename(tmp_path / "unmounted")
         ran = it.ask()

@@ -36,6 +36,7 @@ BENCHMARKS = (
     "bucket",
     "git",
     "git_engines",
+    "rivals",
 )
 """Modules of this package, each with `run(setting) -> Table`."""
 

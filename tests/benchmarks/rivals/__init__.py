@@ -53,9 +53,7 @@ def _cell(name: str, work: str, setting: Setting) -> dict[str, Any]:
     command = [sys.executable, "-m", "tests.benchmarks.rivals", store, work, "--json", "--scratch", setting.scratch]
     command += ["--quick"] if setting.quick else []
     try:
-        done = subprocess.run(
-            command, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=_LIMIT
-        )
+        done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=_LIMIT)
     except subprocess.TimeoutExpired:
         return {"words": f"no answer in {_LIMIT} s", "said": "", "silent": 0}
     if done.returncode:

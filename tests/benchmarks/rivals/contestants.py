@@ -322,12 +322,8 @@ class Agentm(Contestant):
         from bucket_servers import BUCKET
 
         server = site.server  # type: ignore[attr-defined]
-        options = {"kind": server.kind, "bucket": BUCKET, "endpoint": server.endpoint, "prefix": "rivals"}
-        for name, value in options.items():
-            self._agentm(site, number, "config", "set", f"plugins.bucket.{name}", value)
-        if number == 0:
-            self._agentm(site, 0, "bucket", "init")
-        self._agentm(site, number, "config", "set", "storage.backend", "bucket")
+        options = ("--kind", server.kind, "--endpoint", server.endpoint, "--prefix", "rivals")
+        self._agentm(site, number, "bucket", "init", BUCKET, *options, "--use")
 
     def _agentm(self, site: Site, number: int, *arguments: str) -> None:
         program = "import sys; from agentm_kernel.cli.main import main; sys.exit(main())"

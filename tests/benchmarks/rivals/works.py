@@ -263,7 +263,7 @@ def _fill(path: Path) -> None:
 
 
 def unmounted(contestant: Contestant, site: Site, quick: bool) -> Verdict:
-    """The disk is not mounted, and its mount point is an empty folder: a program that ran, and a new one, add a line."""
+    """The disk is not mounted, its mount point is empty: a program that ran, and a new one, add a line."""
     if not contestant.on_disk:
         raise NotApplicable("its notes are not on this disk")
     verdict = Verdict()

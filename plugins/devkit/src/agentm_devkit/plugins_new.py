@@ -107,9 +107,9 @@ STARTS = {
     "--dir", "parent", default=".", metavar="DIR", help="Make its folder in DIR; the current one if not given."
 )
 def command(name: str, kind: str, parent: str) -> None:
-    """Write a distribution for a new plugin called NAME: a store that works, with tests and a README, or another kind.
+    """Write a distribution for a new plugin called NAME that works as it is: a store, or another --kind.
 
-    What is there already is never overwritten.
+    It has tests that pass, the conformance kit among them, and a README. What is there already is never overwritten.
     """
     start = STARTS[kind]
     _check_name(name, kind)

@@ -1,4 +1,4 @@
-"""`deepagents_files.py FOLDER`: a note through the file backend of deepagents, whose `edit` replaces a piece of it."""
+"""`deepagents_files.py FOLDER`: a note through the file backend of deepagents, whose `edit` replaces a piece."""
 
 from __future__ import annotations
 

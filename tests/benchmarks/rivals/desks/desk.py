@@ -28,5 +28,5 @@ def serve(**verbs: Callable[..., object]) -> None:
         request = json.loads(line)
         try:
             answer(done=verbs[request.pop("verb")](**request))
-        except Exception as error:  # noqa: BLE001 - whatever it is, whoever asked was told
+        except Exception as error:  # whatever it is, whoever asked was told
             answer(refused=f"{type(error).__name__}: {error}"[:300])

@@ -1,4 +1,4 @@
-"""`plain_files.py FILE`: a note as the file tools of an agent keep it: read the file, change the text, write the file."""
+"""`plain_files.py FILE`: a note as an agent's file tools keep it: read the file, change the text, write it."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ SERVER_NAMES := moto, SeaweedFS, azurite, s3rver, js-ipfs, axe-core, suites of t
 ROUNDS := buckets checkpoints git-kills git-races two-devices
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: help setup demo test check format servers bench faults e2e mutants dist wheels clean
+.PHONY: help setup demo test check format servers bench faults e2e docs mutants dist wheels clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -68,18 +68,22 @@ faults: $(READY) ## The long fault campaign
 
 e2e: $(SERVERS) ## Rounds with real programs that are too long for the suite: agent hosts, git, buckets, IPFS, imports (ARGS="--seed N")
 	@$(BIN)/python plugins/hosts/tests/rounds.py
+	@$(BIN)/python -m tests.tools.rounds
 	@$(BIN)/python -m tests.faults $(ROUNDS) $(ARGS)
 	@$(BIN)/python plugins/import/tests/real_programs.py
 	@$(BIN)/python -m pytest -q -rs -s plugins/import/tests/check_real_programs.py plugins/import/tests/check_kills.py
 
+docs: $(READY) ## Build the documentation as a site into .cache/site
+	@$(BIN)/zensical build --clean --strict
+
 mutants: $(READY) ## Change the code and see whether tests notice: 20 minutes (ARGS="--sample N --seed S --only files")
 	@$(BIN)/python -m tests.mutants $(ARGS)
 
-dist: $(READY) ## Build every wheel into dist/
+dist: $(READY) ## Build every source distribution, and every wheel from it, into dist/
 	@rm -rf dist
-	@$(UV) build --quiet --all-packages --wheel --out-dir dist
+	@$(UV) build --quiet --all-packages --out-dir dist
 
-wheels: dist ## Build every wheel, then test each alone in a clean environment
+wheels: dist ## Build, then test each wheel alone in a clean environment
 	@$(BIN)/python -m tests.packaging.wheels dist
 
 clean: ## Remove what the targets made

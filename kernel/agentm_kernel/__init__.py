@@ -31,7 +31,7 @@ _HOMES = {
     "seam.values": "Capabilities",
 }
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def _lazy_door(

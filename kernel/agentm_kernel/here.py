@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from agentm_kernel.seam.backend import Absent, StorageBackend
     from agentm_kernel.seam.values import Capabilities
-    from agentm_kernel.selection.inspect import StoragePreview
+    from agentm_kernel.selection.open import StoragePreview
     from agentm_kernel.state.device import Device
     from agentm_kernel.state.resolution import Resolution
 
@@ -40,7 +40,7 @@ def select_backend(
 
 def storage_preview(environ: Mapping[str, str] | None = None, *, device: Device | None = None) -> StoragePreview:
     """What `select_backend` would do now, as a line for people; never raises, never writes."""
-    from agentm_kernel.selection.inspect import inspect_store, preview_of
+    from agentm_kernel.selection.open import inspect_store, preview_of
 
     return preview_of(inspect_store(device or this_device(environ), read_only=False))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.files.atomic import atomic_write as atomic_write
     from agentm_kernel.files.bytes_tree import BytesTree as BytesTree
     from agentm_kernel.files.conflict_place import CONFLICTS as CONFLICTS, conflict_place as conflict_place
-    from agentm_kernel.files.directory_lock import DirectoryLock as DirectoryLock
+    from agentm_kernel.files.native_lock import DirectoryLock as DirectoryLock
     from agentm_kernel.files.medium import Beside as Beside, EditedFolder as EditedFolder, Medium as Medium
     from agentm_kernel.files.mutex import StoreMutex as StoreMutex, store_mutex as store_mutex
     from agentm_kernel.files.root import make_private_folder as make_private_folder
@@ -30,8 +30,8 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.plugins.load import load as load, load_backend as load_backend, unusable as unusable
     from agentm_kernel.plugins.table import find_plugin as find_plugin, load_plugin as load_plugin, permitted as permitted
     from agentm_kernel.plugins.values import Alert as Alert, DoctorRow as DoctorRow, HookContext as HookContext, Panel as Panel, PluginFailure as PluginFailure, Section as Section, Tool as Tool, ToolCall as ToolCall
-    from agentm_kernel.projects.claiming import claim_name as claim_name
-    from agentm_kernel.projects.records import ProjectRecord as ProjectRecord, read_record as read_record
+    from agentm_kernel.projects.claiming import add_remote as add_remote, change_record as change_record, create_record as create_record, point as point, claim_name as claim_name
+    from agentm_kernel.projects.records import has_notes as has_notes, ProjectRecord as ProjectRecord, read_record as read_record
     from agentm_kernel.projects.repo_registry import list_repos as list_repos, read_registry as read_registry, register_repo as register_repo, registry_locator as registry_locator, unregister_repo as unregister_repo
     from agentm_kernel.projects.root import HARNESS_DIR as HARNESS_DIR, find_project_root as find_project_root
     from agentm_kernel.seam import layout as layout
@@ -48,22 +48,26 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.seam.secrets import find_secrets as find_secrets, is_bare_secret as is_bare_secret, names_a_secret as names_a_secret, refuse_secrets as refuse_secrets
     from agentm_kernel.seam.tier_layout import TierLayout as TierLayout
     from agentm_kernel.seam.tiers import DerivedMaintenance as DerivedMaintenance, Tier as Tier
-    from agentm_kernel.seam.update import append as append, update as update
+    from agentm_kernel.seam.update import read_or_none as read_or_none, append as append, update as update
     from agentm_kernel.seam.values import MAX_CONTENT_BYTES as MAX_CONTENT_BYTES, Capabilities as Capabilities, Frozen as Frozen, Info as Info, Opening as Opening
     from agentm_kernel.selection.adopting import UnidentifiedStore as UnidentifiedStore, add_wrapper as add_wrapper, adopt_store as adopt_store, check_store as check_store, open_unidentified as open_unidentified, return_identity as return_identity, select_store as select_store
     from agentm_kernel.selection.identity import known_stores as known_stores, read_stamp as read_stamp, stamp_store as stamp_store
     from agentm_kernel.state.device import Device as Device
     from agentm_kernel.state.mirrored import MirroredState as MirroredState
     from agentm_kernel.state.resolution import Resolution as Resolution
+    from agentm_kernel.projects.checkouts import Checkouts as Checkouts
+    from agentm_kernel.projects.slug import plain_slug as plain_slug
+    from agentm_kernel.selection.open import open_other as open_other
     # fmt: on
 
 _HOMES = {
+    "files.native_lock": "DirectoryLock",
+    "selection.open": "open_other",
     "cli.hook": "HookCall",
     "device.installed": "BACKENDS PluginRecord TOOLS",
     "errors": "ActivePlanError AgentmError AuthorizationError BackendNotInstalledError CapabilityMismatchError ConcurrentModificationError ConfigError IntegrityError InvalidContentError InvalidLocatorError LocatorConflictError LockTimeout NotFoundError PluginError ProtocolError StorageConflictError StorageError StorageIOError StorageReadOnlyError StorageRefUnresolvableError StorageSelectionError StoreIdentityError one_line",
     "files.atomic": "atomic_write",
     "files.bytes_tree": "BytesTree",
-    "files.directory_lock": "DirectoryLock",
     "files.medium": "EditedFolder Medium",
     "files.mutex": "StoreMutex store_mutex",
     "files.root": "make_private_folder",
@@ -78,8 +82,8 @@ _HOMES = {
     "plugins.load": "load load_backend unusable",
     "plugins.table": "find_plugin load_plugin permitted",
     "plugins.values": "Alert DoctorRow HookContext Panel PluginFailure Section Tool ToolCall",
-    "projects.claiming": "claim_name",
-    "projects.records": "ProjectRecord read_record",
+    "projects.claiming": "add_remote change_record claim_name create_record point",
+    "projects.records": "ProjectRecord has_notes read_record",
     "projects.repo_registry": "list_repos read_registry register_repo registry_locator unregister_repo",
     "projects.root": "HARNESS_DIR find_project_root",
     "seam.backend": "ABSENT API_VERSION Absent COMMIT PUSH SWAP_PROVIDER StorageBackend",
@@ -96,10 +100,12 @@ _HOMES = {
     "seam.secrets": "find_secrets is_bare_secret names_a_secret refuse_secrets",
     "seam.tier_layout": "TierLayout",
     "seam.tiers": "DerivedMaintenance Tier",
-    "seam.update": "append update",
+    "seam.update": "append read_or_none update",
     "seam.values": "Capabilities Frozen Info MAX_CONTENT_BYTES Opening",
     "selection.adopting": "UnidentifiedStore add_wrapper adopt_store check_store open_unidentified return_identity select_store",
     "selection.identity": "known_stores read_stamp stamp_store",
+    "projects.checkouts": "Checkouts",
+    "projects.slug": "plain_slug",
     "state.device": "Device",
     "state.mirrored": "MirroredState",
     "state.resolution": "Resolution",

@@ -14,7 +14,7 @@ if __name__ == "__main__" and not sys.flags.safe_path:
     del sys.path[0]
 
 from agentm_kernel.device.installed import RECALL
-from agentm_kernel.errors import AgentmError, one_line
+from agentm_kernel.errors import AgentmError, StorageSelectionError, one_line
 from agentm_kernel.here import this_device, working_directory
 
 TYPE_CHECKING = False
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
         It may have an attribute `for_prompt`, a function `(resolution, *, prompt, limit, known) -> str`: the notes
         that answer a prompt, three at most, in `limit` tokens, without those whose keys are `known`; `""` if none.
+        And one `own`, a function `(device, *, phase, query, limit) -> str`: the operator's own notes, for a project
+        whose notes are in a further store.
         """
 
         def __call__(self, resolution: Resolution, *, phase: str, query: str | None, limit: int | None) -> str: ...
@@ -87,7 +89,7 @@ def state_path_text(context: Mapping[str, Any] | None, which: str, *, device: De
 
 def is_available() -> bool:
     """Whether the configured store can be had."""
-    from agentm_kernel.selection.inspect import Decision, inspect_store
+    from agentm_kernel.selection.open import Decision, inspect_store
 
     return isinstance(inspect_store(this_device()), Decision)
 
@@ -99,26 +101,34 @@ def _recall(device: Device, context: Mapping[str, Any], query: str | None, limit
     provider = _recall_provider(device)
     if provider is None:
         return ""
+    cwd = working_directory(context)
     phase = context.get("phase")
-    memory = _memory(device, working_directory(context))
-    return _ask(provider, memory, phase if phase in PHASES else DEFAULT_PHASE, query, limit)
-
-
-def _memory(device: Device, cwd: str | None) -> Resolution:
-    """The project and its store. A further store that cannot be had costs its own notes, and not the operator's."""
-    from agentm_kernel.errors import StorageSelectionError
-    from agentm_kernel.projects.root import find_project_root
-    from agentm_kernel.state.resolution import Resolution
-    from agentm_kernel.state.routing import bound_store
-
+    phase = phase if phase in PHASES else DEFAULT_PHASE
+    parts = [own_notes(device, cwd, limit, phase=phase, query=query)]
     try:
-        return device.memory(cwd)
+        parts.append(_ask(provider, device.memory(cwd), phase, query, limit))
     except StorageSelectionError as error:
-        name = bound_store(device, root := find_project_root(cwd))
-        if name is None:
+        if device.bound_store(cwd) is None:
             raise
+        parts.append(f"# Memory of this project: {one_line(error.message)}\n")
+    return "\n".join(part for part in parts if part)
+
+
+def own_notes(
+    device: Device, cwd: str | None, limit: int | None, *, phase: str = DEFAULT_PHASE, query: str | None = None
+) -> str:
+    """The operator's own notes, where the project is bound to a further store: whatever is wrong with that one."""
+    if device.bound_store(cwd) is None:
+        return ""
+    provider = _recall_provider(device)
+    own = None if provider is None else getattr(provider[1], "own", None)
+    if provider is None or own is None:
+        return ""
+    try:
+        return _ask((provider[0], own), device, phase, query, limit)
+    except AgentmError as error:
         _warn("recall", error)
-        return Resolution(root, None, device=device, store_name=name)
+        return ""
 
 
 def recall_at_start(device: Device, resolution: Resolution, limit: int) -> str:
@@ -136,19 +146,33 @@ def recall_for_prompt(device: Device, cwd: str | None, prompt: str, limit: int, 
     for_prompt = None if provider is None else getattr(provider[1], "for_prompt", None)
     if provider is None or for_prompt is None:
         return None
-    memory = device.memory(cwd)
+    memory = _memory_for_prompt(device, cwd)
     ask = lambda resolution, **_: for_prompt(resolution, prompt=prompt, limit=limit, known=known)  # noqa: E731
     return _ask((provider[0], ask), memory, DEFAULT_PHASE, None, limit)
 
 
+def _memory_for_prompt(device: Device, cwd: str | None) -> Resolution:
+    """The project and its store. A further store that cannot be had costs its own notes, and not the operator's."""
+    from agentm_kernel.projects.root import find_project_root
+    from agentm_kernel.state.resolution import Resolution
+
+    try:
+        return device.memory(cwd)
+    except StorageSelectionError as error:
+        if (name := device.bound_store(cwd)) is None:
+            raise
+        _warn("recall", error)
+        return Resolution(find_project_root(cwd), None, device=device, store_name=name)
+
+
 def _ask(
-    provider: tuple[str, RecallProvider], resolution: Resolution, phase: str, query: str | None, limit: int | None
+    provider: tuple[str, Any], about: Resolution | Device, phase: str, query: str | None, limit: int | None
 ) -> str:
     from agentm_kernel.plugins.calling import Call, StdoutToStderr, wrong_answer
 
     label, ask = provider
     with StdoutToStderr(), Call(label, "recalling"):
-        answer: object = ask(resolution, phase=phase, query=query, limit=limit)
+        answer: object = ask(about, phase=phase, query=query, limit=limit)
     if not isinstance(answer, str):
         raise wrong_answer(label, "recalling", answer, "text")
     return answer
@@ -191,7 +215,7 @@ def _completed(device: Device, resolution: Resolution, context: Mapping[str, Any
     if context.get("phase"):
         offer.setdefault("phase", context["phase"])
     offer["target"] = resolution.project_locator.key
-    offer["protocol"] = choose(device).protocol
+    offer["protocol"] = choose(device.of_store(resolution.store_name)).protocol
     return offer
 
 

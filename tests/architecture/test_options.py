@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentm_kernel.plugin import AgentmError, Device, Option, find_plugin, load_plugin
-from agentm_kernel.plugins.options import declared_options
+from agentm_kernel.plugins.table import declared_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-TABLES = ("bucket", "checkpoint", "device-local", "encryption", "git", "hosts", "integrity", "policy", "vault")
+TABLES = (
+    *("bucket", "checkpoint", "device-local", "encryption", "git"),
+    *("hosts", "integrity", "policy", "recall", "vault"),
+)
 
 
 @pytest.fixture
@@ -33,11 +36,11 @@ def opener(device: Device, table: str) -> Callable[[dict[str, Any]], object]:
         from agentm_checkpoint.settings import Settings
 
         return Settings
-    if table == "hosts":
-        from agentm_hosts.options import OPTIONS
+    if table in ("hosts", "recall"):
         from agentm_kernel.plugin import check_options
 
-        return lambda options: check_options("hosts", options, OPTIONS)
+        declared: Any = load_plugin(device, "agentm.options", table)
+        return lambda options: check_options(table, options, declared)
     if table in ("encryption", "integrity"):
         wrap: Any = load_plugin(device, "agentm.wrappers", table)
         inner: Any = load_plugin(device, "agentm.backends", "device-local")

@@ -37,6 +37,7 @@ BENCHMARKS = (
     "git",
     "git_engines",
     "rivals",
+    "page",
 )
 """Modules of this package, each with `run(setting) -> Table`."""
 

@@ -36,6 +36,11 @@ def test_a_session_that_lies_is_caught(tmp_path: Path) -> None:
     assert not matches(steps[0].expected, output)
 
 
+def test_dots_after_a_sentence_stand_for_lines_alone() -> None:
+    assert matches("One.\n...\nTwo.\n...\n", "One.\nand\nTwo.\nend")
+    assert not matches("One.\n...\n", "One\nend.")
+
+
 def test_the_exit_code_of_a_step_is_its_own(tmp_path: Path) -> None:
     steps = steps_of("```console\n$ (exit 3)\n$ true\n```\n")
     assert [code for code, _ in run(steps, tmp_path)] == [3, 0]

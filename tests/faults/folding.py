@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 from agentm_kernel.files import reading, writing
-from agentm_kernel.files.tree import FdDirectory
+from agentm_kernel.files.tree import Directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class FoldingDirectory(FdDirectory):
+class FoldingDirectory(Directory):
     """Finds an entry by any spelling of its name."""
 
     def _stored(self, name: str) -> str:
@@ -70,7 +70,7 @@ def on_a_folding_file_system() -> Iterator[None]:
 
     with (
         mock.patch.object(reading, "open_root", open_root),
-        mock.patch.object(writing, "FdDirectory", FoldingDirectory),
+        mock.patch.object(writing, "Directory", FoldingDirectory),
     ):
         yield
 

@@ -9,8 +9,8 @@ import time
 from typing import TYPE_CHECKING
 
 from agentm_device_local import DeviceLocalBackend
+from agentm_import.moving.stores import copy_notes, plan_migration, settle
 from agentm_kernel import Locator
-from agentm_kernel.migration import copy_notes, plan_migration, settle
 from agentm_kernel.plugin import content_hash
 from tests.faults.harness import Intensity, Outcome, scratch
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentm_import.moving.stores import copy_notes, plan_migration, settle
 from agentm_kernel import Locator, select_backend
-from agentm_kernel.migration import copy_notes, plan_migration, settle
 from agentm_kernel.plugin import ABSENT, ConcurrentModificationError, FileStore, content_hash
 from tests.pins.laptop import CONFLICT, Laptop, needs_git, posix_only
 

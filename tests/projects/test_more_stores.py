@@ -107,7 +107,6 @@ def test_notes_that_are_there_already_are_moved_or_nothing_is_done(laptop: Lapto
 
 
 def test_a_move_that_was_cut_off_is_finished_by_running_it_again(laptop: Laptop, monkeypatch) -> None:
-    from agentm_kernel.projects import other_store
     from agentm_kernel.state import store_change
 
     laptop.add_team(make=True)
@@ -118,7 +117,7 @@ def test_a_move_that_was_cut_off_is_finished_by_running_it_again(laptop: Laptop,
     def cut_off(*_: object) -> None:
         raise KeyboardInterrupt
 
-    for place, step in ((store_change, "leave_word"), (other_store.Move, "_differs")):
+    for place, step in ((store_change, "change_record"), (store_change.Move, "_differs")):
         change = store_change.StoreChange(Device.now(laptop.environ), str(widgets), "team")
         change.check(move=True)
         with monkeypatch.context() as patched:

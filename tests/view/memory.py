@@ -91,7 +91,7 @@ class Home:
         )
         self.environ = {
             "HOME": str(path),
-            "PATH": os.environ["PATH"],
+            "PATH": f"{path / 'bin'}:{os.environ['PATH']}",
             "PYTHONDONTWRITEBYTECODE": "1",
             "AGENTM_PATIENCE": "30",
         }
@@ -135,6 +135,33 @@ class Home:
         )
         assert not check or done.returncode == 0, done.stderr
         return done
+
+    def connect(self) -> None:
+        """Connect Claude Code, as `agentm setup` does; the launcher is this very interpreter."""
+        launcher = self.path / "bin" / "agentm"
+        launcher.parent.mkdir(exist_ok=True)
+        launcher.write_text(f"#!{sys.executable} -P\n{AGENTM[-1]}\n")
+        launcher.chmod(0o755)
+        (self.path / ".claude").mkdir(exist_ok=True)
+        self.agentm("connect", "claude-code")
+
+    def session(self, name: str, *, arrives: bool = True) -> str:
+        """A session of Claude Code that begins: its hook is run, and it writes down what its model got."""
+        transcript = self.path / f"{name}.jsonl"
+        payload = {"session_id": name, "cwd": str(self.checkout), "transcript_path": str(transcript)}
+        done = self.agentm("hook", "session-start", "--host", "claude-code", input=json.dumps(payload))
+        text: str = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+        kind = "hook_additional_context" if arrives else "hook_success"
+        entry = {"type": "attachment", "attachment": {"type": kind, "hookEvent": "SessionStart", "content": [text]}}
+        transcript.write_text(json.dumps(entry) + "\n")
+        if not arrives:
+            self.agentm("hook", "session-end", "--host", "claude-code", input=json.dumps(payload))
+        return text
+
+    def propose(self, slug: str, body: str, kind: str = "decision") -> None:
+        """What a program saves while the operator wants to see it first."""
+        self.agentm("config", "set", "capture.approve", "all")
+        self.agentm("save", "--kind", kind, "--slug", slug, input=body)
 
     def text(self, key: str) -> str:
         return (self.root / key).read_bytes().decode()

@@ -24,6 +24,7 @@ SCREENS = {
     "project": ("/project/payments", "payments"),
     "graph": ("/graph", "Graph"),
     "checkpoints": ("/panel/checkpoints", "Checkpoints"),
+    "told": ("/panel/told?host=claude-code&session=5f0c", "What agents were told"),
     "health": ("/health", "Health"),
 }
 OFTEN = ("today", "note", "search", "edit", "health")
@@ -33,12 +34,16 @@ SHOTS = os.environ.get("AGENTM_PAGE_SHOTS")
 
 
 def with_past(home: Home) -> None:
-    """A note with an earlier version, and two checkpoints."""
+    """A note with an earlier version, two checkpoints, a connected agent with two sessions, and a proposal."""
     save = ("save", "--kind", "fact", "--slug", "bank-holidays")
     home.agentm(*save, input="# The bank closes on 24 December\n\nAlso on 31 December.\n")
     home.agentm("checkpoint", "create", "--reason", "before the migration", "--allow-skipped")
     home.agentm(*save, "--update", input="# The bank closes on 24 December\n\nNot on 31 December any more.\n")
     home.agentm("checkpoint", "create", "--reason", "release 2.1", "--allow-skipped")
+    home.connect()
+    home.session("5f0c")
+    home.session("a91e", arrives=False)
+    home.propose("idempotency-keys", "# Every request has an idempotency key\n\nThe bank repeats webhooks.\n")
 
 
 @pytest.mark.timeout(180)

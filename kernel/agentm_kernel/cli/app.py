@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel import __version__
+from agentm_kernel.cli.command_table import KERNEL_COMMANDS
 from agentm_kernel.cli.guide import GROUPS as GUIDE, GUESSES, group_of
-from agentm_kernel.cli.names import KERNEL_COMMANDS
 from agentm_kernel.cli.output import current_device
-from agentm_kernel.cli.own_commands import own_command
-from agentm_kernel.cli.plugin_commands import load_command, plugin_commands, write_section
+from agentm_kernel.cli.plugin_commands import load_command, own_command, plugin_commands, write_section
 from agentm_kernel.device.installed import COMMANDS as COMMAND_GROUP
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.plugins.published import PUBLISHED, how_to_install
@@ -95,9 +94,12 @@ class _ExtendedGroup(click.Group):
     "2 wrong usage, 3 changed meanwhile, 4 locked by another process.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="agentm")
+@click.option("--store", metavar="NAME", help="Work with this further store, as if the device had no other.")
 @click.pass_context
-def app(ctx: click.Context) -> int | None:
+def app(ctx: click.Context, store: str | None) -> int | None:
     """The memory of coding agents that does not lose or misplace a note."""
+    if store is not None:
+        ctx.obj = current_device().of_store(store)
     if ctx.invoked_subcommand is not None:
         return None
     from agentm_kernel.cli.overview import show_overview

@@ -13,8 +13,7 @@ from agentm_kernel.plugins.hooks import PATIENCE
 from agentm_kernel.plugins.table import conflict
 from agentm_kernel.plugins.values import DoctorRow, HookContext
 from agentm_kernel.seam.values import Capabilities
-from agentm_kernel.selection.inspect import Decision, Refusal, inspect_store, preview_of, require
-from agentm_kernel.selection.open import as_selection_error
+from agentm_kernel.selection.open import Decision, Refusal, as_selection_error, inspect_store, preview_of, require
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 
-from agentm_kernel.cli.deadline import end_process, waiting_for
+from agentm_kernel.cli.reporting import end_process, waiting_for
 from agentm_kernel.errors import AgentmError, one_line
 
 TYPE_CHECKING = False
@@ -128,6 +128,11 @@ class HookCall:
         """Tell the agent what it reads when a session starts, with `closing` as the lines on how to remember."""
         from agentm_kernel.cli.session_text import add_session_text
 
+        if self.device.bound_store(self.cwd) is not None:  # the operator's own first, whatever the other store does
+            from agentm_kernel.process_seam import own_notes
+
+            self.doing = "recalling your own notes"
+            self.add(own_notes(self.device, self.cwd, self.room // 4).rstrip())
         self.doing = "finding the project's state"
         project = self.device.project(self.cwd)
         self._bring_up_to_date(project)

@@ -10,8 +10,8 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 import gc
 import os
 
-from agentm_kernel.cli.command_table import match
-from agentm_kernel.cli.reporting import UsageError, exit_code_of, report
+from agentm_kernel.cli.command_table import KERNEL_COMMANDS, LIMITED, kernel_subcommands, match
+from agentm_kernel.cli.reporting import UsageError, end_process, exit_code_of, limit, patience, report
 from agentm_kernel.state.device import Device
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ def main(only: tuple[str, ...] = ()) -> int:
     if matched is not None:
         command, values = matched
         if command.is_limited:
-            _limit(device, arguments)
+            limit(" ".join(arguments[:2]), patience(device.environ))
         _leave(exit_code_of(lambda: command.run(device, values), as_json=bool(values.get("json"))))
     code = exit_code_of(lambda: _serve(device, arguments), as_json=_wants_json(arguments))
     if arguments[:1] in (["hook"], ["event"]) and code == UsageError.exit_code:
@@ -46,29 +46,19 @@ def main(only: tuple[str, ...] = ()) -> int:
     return code
 
 
-def _limit(device: Device, arguments: list[str]) -> None:
-    from agentm_kernel.cli.deadline import limit, patience
-
-    limit(" ".join(arguments[:2]), patience(device.environ))
-
-
 def _leave(code: int) -> NoReturn:
     """End the process. The interpreter's own tidying up costs a seventh of a command, and there is nothing to tidy:
     output is flushed, the system frees locks, and threads that wait for one are waiting in vain.
     """
-    from agentm_kernel.cli.deadline import end_process
-
     sys.stderr.flush()
     end_process(code)
 
 
 def _is_of_kernel(arguments: list[str]) -> bool:
     """Whether a command of the kernel ran: a plugin's may count on what Python does at its end."""
-    from agentm_kernel.cli.names import KERNEL_COMMANDS, kernel_subcommands
-
     first, second = (*arguments, "", "")[:2]
     if first not in KERNEL_COMMANDS:
-        return first.startswith("-")
+        return first.startswith("-") and not first.startswith("--store")
     own = kernel_subcommands(first)
     return not own or second in own or second[:1] in ("", "-")
 
@@ -87,11 +77,10 @@ def _serve(device: Device, arguments: list[str]) -> int:
 
 def _click(device: Device, arguments: list[str]) -> int:
     from agentm_kernel.cli.app import run
-    from agentm_kernel.cli.names import LIMITED
 
     gc.enable()  # click is imported; what follows may take its time, a migration for instance
     if tuple(arguments[:2]) in LIMITED:
-        _limit(device, arguments)
+        limit(" ".join(arguments[:2]), patience(device.environ))
     return run(device, arguments)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentm_kernel.cli.names import misplaced
+from agentm_kernel.cli.command_table import misplaced
 from agentm_kernel.device.installed import BACKENDS, COMMANDS, KINDS, WRAPPERS, kind_of
 from agentm_kernel.errors import AgentmError, ConfigError, PluginError
 from agentm_kernel.plugins.load import check_declared_api

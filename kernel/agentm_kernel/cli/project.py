@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.output import confirm, current_device, echo_json, echo_table, json_option
+from agentm_kernel.cli.output import completing, confirm, current_device, echo_json, echo_table, json_option
 from agentm_kernel.cli.state import cwd_option
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
 from agentm_kernel.projects.checkout import path_as_text
+from agentm_kernel.projects.checkout_id import declare_slug
 from agentm_kernel.projects.claiming import claim_as
-from agentm_kernel.projects.declare import declare_slug
 from agentm_kernel.projects.lookup import find_record
-from agentm_kernel.projects.moving import merge_projects, rename_project
 from agentm_kernel.projects.records import read_record
 from agentm_kernel.projects.remote import parse_remote
 from agentm_kernel.projects.repo_registry import list_repos, register_repo, unregister_repo
@@ -148,29 +147,8 @@ def check(cwd: str | None) -> None:
         raise click.exceptions.Exit(1)
 
 
-@command.command("rename")
-@click.argument("old")
-@click.argument("new")
-def rename(old: str, new: str) -> None:
-    """Give the project OLD the name NEW in the store. A command that was cut off is finished by running it again."""
-    moved = rename_project(current_device().store(read_only=False), old, new)
-    click.echo(f"{old} is {new} now; {moved} files moved")
-
-
-@command.command("merge")
-@click.argument("source", metavar="FROM")
-@click.argument("into")
-def merge(source: str, into: str) -> None:
-    """Put everything of the project FROM under INTO, which is both from now on.
-
-    Files of one name and different text are both kept. A command that was cut off is finished by running it again.
-    """
-    moved = merge_projects(current_device().store(read_only=False), source, into)
-    click.echo(f"{source} is part of {into} now; {moved} files moved")
-
-
 @command.command("use-store")
-@click.argument("name")
+@click.argument("name", shell_complete=completing(lambda device: ["default", *device.config.stores]))
 @click.option("--move", is_flag=True, help="Take the notes and plans that the project has along.")
 @click.option("--yes", is_flag=True, help="Do not ask; with --move, remove what was moved from the store before.")
 @cwd_option

@@ -5,15 +5,122 @@ from __future__ import annotations
 import os
 import sys
 
-from agentm_kernel.errors import AgentmError, one_line
+from agentm_kernel.errors import ActivePlanError, AgentmError, one_line
+from agentm_kernel.projects.root import HARNESS_DIR
+from agentm_kernel.state.files import is_written
+from agentm_kernel.state.plans import (
+    PLAN,
+    PROGRESS,
+    active_marker,
+    list_plan_copies,
+    list_plan_files,
+    resolve_active_plan,
+)
+from agentm_kernel.state.routing import state_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agentm_kernel.cli.hook import HookCall
+    from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.state.device import Device
     from agentm_kernel.state.resolution import Resolution
+
+_SHOWN = 3
+_BEFORE = "before you plan, start work or answer questions about the plan."
+
+
+def state_block(resolution: Resolution) -> str:
+    """Where the plans are, and which one is meant: four lines for a plain `PLAN.md`, more for named plans."""
+    plans = list_plan_files(resolution)
+    copies = _copies(resolution)
+    marker = _marker(resolution)
+    if not plans and marker is None:
+        return copies or _left_behind(resolution)
+    directory = state_directory(resolution)
+    lines = [f"[agentm] Project state for this repo lives in {_place(resolution)}:"]
+    if plans == [PLAN] and marker is None:
+        lines += [
+            f"  PLAN.md:     {os.path.join(directory, PLAN)}",
+            f"  progress.md: {os.path.join(directory, PROGRESS)}{_not_started(resolution, PROGRESS)}",
+            f"Read PLAN.md {_BEFORE}",
+        ]
+    else:
+        lines.append("Named-plan mode - the plans of this repo:")
+        lines += [_row(directory, plan) for plan in plans]
+        lines += [] if marker is None else _active_plan(resolution, directory)
+        lines.append(f"Read the plan you own {_BEFORE}")
+    lines += [copies] if copies else []
+    return "\n".join(one_line(line) for line in lines)
+
+
+def _copies(resolution: Resolution) -> str:
+    """That there are other versions of a plan, which nobody has looked at yet."""
+    found = list_plan_copies(resolution)
+    if not found:
+        return ""
+    shown = ", ".join(found[:_SHOWN]) + (f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
+    return one_line(
+        f"[agentm] Conflict copies of a plan wait to be settled: {shown}. Ask the operator; `agentm doctor` says how."
+    )
+
+
+def _marker(resolution: Resolution) -> str | None:
+    """The text of the active-plan marker; that it cannot be read is said where the active plan is shown."""
+    try:
+        return active_marker(resolution)
+    except ActivePlanError:
+        return ""
+
+
+def _active_plan(resolution: Resolution, directory: str) -> list[str]:
+    try:
+        plan, progress = resolve_active_plan(resolution)
+    except ActivePlanError as error:
+        return [f"Active plan: DANGLING - {error.message}; {error.hint}."]
+    return [
+        f"Active plan (.harness/active-plan): {os.path.join(directory, plan)}",
+        _row(directory, progress) + _not_started(resolution, progress),
+    ]
+
+
+def _row(directory: str, name: str) -> str:
+    return f"  {name + ':':<22} {os.path.join(directory, name)}"
+
+
+def _not_started(resolution: Resolution, progress: str) -> str:
+    return "" if is_written(resolution, progress) else " (not started)"
+
+
+def _place(resolution: Resolution) -> str:
+    if resolution.backend is None or not resolution.is_synced:
+        return f"{HARNESS_DIR}/"
+    store = resolution.backend
+    return f"the synced store at {store.describe()}{_copy_age(store)}, not in {HARNESS_DIR}/"
+
+
+def _copy_age(backend: StorageBackend) -> str:
+    """How old the copy is that is shown, for a store that lies elsewhere."""
+    from agentm_kernel.seam.facets import DeviceCopy
+
+    copy = backend.facet(DeviceCopy)
+    if copy is None:
+        return ""
+    age = copy.copy_age()
+    return " (a copy of it, never brought up to date)" if age is None else f" (a copy of it, {age / 60:.0f} min old)"
+
+
+def _left_behind(resolution: Resolution) -> str:
+    """A plan in the checkout of a project whose state belongs elsewhere: it would seem to have vanished."""
+    forgotten = os.path.join(resolution.root, HARNESS_DIR, PLAN)
+    if not resolution.is_synced or not os.path.isfile(forgotten):
+        return ""
+    return one_line(
+        f"[agentm] {forgotten} is not used: the state of this repo belongs into {_place(resolution)}. "
+        f"To move it there, run `agentm state write {PLAN} --body-file {HARNESS_DIR}/{PLAN}`."
+    )
+
 
 _FOR_PLUGINS = 500
 """Characters that notes leave to whoever speaks after them."""
@@ -25,7 +132,6 @@ EMPTY = "[agentm] Memory is empty: nothing has been saved for this project yet."
 
 def add_session_text(call: HookCall, project: Resolution, closing: str | None) -> None:
     """Part by part, so that what comes late costs nothing that was there before."""
-    from agentm_kernel.cli.state_block import state_block
     from agentm_kernel.device.installed import RECALL
     from agentm_kernel.plugins.table import permitted
 

@@ -2,10 +2,8 @@
 (but for the one note that `read_stamp_fast` reads for hooks).
 
 A path is walked one name at a time from the open root, never following a link, so nothing that happens to the tree
-meanwhile can lead a read or a write outside it. `root.open_root` picks the implementation:
-
-- `FdDirectory`, where the platform resolves names relative to an open directory (Linux, macOS, the BSDs);
-- `PathDirectory` elsewhere (Windows), see `path_tree`.
+meanwhile can lead a read or a write outside it. `root.open_root` opens one: a `Directory` where the platform resolves
+names relative to an open directory (Linux, macOS, the BSDs), a `PathDirectory` elsewhere.
 
 Raw `OSError`s leave this module; `FileStore` gives them their type in one place.
 """
@@ -69,75 +67,112 @@ class Entries:
 
 
 class Directory:
-    """An open directory. Names given to it are single names, never paths."""
+    """An open directory. Names given to it are single names, never paths.
 
-    def __init__(self, status: os.stat_result) -> None:
+    It is held by its descriptor: renaming or replacing anything above it cannot redirect us. The descriptor is closed
+    with it, unless it is `lent`.
+    """
+
+    def __init__(self, descriptor: int, *, lent: bool = False) -> None:
+        self._fd: int | None = descriptor
+        self._place: int | str = descriptor
+        self._lent = lent
+        try:
+            self._identify(os.fstat(descriptor))
+        except BaseException:
+            self.close()
+            raise
+
+    def _identify(self, status: os.stat_result) -> None:
         self.identity = (status.st_dev, status.st_ino)
         self.is_private = not status.st_mode & 0o077
 
-    # -- what the platforms do differently ------------------------------------------------------------------
+    def _at(self, name: str) -> str:
+        """How the system is told a name in here, together with `_fd`."""
+        return name
+
+    # -- what the system does -------------------------------------------------------------------------------
 
     def enter(self, name: str) -> Directory:
         """Open the directory `name`; `OSError` when it is missing, a link or not a directory."""
-        raise NotImplementedError
+        return Directory(os.open(name, os.O_RDONLY | _O_DIRECTORY | _O_NOFOLLOW, dir_fd=self._fd))
 
     def entries(self) -> Entries:
-        raise NotImplementedError
+        with os.scandir(self._place) as found:
+            return Entries(found)
 
     def names(self) -> list[str]:
         """The names alone, for half the price."""
-        raise NotImplementedError
+        return os.listdir(self._place)
 
     def status(self, name: str) -> os.stat_result | None:
         """`lstat` of `name`, or `None` when there is nothing."""
-        raise NotImplementedError
-
-    def open_file(self, name: str, flags: int = READ_FLAGS) -> int:
-        raise NotImplementedError
-
-    def create_file(self, name: str, mode: int) -> int:
-        raise NotImplementedError
-
-    def make_dir(self, name: str, mode: int) -> None:
-        raise NotImplementedError
-
-    def replace(self, source: str, target: str) -> None:
-        raise NotImplementedError
-
-    def move(self, source: str, into: Directory, target: str) -> None:
-        """Rename `source` to `target` in the directory `into`, which is of the same kind."""
-        raise NotImplementedError
-
-    def exchange(self, first: str, second: str) -> bool:
-        """Swap two names in one step; `False`, and nothing done, where the system cannot."""
-        raise NotImplementedError
-
-    def rename_to_free(self, source: str, target: str) -> bool:
-        """Rename unless the target is taken: `FileExistsError`. `False`, and nothing done, where that cannot be."""
-        raise NotImplementedError
-
-    def link(self, source: str, target: str) -> None:
-        raise NotImplementedError
-
-    def unlink(self, name: str) -> None:
-        raise NotImplementedError
-
-    def remove_dir(self, name: str) -> None:
-        """Remove a directory that is empty; `OSError` for any other."""
-        raise NotImplementedError
-
-    def sync(self) -> None:
-        """Make the names in this directory durable."""
-        raise NotImplementedError
-
-    def close(self) -> None:
-        raise NotImplementedError
-
-    # -- the same everywhere --------------------------------------------------------------------------------
+        try:
+            return os.stat(self._at(name), dir_fd=self._fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
 
     def statuses(self) -> dict[str, os.stat_result]:
         """`lstat` of everything that is in here, in the order of the disk. `OSError` if one of these fails."""
-        return self.statuses_of(self.names())
+        with os.scandir(self._place) as found:  # thousands of names: nothing more than one call for each
+            return {entry.name: entry.stat(follow_symlinks=False) for entry in found}
+
+    def looks_free(self, name: str) -> bool:
+        """Whether nothing seems to be at `name`, at the lowest price: a hint, which a failing disk may falsify."""
+        return not os.access(self._at(name), os.F_OK, dir_fd=self._fd)  # no exception to build and drop, unlike stat
+
+    def open_file(self, name: str, flags: int = READ_FLAGS) -> int:
+        return os.open(self._at(name), flags, dir_fd=self._fd)
+
+    def create_file(self, name: str, mode: int) -> int:
+        return os.open(self._at(name), CREATE_FLAGS, mode, dir_fd=self._fd)
+
+    def make_dir(self, name: str, mode: int) -> None:
+        os.mkdir(self._at(name), mode, dir_fd=self._fd)
+
+    def replace(self, source: str, target: str) -> None:
+        os.replace(self._at(source), self._at(target), src_dir_fd=self._fd, dst_dir_fd=self._fd)
+
+    def move(self, source: str, into: Directory, target: str) -> None:
+        """Rename `source` to `target` in the directory `into`."""
+        os.replace(self._at(source), into._at(target), src_dir_fd=self._fd, dst_dir_fd=into._fd)
+
+    def exchange(self, first: str, second: str) -> bool:
+        """Swap two names in one step; `False`, and nothing done, where the system cannot."""
+        from agentm_kernel.files.exchange import exchange
+
+        return self._fd is not None and exchange(self._fd, first, second)
+
+    def rename_to_free(self, source: str, target: str) -> bool:
+        """Rename unless the target is taken: `FileExistsError`. `False`, and nothing done, where that cannot be."""
+        from agentm_kernel.files.exchange import rename_to_free
+
+        return self._fd is not None and rename_to_free(self._fd, source, target)
+
+    def link(self, source: str, target: str) -> None:
+        os.link(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd, follow_symlinks=False)
+
+    def unlink(self, name: str) -> None:
+        os.unlink(self._at(name), dir_fd=self._fd)
+
+    def remove_dir(self, name: str) -> None:
+        """Remove a directory that is empty; `OSError` for any other."""
+        os.rmdir(self._at(name), dir_fd=self._fd)
+
+    def sync(self) -> None:
+        """Make the names in this directory durable."""
+        if self._fd is not None:  # a platform that cannot open a directory cannot sync it either
+            os.fsync(self._fd)
+
+    def close(self) -> None:
+        descriptor, self._fd = self._fd, -1
+        if descriptor is not None and descriptor >= 0 and not self._lent:
+            try:
+                os.close(descriptor)
+            except OSError:
+                pass  # it is gone all the same, and nothing was written through it
+
+    # -- what follows from that -----------------------------------------------------------------------------
 
     def statuses_of(self, names: Iterable[str]) -> dict[str, os.stat_result]:
         """`status` of each of the names, without those that are gone."""
@@ -150,10 +185,6 @@ class Directory:
     def has_file(self, name: str) -> bool:
         status = self.status(name)
         return status is not None and stat.S_ISREG(status.st_mode)
-
-    def looks_free(self, name: str) -> bool:
-        """Whether nothing seems to be at `name`, at the lowest price: a hint, which a failing disk may falsify."""
-        return not self.has(name)
 
     def read_file(self, name: str, limit: int) -> tuple[bytes, os.stat_result]:
         """The bytes of a regular file and its status. Nothing else is read: a FIFO or device could block."""
@@ -200,88 +231,3 @@ class Directory:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-class FdDirectory(Directory):
-    """A directory by its descriptor: renaming or replacing anything above it cannot redirect us.
-
-    The descriptor is closed with it, unless it is `lent`.
-    """
-
-    def __init__(self, descriptor: int, *, lent: bool = False) -> None:
-        self._fd = descriptor
-        self._lent = lent
-        try:
-            super().__init__(os.fstat(descriptor))
-        except BaseException:
-            self.close()
-            raise
-
-    def enter(self, name: str) -> FdDirectory:
-        return FdDirectory(os.open(name, os.O_RDONLY | _O_DIRECTORY | _O_NOFOLLOW, dir_fd=self._fd))
-
-    def entries(self) -> Entries:
-        with os.scandir(self._fd) as found:
-            return Entries(found)
-
-    def names(self) -> list[str]:
-        return os.listdir(self._fd)
-
-    def status(self, name: str) -> os.stat_result | None:
-        try:
-            return os.stat(name, dir_fd=self._fd, follow_symlinks=False)
-        except FileNotFoundError:
-            return None
-
-    def statuses(self) -> dict[str, os.stat_result]:
-        with os.scandir(self._fd) as found:  # thousands of names: nothing more than one call for each
-            return {entry.name: entry.stat(follow_symlinks=False) for entry in found}
-
-    def looks_free(self, name: str) -> bool:
-        return not os.access(name, os.F_OK, dir_fd=self._fd)  # no exception to build and drop, unlike stat
-
-    def open_file(self, name: str, flags: int = READ_FLAGS) -> int:
-        return os.open(name, flags, dir_fd=self._fd)
-
-    def create_file(self, name: str, mode: int) -> int:
-        return os.open(name, CREATE_FLAGS, mode, dir_fd=self._fd)
-
-    def make_dir(self, name: str, mode: int) -> None:
-        os.mkdir(name, mode, dir_fd=self._fd)
-
-    def replace(self, source: str, target: str) -> None:
-        os.replace(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd)
-
-    def move(self, source: str, into: Directory, target: str) -> None:
-        assert isinstance(into, FdDirectory)
-        os.replace(source, target, src_dir_fd=self._fd, dst_dir_fd=into._fd)  # noqa: SLF001
-
-    def exchange(self, first: str, second: str) -> bool:
-        from agentm_kernel.files.exchange import exchange
-
-        return exchange(self._fd, first, second)
-
-    def rename_to_free(self, source: str, target: str) -> bool:
-        from agentm_kernel.files.exchange import rename_to_free
-
-        return rename_to_free(self._fd, source, target)
-
-    def link(self, source: str, target: str) -> None:
-        os.link(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd, follow_symlinks=False)
-
-    def unlink(self, name: str) -> None:
-        os.unlink(name, dir_fd=self._fd)
-
-    def remove_dir(self, name: str) -> None:
-        os.rmdir(name, dir_fd=self._fd)
-
-    def sync(self) -> None:
-        os.fsync(self._fd)
-
-    def close(self) -> None:
-        descriptor, self._fd = self._fd, -1
-        if descriptor >= 0 and not self._lent:
-            try:
-                os.close(descriptor)
-            except OSError:
-                pass  # it is gone all the same, and nothing was written through it

@@ -22,7 +22,7 @@ from agentm_kernel.files.reading import enter_exactly, identity_of, kind_of
 from agentm_kernel.files.root import make_root
 from agentm_kernel.files.spelling import clashing_name, is_spelled_like_this
 from agentm_kernel.files.swap import ConflictKeeper, SwapPublisher, hash_of_note, remove
-from agentm_kernel.files.tree import NO_DIRECTORY, FdDirectory
+from agentm_kernel.files.tree import NO_DIRECTORY, Directory
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import check_size, content_hash, encode_content
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from agentm_kernel.files.atomic import Publish
     from agentm_kernel.files.mutex import StoreMutex
     from agentm_kernel.files.reading import StoreReader
-    from agentm_kernel.files.tree import Directory
     from agentm_kernel.seam.backend import Absent
     from agentm_kernel.seam.locator import Locator
 
@@ -269,7 +268,7 @@ class StoreWriter:
         """The root, by the very descriptor that was locked where there is one: nothing can come between the two."""
         descriptor = mutex.root_descriptor
         self.reader.check_root_link()  # once more: the mutex follows links
-        return self.reader.open_root() if descriptor is None else self.reader.pin(FdDirectory(descriptor, lent=True))
+        return self.reader.open_root() if descriptor is None else self.reader.pin(Directory(descriptor, lent=True))
 
     def _parent_for_writing(self, locator: Locator, if_match: str | Absent | None, root: Directory) -> Directory:
         if isinstance(if_match, str):  # a note that must exist has its directories already

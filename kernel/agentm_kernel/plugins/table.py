@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from agentm_kernel.device.installed import canonical_name, is_hook_plugin, kind_of
+from agentm_kernel.device.installed import OPTIONS, canonical_name, is_hook_plugin, kind_of
 from agentm_kernel.errors import PluginError
+from agentm_kernel.plugins.load import load, unusable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from agentm_kernel.device.config import Config
     from agentm_kernel.device.facts import DeviceFacts
     from agentm_kernel.device.installed import PluginRecord
+    from agentm_kernel.seam.options import Option
 
 
 def find(device: DeviceFacts, group: str, name: str) -> PluginRecord | None:
@@ -56,8 +58,6 @@ def find_plugin(device: DeviceFacts, group: str, name: str) -> PluginRecord:
 
 def load_plugin(device: DeviceFacts, group: str, name: str) -> object:
     """What the plugin called `name` in `group` provides, imported now; `PluginError` if it cannot be had."""
-    from agentm_kernel.plugins.load import load
-
     return load(find_plugin(device, group, name))
 
 
@@ -109,3 +109,28 @@ def conflicts(records: Iterable[PluginRecord]) -> list[list[PluginRecord]]:
         if not is_hook_plugin(record):
             claims.setdefault((record.group, record.name), []).append(record)
     return [claimed for claimed in claims.values() if len(claimed) > 1]
+
+
+def declared_options(device: DeviceFacts, table: str) -> tuple[Option, ...] | None:
+    """What `plugins.<table>` may hold; `None` where nobody declares it: the plugin may not be installed yet."""
+    from agentm_kernel.seam.options import Option
+
+    record = find(device, OPTIONS, table)
+    if record is None:
+        return None
+    found = load(record)
+    if not isinstance(found, tuple) or not all(isinstance(option, Option) for option in found):
+        raise unusable(record, "does not name a tuple of Option")
+    return found
+
+
+def known_option_keys(device: DeviceFacts) -> dict[str, Option]:
+    """Every declared option by its key in the configuration; a plugin that cannot be loaded is left out."""
+    keys: dict[str, Option] = {}
+    for table in sorted({record.name for record in device.plugins.of(OPTIONS)}):
+        try:
+            declared = declared_options(device, table) or ()
+        except PluginError:
+            continue
+        keys |= {f"plugins.{table}.{option.name}": option for option in declared}
+    return keys

@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import AgentmError, ConfigError
-from agentm_kernel.projects.root import read_checkout_file
-from agentm_kernel.projects.slug import parse_project_file, project_file
+from agentm_kernel.projects.root import HARNESS_DIR, read_checkout_file, refuse_linked_harness
+from agentm_kernel.projects.slug import PROJECT_FILE, parse_project_file, plain_slug, project_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentm_kernel.projects.checkout import Checkout
 
 _ID_FILE = "agentm-checkout"
@@ -55,8 +57,6 @@ def make_checkout_id(checkout: Checkout) -> str | None:
     folder, new = checkout.id_folder, os.urandom(_LENGTH // 2).hex()
     try:
         if folder is None:
-            from agentm_kernel.projects.declare import change_project_file
-
             change_project_file(checkout.root, lambda document: {_ID_KEY: new, **document})
         else:
             _create(os.path.join(folder, _ID_FILE), new)
@@ -80,3 +80,29 @@ def _create(path: str, text: str) -> None:
             pass
     finally:
         os.unlink(draft)
+
+
+def declare_slug(root: str, slug: str) -> str:
+    """Name the project at `root`, whatever its remote or its directory are called; everything else in the file stays.
+
+    Returns the path of the file.
+    """
+    slug = plain_slug(slug)
+    return change_project_file(root, lambda document: {**document, "vault_project": slug})
+
+
+def change_project_file(root: str, fn: Callable[[dict[str, object]], dict[str, object]]) -> str:
+    """Replace the document in the file by `fn` of it, without losing anyone's edit; returns the path."""
+    from agentm_kernel.files.store import FileStore
+    from agentm_kernel.projects.records import dump_note
+    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.seam.update import update
+
+    refuse_linked_harness(root)
+    path = project_file(root)
+
+    def changed(text: str | None) -> str:
+        return dump_note(fn(parse_project_file(None if text is None else text.encode(), path)))
+
+    update(FileStore(os.path.join(root, HARNESS_DIR), create_root=True), Locator(PROJECT_FILE), changed)
+    return path

@@ -10,11 +10,13 @@ import os
 
 from agentm_kernel.errors import ConcurrentModificationError, ConfigError, LocatorConflictError, StorageIOError
 from agentm_kernel.projects.checkout_id import make_checkout_id
-from agentm_kernel.projects.in_store import VERSION, dump_note, parse_note
 from agentm_kernel.projects.lookup import Place, find_record, no_name_left, refuse_unclaimed
 from agentm_kernel.projects.records import (
+    VERSION,
     ProjectRecord,
+    dump_note,
     has_notes,
+    parse_note,
     parse_record,
     pointer_locator,
     read_pointer,
@@ -29,6 +31,8 @@ from agentm_kernel.seam.update import update
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agentm_kernel.projects.checkouts import Checkouts
     from agentm_kernel.projects.slug import ProjectIdentity
     from agentm_kernel.seam.backend import StorageBackend
@@ -168,12 +172,27 @@ def _point_from(store: StorageBackend, remote: str, seen: str | None, slug: str)
 def _create(store: StorageBackend, folder: Locator, remote: str | None) -> ProjectRecord | None:
     """Make the record; `None` if somebody else has the name, also in another spelling."""
     record = ProjectRecord(folder, (os.urandom(16).hex(),), () if remote is None else (remote,))
-    text = dump_note({"version": VERSION, "id": record.id, "remotes": list(record.remotes)})
     try:
-        store.write(record.locator, text, if_match=ABSENT)
+        create_record(store, record)
     except (ConcurrentModificationError, LocatorConflictError):
         return None
     return record
+
+
+def create_record(store: StorageBackend, record: ProjectRecord) -> None:
+    """Write the record of a name that nobody has; `ConcurrentModificationError` if somebody has it."""
+    text = dump_note({"version": VERSION, "id": record.id, "remotes": list(record.remotes)})
+    store.write(record.locator, text, if_match=ABSENT)
+
+
+def change_record(store: StorageBackend, record: ProjectRecord, fields: Mapping[str, object]) -> None:
+    """Give the record these fields, and take out those that are `None`; all others stay, known or not."""
+
+    def changed(text: str | None) -> str:
+        document = {"version": VERSION, "id": record.id} if text is None else parse_note(text, record.locator)
+        return dump_note({name: value for name, value in {**document, **fields}.items() if value is not None})
+
+    update(store, record.locator, changed)
 
 
 def _with_owners(text: str, record: ProjectRecord) -> str:

@@ -114,3 +114,19 @@ def no_name_left(project: ProjectIdentity) -> ConfigError:
         f"every name that '{project.slug}' could have in this store is taken",
         hint="choose one with `agentm project register --slug NAME`",
     )
+
+
+def notice_about(place: Place, project: ProjectIdentity) -> str | None:
+    """The line, or `None` where the store and the checkout agree."""
+    record, remote = place.record, project.remote
+    if record is not None and remote is not None and record.remotes and remote not in record.remotes:
+        return (
+            f"the remote is {remote} now, and the store knows the project '{place.slug}' as {record.remotes[0]}: "
+            "if it is the same project, run `agentm project register --adopt`"
+        )
+    if project.declared and project.declared != place.slug:
+        return (
+            f"{project.source_of_declared} says '{project.declared}', but this project is '{place.slug}' in the "
+            "store: another repository has that name, or this one had another before"
+        )
+    return None

@@ -6,8 +6,8 @@ the slug, so that nothing has to be listed; it counts only where the record agre
 
 from __future__ import annotations
 
-from agentm_kernel.errors import AgentmError, InvalidLocatorError, NotFoundError
-from agentm_kernel.projects.in_store import parse_note, unfit
+from agentm_kernel.device.json_text import MalformedJson, parse
+from agentm_kernel.errors import AgentmError, InvalidContentError, InvalidLocatorError, NotFoundError
 from agentm_kernel.projects.slug import plain_slug
 from agentm_kernel.seam.facets import ConflictCopies
 from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECT_RECORD, PROJECTS, REMOTES
@@ -17,6 +17,37 @@ from agentm_kernel.seam.values import Frozen
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.seam.backend import StorageBackend
+
+VERSION = 1
+
+
+def parse_note(text: str, locator: Locator) -> dict[str, object]:
+    """The object that `text` holds, of the version we know; `InvalidContentError` otherwise: what is there but cannot
+    be understood is never written over.
+    """
+    try:
+        document = parse(text)
+    except MalformedJson as error:
+        raise unfit(locator, f"is not valid JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise unfit(locator, "is not an object in braces")
+    if document.get("version", VERSION) != VERSION:
+        raise unfit(locator, f"has the version {document['version']!r}, which this agentm does not know")
+    return document
+
+
+def dump_note(document: dict[str, object]) -> str:
+    """The text of a document, as people can read and compare it."""
+    import json
+
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def unfit(locator: Locator, why: str) -> InvalidContentError:
+    return InvalidContentError(
+        f"'{locator}' {why}", hint="it was left as it is; correct it, or bring back an earlier version of it"
+    )
+
 
 POINTERS = Locator(REMOTES)
 MOVED_TO_STORE = "moved_to_store"
@@ -29,7 +60,7 @@ class ProjectRecord(Frozen):
     __slots__ = ("elsewhere", "folder", "former", "ids", "remotes")
     folder: Locator
     ids: tuple[str, ...]
-    """One, unless conflict copies of the record were united with it."""
+    """One, unless devices claimed the name before they knew of each other and their records were united."""
     remotes: tuple[str, ...]
     """The repositories that the project is, the first one first; none for a project without a remote."""
 
@@ -105,10 +136,9 @@ def parse_record(text: str, folder: Locator) -> ProjectRecord:
         raise unfit(locator, "does not name its repositories as text")
     if not isinstance(record_id, str) or not record_id:
         raise unfit(locator, "has no `id`")
-    elsewhere = document.get(MOVED_TO_STORE)
-    return ProjectRecord(
-        folder, (record_id,), tuple(remotes), elsewhere=elsewhere if isinstance(elsewhere, str) else None
-    )
+    others, elsewhere = document.get("ids"), document.get(MOVED_TO_STORE)
+    ids = (record_id, *(other for other in (others if isinstance(others, list) else ()) if isinstance(other, str)))
+    return ProjectRecord(folder, ids, tuple(remotes), elsewhere=elsewhere if isinstance(elsewhere, str) else None)
 
 
 def unite_copies(store: StorageBackend, record: ProjectRecord) -> ProjectRecord:

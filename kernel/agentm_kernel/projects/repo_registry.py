@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentm_kernel.errors import NotFoundError
 from agentm_kernel.projects.checkout import path_as_text
-from agentm_kernel.projects.in_store import VERSION, dump_note, parse_note, unfit
+from agentm_kernel.projects.records import VERSION, dump_note, parse_note, unfit
 from agentm_kernel.projects.remote import canonical_remote
 from agentm_kernel.projects.slug import plain_slug
 from agentm_kernel.seam.layout import REPOS_KEY

@@ -23,7 +23,7 @@ class Device(DeviceFacts):
         self, name: str | None = None, *, read_only: bool = True, required: Capabilities | None = None
     ) -> StorageBackend:
         """The default store, or the one called `name`, or `StorageSelectionError`; never another one instead."""
-        from agentm_kernel.selection.inspect import inspect_store, require
+        from agentm_kernel.selection.open import inspect_store, require
 
         return require(inspect_store(self.of_store(name), read_only=read_only), required)
 
@@ -40,3 +40,10 @@ class Device(DeviceFacts):
         from agentm_kernel.state.routing import in_store
 
         return in_store(self, find_project_root(cwd), read_only=read_only)
+
+    def bound_store(self, cwd: str | None = None) -> str | None:
+        """The further store that the project that `cwd` lies in is bound to; `None` for the default one."""
+        from agentm_kernel.projects.root import find_project_root
+        from agentm_kernel.state.routing import bound_store
+
+        return bound_store(self, find_project_root(cwd))

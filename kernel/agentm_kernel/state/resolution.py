@@ -104,7 +104,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     @property
     def notice(self) -> str | None:
         """One line for the operator, where the store and the checkout do not quite agree on which project this is."""
-        from agentm_kernel.projects.notices import notice_about
+        from agentm_kernel.projects.lookup import notice_about
 
         place = self._place()
         return None if place is None else notice_about(place, self.identity)

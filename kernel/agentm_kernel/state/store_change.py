@@ -1,16 +1,25 @@
-"""`agentm project use-store`: one project to another store of this device."""
+"""`agentm project use-store`: one project to another store of this device.
+
+Its files are copied and compared, then the store before is left with a word of where they went. Every step can be
+repeated: what was copied is recognised by its hash, so a run that was cut off is simply run again. Nothing is taken
+out of the first store before the second was read once more and agrees.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from agentm_kernel.device.config_writer import bind_project
-from agentm_kernel.errors import ConfigError, StoreIdentityError
+from agentm_kernel.errors import ConcurrentModificationError, ConfigError, LocatorConflictError, StoreIdentityError
 from agentm_kernel.projects.checkout_id import binding_key
 from agentm_kernel.projects.checkouts import Checkouts
-from agentm_kernel.projects.claiming import claim
-from agentm_kernel.projects.other_store import Move, leave_word
-from agentm_kernel.seam.backend import SWAP_PROVIDER
+from agentm_kernel.projects.claiming import change_record, claim
+from agentm_kernel.projects.records import MOVED_TO_STORE
+from agentm_kernel.seam.backend import ABSENT, SWAP_PROVIDER
+from agentm_kernel.seam.content import content_hash
+from agentm_kernel.seam.layout import PROJECT_RECORD
+from agentm_kernel.seam.update import read_or_none
+from agentm_kernel.seam.values import Frozen
 from agentm_kernel.selection.identity import read_stamp
 from agentm_kernel.state.resolution import Resolution
 from agentm_kernel.state.routing import bound_store
@@ -20,6 +29,66 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.locator import Locator
     from agentm_kernel.state.device import Device
+
+_ROUNDS = 5
+
+
+class Move(Frozen):
+    """The files of a project in one store, and where they go in another."""
+
+    source: StorageBackend
+    folder: Locator
+    target: StorageBackend
+    place: Locator
+
+    def files(self) -> list[Locator]:
+        """What is to be moved; the record stays, to say where the rest went."""
+        record = self.folder.child(PROJECT_RECORD)
+        return [info.locator for info in self.source.walk(self.folder) if not info.is_dir and info.locator != record]
+
+    def goes_to(self, file: Locator) -> Locator:
+        return self.place.child(*file.parts[len(self.folder.parts) :])
+
+    def check(self) -> int:
+        """How many files the target lacks; refused if it has another text under the name of one."""
+        missing = 0
+        differing = []
+        for file in self.files():
+            text, held = self.source.read(file), read_or_none(self.target, self.goes_to(file))
+            missing += held is None
+            if held not in (None, text):
+                differing.append(self.goes_to(file).key)
+        if differing:
+            raise LocatorConflictError(
+                f"{self.target.describe()} has other notes under {len(differing)} of the names: {differing[0]} …",
+                hint="nothing was written; settle those notes first",
+            )
+        return missing
+
+    def copy(self) -> dict[Locator, str]:
+        """Bring the target up to date until both agree; the files with the hash that was copied."""
+        copied: dict[Locator, str] = {}
+        for _ in range(_ROUNDS):
+            changed = [file for file in self.files() if self._differs(file)]
+            if not changed:
+                return {file: copied.get(file) or content_hash(self.source.read(file)) for file in self.files()}
+            for file in changed:
+                text = self.source.read(file)
+                self.target.write(self.goes_to(file), text, if_match=copied.get(file, ABSENT))
+                copied[file] = content_hash(text)
+        raise ConcurrentModificationError(
+            f"the notes in {self.folder} change all the time",
+            hint="stop the agents that write there, and run it again",
+        )
+
+    def _differs(self, file: Locator) -> bool:
+        return read_or_none(self.target, self.goes_to(file)) != read_or_none(self.source, file)
+
+    def remove(self, copied: dict[Locator, str]) -> int:
+        """Take the files out of the source, each only if it is what was copied; how many are gone."""
+        for file, digest in copied.items():
+            self.source.delete(file, if_match=digest)
+        return len(copied)
 
 
 class StoreChange:
@@ -51,7 +120,7 @@ class StoreChange:
         self._before = self._claim(self._source)
         after = self._claim(self._target)
         if after.elsewhere is not None:
-            leave_word(self._target, after, None)  # it comes back
+            change_record(self._target, after, {MOVED_TO_STORE: None})  # it comes back
         self._move = Move(self._source, self._before.folder, self._target, after.folder)
         files = len(self._move.files())
         if files and not move:
@@ -69,7 +138,7 @@ class StoreChange:
         if store_id is None:
             raise StoreIdentityError(f"the store at {self.place} has no identity", hint="set it up with its `init`")
         bind_project(self._device.environ, binding_key(self._identity.checkout), self._name)
-        leave_word(self._source, self._before, store_id)
+        change_record(self._source, self._before, {MOVED_TO_STORE: store_id})
         return self._move.copy()  # once more: somebody may have written there who had not heard of it yet
 
     def remove(self, copied: dict[Locator, str]) -> int:

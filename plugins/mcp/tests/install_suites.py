@@ -46,7 +46,11 @@ def _fetch(name: str) -> None:
         with tarfile.open(archive) as packed:
             packed.extractall(folder, filter="data")
         unpacked = next(path for path in Path(folder).iterdir() if path.is_dir())
-        unpacked.rename(source_of(name))
+        try:
+            unpacked.rename(source_of(name))
+        except OSError:  # another checkout fetched it at the same time
+            if not is_there(name):
+                raise
 
 
 if __name__ == "__main__":

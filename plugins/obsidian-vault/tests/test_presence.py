@@ -13,7 +13,7 @@ from unittest import mock
 import pytest
 
 from agentm_kernel import Locator
-from agentm_kernel.files.tree import FdDirectory
+from agentm_kernel.files.tree import Directory
 from agentm_kernel.plugin import ABSENT, NotFoundError, StorageIOError, content_hash, stamp_store
 from agentm_obsidian_vault import VaultBackend, presence
 
@@ -120,9 +120,9 @@ def test_what_takes_long_to_read_takes_long_before_the_mutex_and_once(vault: Vau
     vault.write(NOTE, TEXT)
     clock = [0.0]
     slow = [60.0]  # the first read fetches the file, the next ones find it here
-    real = FdDirectory.open_file
+    real = Directory.open_file
 
-    def open_slowly(self: FdDirectory, name: str) -> int:
+    def open_slowly(self: Directory, name: str) -> int:
         clock[0] += slow.pop() if slow else 0.001
         return real(self, name)
 
@@ -130,7 +130,7 @@ def test_what_takes_long_to_read_takes_long_before_the_mutex_and_once(vault: Vau
         return clock[0]
 
     with (
-        mock.patch.object(FdDirectory, "open_file", open_slowly),
+        mock.patch.object(Directory, "open_file", open_slowly),
         mock.patch("agentm_obsidian_vault.backend.time.monotonic", now),
     ):
         vault.write(NOTE, "mine", if_match=content_hash(TEXT))

@@ -22,14 +22,14 @@ NO_LOCK = """
     native_lock.try_lock = lambda descriptor: True
 """
 NO_IDENTITY = """
-    from agentm_kernel.selection import identity, inspect
+    from agentm_kernel.selection import identity, open
     def check_identity(backend, protocol, state_dir):
         return identity.read_stamp(backend)
-    identity.check_identity = inspect.check_identity = check_identity
+    identity.check_identity = open.check_identity = check_identity
 """
 NO_HOOK_TEXT = """
-    from agentm_kernel.cli import state_block
-    state_block.state_block = lambda resolution: ""
+    from agentm_kernel.cli import session_text
+    session_text.state_block = lambda resolution: ""
 """
 NO_CONDITION = """
     from agentm_kernel.files.store import FileStore

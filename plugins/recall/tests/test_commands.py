@@ -75,9 +75,9 @@ def test_saving_reports_where_the_note_is(agentm):
     assert agentm("save", "--kind", "decision", "--slug", "use-files", text="# Use files\n") == (
         "reinforced projects/widgets/decisions/use-files.md\n"
     )
-    assert agentm.json("save", "--kind", "decision", "--slug", "use-files", "--update", text="# New\n")["saved"] == [
-        {"key": "projects/widgets/decisions/use-files.md", "outcome": "updated", "superseded": []}
-    ]
+    (saved,) = agentm.json("save", "--kind", "decision", "--slug", "use-files", "--update", text="# New\n")["saved"]
+    assert saved.pop("store").endswith("memory")
+    assert saved == {"key": "projects/widgets/decisions/use-files.md", "outcome": "updated", "superseded": []}
 
 
 def test_a_note_that_exists_is_not_replaced_unasked(filled):

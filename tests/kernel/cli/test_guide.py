@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from agentm_kernel.cli.command_table import KERNEL_COMMANDS
 from agentm_kernel.cli.guide import GROUPS, GUESSES, group_of
-from agentm_kernel.cli.names import KERNEL_COMMANDS
 from agentm_kernel.device.installed import COMMANDS
 from agentm_kernel.plugins.published import PUBLISHED
 

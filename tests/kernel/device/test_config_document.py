@@ -6,7 +6,7 @@ import json
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from agentm_kernel.device.config_document import put, take_out
+from agentm_kernel.device.config_writer import put, take_out
 from agentm_kernel.device.settings import settings_of
 
 PUT = {

@@ -8,7 +8,7 @@ from tests.faults.wrong_moment import as_client
 
 from agentm_kernel import Locator
 from agentm_kernel.files.swap import ConflictKeeper
-from agentm_kernel.files.tree import FdDirectory
+from agentm_kernel.files.tree import Directory
 from agentm_kernel.plugin import EditedFolder, FileStore, Medium
 
 if TYPE_CHECKING:
@@ -57,14 +57,14 @@ def leftovers(root: Path) -> list[str]:
 
 def happens_before_rename(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
     """At the worst moment of a deletion: everything is compared, and nothing has been moved."""
-    real = FdDirectory.replace
+    real = Directory.replace
 
-    def replace(self: FdDirectory, source: str, target: str) -> None:
-        monkeypatch.setattr(FdDirectory, "replace", real)
+    def replace(self: Directory, source: str, target: str) -> None:
+        monkeypatch.setattr(Directory, "replace", real)
         happens()
         real(self, source, target)
 
-    monkeypatch.setattr(FdDirectory, "replace", replace)
+    monkeypatch.setattr(Directory, "replace", replace)
 
 
 def when_looked_at(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from agentm_kernel.files.atomic import publish_new, replace_file
 from agentm_kernel.files.root import open_root
-from agentm_kernel.files.tree import FdDirectory
+from agentm_kernel.files.tree import Directory
 from agentm_kernel.plugin import LocatorConflictError, StorageIOError, atomic_write
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs POSIX files")
 
 
-class Recorder(FdDirectory):
+class Recorder(Directory):
     """A real directory that notes what is done to its names, in order, and fails where it is told to."""
 
     def __init__(self, path: Path, *, failing: str = "", error: int = errno.EIO) -> None:
@@ -211,7 +211,7 @@ def test_an_exclusive_write_never_renames_over_a_name(folder: Path) -> None:
 
 
 def test_without_such_renames_an_exclusive_write_links(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FdDirectory, "rename_to_free", lambda *_: False)
+    monkeypatch.setattr(Directory, "rename_to_free", lambda *_: False)
     with Recorder(folder) as directory:
         replace_file(directory, "new.md", b"x", None, publish=publish_new)
         assert "replace" not in directory.calls
@@ -224,7 +224,7 @@ def test_without_such_renames_an_exclusive_write_links(folder: Path, monkeypatch
 def test_without_hard_links_an_exclusive_write_looks_and_renames(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(FdDirectory, "rename_to_free", lambda *_: False)
+    monkeypatch.setattr(Directory, "rename_to_free", lambda *_: False)
     with Recorder(folder, failing="link", error=errno.EPERM) as directory:
         replace_file(directory, "new.md", b"x", None, publish=publish_new)
         with pytest.raises(FileExistsError):

@@ -12,7 +12,7 @@ from tests.kernel.files.verbs import tree, verbs
 
 from agentm_kernel import Locator
 from agentm_kernel.files import reading
-from agentm_kernel.files.tree import FdDirectory
+from agentm_kernel.files.tree import Directory
 from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
@@ -353,18 +353,18 @@ def test_a_walk_does_not_mind_an_entry_that_fails_and_is_not_shown(
     store = FileStore(root, medium=Odd())
     store.write(Locator("a.md"), "x")
     (root / "tool.md").write_text("x")
-    status = FdDirectory.status
+    status = Directory.status
 
-    def failing(self: FdDirectory, name: str) -> os.stat_result | None:
+    def failing(self: Directory, name: str) -> os.stat_result | None:
         if name == "tool.md":
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         return status(self, name)
 
-    def failing_all(self: FdDirectory) -> dict[str, os.stat_result]:
+    def failing_all(self: Directory) -> dict[str, os.stat_result]:
         return self.statuses_of(self.names())
 
-    monkeypatch.setattr(FdDirectory, "status", failing)
-    monkeypatch.setattr(FdDirectory, "statuses", failing_all)
+    monkeypatch.setattr(Directory, "status", failing)
+    monkeypatch.setattr(Directory, "statuses", failing_all)
     assert [info.locator.key for info in store.walk(Locator())] == ["a.md"]
     assert [*next(walk_folders(store, Locator())).versions] == ["a.md"]
 

@@ -20,7 +20,7 @@ from tests.kernel.files.shared_store import (
 )
 
 from agentm_kernel import update
-from agentm_kernel.files.tree import FdDirectory
+from agentm_kernel.files.tree import Directory
 from agentm_kernel.plugin import ABSENT, ConcurrentModificationError, FileStore, LocatorConflictError, content_hash
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def store(root: Path) -> Shared:
 
 @pytest.fixture
 def no_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FdDirectory, "exchange", lambda self, first, second: False)
+    monkeypatch.setattr(Directory, "exchange", lambda self, first, second: False)
 
 
 # ------------------------------------------------------------------------------------------------ in the middle

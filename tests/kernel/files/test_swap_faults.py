@@ -15,7 +15,7 @@ from tests.kernel.files.shared_store import NOTE, Beside, Shared, kept, leftover
 
 from agentm_kernel import Locator
 from agentm_kernel.files import swap
-from agentm_kernel.files.tree import FdDirectory
+from agentm_kernel.files.tree import Directory
 from agentm_kernel.plugin import ABSENT, ConcurrentModificationError, StorageIOError, content_hash
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def test_what_cannot_be_kept_waits_under_its_swap_name_for_the_next_write(
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     store.write(NOTE, "seen")
     meanwhile(lambda: as_client(root / "notes" / "a.md", "unseen"))
-    with mock.patch.object(FdDirectory, "move", side_effect=full):
+    with mock.patch.object(Directory, "move", side_effect=full):
         store.write(NOTE, "ours")
     assert store.read(NOTE) == "ours"
     assert len(leftovers(root)) == 1
@@ -63,15 +63,15 @@ def test_a_displaced_version_that_cannot_be_read_is_put_back_and_the_disk_is_bla
 def test_an_interrupt_when_the_names_are_exchanged_already_drops_nothing(
     store: Shared, root: Path, meanwhile, condition: str | None
 ) -> None:
-    real = FdDirectory.exchange
+    real = Directory.exchange
 
-    def interrupted(self: FdDirectory, first: str, second: str) -> bool:
+    def interrupted(self: Directory, first: str, second: str) -> bool:
         real(self, first, second)
         raise KeyboardInterrupt
 
     store.write(NOTE, "seen")
     meanwhile(lambda: as_client(root / "notes" / "a.md", "unseen"))
-    with mock.patch.object(FdDirectory, "exchange", interrupted), pytest.raises(KeyboardInterrupt):
+    with mock.patch.object(Directory, "exchange", interrupted), pytest.raises(KeyboardInterrupt):
         store.write(NOTE, "ours", if_match=condition)
     Shared(root).write(Locator("notes/b.md"), "x")
     assert kept(root) == ["unseen"]
@@ -113,7 +113,7 @@ def test_what_cannot_be_kept_does_not_keep_anybody_from_writing(store: Shared, r
     odd = root / "notes" / ".agentm-odd.swap"
     left.write_text("unseen")
     odd.write_text("of somebody else")
-    with mock.patch.object(FdDirectory, "move", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
+    with mock.patch.object(Directory, "move", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
         Shared(root).write(NOTE, "y")
     assert left.read_text() == "unseen"
     Shared(root).write(NOTE, "z")
@@ -132,16 +132,16 @@ def test_of_three_versions_that_arrive_in_the_middle_the_last_one_has_the_name(
     store: Shared, root: Path, meanwhile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = root / "notes" / "a.md"
-    exchange = FdDirectory.exchange
+    exchange = Directory.exchange
     arrivals = iter(["first", "second", "third"])
 
-    def arrive_before(self: FdDirectory, first: str, second: str) -> bool:
+    def arrive_before(self: Directory, first: str, second: str) -> bool:
         if (text := next(arrivals, None)) is not None:
             as_client(path, text)
         return exchange(self, first, second)
 
     store.write(NOTE, "seen")
-    monkeypatch.setattr(FdDirectory, "exchange", arrive_before)
+    monkeypatch.setattr(Directory, "exchange", arrive_before)
     with pytest.raises(ConcurrentModificationError):
         store.write(NOTE, "ours", if_match=content_hash("seen"))
     assert path.read_text() == "third"
@@ -151,7 +151,7 @@ def test_of_three_versions_that_arrive_in_the_middle_the_last_one_has_the_name(
 
 def test_a_file_that_vanishes_when_it_is_compared_is_not_there_any_more(store: Shared, root: Path) -> None:
     store.write(NOTE, "seen")
-    vanished = mock.patch.object(FdDirectory, "open_file", side_effect=FileNotFoundError(errno.ENOENT, "gone"))
+    vanished = mock.patch.object(Directory, "open_file", side_effect=FileNotFoundError(errno.ENOENT, "gone"))
     for change in (
         lambda: store.write(NOTE, "ours", if_match=content_hash("seen")),
         lambda: store.delete(NOTE, if_match=content_hash("seen")),
@@ -176,14 +176,14 @@ def test_a_file_that_vanishes_when_a_plain_write_looks_at_it_is_written(store: S
 def test_a_version_that_arrives_in_the_middle_of_a_create_stays(
     store: Shared, root: Path, monkeypatch: pytest.MonkeyPatch, has_such_a_rename: bool
 ) -> None:
-    real = FdDirectory.rename_to_free
+    real = Directory.rename_to_free
 
-    def arriving(self: FdDirectory, source: str, target: str) -> bool:
+    def arriving(self: Directory, source: str, target: str) -> bool:
         as_client(root / "notes" / "a.md", "unseen")
         return has_such_a_rename and real(self, source, target)
 
     store.mkdir(NOTE.parent)
-    monkeypatch.setattr(FdDirectory, "rename_to_free", arriving)
+    monkeypatch.setattr(Directory, "rename_to_free", arriving)
     with pytest.raises(ConcurrentModificationError):
         store.write(NOTE, "ours", if_match=ABSENT)
     assert store.read(NOTE) == "unseen"
@@ -193,13 +193,13 @@ def test_a_version_that_arrives_in_the_middle_of_a_create_stays(
 def test_without_links_and_such_renames_a_version_that_is_there_at_another_look_stays(
     store: Shared, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_links(self: FdDirectory, *_: object) -> None:
+    def no_links(self: Directory, *_: object) -> None:
         as_client(root / "notes" / "a.md", "unseen")
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
     store.mkdir(NOTE.parent)
-    monkeypatch.setattr(FdDirectory, "rename_to_free", lambda *_: False)
-    monkeypatch.setattr(FdDirectory, "link", no_links)
+    monkeypatch.setattr(Directory, "rename_to_free", lambda *_: False)
+    monkeypatch.setattr(Directory, "link", no_links)
     with pytest.raises(ConcurrentModificationError):
         store.write(NOTE, "ours", if_match=ABSENT)
     assert store.read(NOTE) == "unseen"
@@ -207,14 +207,14 @@ def test_without_links_and_such_renames_a_version_that_is_there_at_another_look_
 
 
 def test_a_link_that_took_effect_and_said_otherwise_counts(store: Shared, root: Path) -> None:
-    real = FdDirectory.link
+    real = Directory.link
 
-    def lost_reply(self: FdDirectory, source: str, target: str) -> None:
+    def lost_reply(self: Directory, source: str, target: str) -> None:
         real(self, source, target)
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    no_such_renames = mock.patch.object(FdDirectory, "rename_to_free", return_value=False)
-    with no_such_renames, mock.patch.object(FdDirectory, "link", lost_reply):
+    no_such_renames = mock.patch.object(Directory, "rename_to_free", return_value=False)
+    with no_such_renames, mock.patch.object(Directory, "link", lost_reply):
         store.write(NOTE, "ours", if_match=ABSENT)
     assert store.read(NOTE) == "ours"
     assert leftovers(root) == []
@@ -226,13 +226,13 @@ _KILLED = """
 import os, sys
 from agentm_kernel.plugin import FileStore, Locator, Medium
 from agentm_kernel.files import atomic
-from agentm_kernel.files.tree import FdDirectory
+from agentm_kernel.files.tree import Directory
 
 class Synced(Medium):
     pass
 
 root, moment, arrives = sys.argv[1:]
-real_temp, real_exchange, real_discard = atomic._write_temp, FdDirectory.exchange, atomic.discard
+real_temp, real_exchange, real_discard = atomic._write_temp, Directory.exchange, atomic.discard
 
 def write_temp(*args):
     real_temp(*args)
@@ -247,7 +247,7 @@ def exchange(self, first, second):
     done = real_exchange(self, first, second)
     os._exit(9)
 
-atomic._write_temp, FdDirectory.exchange = write_temp, exchange
+atomic._write_temp, Directory.exchange = write_temp, exchange
 FileStore(root, medium=Synced()).write(Locator("notes/a.md"), "ours")
 """
 

@@ -10,9 +10,8 @@ import pytest
 
 from agentm_kernel import Locator, update
 from agentm_kernel.files import root as root_module
-from agentm_kernel.files.path_tree import PathDirectory
-from agentm_kernel.files.root import open_root
-from agentm_kernel.files.tree import FdDirectory, TooLarge
+from agentm_kernel.files.root import PathDirectory, open_root
+from agentm_kernel.files.tree import Directory, TooLarge
 from agentm_kernel.plugin import FileStore, InvalidContentError, StorageError, StorageIOError
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ def directory(request: pytest.FixtureRequest, folder: Path, monkeypatch: pytest.
     """Both implementations, on this platform: they promise the same as long as nobody races them."""
     monkeypatch.setattr(root_module, "CAN_WALK_BY_DESCRIPTOR", request.param)
     with open_root(str(folder)) as opened:
-        assert type(opened) is (FdDirectory if request.param else PathDirectory)
+        assert type(opened) is (Directory if request.param else PathDirectory)
         yield opened
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel.plugin import ConfigError, Device, Option, PluginError
-from agentm_kernel.plugins.options import declared_options, known_option_keys
+from agentm_kernel.plugins.table import declared_options, known_option_keys
 from agentm_kernel.seam.options import check_option
 
 if TYPE_CHECKING:

@@ -4,4 +4,4 @@ from agentm_bucket.backend import BucketBackend
 
 __all__ = ["BucketBackend"]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

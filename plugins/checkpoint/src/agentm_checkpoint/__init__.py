@@ -1,3 +1,3 @@
 """Checkpoints of a store as Merkle trees, and a guard that compares what is read with what was known to be good."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -4,4 +4,4 @@ from agentm_device_local.backend import DeviceLocalBackend
 
 __all__ = ["DeviceLocalBackend"]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -22,8 +22,8 @@ def kernel(module: str, text: str) -> dict[str, str]:
         ("state/routing", "__import__(f'agentm_kernel.cli.{name}')"),
         ("device/config", "from agentm_kernel.plugins import load"),
         ("state/routing", "import agentm_kernel.process_seam"),
-        ("process_seam", "import agentm_kernel.migration"),
-        ("migration", "import agentm_kernel.cli.main"),
+        ("here", "import agentm_kernel.process_seam"),
+        ("process_seam", "import agentm_kernel.cli.main"),
     ],
 )
 def test_no_room_imports_a_later_one(rules, module, statement):
@@ -40,7 +40,7 @@ def test_no_room_imports_a_later_one(rules, module, statement):
         ("plugins/load", "import agentm_kernel.device.config"),
         ("plugins/load", "__import__(f'{__name__}.{name}')"),
         ("plugins/load", "from agentm_kernel import __version__, seam"),
-        ("cli/main", "from agentm_kernel.migration import migrate"),
+        ("cli/main", "from agentm_kernel.here import select_backend"),
         ("cli/main", "from agentm_kernel import select_backend"),
         ("cli/main", "__import__(f'agentm_kernel.{target}')"),
         ("__main__", "from agentm_kernel.cli.main import main"),
@@ -108,5 +108,5 @@ def test_the_order_is_the_documented_one():
 
     assert floor_up == [
         "errors", "seam", "files", "device", "plugins", "selection", "projects", "state", "here", "process_seam",
-        "migration", "cli", "__main__",
+        "cli", "__main__",
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the commands have in common: the store, progress, and how outcomes are told."""
+"""What the commands have in common: options, progress, and how outcomes are told."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from agentm_encryption.device_identity import PLAIN, WAYS
 from agentm_encryption.epochs import format_fingerprint
-from agentm_kernel.command import current_device, shown
+from agentm_kernel.command import shown
 from agentm_kernel.plugin import AgentmError
 
 if TYPE_CHECKING:
@@ -17,22 +17,11 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from agentm_encryption.epochs import Keys
-    from agentm_kernel.plugin import Device, Locator
+    from agentm_kernel.plugin import Locator
 
     F = TypeVar("F", bound=Callable[..., object])
 
 _LISTED = 20
-
-
-def store_option(function: F) -> F:
-    return click.option("--store", "store_name", metavar="NAME", help="A further store, instead of the default one.")(
-        function
-    )
-
-
-def chosen_device(store_name: str | None) -> Device:
-    """This device, as if the store that was named were the only one it has."""
-    return current_device().of_store(store_name)
 
 
 def identity_option(function: F) -> F:

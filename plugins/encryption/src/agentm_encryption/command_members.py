@@ -1,4 +1,4 @@
-"""`agentm encryption join|admit|recover|accept`: who belongs to a store, and what the operator vouches for."""
+"""`agentm encryption join|admit|recover|show|accept`: who belongs to a store, and what the operator vouches for."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_encryption.command_context import chosen_device, identity_option, name_option, say_keys, store_option
+from agentm_encryption.command_context import identity_option, name_option, say_keys
 from agentm_encryption.envelope import open_note
 from agentm_encryption.epochs import format_fingerprint
 from agentm_encryption.membership import admit as admit_member, device_name, offered_keys, read_identity_file
 from agentm_encryption.selected import SelectedStore
-from agentm_kernel.command import confirm
+from agentm_kernel.command import confirm, current_device, show_text, shown
 from agentm_kernel.plugin import AgentmError, Locator, StorageSelectionError
 
 if TYPE_CHECKING:
@@ -25,17 +25,16 @@ fingerprint_option = click.option(
 
 
 @click.command("join")
-@store_option
 @fingerprint_option
 @identity_option
 @name_option
-def join(store_name: str | None, fingerprint: str | None, way: str, name: str | None) -> None:
+def join(fingerprint: str | None, way: str, name: str | None) -> None:
     """Use an encrypted store on this device, or confirm the new keys of one.
 
     The first time, this makes the device's own key and shows what a member has to run. After that, compare the
     fingerprint with what the member sees: a key file alone does not prove who made it.
     """
-    store = SelectedStore(chosen_device(store_name))
+    store = SelectedStore(current_device())
     source = store.source()
     recipient = source.identity.make(way)
     try:
@@ -53,12 +52,11 @@ def join(store_name: str | None, fingerprint: str | None, way: str, name: str | 
 
 
 @click.command("admit")
-@store_option
 @click.argument("recipient")
 @click.argument("name")
-def admit(store_name: str | None, recipient: str, name: str) -> None:
+def admit(recipient: str, name: str) -> None:
     """Let the device with the key RECIPIENT (age1…), called NAME, read and write the store."""
-    store = SelectedStore(chosen_device(store_name))
+    store = SelectedStore(current_device())
     keys = store.joined().keys
     if admit_member(store.backend, keys, recipient, name):
         click.echo(f"{name} is a member now")
@@ -69,14 +67,13 @@ def admit(store_name: str | None, recipient: str, name: str) -> None:
 
 
 @click.command("recover")
-@store_option
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @fingerprint_option
 @identity_option
 @name_option
-def recover(store_name: str | None, file: str, fingerprint: str | None, way: str, name: str | None) -> None:
+def recover(file: str, fingerprint: str | None, way: str, name: str | None) -> None:
     """Let this device in with the recovery key in FILE: when every other device is lost."""
-    store = SelectedStore(chosen_device(store_name))
+    store = SelectedStore(current_device())
     source = store.source()
     recovery = read_identity_file(file)
     keys = offered_keys(source, store.backend, recovery)
@@ -132,12 +129,25 @@ def _compare(keys: Keys, fingerprint: str | None) -> None:
     )
 
 
+@click.command("show")
+@click.argument("key")
+def show(key: str) -> None:
+    """Print what the file at KEY says, if a member of the store has written it.
+
+    For what is refused as a note: a version that lost to another one, one that was moved, or one that is too old.
+    """
+    encrypted = SelectedStore(current_device()).joined()
+    found = open_note(encrypted.keys, encrypted.as_stored.read(Locator(key)), key)
+    written = f"written as {found.key}, epoch {found.epoch}, by the device {found.device}"
+    click.echo(shown(written, err=True), err=True)
+    show_text(found.text)
+
+
 @click.command("accept")
-@store_option
 @click.argument("note", nargs=-1, required=True)
-def accept(store_name: str | None, note: tuple[str, ...]) -> None:
+def accept(note: tuple[str, ...]) -> None:
     """Take an older version of a NOTE for the right one: it was brought back on purpose."""
-    encrypted = SelectedStore(chosen_device(store_name)).joined()
+    encrypted = SelectedStore(current_device()).joined()
     for key in note:
         locator = Locator(key)
         found = open_note(encrypted.keys, encrypted.as_stored.read(locator), key)

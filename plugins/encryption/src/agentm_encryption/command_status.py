@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_encryption.command_context import bar, chosen_device, listed, store_option
+from agentm_encryption.command_context import bar, listed
 from agentm_encryption.epochs import format_fingerprint, open_keys
 from agentm_encryption.journal import DECRYPT, INIT, Journal
 from agentm_encryption.key_source import newest_epoch
 from agentm_encryption.places import key_file
 from agentm_encryption.selected import SelectedStore
 from agentm_encryption.survey import plain_leftovers, survey
-from agentm_kernel.command import echo_json, json_option, shown
+from agentm_kernel.command import current_device, echo_json, json_option, shown
 from agentm_kernel.plugin import AgentmError, read_stamp
 
 if TYPE_CHECKING:
@@ -22,19 +22,18 @@ if TYPE_CHECKING:
 
 
 @click.command("status")
-@store_option
 @click.option(
     "--recovery-file",
     type=click.Path(exists=True, dir_okay=False),
     help="Also prove that the recovery key in this file opens the store.",
 )
 @json_option
-def status(store_name: str | None, recovery_file: str | None, as_json: bool) -> None:
+def status(recovery_file: str | None, as_json: bool) -> None:
     """Show whether the store is encrypted, who can read it, and what is wrong with any note.
 
     Exits 1 if a note is not as it should be.
     """
-    store = SelectedStore(chosen_device(store_name))
+    store = SelectedStore(current_device())
     epoch = newest_epoch(store.backend) if read_stamp(store.backend) is not None else 0
     if not epoch:
         if as_json:

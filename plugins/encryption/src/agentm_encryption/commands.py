@@ -11,14 +11,12 @@ import click
 from agentm_encryption import command_members
 from agentm_encryption.command_context import (
     bar,
-    chosen_device,
     identity_option,
     name_option,
     recovery_options,
     recovery_recipient,
     refuse_left,
     say_keys,
-    store_option,
 )
 from agentm_encryption.command_status import status
 from agentm_encryption.journal import DECRYPT, INIT, Journal
@@ -29,7 +27,7 @@ from agentm_encryption.places import KEYS, key_file
 from agentm_encryption.rewriting import drop_leftovers, open_all, plain_hashes, reseal_all, seal_all
 from agentm_encryption.selected import SelectedStore
 from agentm_encryption.survey import note_locators
-from agentm_kernel.command import confirm, shown
+from agentm_kernel.command import confirm, current_device, shown
 from agentm_kernel.plugin import (
     ABSENT,
     SWAP_PROVIDER,
@@ -59,6 +57,7 @@ command.add_command(status)
 command.add_command(command_members.join)
 command.add_command(command_members.admit)
 command.add_command(command_members.recover)
+command.add_command(command_members.show)
 command.add_command(command_members.accept)
 
 
@@ -66,7 +65,6 @@ command.add_command(command_members.accept)
 
 
 @command.command("init")
-@store_option
 @recovery_options
 @identity_option
 @name_option
@@ -79,7 +77,6 @@ command.add_command(command_members.accept)
 @click.option("--adopt", is_flag=True, help="Also encrypt plain notes that came or changed since `init` was begun.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def init(
-    store_name: str | None,
     recovery: str | None,
     recovery_file: str | None,
     way: str,
@@ -92,7 +89,7 @@ def init(
 
     A recovery key is needed: without one, a lost device is a lost memory. Interrupted, run it again to go on.
     """
-    device = chosen_device(store_name)
+    device = current_device()
     store = SelectedStore(device)
     backend = store.backend
     refuse_shared_folder(backend)
@@ -197,13 +194,11 @@ def _say_what_stays_plain(device: Device, store: SelectedStore, source: KeySourc
 
 
 @command.command("rotate")
-@store_option
 @click.option("--remove", multiple=True, metavar="NAME", help="A member who gets no new keys; may be repeated.")
 @recovery_options
 @click.option("--leave-unreadable", is_flag=True, help="Finish although some notes cannot be opened.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def rotate(
-    store_name: str | None,
     remove: tuple[str, ...],
     recovery: str | None,
     recovery_file: str | None,
@@ -214,7 +209,7 @@ def rotate(
 
     Who leaves keeps what they could read so far. Interrupted, run it again to go on.
     """
-    store = SelectedStore(chosen_device(store_name))
+    store = SelectedStore(current_device())
     encrypted = store.joined()
     keys = encrypted.keys
     if keys.oldest == keys.current.number:
@@ -270,14 +265,13 @@ def _finish(backend: StorageBackend, encrypted: EncryptedStore) -> None:
 
 
 @command.command("decrypt")
-@store_option
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def decrypt(store_name: str | None, yes: bool) -> None:
+def decrypt(yes: bool) -> None:
     """Make the store plain again: every note, for everybody who can read the store.
 
     Interrupted, run it again to go on.
     """
-    device = chosen_device(store_name)
+    device = current_device()
     store = SelectedStore(device)
     source = store.source()
     journal = Journal(source.folder)

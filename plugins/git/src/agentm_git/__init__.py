@@ -4,4 +4,4 @@ from agentm_git.backend import GitStore
 
 __all__ = ["GitStore"]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

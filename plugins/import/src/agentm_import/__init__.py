@@ -1,3 +1,3 @@
 """Bring memories in from other tools, and leave with everything: importers and exporters."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

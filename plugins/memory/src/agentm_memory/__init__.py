@@ -1,3 +1,3 @@
 """No code: this distribution only requires the others, and exposes the command `agentm`."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -4,4 +4,4 @@ from agentm_obsidian_vault.backend import VaultBackend
 
 __all__ = ["VaultBackend"]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

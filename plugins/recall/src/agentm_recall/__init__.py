@@ -32,7 +32,7 @@ _HOMES = {
     "search_notes": "searching",
 }
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 
 

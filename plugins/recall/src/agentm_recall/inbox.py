@@ -1,7 +1,8 @@
 """What agents propose and the operator has not taken yet: `_inbox/`, one file each.
 
 A proposal is the text as it would be saved, below front matter that says where it would go. Nothing in the folder is
-a note: it is not recalled, not searched and not read by any tool. Only `agentm inbox accept` makes a note of it.
+a note: it is not recalled, not searched and not read by any tool. Only the operator makes a note of it: with
+`agentm inbox accept`, or on the page.
 """
 
 from __future__ import annotations
@@ -156,6 +157,31 @@ def find(backend: StorageBackend, name: str) -> Proposal:
         names = ", ".join(known.name for known in found)
         raise InvalidContentError(f"'{name}' could be any of: {names}")
     return found[0]
+
+
+def inbox_stores(
+    device: Device, cwd: str | None = None, *, read_only: bool
+) -> tuple[list[StorageBackend], AgentmError | None]:
+    """The default store, and the one of the project at `cwd` where that is another one, or why it cannot be had."""
+    default = device.store(read_only=read_only)
+    try:
+        bound = device.memory(cwd, read_only=read_only).in_the_store().backend
+    except AgentmError as error:
+        return [default], error
+    return [default] if bound is None or bound.describe() == default.describe() else [default, bound], None
+
+
+def is_expired(proposal: Proposal, config: Config) -> bool:
+    """Whether it has waited too long to be accepted."""
+    return proposal.age() > days_of(config)
+
+
+def refuse_expired(proposal: Proposal, config: Config) -> None:
+    if is_expired(proposal, config):
+        raise InvalidContentError(
+            f"'{proposal.name}' has waited more than {days_of(config)} days and may not hold any more",
+            hint="have it proposed again, save it yourself, or raise inbox.days",
+        )
 
 
 def accept(backend: StorageBackend, proposal: Proposal) -> Locator:

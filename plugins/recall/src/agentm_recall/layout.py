@@ -43,6 +43,9 @@ PHASES = {
 """What each phase reads first, most important first; whatever else there is comes after it."""
 DEFAULT_PHASE = "work"
 
+NOBODY = "_unclaimed"
+"""No project has this name: a search in it finds the personal notes only."""
+
 _NOT_NOTES = frozenset({layout.HARNESS, layout.META, layout.INBOX})
 """Folders of the kernel: execution state, the store's own records, and what nobody has taken yet."""
 

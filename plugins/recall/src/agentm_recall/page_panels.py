@@ -1,4 +1,4 @@
-"""What notes add to a person's page: those that want to be looked at again."""
+"""What notes add to a person's page: what agents propose, and notes that want to be looked at again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,16 @@ def agentm_page_panels(context: HookContext) -> list[Panel] | None:
     """Nothing without a store."""
     if context.store is None:
         return None
-    return [Panel("review", "Look at these again", "decide", partial(_review, context.device))]
+    from agentm_recall import page_inbox
+
+    settling = {
+        "accept": partial(page_inbox.accept_shown, context),
+        "reject": partial(page_inbox.reject_shown, context),
+    }
+    return [
+        Panel("inbox", "Proposed by agents", "decide", partial(page_inbox.show, context), settling),
+        Panel("review", "Look at these again", "decide", partial(_review, context.device)),
+    ]
 
 
 def _review(device: Device, _query: Mapping[str, str]) -> list[Mapping[str, Any]]:

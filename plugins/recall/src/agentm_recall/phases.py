@@ -88,6 +88,7 @@ def recalled(
     query: str | None = None,
     environ: Mapping[str, str] | None = None,
     personal: bool = True,
+    heading: str | None = None,
 ) -> str:
     """`phase_recall` for a store and a project's folder that are known already; without what is not the project's
     unless it is `personal` too.
@@ -96,7 +97,7 @@ def recalled(
     deadline = time.monotonic() + PATIENCE
     places = (Locator(PERSONAL), home) if personal else (home,)
     catalog = gather(backend, places, deadline=deadline, environ=environ, outlines=not is_elsewhere(backend))
-    digest = Digest(f"project {project}, phase {phase}", budget_of(phase, budget, environ), catalog)
+    digest = Digest(f"project {heading or project}, phase {phase}", budget_of(phase, budget, environ), catalog)
     current = _current(catalog, digest)
     standing = [note for note in current if note.key.startswith(f"{ALWAYS_LOAD}/")]
     others = [note for note in current if not note.key.startswith(f"{ALWAYS_LOAD}/")]

@@ -49,29 +49,52 @@ def answer_prompt(
 
     `known` are keys of notes that the session has, with or without `.md`.
     """
-    backend, home = resolution.backend, resolution.project_locator
-    if backend is None or home is None or not resolution.is_claimed or not prompt.strip():
+    if not prompt.strip():
         return ""
+    deadline = time.monotonic() + _PATIENCE
+    had = {key.removesuffix(".md") for key in known}
+    if resolution.store_name is not None:
+        from agentm_recall.two_stores import answers_of_both
+
+        def ask(store: StorageBackend, project: str, folders: Sequence[Locator]) -> list[tuple[StorageBackend, str]]:
+            return _answers(store, project, folders, prompt, had, deadline)
+
+        chosen = answers_of_both(resolution, ask)
+    else:
+        backend, home = resolution.backend, resolution.project_locator
+        if backend is None or home is None or not resolution.is_claimed:
+            return ""
+        chosen = _answers(backend, resolution.slug, (Locator(PERSONAL), home), prompt, had, deadline)
+    entries = list(_entries(chosen, limit - tokens(_HEAD), most))
+    return "\n".join((_HEAD, *entries)) if entries else ""
+
+
+def _answers(
+    backend: StorageBackend,
+    project: str,
+    folders: Sequence[Locator],
+    prompt: str,
+    had: set[str],
+    deadline: float,
+) -> list[tuple[StorageBackend, str]]:
+    """The notes of one store that answer the prompt, best first."""
     from agentm_recall.index.maintenance import RecallIndex
     from agentm_recall.index.search import Scope, search
 
     result = RecallIndex(backend).ask(
-        lambda opened: search(opened.database, prompt, Scope(project=resolution.slug), limit=_LOOKED_AT),
-        (Locator(PERSONAL), home),
+        lambda opened: search(opened.database, prompt, Scope(project=project), limit=_LOOKED_AT),
+        folders,
         may_write=False,
-        deadline=time.monotonic() + _PATIENCE,
+        deadline=deadline,
         look_only=is_elsewhere(backend),
     )
     if not result.is_answer:
-        return ""
-    had = {key.removesuffix(".md") for key in known}
-    chosen = [
-        hit.note.key
+        return []
+    return [
+        (backend, hit.note.key)
         for hit in result.answers
         if hit.is_current and hit.note.key.removesuffix(".md") not in had and is_for_prompts(hit.note)
     ]
-    entries = list(_entries(backend, chosen, limit - tokens(_HEAD), most))
-    return "\n".join((_HEAD, *entries)) if entries else ""
 
 
 def is_for_prompts(note: Note) -> bool:
@@ -87,10 +110,10 @@ def is_for_prompts(note: Note) -> bool:
     return not source.startswith(_WEB) and not any(mark in _UNREVIEWED for mark in marks)
 
 
-def _entries(backend: StorageBackend, keys: Sequence[str], room: int, most: int) -> Iterator[str]:
+def _entries(chosen: Sequence[tuple[StorageBackend, str]], room: int, most: int) -> Iterator[str]:
     shown = 0
     share = max(room // 2, _SHORT)
-    for key in keys:
+    for backend, key in chosen:
         if shown >= most or room < _LEAST_ROOM:
             return
         found = _stored(backend, key)

@@ -1,29 +1,34 @@
-"""What the process seam asks: entry point `agentm.recall`, and its attribute `for_prompt`."""
+"""What the process seam asks: entry point `agentm.recall`, and its attributes `for_prompt` and `own`."""
 
 from __future__ import annotations
 
+from agentm_recall.layout import NOBODY
 from agentm_recall.phases import recalled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentm_kernel.plugin import Resolution
-
-_NOTHING = "_unclaimed"
+    from agentm_kernel.plugin import Device, Resolution
 
 
 def recall(resolution: Resolution, *, phase: str, query: str | None = None, limit: int | None = None) -> str:
     """The notes for a phase of work on the project of `resolution`; `""` where no store was selected."""
     if resolution.store_name is not None:
-        from agentm_recall.two_stores import recall_from_both
+        from agentm_recall.two_stores import notes_of_bound
 
-        return recall_from_both(resolution, phase, query, limit)
+        return notes_of_bound(resolution, phase, query, limit)
     return recall_project(resolution, phase, query, limit)
 
 
 def recall_project(
-    resolution: Resolution, phase: str, query: str | None, limit: int | None, *, personal: bool = True
+    resolution: Resolution,
+    phase: str,
+    query: str | None,
+    limit: int | None,
+    *,
+    personal: bool = True,
+    title: str = "{}",
 ) -> str:
     """The same from the one store that the project is in."""
     if resolution.backend is None or resolution.project_locator is None:
@@ -31,8 +36,18 @@ def recall_project(
     place = resolution.project_locator
     if not resolution.is_claimed:
         # On a copy that is out of date, the name may be another repository's by now: nothing below it is ours.
-        place = place.child(_NOTHING)
-    return recalled(resolution.backend, resolution.slug, place, phase, budget=limit, query=query, personal=personal)
+        place = place.child(NOBODY)
+    heading = title.format(resolution.slug)
+    return recalled(
+        resolution.backend,
+        resolution.slug,
+        place,
+        phase,
+        budget=limit,
+        query=query,
+        personal=personal,
+        heading=heading,
+    )
 
 
 def for_prompt(resolution: Resolution, *, prompt: str, limit: int = 600, known: Sequence[str] = ()) -> str:
@@ -45,4 +60,12 @@ def for_prompt(resolution: Resolution, *, prompt: str, limit: int = 600, known: 
     return answer_prompt(resolution, prompt=prompt, limit=limit, known=known)
 
 
+def own(device: Device, *, phase: str, query: str | None = None, limit: int | None = None) -> str:
+    """The operator's own notes, for a project whose notes are in another store."""
+    from agentm_recall.two_stores import own_notes
+
+    return own_notes(device, phase=phase, query=query, limit=limit)
+
+
 recall.for_prompt = for_prompt  # type: ignore[attr-defined] # where `agentm hook prompt` looks for it
+recall.own = own  # type: ignore[attr-defined] # and where the process seam does, for two stores

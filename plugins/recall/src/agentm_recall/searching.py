@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from agentm_kernel.plugin import AgentmError
 from agentm_recall.index.database import Failures
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.index.refresh import silent
 from agentm_recall.index.search import WEIGHTS, Scope, scope_condition, search
+from agentm_recall.layout import NOBODY, project_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentm_kernel.plugin import StorageBackend
+    from agentm_kernel.plugin import Device, StorageBackend
     from agentm_recall.index.database import Database
     from agentm_recall.index.maintenance import Opened
     from agentm_recall.index.refresh import Progress
@@ -36,6 +38,8 @@ class Found:
     """A line of the note around the words that were found."""
     words: dict[str, list[str]]
     """The words that were found, by where they stand in the note; only if asked for."""
+    store: str | None = None
+    """The name of the store that has it, where more than one was searched."""
 
 
 @dataclass(frozen=True)
@@ -106,3 +110,51 @@ def _words(database: Database, expression: str, number: int) -> dict[str, list[s
         if marked:
             words[column] = list(dict.fromkeys(marked))[:_MOST_WORDS]
     return words
+
+
+# ------------------------------------------------------------------------------------------------ two stores
+
+
+def search_both(
+    device: Device,
+    name: str,
+    question: str,
+    scope: Scope,
+    *,
+    limit: int,
+    explain: bool = False,
+    progress: Progress = silent,
+) -> Answer:
+    """What the store `name`, which this project is bound to, and the default store answer.
+
+    Scores of two indexes do not compare, so the answers are merged by their rank. In a search for one project, the
+    default store answers with the operator's own notes. A store that cannot be had is a notice.
+    """
+    own = scope if scope.project is None else replace(scope, project=NOBODY)
+    answers: list[Answer] = []
+    problems: list[AgentmError] = []
+    for store, wanted in ((name, scope), (None, own)):
+        try:
+            backend = device.store(store)
+            answer = search_notes(
+                backend, question, wanted, limit=limit, explain=explain, environ=device.environ, progress=progress
+            )
+            answers.append(_marked(answer, store))
+        except AgentmError as error:
+            problems.append(error)
+    if not answers:
+        raise problems[0]
+    found = [one for rank in range(limit) for answer in answers for one in answer.found[rank : rank + 1]]
+    return Answer(
+        found[:limit],
+        sum(answer.dead for answer in answers),
+        (*(notice for answer in answers for notice in answer.notices), *(error.message for error in problems)),
+        max(answer.confidence for answer in answers),
+        any(answer.is_answer for answer in answers),
+    )
+
+
+def _marked(answer: Answer, store: str | None) -> Answer:
+    """The answer of one store, each note with its name. What is personal comes from the default store only."""
+    found = [one for one in answer.found if store is None or project_of(one.hit.note.key) is not None]
+    return replace(answer, found=[replace(one, store=store or "default") for one in found])

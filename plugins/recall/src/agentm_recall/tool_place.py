@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import AgentmError, InvalidContentError, Locator, NotFoundError
 from agentm_recall.layout import PERSONAL, project_folder
+from agentm_recall.scopes import Part, find_in, parts_of
 
 if TYPE_CHECKING:
     from agentm_kernel.plugin import Resolution, StorageBackend, ToolCall
@@ -21,11 +22,22 @@ class Place:
     """Its name; empty where the agent's folder is no project."""
     folder: Locator | None
     """Its notes; `None` while the store knows none of it, whatever lies under its name."""
+    here: Resolution | None = None
+    """The open folder that is meant; `None` where a project was named that is not open, or none is meant."""
 
     @property
-    def folders(self) -> list[Locator]:
-        """Where its notes are looked for: its own, then the personal ones."""
-        return [*([self.folder] if self.folder is not None else []), Locator(PERSONAL)]
+    def parts(self) -> list[Part]:
+        """Where its notes are looked for: its own, then the personal ones, which may be in another store."""
+        if self.here is not None:
+            return parts_of(self.here, self.folder)
+        return [Part(self.backend, [*([self.folder] if self.folder is not None else []), Locator(PERSONAL)], None)]
+
+    def find(self, call: ToolCall, note: str, *, read_only: bool = True) -> tuple[Place, Locator]:
+        """The note that is meant, and the place with the store that has it."""
+        part, locator = find_in(self.parts, note)
+        if part.store is None:
+            return self, locator
+        return replace(self, backend=call.device.store(part.store, read_only=read_only)), locator
 
     @property
     def said(self) -> dict[str, object]:
@@ -41,8 +53,8 @@ def place_for_reading(call: ToolCall, project: str | None) -> Place:
         return _named(call, project, read_only=True)
     assert here.backend is not None
     if here.project_locator is None:
-        return Place(here.backend, "", None)
-    return Place(here.backend, here.slug, here.project_locator if here.is_claimed else None)
+        return Place(here.backend, "", None, here)
+    return Place(here.backend, here.slug, here.project_locator if here.is_claimed else None, here)
 
 
 def place_for_writing(call: ToolCall, project: str | None) -> Place:
@@ -58,7 +70,7 @@ def place_for_writing(call: ToolCall, project: str | None) -> Place:
             hint='say scope "personal" for a note that holds everywhere, or name a project',
         )
     folder = here.claim()
-    return Place(here.backend, folder.name, folder)
+    return Place(here.backend, folder.name, folder, here)
 
 
 def _chosen(call: ToolCall, project: str | None, *, read_only: bool) -> Resolution | None:

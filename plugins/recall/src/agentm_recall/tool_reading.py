@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from agentm_kernel.plugin import content_hash
 from agentm_recall.fence import visible, visible_line
 from agentm_recall.index.search import Scope
-from agentm_recall.layout import DEFAULT_PHASE, PROJECTS
-from agentm_recall.lookup import find_note
+from agentm_recall.layout import DEFAULT_PHASE, NOBODY, PHASES, PROJECTS
 from agentm_recall.phases import recalled
-from agentm_recall.searching import CLOSE, OPEN, search_notes
+from agentm_recall.searching import CLOSE, OPEN, search_both, search_notes
 from agentm_recall.tool_place import place_for_reading
+from agentm_recall.two_stores import notes_of_bound, own_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from agentm_kernel.plugin import Info, ToolCall
     from agentm_recall.searching import Found
 
-_NOBODY = "_unclaimed"
-"""No project has this name: a search in it finds the personal notes only."""
 _USUAL_LIMIT = 8
 _LONGEST_SNIPPET = 300
 _PAGE = 60_000
@@ -32,7 +30,7 @@ def search(
 ) -> dict[str, object]:
     """The notes that answer the query, best first, a few lines each."""
     place = place_for_reading(call, project)
-    scope = Scope(project=place.project if place.folder is not None else _NOBODY, kind=kind)
+    scope = Scope(project=place.project if place.folder is not None else NOBODY, kind=kind)
 
     def progress(label: str, items: Sequence[Info]) -> Iterable[Info]:
         for number, item in enumerate(items):
@@ -40,7 +38,13 @@ def search(
                 call.progress(number, len(items), label)
             yield item
 
-    answer = search_notes(place.backend, query, scope, limit=limit, environ=call.device.environ, progress=progress)
+    bound = None if place.here is None else place.here.store_name
+    if bound is not None:
+        answer = search_both(call.device, bound, query, scope, limit=limit, progress=progress)
+    else:
+        answer = search_notes(
+            place.backend, query, scope, limit=limit, environ=call.device.environ, progress=progress
+        )
     fields = {**place.said, "found": len(answer.found)}
     if answer.dead:
         fields["left_out"] = f"{answer.dead} that match but were deleted or replaced"
@@ -53,15 +57,24 @@ def search(
 
 def _entry(found: Found) -> str:
     note = found.hit.note
-    facts = ", ".join(filter(None, (note.kind, note.changed[:10], note.source and f"from {note.source}")))
+    facts = ", ".join(
+        filter(
+            None,
+            (
+                note.kind,
+                note.changed[:10],
+                note.source and f"from {note.source}",
+                found.store and f"store {found.store}",
+            ),
+        )
+    )
     snippet = visible_line(found.snippet.replace(OPEN, "").replace(CLOSE, ""), _LONGEST_SNIPPET)
     return f"- {visible_line(note.key)} ({visible_line(facts)}): {visible_line(note.title)}\n    {snippet}"
 
 
 def read(call: ToolCall, note: str, offset: int = 0, project: str | None = None) -> dict[str, object]:
     """One note, byte for byte but for what no reader would see."""
-    place = place_for_reading(call, project)
-    locator = find_note(place.backend, note, place.folders)
+    place, locator = place_for_reading(call, project).find(call, note)
     text = place.backend.read(locator)
     shown = text[offset : offset + _PAGE]
     fields = {**place.said, "key": locator.key, "hash": content_hash(text)}
@@ -80,8 +93,16 @@ def recall(
 ) -> dict[str, object]:
     """What the process seam would say, for any project that was named."""
     place = place_for_reading(call, project)
-    folder = place.folder or place.backend.resolve(PROJECTS, _NOBODY)
-    text = recalled(
-        place.backend, place.project, folder, phase, budget=budget, query=query, environ=call.device.environ
-    )
+    if place.here is not None and place.here.store_name is not None:
+        known = phase if phase in PHASES else DEFAULT_PHASE
+        parts = (
+            own_notes(call.device, phase=known, query=query, limit=budget),
+            notes_of_bound(place.here, known, query, budget),
+        )
+        text = "\n".join(part for part in parts if part)
+    else:
+        folder = place.folder or place.backend.resolve(PROJECTS, NOBODY)
+        text = recalled(
+            place.backend, place.project, folder, phase, budget=budget, query=query, environ=call.device.environ
+        )
     return {**place.said, "text": text or "memory holds nothing for this project yet"}

@@ -28,11 +28,11 @@ from agentm_recall.editing import with_fields
 from agentm_recall.fence import visible
 from agentm_recall.inbox import APPEND, REPLACE, SAVE, Proposal, needs_approval, propose
 from agentm_recall.index.maintenance import RecallIndex
-from agentm_recall.layout import PERSONAL, place_of
-from agentm_recall.lookup import find_note
+from agentm_recall.layout import ALWAYS_LOAD_KIND, PERSONAL, place_of
 from agentm_recall.note import parse_note
 from agentm_recall.replacing import replace_text
 from agentm_recall.saving import REINFORCED, UNCHANGED, Draft, check_draft, save_note, slugify
+from agentm_recall.scopes import own_store
 from agentm_recall.tool_place import Place, place_for_writing
 
 if TYPE_CHECKING:
@@ -61,10 +61,11 @@ def save(
             "changing a note takes both note and expect, its hash",
             hint="memory_read gives the hash; leave both out for a new note",
         )
-    place = _personal(call) if scope == PERSONAL else place_for_writing(call, project)
+    is_own = scope == PERSONAL or (kind == ALWAYS_LOAD_KIND and note is None)
+    place = Place(own_store(call.device), PERSONAL, None) if is_own else place_for_writing(call, project)
     text = _with_title(title, body)
     if note is not None and expect is not None:
-        return _replace(call, place, find_note(place.backend, note, place.folders), text, expect)
+        return _replace(call, *place.find(call, note, read_only=False), text, expect)
     return _save_new(call, place, Draft(kind or "fact", _slug(title), text))
 
 
@@ -106,8 +107,7 @@ def _replace(call: ToolCall, place: Place, target: Locator, text: str, expect: s
 def append(call: ToolCall, note: str, text: str, project: str | None = None) -> dict[str, object]:
     """Add to the end of a note that is there."""
     refuse_secrets("the text", text)
-    place = place_for_writing(call, project)
-    target = find_note(place.backend, note, place.folders)
+    place, target = place_for_writing(call, project).find(call, note, read_only=False)
     lines = text if text.endswith("\n") else f"{text}\n"
     kind = parse_note(target.key, place.backend.read(target))[0].kind
     if needs_approval(call.device, kind):
@@ -124,8 +124,7 @@ def feedback(
     refuse_secrets("the reason", reason)
     if not reason.isprintable():
         raise InvalidContentError("the reason is one short line")
-    place = place_for_writing(call, project)
-    target = find_note(place.backend, note, place.folders)
+    place, target = place_for_writing(call, project).find(call, note, read_only=False)
     moment = datetime.now(UTC).isoformat(timespec="seconds")
     changes = {"confidence": f"{_SURE:g}", "confirmed": moment}
     if verdict == "doubt":
@@ -179,10 +178,6 @@ def _conflict(backend: StorageBackend, target: Locator, why: str, *, can_replace
 
 
 # ------------------------------------------------------------------------------------------------ parts
-
-
-def _personal(call: ToolCall) -> Place:
-    return Place(call.device.store(read_only=False), PERSONAL, None)
 
 
 def _keeps_history(call: ToolCall, place: Place) -> bool:

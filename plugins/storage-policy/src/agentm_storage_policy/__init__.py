@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     )
     from agentm_storage_policy.store import PolicyStore as PolicyStore
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "definition": ("StorageDefinition",),

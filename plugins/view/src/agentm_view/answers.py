@@ -110,32 +110,33 @@ class Answers:
     def do(self, what: str, fields: Mapping[str, str]) -> tuple[int, dict[str, Any]]:
         given = self._given({}, needs_notes=False)
         try:
-            return 200, self._doing.do(what, fields, given)
+            done = self._doing.do(what, fields, given)
         except ChangedMeanwhile as conflict:
+            self._memory.forget_listing()
             return 409, {
                 "error": "The note was changed meanwhile.",
                 "html": changed_meanwhile(given, conflict.key, conflict.text),
             }
-        finally:
-            self._memory.forget_listing()
-            self._watcher.changed()
+        self._memory.forget_listing()
+        self._watcher.changed()
+        return 200, done
 
     # -- changes ----------------------------------------------------------------------------------------------
 
     def changes(self, note: str, ending: threading.Event, beat: float) -> Iterator[dict[str, Any]]:
         """A line at once, then one for each change, and an empty one as a sign of life."""
         watcher = self._watcher
-        seen, version = watcher.number, watcher.version_of(note) if note else ""
+        seen, version = watcher.news, watcher.version_of(note) if note else ""
         yield {"trouble": watcher.trouble}
         said = time.monotonic()
         while not ending.wait(_LOOK):
             watcher.look()
             now = watcher.version_of(note) if note else ""
-            if watcher.number != seen or now != version:
+            if watcher.news != seen or now != version:
                 if now != version:
                     self._memory.forget_listing()  # written in place: no folder says so
                 yield {"changed": True, "note": now != version, "trouble": watcher.trouble}
-                seen, version, said = watcher.number, now, time.monotonic()
+                seen, version, said = watcher.news, now, time.monotonic()
             elif time.monotonic() - said > beat:
                 yield {}
                 said = time.monotonic()

@@ -28,12 +28,14 @@ class Drawing:
         self._render = render
         self._kinds: dict[str, Callable[[Any], Html]] = {
             "text": self._text,
+            "heading": lambda block: tag("h3", _words(block, "text"), dir="auto"),
             "markdown": lambda block: tag("div", render(_words(block, "text")), class_="prose"),
             "figures": self._figures,
             "rows": self._rows,
             "table": self._table,
             "timeline": self._timeline,
             "sides": self._sides,
+            "card": self._card,
             "diff": lambda block: lines_changed(_words(block, "before"), _words(block, "after")),
             "action": lambda block: tag("div", self._action(block), class_="actions"),
         }
@@ -66,10 +68,9 @@ class Drawing:
         return tag("ul", *(self._row(row) for row in block.get("rows", ())), class_="rows")
 
     def _row(self, row: Block) -> Html:
-        status = str(row.get("status", "info"))
         return tag(
             "li",
-            tag("span", STATUSES.get(status, status), class_=f"badge {status if status in STATUSES else 'info'}"),
+            _badge(row),
             tag(
                 "div",
                 tag("strong", self._linked(row, _words(row, "label"))),
@@ -98,8 +99,14 @@ class Drawing:
         return tag(
             "li",
             _when(item),
-            tag("div", tag("strong", self._linked(item, _words(item, "title"))), class_="what"),
+            tag(
+                "div",
+                tag("strong", self._linked(item, _words(item, "title"))),
+                item.get("status") and join(" ", _badge(item)),
+                class_="what",
+            ),
             item.get("text") and tag("p", _words(item, "text"), dir="auto"),
+            self._notes(item),
             self._actions(item),
         )
 
@@ -108,9 +115,26 @@ class Drawing:
         both = side_by_side(
             _words(left, "text"), _words(right, "text"), _words(left, "title"), _words(right, "title")
         )
-        title = block.get("title") and tag("h3", self._linked(block, _words(block, "title")))
-        said = block.get("text") and tag("p", _words(block, "text"), class_="quiet")
-        return tag("article", title, said, both, self._actions(block), class_="choice")
+        return tag("article", self._head(block), both, self._actions(block), class_="choice")
+
+    def _card(self, block: Block) -> Html:
+        """Something to decide about: what it is, its text, and what can be done."""
+        prose = block.get("markdown") and tag(
+            "div", self._render(_words(block, "markdown")), class_="prose", dir="auto"
+        )
+        return tag("article", self._head(block), prose, self._actions(block), class_="choice")
+
+    def _head(self, block: Block) -> Html:
+        title = block.get("title") and tag("h3", self._linked(block, _words(block, "title")), dir="auto")
+        when = _when(block)
+        words = [_words(block, "text"), when and Html(" "), when]
+        return join(title, (block.get("text") or when) and tag("p", *words, class_="quiet"))
+
+    def _notes(self, item: Block) -> Html | None:
+        """Links to several notes, by their names."""
+        keys = [str(key) for key in item.get("notes", ())]
+        links = [tag("a", _name(key), href=self._links.note(key), title=key) for key in keys]
+        return tag("ul", *(tag("li", link) for link in links), class_="names") if links else None
 
     # -- links and actions ------------------------------------------------------------------------------------
 
@@ -140,7 +164,7 @@ class Drawing:
             "button",
             _words(action, "label"),
             type="submit",
-            class_="danger" if danger else None,
+            class_="danger" if danger else "first" if action.get("first") else None,
             data_confirm=str(action.get("confirm", "")) or None,
         )
         return tag(
@@ -152,6 +176,17 @@ class Drawing:
             data_panel=self._panel,
             data_action=str(action["action"]),
         )
+
+
+def _badge(item: Block) -> Html:
+    """How it is, in a word: the item's own, or the usual one."""
+    status = str(item.get("status", "info"))
+    known = status if status in STATUSES else "info"
+    return tag("span", str(item.get("badge") or STATUSES.get(status, status)), class_=f"badge {known}")
+
+
+def _name(key: str) -> str:
+    return key.rpartition("/")[2].removesuffix(".md")
 
 
 def _asked(field: Block) -> Html:

@@ -35,8 +35,9 @@ class Renderer:
         self._markdown.enable(["table", "strikethrough"])
         self._markdown.validateLink = _is_link  # type: ignore[method-assign]
         self._markdown.inline.ruler.before("link", "note_link", self._note_link)
-        for rule in (_heading_open, _heading_close, _image, _link_open):
+        for rule in (_heading_open, _heading_close, _image, _link_open, _table_open, _table_close, _fence):
             self._markdown.add_render_rule(rule.__name__[1:], rule)
+        self._markdown.add_render_rule("code_block", _fence)
 
     def render(self, text: str) -> Html:
         """The HTML of `text`, or of its beginning where it is huge."""
@@ -96,3 +97,18 @@ def _link_open(_renderer: Any, tokens: Sequence[Token], index: int, _options: An
     if not _is_link(href):
         return f'<a href="{escape(href)}">'  # one of ours: a note
     return f'<a href="{escape(href)}" rel="noopener noreferrer" target="_blank" class="away">'
+
+
+# What may be wider than the window scrolls by itself, and whoever has no mouse must be able to reach it.
+
+
+def _table_open(*_: Any) -> str:
+    return '<div class="table" tabindex="0" role="group" aria-label="Table"><table>\n'
+
+
+def _table_close(*_: Any) -> str:
+    return "</table></div>\n"
+
+
+def _fence(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+    return f'<pre tabindex="0"><code>{escape(tokens[index].content)}</code></pre>\n'

@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from agentm_kernel.plugin import Device
 
 
+FOLDER = "view"
+"""Where the page keeps its file, below the device's state."""
+
+
 class Opener:
     """The file that leads to the page."""
 
     def __init__(self, device: Device) -> None:
-        self._folder = os.path.join(device.state_dir, "view")
+        self._folder = os.path.join(device.state_dir, FOLDER)
         self.path = os.path.join(self._folder, f"open-{os.getpid()}.html")
 
     def open(self, address: str) -> bool:

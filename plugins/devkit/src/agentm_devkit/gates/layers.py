@@ -30,7 +30,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("state",),
     ("here",),
     ("process_seam",),
-    ("migration",),
     ("cli", "__main__"),
 )
 """From the floor up. Rooms of one layer do not import each other; the top one may import everything."""

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentm_kernel.command import current_device
-from agentm_kernel.plugin import AgentmError
-from agentm_recall.layout import project_folder
+from agentm_kernel.plugin import AgentmError, Locator
+from agentm_recall.layout import PERSONAL, project_folder
+from agentm_recall.scopes import Part, find_in, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agentm_kernel.plugin import Info, Locator, StorageBackend
+    from agentm_kernel.plugin import Info, Resolution, StorageBackend
     from agentm_recall.note import Note
 
 project_option = click.option("--project", metavar="SLUG", help="Another project than the one of this directory.")
@@ -25,12 +26,10 @@ def store_and_project(
     project: str | None, cwd: str | None, *, read_only: bool, claiming: bool = False
 ) -> tuple[StorageBackend, str, Locator]:
     """The store, the project that is meant, and the project's folder; `claiming` for what makes a new note in it."""
-    if project is not None and not (claiming and _is_named_here(project, cwd)):
+    if project is not None and not _is_named_here(project, cwd):
         backend = current_device().store(read_only=read_only)
         return backend, project, project_folder(backend, project)
-    # Mode `local` keeps the project's state in its own folder; notes are not state.
-    here = current_device().memory(cwd, read_only=read_only).in_the_store()
-    here.refuse_no_project()
+    here = _here(cwd, read_only=read_only)
     folder = here.claim() if claiming else here.project_locator
     if here.notice:
         click.echo(here.notice, err=True)
@@ -39,12 +38,33 @@ def store_and_project(
     return here.backend, folder.name, folder
 
 
+def parts_for_reading(project: str | None, cwd: str | None) -> list[Part]:
+    """Where the notes of the project are, and the operator's own: two stores, if the project is bound to another."""
+    backend, _, folder = store_and_project(project, cwd, read_only=True)
+    if project is not None and not _is_named_here(project, cwd):
+        return [Part(backend, [folder, Locator(PERSONAL)], None)]
+    return parts_of(_here(cwd, read_only=True), folder)
+
+
+def found_note(name: str, project: str | None, cwd: str | None, *, read_only: bool) -> tuple[StorageBackend, Locator]:
+    """The note that `name` means: of the project, or else the operator's own; and the store that has it."""
+    part, locator = find_in(parts_for_reading(project, cwd), name)
+    if read_only:
+        return part.backend, locator
+    return current_device().store(part.store, read_only=False), locator
+
+
+def _here(cwd: str | None, *, read_only: bool) -> Resolution:
+    """The project of this directory. Mode `local` keeps its state in its own folder; notes are not state."""
+    here = current_device().memory(cwd, read_only=read_only).in_the_store()
+    here.refuse_no_project()
+    return here
+
+
 def _is_named_here(project: str, cwd: str | None) -> bool:
     """Whether `--project` says what the directory says anyway: then the first note makes the name this project's."""
     try:
-        here = current_device().memory(cwd, read_only=True).in_the_store()
-        here.refuse_no_project()
-        return here.slug == project
+        return _here(cwd, read_only=True).slug == project
     except AgentmError:
         return False  # the directory is no project, or nobody knows which one: what was named counts
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import click
 
 from agentm_kernel.command import echo_json, json_option
-from agentm_recall.commands.common import cwd_option, project_option, store_and_project
+from agentm_recall.commands.common import cwd_option, found_note, project_option
 from agentm_recall.index.maintenance import RecallIndex
-from agentm_recall.lookup import find_note, folders_of
 from agentm_recall.saving import FORGOTTEN, forget_note
 
 
@@ -22,8 +21,7 @@ def command(name: str, project: str | None, cwd: str | None, as_json: bool) -> N
     It is no longer recalled or found. The file stays where it is, so nothing is lost: saving it again with --update
     brings it back.
     """
-    backend, slug, _ = store_and_project(project, cwd, read_only=False)
-    locator = find_note(backend, name, folders_of(backend, slug))
+    backend, locator = found_note(name, project, cwd, read_only=False)
     done = forget_note(backend, locator)
     RecallIndex(backend).note_written([locator])
     if as_json:

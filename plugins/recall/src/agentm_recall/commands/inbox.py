@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from difflib import unified_diff
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from agentm_kernel.command import current_device, echo_json, echo_table, json_option, show_text, shown
-from agentm_kernel.plugin import AgentmError, InvalidContentError, Locator, NotFoundError
+from agentm_kernel.plugin import NotFoundError
 from agentm_recall.asking import ask_command, ask_operator
-from agentm_recall.fence import visible
-from agentm_recall.inbox import APPEND, REPLACE, accept, days_of, find, look, reject
+from agentm_recall.inbox import accept, find, inbox_stores, is_expired, look, refuse_expired, reject
 from agentm_recall.index.maintenance import RecallIndex
+from agentm_recall.proposal_words import change_of, described
 
 if TYPE_CHECKING:
     from agentm_kernel.plugin import StorageBackend
@@ -38,6 +37,7 @@ def list_proposals(as_json: bool) -> None:
     if as_json:
         echo_json(proposals=[_as_json(proposal) for proposal in proposals], problems=dict(problems))
         return
+    config = current_device().config
     if not proposals and not problems:
         click.echo("nothing is proposed")
         return
@@ -45,7 +45,7 @@ def list_proposals(as_json: bool) -> None:
         ("made", "by", "does", "proposal"),
         [
             (
-                proposal.made[:16].replace("T", " ") + (" (expired)" if _is_expired(proposal) else ""),
+                proposal.made[:16].replace("T", " ") + (" (expired)" if is_expired(proposal, config) else ""),
                 proposal.by,
                 f"{proposal.action} {proposal.target}",
                 proposal.name,
@@ -64,9 +64,9 @@ def show(name: str, as_json: bool) -> None:
     """Show what the proposal NAME (or a part of its name) would do: the new text, or what would change."""
     backend, proposal = _find(name, read_only=True)
     if as_json:
-        echo_json(**_as_json(proposal), body=proposal.body, change=_change(backend, proposal))
+        echo_json(**_as_json(proposal), body=proposal.body, change=change_of(backend, proposal))
     else:
-        show_text(_described(backend, proposal) + "\n")
+        show_text(described(backend, proposal) + "\n")
 
 
 @command.command("accept")
@@ -80,16 +80,12 @@ def accept_proposals(names: tuple[str, ...]) -> None:
     device = current_device()
     for name in names:
         backend, proposal = _find(name, read_only=False)
-        if _is_expired(proposal):
-            raise InvalidContentError(
-                f"'{proposal.name}' has waited more than {days_of(device.config)} days and may not hold any more",
-                hint="have it proposed again, save it yourself, or raise inbox.days",
-            )
-        described = _described(backend, proposal)
-        ask_operator(described, "Accept this?")
+        refuse_expired(proposal, device.config)
+        words = described(backend, proposal)
+        ask_operator(words, "Accept this?")
         confirm = device.config.get("inbox.confirm")
         if confirm:
-            ask_command(str(confirm), described)
+            ask_command(str(confirm), words)
         target = accept(backend, proposal)
         RecallIndex(backend).note_written([target])
         click.echo(f"accepted {target}")
@@ -101,21 +97,17 @@ def reject_proposals(names: tuple[str, ...]) -> None:
     """Turn the proposals NAMES down, after asking you on the terminal."""
     for name in names:
         backend, proposal = _find(name, read_only=False)
-        ask_operator(_described(backend, proposal), "Reject this?")
+        ask_operator(described(backend, proposal), "Reject this?")
         reject(backend, proposal)
         click.echo(f"rejected {proposal.name}")
 
 
 def _stores(*, read_only: bool) -> list[StorageBackend]:
-    """The default store, and the one of this directory's project where that is another one."""
-    device = current_device()
-    default = device.store(read_only=read_only)
-    try:
-        bound = device.memory(read_only=read_only).in_the_store().backend
-    except AgentmError as error:
-        click.echo(shown(f"the store of this directory's project cannot be had: {error.message}", err=True), err=True)
-        return [default]
-    return [default] if bound is None or bound.describe() == default.describe() else [default, bound]
+    stores, problem = inbox_stores(current_device(), read_only=read_only)
+    if problem is not None:
+        said = f"the store of this directory's project cannot be had: {problem.message}"
+        click.echo(shown(said, err=True), err=True)
+    return stores
 
 
 def _find(name: str, *, read_only: bool) -> tuple[StorageBackend, Proposal]:
@@ -129,31 +121,6 @@ def _find(name: str, *, read_only: bool) -> tuple[StorageBackend, Proposal]:
     return last, find(last, name)
 
 
-# ------------------------------------------------------------------------------------------------ words
-
-
-def _described(backend: StorageBackend, proposal: Proposal) -> str:
-    head = f"{proposal.by} proposes to {proposal.action} {proposal.target} ({proposal.kind}, {proposal.made})"
-    return f"{visible(head)}\n\n{visible(_change(backend, proposal)).rstrip()}"
-
-
-def _change(backend: StorageBackend, proposal: Proposal) -> str:
-    """The new text, or against the note that is there."""
-    if proposal.action != REPLACE:
-        lead = "adds:\n" if proposal.action == APPEND else ""
-        return lead + proposal.body
-    try:
-        current = backend.read(Locator(proposal.target))
-    except NotFoundError:
-        return f"(the note is gone)\n{proposal.body}"
-    lines = unified_diff(current.splitlines(), proposal.body.splitlines(), "now", "proposed", lineterm="")
-    return "\n".join(lines)
-
-
-def _is_expired(proposal: Proposal) -> bool:
-    return proposal.age() > days_of(current_device().config)
-
-
 def _as_json(proposal: Proposal) -> dict[str, Any]:
     return {
         "name": proposal.name,
@@ -162,6 +129,6 @@ def _as_json(proposal: Proposal) -> dict[str, Any]:
         "kind": proposal.kind,
         "by": proposal.by,
         "made": proposal.made,
-        "expired": _is_expired(proposal),
+        "expired": is_expired(proposal, current_device().config),
         "hash": proposal.hash,
     }

@@ -13,13 +13,16 @@ from agentm_recall.commands.common import (
     as_json as note_as_json,
     catch_up,
     cwd_option,
+    found_note,
+    parts_for_reading,
     project_option,
-    store_and_project,
 )
-from agentm_recall.layout import PERSONAL
-from agentm_recall.lookup import find_note, folders_of
 from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, parse_note
 from agentm_recall.supersession import superseded_keys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agentm_recall.note import Note
 
 _A_MINUTE = 60.0
 
@@ -40,41 +43,48 @@ def list_notes(
     project: str | None, everywhere: bool, kind: str | None, with_dead: bool, cwd: str | None, as_json: bool
 ) -> None:
     """List the project's notes and the personal ones, newest first."""
-    backend, _, folder = store_and_project(project, cwd, read_only=True)
-    folders = [Locator()] if everywhere else [folder, Locator(PERSONAL)]
-    if is_elsewhere(backend):
-        catch_up(backend)
-    catalog = gather(backend, folders, deadline=time.monotonic() + _A_MINUTE)
-    replaced = superseded_keys(catalog.notes)
-    rows = []
-    for note in sorted(catalog.notes, key=lambda note: (note.changed, note.key), reverse=True):
-        status = SUPERSEDED if note.key in replaced and note.status != DELETED else note.status
-        if (with_dead or status not in (DELETED, SUPERSEDED)) and kind in (None, note.kind):
-            rows.append((note, status))
-    problems = [*catalog.problems, *((note.key, note.problem) for note, _ in rows if note.problem)]
+    rows: list[tuple[Note, str, str | None]] = []
+    problems: list[tuple[str, str]] = []
+    unreached = 0
+    for part in parts_for_reading(project, cwd):
+        if is_elsewhere(part.backend):
+            catch_up(part.backend)
+        folders = [Locator()] if everywhere else part.folders
+        catalog = gather(part.backend, folders, deadline=time.monotonic() + _A_MINUTE)
+        replaced = superseded_keys(catalog.notes)
+        for note in catalog.notes:
+            status = SUPERSEDED if note.key in replaced and note.status != DELETED else note.status
+            if (with_dead or status not in (DELETED, SUPERSEDED)) and kind in (None, note.kind):
+                rows.append((note, status, part.store))
+        problems += catalog.problems
+        unreached += catalog.unreached
+    rows.sort(key=lambda row: (row[0].changed, row[0].key), reverse=True)
+    problems += [(note.key, note.problem) for note, _, _ in rows if note.problem]
     if as_json:
         echo_json(
-            notes=[{**note_as_json(note), "status": status} for note, status in rows],
+            notes=[{**note_as_json(note), "status": status, "store": store} for note, status, store in rows],
             problems=dict(problems),
-            unreached=catalog.unreached,
+            unreached=unreached,
         )
         return
+    of_one = all(store is None for _, _, store in rows)
     echo_table(
-        ("changed", "kind", "note", "title"),
+        ("changed", "kind", "note", "title") if of_one else ("changed", "store", "kind", "note", "title"),
         [
             (
                 note.changed[:10] or "-",
+                *([] if of_one else [store or ""]),
                 note.kind if status == ACTIVE else f"{note.kind} ({status})",
                 note.key.removesuffix(".md"),
                 note.title[:60],
             )
-            for note, status in rows
+            for note, status, store in rows
         ],
     )
     for key, why in problems:
         click.echo(shown(f"{key}: {why}", err=True), err=True)
-    if catalog.unreached:
-        click.echo(f"{catalog.unreached} more were not read in time: run `agentm reindex`", err=True)
+    if unreached:
+        click.echo(f"{unreached} more were not read in time: run `agentm reindex`", err=True)
 
 
 @command.command("show")
@@ -87,8 +97,7 @@ def show(name: str, project: str | None, cwd: str | None, as_json: bool) -> None
 
     Only a terminal gets control characters spelled out.
     """
-    backend, slug, _ = store_and_project(project, cwd, read_only=True)
-    locator = find_note(backend, name, folders_of(backend, slug))
+    backend, locator = found_note(name, project, cwd, read_only=True)
     text = backend.read(locator)
     if as_json:
         note, body = parse_note(locator.key, text)

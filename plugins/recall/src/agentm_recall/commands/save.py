@@ -16,11 +16,12 @@ from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.layout import ALWAYS_LOAD, ALWAYS_LOAD_KIND, KINDS, is_below, project_folder
 from agentm_recall.lookup import note_files
 from agentm_recall.saving import Draft, check_draft, save_note
+from agentm_recall.scopes import own_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentm_kernel.plugin import StorageBackend
+    from agentm_kernel.plugin import Resolution, StorageBackend
     from agentm_recall.saving import Saved
 
 _OFFERED = frozenset(
@@ -89,43 +90,46 @@ def command(
     )
     check_draft(draft, allow_secrets=allow_secrets)
     if personal or kind == ALWAYS_LOAD_KIND:
-        backend, folder = current_device().store(read_only=False), None
+        backend, folder = own_store(current_device()), None
     else:
         backend, _, folder = store_and_project(project, cwd, read_only=False, claiming=True)
-    _save(backend, [(draft, folder)], replace=replace, allow_secrets=allow_secrets, as_json=as_json)
+    _save([(backend, [(draft, folder)])], replace=replace, allow_secrets=allow_secrets, as_json=as_json)
 
 
 def _save(
-    backend: StorageBackend,
-    drafts: Sequence[tuple[Draft, Locator | None]],
+    drafts: Sequence[tuple[StorageBackend, Sequence[tuple[Draft, Locator | None]]]],
     *,
     replace: bool,
     allow_secrets: bool,
     as_json: bool,
 ) -> None:
-    saved = []
+    """Save the drafts, store by store. Where there is more than one, the answer says which has the note."""
+    device = current_device()
+    saved: list[tuple[StorageBackend, Saved]] = []
     try:
-        for draft, folder in drafts:
-            done = proposed(current_device(), backend, draft, folder) or save_note(
-                backend, draft, project=folder, replace=replace, allow_secrets=allow_secrets
-            )
-            saved.append(done)
-            if not as_json:
-                _report(backend, done)
+        for backend, group in drafts:
+            for draft, folder in group:
+                done = proposed(device, backend, draft, folder) or save_note(
+                    backend, draft, project=folder, replace=replace, allow_secrets=allow_secrets
+                )
+                saved.append((backend, done))
+                if not as_json:
+                    _report(backend, done, tells_store=bool(device.config.stores))
         if as_json:
-            echo_json(saved=[_as_json(done) for done in saved])
+            echo_json(saved=[_as_json(*done) for done in saved])
     except AgentmError as error:
-        error.details = {"saved": [_as_json(done) for done in saved]}  # the answer in JSON is one object
+        error.details = {"saved": [_as_json(*done) for done in saved]}  # the answer in JSON is one object
         raise
     finally:
-        written = [locator for done in saved for locator in (done.locator, *done.superseded)]
-        if written:
-            sys.stdout.flush()  # the note is safe: whoever waits for the answer need not wait for the index
-            RecallIndex(backend).note_written(written)
+        sys.stdout.flush()  # the notes are safe: whoever waits for the answer need not wait for the index
+        for backend, _ in drafts:
+            notes = [done for store, done in saved if store is backend]
+            if notes:
+                RecallIndex(backend).note_written([key for done in notes for key in (done.locator, *done.superseded)])
 
 
-def _report(backend: StorageBackend, done: Saved) -> None:
-    click.echo(f"{done.outcome} {done.locator}")
+def _report(backend: StorageBackend, done: Saved, *, tells_store: bool) -> None:
+    click.echo(f"{done.outcome} {done.locator}" + (f" in {shown(backend.describe())}" if tells_store else ""))
     for locator in done.superseded:
         click.echo(f"superseded {locator}")
     if is_below(done.locator.key, (Locator(ALWAYS_LOAD),)):
@@ -133,8 +137,9 @@ def _report(backend: StorageBackend, done: Saved) -> None:
         click.echo(f"notes that are always loaded take about {size:,} tokens of every recall")
 
 
-def _as_json(done: Saved) -> dict[str, Any]:
-    return {"key": done.locator.key, "outcome": done.outcome, "superseded": [str(key) for key in done.superseded]}
+def _as_json(backend: StorageBackend, done: Saved) -> dict[str, Any]:
+    superseded = [str(key) for key in done.superseded]
+    return {"key": done.locator.key, "outcome": done.outcome, "superseded": superseded, "store": backend.describe()}
 
 
 # ------------------------------------------------------------------------------------------------ offers
@@ -145,9 +150,12 @@ def _save_offers(text: str, cwd: str | None, *, replace: bool, allow_secrets: bo
     drafts = [(_draft(offer), offer) for offer in _offers(text)]
     for draft, _ in drafts:
         check_draft(draft, allow_secrets=allow_secrets)
-    backend = current_device().store(read_only=False)
-    selected = choose_protocol(device=current_device())
-    placed = []
+    device = current_device()
+    here = device.memory(cwd, read_only=False).in_the_store()
+    backend = here.backend
+    assert backend is not None
+    selected = choose_protocol(device=device.of_store(here.store_name))
+    placed: list[tuple[Draft, Locator | None]] = []
     for draft, offer in drafts:
         if offer.get("protocol", selected) != selected:
             raise AgentmError(
@@ -156,8 +164,13 @@ def _save_offers(text: str, cwd: str | None, *, replace: bool, allow_secrets: bo
             )
         placed.append((draft, _offered_folder(backend, offer)))
     if any(folder is not None for _, folder in placed):
-        _claim_own(cwd, placed)
-    _save(backend, placed, replace=replace, allow_secrets=allow_secrets, as_json=as_json)
+        _claim_own(here, placed)
+    own: list[tuple[Draft, Locator | None]] = [
+        (draft, None) for draft, folder in placed if folder is None or draft.kind == ALWAYS_LOAD_KIND
+    ]
+    groups = [(own_store(device), own)] if own else []
+    groups.append((backend, [(draft, folder) for draft, folder in placed if (draft, None) not in own]))
+    _save(groups, replace=replace, allow_secrets=allow_secrets, as_json=as_json)
 
 
 def _offers(text: str) -> list[dict[str, Any]]:
@@ -213,9 +226,8 @@ def _text(offer: dict[str, Any], name: str) -> str:
     return value
 
 
-def _claim_own(cwd: str | None, placed: Sequence[tuple[Draft, Locator | None]]) -> None:
+def _claim_own(here: Resolution, placed: Sequence[tuple[Draft, Locator | None]]) -> None:
     """Where offers are for the project here, its place becomes this project's first, as with any other save."""
-    here = current_device().memory(cwd, read_only=False)
     offered = here.project_locator
     if offered is not None and any(folder == offered for _, folder in placed) and here.claim() != offered:
         raise AgentmError(

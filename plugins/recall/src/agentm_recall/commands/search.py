@@ -10,9 +10,10 @@ from agentm_kernel.command import current_device, echo_json, json_option, shown,
 from agentm_kernel.plugin import AgentmError
 from agentm_recall.commands.common import as_json as note_as_json, bar, cwd_option
 from agentm_recall.index.search import Scope
-from agentm_recall.searching import CLOSE, OPEN, search_notes
+from agentm_recall.searching import CLOSE, OPEN, search_both, search_notes
 
 if TYPE_CHECKING:
+    from agentm_kernel.plugin import Device
     from agentm_recall.searching import Answer, Found
 
 
@@ -40,9 +41,13 @@ def command(
     Without --project every note is searched, and those of the project here are preferred. The index is brought up to
     date first; it lies in the cache directory and can be deleted at any time.
     """
-    backend = current_device().store()
-    scope = Scope(project, None if project else _here(cwd), kind, with_dead)
-    answer = search_notes(backend, " ".join(query), scope, limit=limit, explain=explain, progress=bar)
+    device = current_device()
+    here, bound = _here(device, cwd)
+    scope = Scope(project, None if project else here, kind, with_dead)
+    if bound is not None and project in (None, here):
+        answer = search_both(device, bound, " ".join(query), scope, limit=limit, explain=explain, progress=bar)
+    else:
+        answer = search_notes(device.store(), " ".join(query), scope, limit=limit, explain=explain, progress=bar)
     if as_json:
         echo_json(
             found=[_as_json(found, explain=explain) for found in answer.found],
@@ -55,12 +60,14 @@ def command(
         _show(answer, explain=explain)
 
 
-def _here(cwd: str | None) -> str | None:
-    """The project of this directory, if that can be told."""
+def _here(device: Device, cwd: str | None) -> tuple[str | None, str | None]:
+    """The project of this directory and the further store that it is bound to, if that can be told."""
+    bound = None
     try:
-        return current_device().memory(cwd).slug
+        bound = device.bound_store(cwd)
+        return device.memory(cwd).slug, bound
     except AgentmError:
-        return None
+        return None, bound
 
 
 def _as_json(found: Found, *, explain: bool) -> dict[str, Any]:
@@ -69,6 +76,7 @@ def _as_json(found: Found, *, explain: bool) -> dict[str, Any]:
         **note_as_json(hit.note),
         "score": round(hit.score, 6),
         "current": hit.is_current,
+        "store": found.store,
         "snippet": _plain(found.snippet),
     }
     if explain:
@@ -80,9 +88,10 @@ def _show(answer: Answer, *, explain: bool) -> None:
     for found in answer.found:
         note = found.hit.note
         gone = "" if found.hit.is_current else " (not current)"
+        place = "" if found.store is None else f", store {found.store}"
         click.echo(
             styled(shown(note.key.removesuffix(".md")), bold=True)
-            + shown(f"  {note.kind}, {note.changed[:10] or 'no date'}{gone}")
+            + shown(f"  {note.kind}, {note.changed[:10] or 'no date'}{gone}{place}")
         )
         click.echo(f"    {_marked(found.snippet)}")
         if explain:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 
 def note(given: Asked, key: str) -> Screen:
+    """The note of that key. Agents are told keys without the ending, and links say the end of one: both will do."""
+    if key not in given.listing.by_key:
+        key = given.listing.find(key) or key
     try:
         found = given.memory.notes().read(key)
     except NotFoundError as error:

@@ -183,7 +183,7 @@
     const places = [...main.querySelectorAll("[data-load]")];
     for (const place of places) {
       const known = parts.get(place.dataset.load);
-      if (known !== undefined) fill(place, known);
+      if (known !== undefined && place.querySelector(".loading")) fill(place, known);
     }
     const settled = main.querySelector("[data-settled]");
     Promise.all(places.map(async (place) => {

@@ -1,0 +1,1 @@
+"""Within agentm: a whole store to another backend, a project to another name."""

@@ -1,0 +1,98 @@
+"""`agentm migrate`: a whole store to another backend, then the configuration."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from agentm_import.moving.stores import copy_notes, plan_migration, settle
+from agentm_kernel.command import confirm, current_device, echo_json, json_option, set_value, shown, unset_value
+from agentm_kernel.plugin import (
+    SWAP_PROVIDER,
+    AgentmError,
+    Checkouts,
+    StorageSelectionError,
+    choose_protocol,
+    open_other,
+    stamp_store,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from agentm_kernel.plugin import Locator
+
+
+@click.command("migrate")
+@click.option(
+    "--to", "protocol", required=True, metavar="PROTOCOL", help="Backend to move to, as `plugins list` names it."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option("--allow-skipped", is_flag=True, help="Go on although some entries are not notes and stay behind.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+def command(protocol: str, dry_run: bool, allow_skipped: bool, yes: bool, as_json: bool) -> None:
+    """Copy every note to another backend, verify all of them, then make it the selected store.
+
+    The target takes its options from the configuration, so set them first. The source is not changed. An interrupted
+    migration is simply run again.
+    """
+    device = current_device()
+    source_protocol = choose_protocol(device=device)
+    if source_protocol == protocol:
+        raise StorageSelectionError(
+            f"'{protocol}' is the selected store already",
+            hint="to take the notes of another store along, select that one first, with `agentm config set "
+            "storage.backend NAME`; to move within one kind of store, copy the folder and run `agentm store forget`",
+        )
+    source, target = device.store(read_only=True), open_other(device, protocol)
+    source.check_allowed(SWAP_PROVIDER)
+    progress = (lambda _label, items: items) if as_json else _bar
+    plan = plan_migration(source, target, progress)
+    if plan.skipped and not allow_skipped:
+        shown = ", ".join(plan.skipped[:5])
+        raise AgentmError(
+            f"{len(plan.skipped)} entries are not notes and would stay behind: {shown}",
+            hint="move them yourself, then run it again with --allow-skipped; nothing was written",
+        )
+    if not dry_run:
+        confirm(
+            f"Copy {len(plan.missing)} of {len(plan.hashes)} notes to {target.describe()}?",
+            yes=yes,
+            hint="add --dry-run to see what it would do, or --yes to do it without asking",
+        )
+        stamp_store(target.inner)
+        copy_notes(source, target, plan, progress)
+        settle(source, target, plan, progress)
+        Checkouts(device.state_dir, source).carry_over_to(target)
+        set_value(device.environ, "storage.backend", protocol)
+        if device.config.shortcut is not None:  # it names the store that was left; until it is gone, both are refused
+            unset_value(device.environ, device.config.shortcut[0])
+    _report(source_protocol, protocol, plan.missing, len(plan.hashes), plan.skipped, dry_run, as_json)
+
+
+def _report(
+    source: str, target: str, copied: list[Locator], total: int, skipped: list[str], dry_run: bool, as_json: bool
+) -> None:
+    if as_json:
+        echo_json(source=source, target=target, notes=total, copied=len(copied), skipped=skipped, dry_run=dry_run)
+        return
+    verb = "would copy" if dry_run else "copied"
+    click.echo(
+        f"{verb} {len(copied)} of {total} notes from {source} to {target}; {total - len(copied)} were there already"
+    )
+    for entry in skipped:
+        click.echo(shown(f"not a note, left behind: {entry}"))
+    if not dry_run:
+        click.echo(f"selected store: {target} (back again: `agentm migrate --to {source}`)")
+
+
+def _bar(label: str, items: Iterable[Locator]) -> Iterator[Locator]:
+    """A bar on standard error; for whoever reads JSON there is none, and nothing where no person looks."""
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    with click.progressbar(list(items), label=label, file=sys.stderr) as bar:
+        yield from bar

@@ -1,0 +1,146 @@
+"""`agentm project rename` and `merge`: everything that lies under one name, put under another.
+
+Each file is written where nothing is, and then deleted on condition that it has not changed, so a command that was
+cut off at any point has lost nothing and is finished by running it again. The old name keeps a record that says where
+the project went: checkouts of other devices follow it, and no other project takes the name by accident.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentm_kernel.plugin import (
+    ABSENT,
+    ConcurrentModificationError,
+    ConfigError,
+    ConflictCopies,
+    Locator,
+    NotFoundError,
+    ProjectRecord,
+    StorageError,
+    add_remote,
+    change_record,
+    content_hash,
+    create_record,
+    has_notes,
+    layout,
+    plain_slug,
+    point,
+    read_record,
+)
+
+if TYPE_CHECKING:
+    from agentm_kernel.plugin import StorageBackend
+
+_ROUNDS = 10
+
+
+def rename_project(store: StorageBackend, old: str, new: str) -> int:
+    """Give the project `old` the name `new`, which nobody has; how many files were moved."""
+    record = _movable(store, old, new)
+    target = ProjectRecord(Locator(f"{layout.PROJECTS}/{plain_slug(new)}"), record.ids, record.remotes)
+    found = read_record(store, new)
+    if found is not None and found.id != record.id:
+        raise ConfigError(
+            f"'{new}' is the name of another project in this store",
+            hint=f"choose another name, or bring the two together with `agentm project merge {old} {new}`",
+        )
+    if found is None:
+        if has_notes(store, new):
+            raise ConfigError(
+                f"'{new}' in this store has notes, and nothing says which repository they belong to",
+                hint="choose another name",
+            )
+        create_record(store, target)
+    return _move_all(store, record, target)
+
+
+def merge_projects(store: StorageBackend, source: str, into: str) -> int:
+    """Put everything of the project `source` under `into`, which is both from now on; how many files were moved.
+
+    Where both have a file of one name with different text, both stay: the one that comes gets `-from-<source>` added.
+    """
+    record = _movable(store, source, into)
+    target = read_record(store, into)
+    if target is None:
+        raise NotFoundError(
+            f"there is no project '{into}' in this store", hint=f"`agentm project rename {source} {into}` renames it"
+        )
+    for remote in record.remotes:
+        target = add_remote(store, target, remote)
+    return _move_all(store, record, target)
+
+
+def _movable(store: StorageBackend, old: str, new: str) -> ProjectRecord:
+    """The record of what is to be moved; everything that can be refused is refused before anything changes."""
+    if plain_slug(old) == plain_slug(new):
+        raise ConfigError("both names are the same", hint="name the project and its new name")
+    record = read_record(store, old)
+    if record is None:
+        raise NotFoundError(f"there is no project '{old}' in this store", hint="`agentm project show` names this one")
+    if record.slug not in (old, new):
+        raise ConfigError(f"'{old}' is called '{record.slug}' now", hint="use that name")
+    if not store.capabilities.delete:
+        raise StorageError(f"the store at {store.describe()} cannot delete, so nothing can be moved in it")
+    folder = Locator(f"{record.folder.parent}/{old}")
+    copies = store.facet(ConflictCopies)
+    found = [] if copies is None else copies.conflict_copies(folder)
+    if found:
+        raise ConfigError(
+            f"'{found[0].copy}' is a conflict copy, which would be left behind",
+            hint="settle conflict copies first; `agentm vault conflicts` lists those of a vault",
+        )
+    for info in store.walk(folder):
+        if not info.is_dir:
+            store.read(info.locator)  # a file that is no text cannot be moved, and says so now
+    return ProjectRecord(folder, (record.id,), record.remotes)
+
+
+def _move_all(store: StorageBackend, record: ProjectRecord, target: ProjectRecord) -> int:
+    moved = 0
+    for remote in record.remotes:
+        point(store, remote, target.slug)
+    while files := _files(store, record.folder):
+        for file in files:
+            _move(store, file, record.folder, target.folder)
+        moved += len(files)
+    change_record(store, record, {"remotes": [], "moved_to": target.slug})
+    for file in _files(store, record.folder):  # what somebody wrote in the meantime, who had not heard of it yet
+        _move(store, file, record.folder, target.folder)
+        moved += 1
+    return moved
+
+
+def _files(store: StorageBackend, folder: Locator) -> list[Locator]:
+    return [
+        info.locator
+        for info in store.walk(folder)
+        if not info.is_dir and info.locator != folder.child(layout.PROJECT_RECORD)
+    ]
+
+
+def _move(store: StorageBackend, file: Locator, folder: Locator, target: Locator) -> None:
+    place = target.child(*file.parts[len(folder.parts) :])
+    for _ in range(_ROUNDS):
+        text = store.read(file)
+        place = _put(store, place, text, folder.name)
+        try:
+            store.delete(file, if_match=content_hash(text))
+        except ConcurrentModificationError:
+            continue  # edited while it was copied: the copy is brought up to date
+        return
+    raise ConcurrentModificationError(f"'{file}' changes all the time", hint="run the command again")
+
+
+def _put(store: StorageBackend, place: Locator, text: str, source: str) -> Locator:
+    """Write the text where nothing is; where something else is, beside it."""
+    for number in range(1000):
+        added = "" if number == 0 else f"-from-{source}" if number == 1 else f"-from-{source}-{number}"
+        suffix = place.short_suffix
+        candidate = place.parent.child(f"{place.name.removesuffix(suffix)}{added}{suffix}")
+        try:
+            return store.write(candidate, text, if_match=ABSENT)
+        except ConcurrentModificationError:
+            if store.read(candidate) == text:
+                return candidate
+    raise StorageError(f"there is no free name beside '{place}'")

@@ -1,0 +1,126 @@
+"""Moving a whole store from one backend to another: planned, verified by hash, repeatable after any interruption.
+
+There is no journal. What has been copied is recognised by its hash, so a run that was killed is simply run again; and
+a target that holds anything else under a note's key is refused before the first byte is written. The source is only
+read. The configuration is switched last, in one atomic step, and only when both sides were read once more and agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agentm_kernel.plugin import (
+    ABSENT,
+    STAMP_KEY,
+    ConcurrentModificationError,
+    InvalidContentError,
+    Locator,
+    LocatorConflictError,
+    content_hash,
+    read_or_none,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from agentm_kernel.plugin import StorageBackend
+
+    Progress = Callable[[str, Iterable[Locator]], Iterable[Locator]]
+
+_SHOWN = 5
+_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a migration will do. Making one changes nothing."""
+
+    hashes: dict[Locator, str] = field(default_factory=dict)
+    """Every note of the source with its content hash."""
+    missing: list[Locator] = field(default_factory=list)
+    """Notes that the target does not have yet."""
+    skipped: list[str] = field(default_factory=list)
+    """What is in the source and is not a note: it stays where it is."""
+
+
+def _notes(store: StorageBackend) -> list[Locator]:
+    return [info.locator for info in store.walk(Locator()) if not info.is_dir and info.locator.key != STAMP_KEY]
+
+
+def plan_migration(source: StorageBackend, target: StorageBackend, progress: Progress) -> Plan:
+    """Compare the two stores; a target that differs from the source anywhere is refused."""
+    plan = Plan(skipped=list(source.foreign_entries(Locator())))
+    differing = []
+    for locator in progress("Reading the source", _notes(source)):
+        try:
+            plan.hashes[locator] = content_hash(source.read(locator))
+        except InvalidContentError:
+            plan.skipped.append(locator.key)
+            continue
+        held = hash_at(target, locator)
+        if held is None:
+            plan.missing.append(locator)
+        elif held != plan.hashes[locator]:
+            differing.append(locator.key)
+    strangers = [locator.key for locator in _notes(target) if locator not in plan.hashes]
+    if differing or strangers:
+        raise LocatorConflictError(
+            f"the target {target.describe()} is not a copy of the source: {_listed(differing + strangers)}",
+            hint="nothing was written; move those notes away, or choose an empty target",
+        )
+    return plan
+
+
+def copy_notes(source: StorageBackend, target: StorageBackend, plan: Plan, progress: Progress) -> None:
+    """Write what is missing, each note on condition that nobody else has written it meanwhile."""
+    for locator in progress("Copying", plan.missing):
+        text = source.read(locator)
+        target.write(locator, text, if_match=ABSENT)
+        plan.hashes[locator] = content_hash(text)
+
+
+def settle(source: StorageBackend, target: StorageBackend, plan: Plan, progress: Progress) -> None:
+    """Read both stores once more and carry over what changed meanwhile; a source that keeps changing is refused."""
+    for _ in range(_ROUNDS):
+        changed = _differences(source, target, plan, progress)
+        if not changed:
+            return
+        for locator in changed:
+            _carry_over(source, target, plan, locator)
+    raise ConcurrentModificationError(
+        f"the store keeps changing during the migration: {_listed([locator.key for locator in changed])}",
+        hint="stop the agents that write to it and run the migration again; the configuration was not switched",
+    )
+
+
+def _differences(source: StorageBackend, target: StorageBackend, plan: Plan, progress: Progress) -> list[Locator]:
+    left_behind = set(plan.skipped)
+    now = {locator for locator in _notes(source) if locator.key not in left_behind}
+    return [
+        locator
+        for locator in progress("Verifying", sorted(now | set(plan.hashes)))
+        if hash_at(source, locator) != hash_at(target, locator)
+    ]
+
+
+def _carry_over(source: StorageBackend, target: StorageBackend, plan: Plan, locator: Locator) -> None:
+    """Make the target's copy what the source holds now, provided that it is still the copy that was made."""
+    copied = plan.hashes.pop(locator, None)
+    text = read_or_none(source, locator)
+    if text is not None:
+        target.write(locator, text, if_match=ABSENT if copied is None else copied)
+        plan.hashes[locator] = content_hash(text)
+    elif copied is not None:
+        target.delete(locator, if_match=copied)
+
+
+def hash_at(backend: StorageBackend, locator: Locator) -> str | None:
+    """The content hash of what is stored, `None` if nothing is."""
+    text = read_or_none(backend, locator)
+    return None if text is None else content_hash(text)
+
+
+def _listed(keys: list[str]) -> str:
+    shown = ", ".join(sorted(keys)[:_SHOWN])
+    return shown if len(keys) <= _SHOWN else f"{shown} and {len(keys) - _SHOWN} more"

@@ -1,0 +1,169 @@
+"""Renaming and merging projects in a store: nothing is lost wherever it is cut off, and every checkout follows."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentm_import.moving.projects import merge_projects, rename_project
+from agentm_kernel import Locator
+from agentm_kernel.plugin import (
+    AgentmError,
+    BackendLayer,
+    ConfigError,
+    FileStore,
+    InvalidContentError,
+    NotFoundError,
+    claim_name,
+    read_record,
+)
+from agentm_kernel.projects.records import read_pointer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MINE, THEIRS = "github.com/ada/widgets", "github.com/bob/widgets"
+FILES = {"facts/a.md": "a\n", "facts/b.md": "b\n", "_harness/PLAN.md": "the plan\n"}
+
+
+class Killed(BaseException):
+    """The process ends here; nothing of ours catches it."""
+
+
+class CutOff(BackendLayer):
+    """Ends the process before or after its n-th change."""
+
+    def __init__(self, inner: FileStore, after: int, *, done: bool) -> None:
+        super().__init__(inner)
+        self._left = after
+        self._done = done
+
+    def write(self, locator, content, **condition):  # type: ignore[no-untyped-def]
+        return self._count(lambda: self.inner.write(locator, content, **condition))
+
+    def delete(self, locator, **condition):  # type: ignore[no-untyped-def]
+        return self._count(lambda: self.inner.delete(locator, **condition))
+
+    def _count(self, change):  # type: ignore[no-untyped-def]
+        self._left -= 1
+        if self._left == 0 and not self._done:
+            raise Killed
+        answer = change()
+        if self._left == 0:
+            raise Killed
+        return answer
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FileStore:
+    return FileStore(tmp_path / "store", create_root=True)
+
+
+def project(store: FileStore, slug: str, remote: str, **more: str) -> None:
+    assert claim_name(store, remote, [slug]) is not None
+    for key, text in {**FILES, **more}.items():
+        store.write(Locator(f"projects/{slug}/{key}"), text)
+
+
+def files(store: FileStore, slug: str) -> dict[str, str]:
+    folder = Locator(f"projects/{slug}")
+    return {
+        info.locator.key.removeprefix(f"{folder}/"): store.read(info.locator)
+        for info in store.walk(folder)
+        if not info.is_dir and info.locator.name != "_project.json"
+    }
+
+
+def test_a_renamed_project_has_everything_and_is_found_by_its_old_name(store: FileStore) -> None:
+    project(store, "widgets", MINE)
+    before = read_record(store, "widgets")
+    assert rename_project(store, "widgets", "gadgets") == 3
+    assert (files(store, "gadgets"), files(store, "widgets")) == (FILES, {})
+    after = read_record(store, "widgets")
+    assert before is not None
+    assert after is not None
+    assert (after.slug, after.id, after.remotes) == ("gadgets", before.id, (MINE,))
+    assert read_pointer(store, MINE) == "gadgets"
+    other = claim_name(store, THEIRS, ["widgets", "bob-widgets"])
+    assert other is not None
+    assert other.slug == "bob-widgets"
+
+
+def test_a_merged_project_is_both_and_loses_no_text(store: FileStore) -> None:
+    project(store, "widgets", MINE, **{"facts/a.md": "ours\n", "facts/c.md": "c\n"})
+    project(store, "gadgets", THEIRS)
+    merge_projects(store, "widgets", "gadgets")
+    assert files(store, "gadgets") == {**FILES, "facts/a-from-widgets.md": "ours\n", "facts/c.md": "c\n"}
+    record = read_record(store, "gadgets")
+    assert record is not None
+    assert record.remotes == (THEIRS, MINE)
+    assert [read_pointer(store, remote) for remote in (MINE, THEIRS)] == ["gadgets", "gadgets"]
+    assert merge_projects(store, "widgets", "gadgets") == 0
+
+
+@pytest.mark.parametrize("done", [False, True])
+@pytest.mark.parametrize("move", [rename_project, merge_projects])
+def test_what_was_cut_off_anywhere_is_finished_by_running_it_again(tmp_path: Path, move: object, done: bool) -> None:
+    for number in range(1, 40):
+        store = FileStore(tmp_path / f"store-{number}", create_root=True)
+        project(store, "widgets", MINE, **{"facts/a.md": "ours\n"})
+        if move is merge_projects:
+            project(store, "gadgets", THEIRS)
+        try:
+            move(CutOff(store, number, done=done), "widgets", "gadgets")  # type: ignore[operator]
+            is_complete = True
+        except Killed:
+            is_complete = False
+        move(store, "widgets", "gadgets")  # type: ignore[operator]
+        found = files(store, "gadgets")
+        assert sorted(found.values()) == sorted({**FILES, "facts/a.md": "ours\n"}.values()) or sorted(
+            found.values()
+        ) == sorted([*FILES.values(), "ours\n"])
+        assert files(store, "widgets") == {}
+        record = read_record(store, "widgets")
+        assert record is not None
+        assert record.slug == "gadgets"
+        assert MINE in record.remotes
+        if is_complete:
+            return
+    pytest.fail("it was never complete")
+
+
+def test_an_edit_while_a_file_is_moved_is_not_lost(store: FileStore) -> None:
+    class Edited(BackendLayer):
+        is_edited = False
+
+        def delete(self, locator, **condition):  # type: ignore[no-untyped-def]
+            if not self.is_edited:
+                self.is_edited = True
+                self.inner.write(locator, "edited\n")
+            return self.inner.delete(locator, **condition)
+
+    project(store, "widgets", MINE)
+    rename_project(Edited(store), "widgets", "gadgets")
+    assert "edited\n" in files(store, "gadgets").values()
+    assert files(store, "widgets") == {}
+
+
+def test_what_cannot_be_moved_is_refused_before_anything_changes(store: FileStore, tmp_path: Path) -> None:
+    project(store, "widgets", MINE)
+    project(store, "gadgets", THEIRS)
+    store.write(Locator("projects/unclaimed/note.md"), "whose?\n")
+    picture = tmp_path / "store" / "projects" / "gadgets" / "picture.png"
+    picture.write_bytes(b"\x89PNG\xff")
+    before = {info.locator.key: info.version for info in store.walk(Locator())}
+    attempts: list[tuple[object, str, str, type[AgentmError]]] = [
+        (rename_project, "widgets", "gadgets", ConfigError),
+        (rename_project, "widgets", "unclaimed", ConfigError),
+        (rename_project, "widgets", "widgets", ConfigError),
+        (rename_project, "gone", "new", NotFoundError),
+        (merge_projects, "widgets", "gone", NotFoundError),
+        (rename_project, "gadgets", "new", InvalidContentError),
+    ]
+    for move, old, new, error in attempts:
+        with pytest.raises(error):
+            move(store, old, new)  # type: ignore[operator]
+    assert {info.locator.key: info.version for info in store.walk(Locator())} == before
+    assert json.loads(store.read(Locator("projects/widgets/_project.json")))["remotes"] == [MINE]

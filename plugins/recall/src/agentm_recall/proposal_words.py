@@ -1,0 +1,33 @@
+"""What a proposal would do, in words for whoever decides: the operator, and the command that has to agree."""
+
+from __future__ import annotations
+
+from difflib import unified_diff
+from typing import TYPE_CHECKING
+
+from agentm_kernel.plugin import Locator, NotFoundError
+from agentm_recall.fence import visible
+from agentm_recall.inbox import APPEND, REPLACE
+
+if TYPE_CHECKING:
+    from agentm_kernel.plugin import StorageBackend
+    from agentm_recall.inbox import Proposal
+
+
+def described(backend: StorageBackend, proposal: Proposal) -> str:
+    """Who proposes what, and the change."""
+    head = f"{proposal.by} proposes to {proposal.action} {proposal.target} ({proposal.kind}, {proposal.made})"
+    return f"{visible(head)}\n\n{visible(change_of(backend, proposal)).rstrip()}"
+
+
+def change_of(backend: StorageBackend, proposal: Proposal) -> str:
+    """The new text, or against the note that is there."""
+    if proposal.action != REPLACE:
+        lead = "adds:\n" if proposal.action == APPEND else ""
+        return lead + proposal.body
+    try:
+        current = backend.read(Locator(proposal.target))
+    except NotFoundError:
+        return f"(the note is gone)\n{proposal.body}"
+    lines = unified_diff(current.splitlines(), proposal.body.splitlines(), "now", "proposed", lineterm="")
+    return "\n".join(lines)

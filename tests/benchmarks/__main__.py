@@ -38,6 +38,8 @@ BENCHMARKS = (
     "git",
     "git_engines",
     "rivals",
+    "scale",
+    "scale_large",
     "page",
 )
 """Modules of this package, each with `run(setting) -> Table`."""

@@ -40,6 +40,7 @@ BENCHMARKS = (
     "rivals",
     "scale",
     "scale_large",
+    "tools",
     "page",
 )
 """Modules of this package, each with `run(setting) -> Table`."""

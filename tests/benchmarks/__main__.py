@@ -37,6 +37,10 @@ BENCHMARKS = (
     "bucket",
     "git",
     "git_engines",
+    "rivals",
+    "scale",
+    "scale_large",
+    "tools",
     "page",
 )
 """Modules of this package, each with `run(setting) -> Table`."""

@@ -1,4 +1,4 @@
-"""What encryption costs: a note written and read against the plain store, and a session with sealed notes to recall."""
+"""What encryption costs: a note written and read against the plain store, and a session with sealed notes."""
 
 from __future__ import annotations
 

@@ -38,6 +38,10 @@ BENCHMARKS = (
     "encryption",
     "git",
     "git_engines",
+    "rivals",
+    "scale",
+    "scale_large",
+    "tools",
     "page",
 )
 """Modules of this package, each with `run(setting) -> Table`."""

@@ -36,8 +36,12 @@ BENCHMARKS = (
     "locomo",
     "checkpoint",
     "bucket",
+    "encryption",
     "git",
     "git_engines",
+    "rivals",
+    "scale",
+    "scale_large",
     "tools",
     "page",
 )

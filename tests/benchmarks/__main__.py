@@ -31,12 +31,18 @@ BENCHMARKS = (
     "recall_questions",
     "recall_speed",
     "recall_start",
+    "hook_start",
     "recall_scale",
     "locomo",
     "checkpoint",
     "bucket",
+    "encryption",
     "git",
     "git_engines",
+    "rivals",
+    "scale",
+    "scale_large",
+    "tools",
     "page",
 )
 """Modules of this package, each with `run(setting) -> Table`."""

@@ -15,9 +15,8 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.errors import ActivePlanError as ActivePlanError, AgentmError as AgentmError, AuthorizationError as AuthorizationError, BackendNotInstalledError as BackendNotInstalledError, CapabilityMismatchError as CapabilityMismatchError, ConcurrentModificationError as ConcurrentModificationError, ConfigError as ConfigError, IntegrityError as IntegrityError, InvalidContentError as InvalidContentError, InvalidLocatorError as InvalidLocatorError, LocatorConflictError as LocatorConflictError, LockTimeout as LockTimeout, NotFoundError as NotFoundError, PluginError as PluginError, ProtocolError as ProtocolError, StorageConflictError as StorageConflictError, StorageError as StorageError, StorageIOError as StorageIOError, StorageReadOnlyError as StorageReadOnlyError, StorageRefUnresolvableError as StorageRefUnresolvableError, StorageSelectionError as StorageSelectionError, StoreIdentityError as StoreIdentityError, one_line as one_line
     from agentm_kernel.files.atomic import atomic_write as atomic_write
     from agentm_kernel.files.bytes_tree import BytesTree as BytesTree
-    from agentm_kernel.files.conflict_place import CONFLICTS as CONFLICTS, conflict_place as conflict_place
     from agentm_kernel.files.native_lock import DirectoryLock as DirectoryLock
-    from agentm_kernel.files.medium import Beside as Beside, EditedFolder as EditedFolder, Medium as Medium
+    from agentm_kernel.files.medium import CONFLICTS as CONFLICTS, conflict_place as conflict_place, Beside as Beside, EditedFolder as EditedFolder, Medium as Medium
     from agentm_kernel.files.mutex import StoreMutex as StoreMutex, store_mutex as store_mutex
     from agentm_kernel.files.root import make_private_folder as make_private_folder
     from agentm_kernel.files.store import FileStore as FileStore
@@ -68,11 +67,10 @@ _HOMES = {
     "errors": "ActivePlanError AgentmError AuthorizationError BackendNotInstalledError CapabilityMismatchError ConcurrentModificationError ConfigError IntegrityError InvalidContentError InvalidLocatorError LocatorConflictError LockTimeout NotFoundError PluginError ProtocolError StorageConflictError StorageError StorageIOError StorageReadOnlyError StorageRefUnresolvableError StorageSelectionError StoreIdentityError one_line",
     "files.atomic": "atomic_write",
     "files.bytes_tree": "BytesTree",
-    "files.medium": "EditedFolder Medium",
+    "files.medium": "CONFLICTS EditedFolder Medium conflict_place",
     "files.mutex": "StoreMutex store_mutex",
     "files.root": "make_private_folder",
     "files.store": "FileStore",
-    "files.conflict_place": "CONFLICTS conflict_place",
     "files.tree": "Directory",
     "here": "choose_protocol list_plan_files list_state_files resolve_active_plan",
     "plugins.calling": "Call StdoutToStderr reason_of",

@@ -15,14 +15,21 @@ if TYPE_CHECKING:
 
 def config_get(device: Device, key: str, json: bool) -> int:
     """Print the value of `key`; 1 and, but for JSON, not a word if it is not set."""
-    from agentm_kernel.cli.config_values import as_text
-
     value = device.config.get(key)
     if json:
         write_text(json_text(key=key, value=value))
     elif value is not None:
         write_text(f"{as_text(value)}\n")
     return 0 if value is not None else 1
+
+
+def as_text(value: object) -> str:
+    """A text as it is, so that a shell can use it; everything else as JSON."""
+    if isinstance(value, str):
+        return value
+    import json
+
+    return json.dumps(value, ensure_ascii=False)
 
 
 def state_path(device: Device, which: str, cwd: str | None, plan: str | None) -> None:

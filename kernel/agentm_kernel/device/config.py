@@ -51,20 +51,14 @@ def spellings(key: str) -> tuple[str, ...]:
 class Config(Frozen):
     """What the configuration says. Lists and objects are handed out as copies: it cannot be changed by a reader."""
 
-    __slots__ = ("path", "is_present", "is_legacy", "_settings", "store_name")
     path: str
     """The file that was read; the one that a first `config set` would make if there is none."""
     is_present: bool
     is_legacy: bool
     """The file of an older install is all there is."""
     _settings: Settings
-    store_name: str | None
+    store_name: str | None = None
     """The further store whose settings these are, as if it were the only one; `None` for the whole."""
-
-    def __init__(
-        self, path: str, is_present: bool, is_legacy: bool, settings: Settings, store_name: str | None = None
-    ) -> None:
-        self._set(path=path, is_present=is_present, is_legacy=is_legacy, _settings=settings, store_name=store_name)
 
     @property
     def storage_backend(self) -> str | None:

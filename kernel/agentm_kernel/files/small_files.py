@@ -9,7 +9,6 @@ import errno
 import os
 import stat
 
-Signature = tuple[int, int, int, int, int]
 _CHUNK = 4096
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 
@@ -34,8 +33,3 @@ def read_small_file(path: str, limit: int) -> bytes:
     if room <= 0:
         raise OSError(errno.EFBIG, f"it has more than {limit:,} bytes")
     return b"".join(chunks)
-
-
-def signature_of(status: os.stat_result) -> Signature:
-    """What of a file's status changes with its content."""
-    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size

@@ -24,13 +24,9 @@ if TYPE_CHECKING:
 class Place(Frozen):
     """Where a project lies in a store."""
 
-    __slots__ = ("folder", "record")
     folder: Locator
     record: ProjectRecord | None
     """Who owns it; `None` as long as nothing was written: then nothing is there to be read either."""
-
-    def __init__(self, folder: Locator, record: ProjectRecord | None) -> None:
-        self._set(folder=folder, record=record)
 
     @property
     def slug(self) -> str:

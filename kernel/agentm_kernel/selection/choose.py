@@ -18,14 +18,10 @@ BY_DEFAULT = "the default"
 class Choice(Frozen):
     """A protocol, in words where the choice comes from, and what the choosing setting says beyond the name."""
 
-    __slots__ = ("protocol", "origin", "setting")
     protocol: str
     origin: str
-    setting: str | None
+    setting: str | None = None
     """The setting that chose it, where that is not `storage.backend`: unsetting it chooses anew."""
-
-    def __init__(self, protocol: str, origin: str, setting: str | None = None) -> None:
-        self._set(protocol=protocol, origin=origin, setting=setting)
 
 
 def _undecided(config: Config, path: object) -> StorageSelectionError:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.plugins.events import EVENTS as EVENTS, PULLING as PULLING, PUSHING as PUSHING, Event as Event, is_event as is_event
     from agentm_kernel.plugins.hooks import HookCaller as HookCaller
     from agentm_kernel.plugins.hookspecs import hookimpl as hookimpl
-    from agentm_kernel.plugins.load import load as load, load_backend as load_backend, unusable as unusable
+    from agentm_kernel.plugins.table import load as load, load_backend as load_backend, unusable as unusable
     from agentm_kernel.plugins.table import find_plugin as find_plugin, load_plugin as load_plugin, permitted as permitted
     from agentm_kernel.plugins.values import Alert as Alert, DoctorRow as DoctorRow, HookContext as HookContext, Panel as Panel, PluginFailure as PluginFailure, Section as Section, Tool as Tool, ToolCall as ToolCall
     from agentm_kernel.projects.claiming import add_remote as add_remote, change_record as change_record, create_record as create_record, point as point, claim_name as claim_name
@@ -34,11 +34,11 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.projects.repo_registry import list_repos as list_repos, read_registry as read_registry, register_repo as register_repo, registry_locator as registry_locator, unregister_repo as unregister_repo
     from agentm_kernel.projects.root import HARNESS_DIR as HARNESS_DIR, find_project_root as find_project_root
     from agentm_kernel.seam import layout as layout
-    from agentm_kernel.seam.backend import ABSENT as ABSENT, API_VERSION as API_VERSION, COMMIT as COMMIT, PUSH as PUSH, SWAP_PROVIDER as SWAP_PROVIDER, Absent as Absent, StorageBackend as StorageBackend
+    from agentm_kernel.seam.backend import FolderWalk as FolderWalk, ABSENT as ABSENT, API_VERSION as API_VERSION, COMMIT as COMMIT, PUSH as PUSH, SWAP_PROVIDER as SWAP_PROVIDER, Absent as Absent, StorageBackend as StorageBackend
     from agentm_kernel.seam.content import check_size as check_size, content_hash as content_hash, decode_content as decode_content, encode_content as encode_content
     from agentm_kernel.seam.facets import Appends as Appends, ConflictCopies as ConflictCopies, ConflictCopy as ConflictCopy, DeviceCopy as DeviceCopy, DeviceFiles as DeviceFiles, History as History, Identity as Identity, PersonalSpace as PersonalSpace, Rules as Rules, Sealed as Sealed, Transfer as Transfer, Unguarded as Unguarded, Version as Version, WatchedStore as WatchedStore, WorkingCopy as WorkingCopy
-    from agentm_kernel.seam.folders import Folder as Folder, FolderWalk as FolderWalk, walk_folders as walk_folders
-    from agentm_kernel.seam.layer import BackendLayer as BackendLayer
+    from agentm_kernel.seam.folders import Folder as Folder, walk_folders as walk_folders
+    from agentm_kernel.seam.backend import BackendLayer as BackendLayer
     from agentm_kernel.seam.layout import STAMP_KEY as STAMP_KEY
     from agentm_kernel.seam.locator import MAX_KEY_BYTES as MAX_KEY_BYTES, MAX_SEGMENT_BYTES as MAX_SEGMENT_BYTES, TEMP_PREFIX as TEMP_PREFIX, Locator as Locator, normalize_key as normalize_key
     from agentm_kernel.seam.options import Option as Option, check_options as check_options
@@ -77,19 +77,17 @@ _HOMES = {
     "plugins.events": "EVENTS Event PULLING PUSHING is_event",
     "plugins.hooks": "HookCaller",
     "plugins.hookspecs": "hookimpl",
-    "plugins.load": "load load_backend unusable",
-    "plugins.table": "find_plugin load_plugin permitted",
+    "plugins.table": "find_plugin load load_backend load_plugin permitted unusable",
     "plugins.values": "Alert DoctorRow HookContext Panel PluginFailure Section Tool ToolCall",
     "projects.claiming": "add_remote change_record claim_name create_record point",
     "projects.records": "ProjectRecord has_notes read_record",
     "projects.repo_registry": "list_repos read_registry register_repo registry_locator unregister_repo",
     "projects.root": "HARNESS_DIR find_project_root",
-    "seam.backend": "ABSENT API_VERSION Absent COMMIT PUSH SWAP_PROVIDER StorageBackend",
+    "seam.backend": "ABSENT API_VERSION Absent BackendLayer COMMIT FolderWalk PUSH SWAP_PROVIDER StorageBackend",
     "seam.content": "check_size content_hash decode_content encode_content",
     "seam.facets": "Appends ConflictCopies ConflictCopy DeviceCopy DeviceFiles History Identity PersonalSpace Rules Sealed Transfer Unguarded Version WatchedStore WorkingCopy",
-    "seam.folders": "Folder FolderWalk walk_folders",
+    "seam.folders": "Folder walk_folders",
     "seam": "layout",
-    "seam.layer": "BackendLayer",
     "seam.layout": "STAMP_KEY",
     "seam.locator": "Locator MAX_KEY_BYTES MAX_SEGMENT_BYTES TEMP_PREFIX normalize_key",
     "seam.options": "Option check_options",

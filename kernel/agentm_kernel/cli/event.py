@@ -12,7 +12,7 @@ import sys
 import time
 
 from agentm_kernel.cli.hook_input import read_event, working_directory
-from agentm_kernel.cli.reporting import PATIENCE_VARIABLE, end_process, exit_code_of, patience, report
+from agentm_kernel.cli.streams import PATIENCE_VARIABLE, end_process, exit_code_of, patience, report
 from agentm_kernel.errors import AgentmError, PluginError, one_line
 from agentm_kernel.plugins.events import EVENTS, is_event
 from agentm_kernel.plugins.hooks import PATIENCE, HookCaller

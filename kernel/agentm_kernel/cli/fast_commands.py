@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.cli.reporting import UsageError
-from agentm_kernel.cli.streams import json_text, read_text, show_text, write_text
+from agentm_kernel.cli.streams import UsageError, json_text, read_text, show_text, write_text
 from agentm_kernel.errors import NotFoundError
 
 TYPE_CHECKING = False
@@ -33,9 +32,9 @@ def as_text(value: object) -> str:
 
 
 def state_path(device: Device, which: str, cwd: str | None, plan: str | None) -> None:
-    from agentm_kernel.process_seam import state_path_text
+    from agentm_kernel.state.plans import active_plan_path
 
-    show_text(state_path_text(_context(cwd=cwd, plan=plan), which, device=device) + "\n")
+    show_text(active_plan_path(device.project(cwd), which, plan) + "\n")
 
 
 def state_read(device: Device, file: str, json: bool, cwd: str | None) -> None:

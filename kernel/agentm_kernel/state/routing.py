@@ -66,7 +66,7 @@ def bound_store(device: Device, root: str) -> str | None:
     if not bindings:
         return None
     from agentm_kernel.projects.checkout import Checkout
-    from agentm_kernel.projects.checkout_id import binding_key
+    from agentm_kernel.projects.checkouts import binding_key
 
     return bindings.get(binding_key(Checkout(root)))
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from agentm_kernel.device.config_writer import bind_project
 from agentm_kernel.errors import ConcurrentModificationError, ConfigError, LocatorConflictError, StoreIdentityError
-from agentm_kernel.projects.checkout_id import binding_key
-from agentm_kernel.projects.checkouts import Checkouts
+from agentm_kernel.projects.checkouts import Checkouts, binding_key
 from agentm_kernel.projects.claiming import change_record, claim
 from agentm_kernel.projects.records import MOVED_TO_STORE
 from agentm_kernel.seam.backend import ABSENT, SWAP_PROVIDER

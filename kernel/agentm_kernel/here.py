@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.values import Capabilities
     from agentm_kernel.selection.open import StoragePreview
     from agentm_kernel.state.device import Device
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
 
 def this_device(environ: Mapping[str, str] | None = None) -> Device:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.files.bytes_tree import BytesTree as BytesTree
     from agentm_kernel.files.native_lock import DirectoryLock as DirectoryLock
     from agentm_kernel.files.medium import CONFLICTS as CONFLICTS, conflict_place as conflict_place, Beside as Beside, EditedFolder as EditedFolder, Medium as Medium
+    from agentm_kernel.files.store import FileStore as FileStore
     from agentm_kernel.files.mutex import StoreMutex as StoreMutex, store_mutex as store_mutex
     from agentm_kernel.files.root import make_private_folder as make_private_folder
-    from agentm_kernel.files.store import FileStore as FileStore
     from agentm_kernel.files.tree import Directory as Directory
     from agentm_kernel.here import choose_protocol as choose_protocol, list_plan_files as list_plan_files, list_state_files as list_state_files, resolve_active_plan as resolve_active_plan
     from agentm_kernel.plugins.calling import Call as Call, StdoutToStderr as StdoutToStderr, reason_of as reason_of
@@ -53,13 +53,14 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.selection.identity import known_stores as known_stores, read_stamp as read_stamp, stamp_store as stamp_store
     from agentm_kernel.state.device import Device as Device
     from agentm_kernel.state.mirrored import MirroredState as MirroredState
-    from agentm_kernel.state.resolution import Resolution as Resolution
+    from agentm_kernel.state.routing import Resolution as Resolution
     from agentm_kernel.projects.checkouts import Checkouts as Checkouts
     from agentm_kernel.projects.slug import plain_slug as plain_slug
     from agentm_kernel.selection.open import open_other as open_other
     # fmt: on
 
 _HOMES = {
+    "state.routing": "Resolution",
     "files.native_lock": "DirectoryLock",
     "selection.open": "open_other",
     "cli.hook": "HookCall",
@@ -68,9 +69,9 @@ _HOMES = {
     "files.atomic": "atomic_write",
     "files.bytes_tree": "BytesTree",
     "files.medium": "CONFLICTS EditedFolder Medium conflict_place",
+    "files.store": "FileStore",
     "files.mutex": "StoreMutex store_mutex",
     "files.root": "make_private_folder",
-    "files.store": "FileStore",
     "files.tree": "Directory",
     "here": "choose_protocol list_plan_files list_state_files resolve_active_plan",
     "plugins.calling": "Call StdoutToStderr reason_of",
@@ -104,7 +105,6 @@ _HOMES = {
     "projects.slug": "plain_slug",
     "state.device": "Device",
     "state.mirrored": "MirroredState",
-    "state.resolution": "Resolution",
 }
 
 if not TYPE_CHECKING:  # hidden from type checkers: for them, a misspelt name must stay an error

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from agentm_kernel.state.device import Device
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
     class RecallProvider(Protocol):
         """What an entry point of group `agentm.recall` names.
@@ -148,7 +148,7 @@ def recall_for_prompt(device: Device, cwd: str | None, prompt: str, limit: int, 
 def _memory_for_prompt(device: Device, cwd: str | None) -> Resolution:
     """The project and its store. A further store that cannot be had costs its own notes, and not the operator's."""
     from agentm_kernel.projects.root import find_project_root
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
     try:
         return device.memory(cwd)

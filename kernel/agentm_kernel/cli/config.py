@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel.cli.fast_commands import as_text
+from agentm_kernel.cli.command_table import as_text
 from agentm_kernel.cli.output import current_device, echo_json, echo_table, json_option
 from agentm_kernel.device.config import find, spellings
 from agentm_kernel.device.config_writer import set_value, unset_value

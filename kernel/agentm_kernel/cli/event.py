@@ -30,7 +30,9 @@ _IN_THE_BACKGROUND = 60.0
 
 
 def tell_plugins(device: Device, name: str, cwd: str | None) -> int:
-    """The exit code is 1 if a plugin failed, was late, or there is no such event; never 2, which agent hosts take for
+    """Tell every plugin what happened; their lines go to standard error, because agent hosts read standard output.
+
+    The exit code is 1 if a plugin failed, was late, or there is no such event; never 2, which agent hosts take for
     "erase the prompt".
     """
     if not is_event(name):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agentm_kernel.state.device import Device
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
 DEADLINE_SECONDS = 1.9
 CONTEXT_LIMIT = 10_000

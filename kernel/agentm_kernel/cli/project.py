@@ -24,7 +24,7 @@ from agentm_kernel.state.store_change import StoreChange
 
 if TYPE_CHECKING:
     from agentm_kernel.seam.locator import Locator
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
 
 @click.group("project")

@@ -243,15 +243,19 @@ def _key(protocol: str, place: str) -> str:
 
 
 def _read(state_dir: str) -> dict[str, str]:
-    from agentm_kernel.device.json_text import parse_bytes
-
     path = os.path.join(state_dir, _RECORD)
     try:
-        fields = parse_bytes(read_small_file(path, _RECORD_LIMIT))
+        data = read_small_file(path, _RECORD_LIMIT)
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
-        raise _bad_record(path, str(getattr(error, "strerror", error))) from error
+    except OSError as error:
+        raise _bad_record(path, str(error.strerror)) from error
+    from agentm_kernel.device.json_text import parse_bytes
+
+    try:
+        fields = parse_bytes(data)
+    except ValueError as error:
+        raise _bad_record(path, str(error)) from error
     if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
         raise _bad_record(path, "it is not a table of store ids")
     return fields

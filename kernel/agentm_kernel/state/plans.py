@@ -11,7 +11,7 @@ from agentm_kernel.state.routing import ACTIVE_MARKER, read_marker, state_file_p
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
 PLAN, PROGRESS = "PLAN.md", "progress.md"
 

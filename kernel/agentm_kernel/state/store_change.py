@@ -20,8 +20,7 @@ from agentm_kernel.seam.layout import PROJECT_RECORD
 from agentm_kernel.seam.update import read_or_none
 from agentm_kernel.seam.values import Frozen
 from agentm_kernel.selection.identity import read_stamp
-from agentm_kernel.state.resolution import Resolution
-from agentm_kernel.state.routing import bound_store
+from agentm_kernel.state.routing import Resolution, bound_store
 
 if TYPE_CHECKING:
     from agentm_kernel.projects.records import ProjectRecord

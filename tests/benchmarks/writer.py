@@ -1,4 +1,4 @@
-"""One contending writer: `python -m tests.benchmarks.writer ROOT NOTE SECONDS`.
+"""One contending writer: `python -m tests.benchmarks.writer STORE ROOT NOTE SECONDS`.
 
 Says `ready`, waits for a line on standard input, writes its own note over and over, and prints each write's seconds.
 """
@@ -9,13 +9,13 @@ import json
 import sys
 import time
 
-from agentm_device_local import DeviceLocalBackend
 from agentm_kernel import Locator
 from tests.benchmarks.writes import NOTE
+from tests.faults.harness import store_under_test
 
 
-def main(root: str, note: str, seconds: float) -> None:
-    store, locator = DeviceLocalBackend(root), Locator(note)
+def main(kind: str, root: str, note: str, seconds: float) -> None:
+    store, locator = store_under_test(kind).open(root), Locator(note)
     store.write(locator, NOTE)
     print("ready", flush=True)
     sys.stdin.readline()
@@ -31,4 +31,4 @@ def main(root: str, note: str, seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], float(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], sys.argv[3], float(sys.argv[4]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 WIDTH = 110
+REMOTE = "git@github.com:ana/widgets.git"
 
 
 def title(text: str) -> None:
@@ -45,3 +47,20 @@ class Device:
         for line in done.stdout.replace(str(self.home.parent), "").splitlines():
             print(textwrap.fill(line, WIDTH, initial_indent=" " * 5, subsequent_indent=" " * 9), flush=True)
         return done.stdout
+
+
+def make(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def a_project(device: Device) -> Path:
+    project = make(device.home / "widgets")
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    subprocess.run(["git", "-C", str(project), "remote", "add", "origin", REMOTE], check=True)
+    return project
+
+
+def session_start(project: Path) -> str:
+    """What an agent host says when a session starts."""
+    return json.dumps({"cwd": str(project), "hook_event_name": "SessionStart"})

@@ -17,6 +17,9 @@ def test_the_demo_shows_what_the_readme_promises(tmp_path, monkeypatch):
     )
     assert demo.returncode == 0, demo.stdout + demo.stderr
     for line in (
+        "Claude Code: connected",
+        "Payments use SQLite: one writer, no server to run.",
+        "without a server",
         "agentm kept            200 of 200 lines",
         "torn notes: 0",
         "lives in the synced store",
@@ -26,4 +29,6 @@ def test_the_demo_shows_what_the_readme_promises(tmp_path, monkeypatch):
     ):
         assert line in demo.stdout
     assert "Traceback" not in demo.stdout
+    undone = demo.stdout.partition("3. An agent")[2].partition("4. Many agents")[0]
+    assert "spreadsheet" not in undone.partition("agentm search")[2]
     assert demo.stdout.count("# Plan: ship the widget") >= 3

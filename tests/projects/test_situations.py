@@ -10,17 +10,27 @@ import os
 import shutil
 import subprocess
 import sys
+import uuid
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel import Locator
-from agentm_kernel.plugin import ConfigError, Device, StorageSelectionError
+import tests.faults  # noqa: F401 - finds the servers, which lie beside the plugins' own tests
+from agentm_bucket.backend import BucketBackend
+from agentm_git.backend import GitStore
+from agentm_git.setup import set_up as set_up_clone
+from agentm_kernel import AgentmError, Locator
+from agentm_kernel.plugin import ConfigError, Device, Opening, SyncTrigger, WorkingCopy, adopt_store
 from agentm_kernel.projects.records import pointer_locator
+from agentm_obsidian_vault.setup import set_up as set_up_vault
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+    from bucket_servers import Server
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -28,14 +38,18 @@ ANA, BEN = "git@example.com:ana/widgets.git", "https://example.com/ben/widgets"
 
 
 class Laptop:
-    """One device: what its agents save, and what they are shown."""
+    """One device: what its agents save, and what they are shown. `home` has the configuration already."""
 
-    def __init__(self, home: Path, store: Path, protocol: str) -> None:
-        home.mkdir()
-        option = "vault_path" if protocol == "vault" else "root"
-        config = {"storage.backend": protocol, f"plugins.{protocol}.{option}": str(store)}
-        (home / ".agentm-config.json").write_text(json.dumps(config))
-        self.environ = {"HOME": str(home), "AGENTM_INSTALL_PREFIX": str(home), "PATH": os.environ["PATH"]}
+    def __init__(self, home: Path, variables: Mapping[str, str], exchange: Callable[[], object]) -> None:
+        self.environ = {
+            "HOME": str(home),
+            "AGENTM_INSTALL_PREFIX": str(home),
+            "PATH": os.environ["PATH"],
+            "AGENTM_PATIENCE": "30",
+            **variables,
+        }
+        self.exchange = exchange
+        """Bring the device and the others up to date, where nothing else does."""
 
     def agentm(self, cwd: Path, *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-P", "-m", "agentm_kernel.cli.main", *arguments]
@@ -43,40 +57,62 @@ class Laptop:
             command, cwd=cwd, env=self.environ, input=text, capture_output=True, text=True, timeout=60, check=False
         )
 
+    def device(self) -> Device:
+        return Device.now(self.environ)
+
     def save(self, cwd: Path, text: str) -> str:
         """Save a note the way `agentm save` does, and give the project's name."""
-        here = Device.now(self.environ).memory(str(cwd), read_only=False)
+        self.exchange()
+        name = self.save_alone(cwd, text)
+        self.exchange()
+        return name
+
+    def save_alone(self, cwd: Path, text: str) -> str:
+        here = self.device().memory(str(cwd), read_only=False)
         folder = here.claim()
         assert here.backend is not None
         here.backend.write(folder.child("facts", f"{text}.md"), f"{text}\n")
         return folder.name
 
     def notes(self, cwd: Path) -> list[str]:
-        here = Device.now(self.environ).memory(str(cwd))
+        """What `agentm notes list` would show: nothing as long as the place is not this project's."""
+        self.exchange()
+        here = self.device().memory(str(cwd)).in_the_store()
+        if not here.is_claimed:
+            return []
         assert here.backend is not None
         assert here.project_locator is not None
         return [note.name.removesuffix(".md") for note in here.backend.list(here.project_locator.child("facts"))]
 
     def notice(self, cwd: Path) -> str | None:
-        return Device.now(self.environ).memory(str(cwd)).notice
+        self.exchange()
+        return self.device().memory(str(cwd)).in_the_store().notice
 
 
 class Desk:
-    """A store, laptops that share it, and repositories."""
+    """A store, two laptops that share it, and repositories."""
 
-    def __init__(self, folder: Path, protocol: str) -> None:
+    protocol = ""
+
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.protocol = protocol
         self.store = folder / "store"
-        self.one = self.laptop("one")
-        if protocol == "vault":
-            self.store.mkdir()
-            made = self.one.agentm(folder, "vault", "init", str(self.store))
-            assert made.returncode == 0, made.stderr
-        self.two = self.laptop("two")
+        self.one, self.two = self.laptop("one"), self.laptop("two")
 
     def laptop(self, name: str) -> Laptop:
-        return Laptop(self.folder / name, self.store, self.protocol)
+        raise NotImplementedError
+
+    @contextmanager
+    def unreachable(self) -> Iterator[None]:
+        """While the store cannot be had, as far as the first laptop can tell."""
+        raise NotImplementedError
+
+    def configured(self, name: str, options: dict[str, str]) -> Path:
+        home = self.folder / name
+        home.mkdir(exist_ok=True)
+        plugin = {f"plugins.{self.protocol}.{option}": value for option, value in options.items()}
+        (home / ".agentm-config.json").write_text(json.dumps({"storage.backend": self.protocol, **plugin}))
+        return home
 
     def git(self, directory: Path, *arguments: str) -> None:
         environ = {
@@ -100,9 +136,114 @@ class Desk:
         return root
 
 
-@pytest.fixture(params=["device-local", "vault"])
+class OneFolder(Desk):
+    """Both laptops see one folder at once: the default store, on two accounts of one machine."""
+
+    protocol, option = "device-local", "root"
+
+    def laptop(self, name: str) -> Laptop:
+        return Laptop(self.configured(name, {self.option: str(self.store)}), {}, lambda: None)
+
+    @contextmanager
+    def unreachable(self) -> Iterator[None]:
+        elsewhere = self.store.rename(self.folder / "unmounted")
+        yield
+        assert not self.store.exists()
+        elsewhere.rename(self.store)
+
+
+class Vault(OneFolder):
+    protocol, option = "vault", "vault_path"
+
+    def laptop(self, name: str) -> Laptop:
+        laptop = super().laptop(name)
+        self.store.mkdir(exist_ok=True)
+        set_up_vault(str(self.store), adopt=True, environ=laptop.environ)
+        return laptop
+
+
+class Clones(Desk):
+    """Each laptop has a clone, and pushes and pulls before and after it is used."""
+
+    protocol = "git"
+
+    def laptop(self, name: str) -> Laptop:
+        origin, root = self.folder / "origin.git", self.folder / f"{name}.clone"
+        if not origin.exists():
+            origin.mkdir()
+            self.git(origin, "init", "--quiet", "--bare", "--initial-branch", "main")
+        home = self.configured(name, {"root": str(root), "remote": str(origin)})
+        laptop = Laptop(home, {}, lambda: self._sync(laptop))
+        set_up_clone(str(root), str(origin), adopt=True, environ=laptop.environ, options={"branch": "main"})
+        return laptop
+
+    def _sync(self, laptop: Laptop) -> None:
+        store = laptop.device().store(read_only=False).facet(WorkingCopy)
+        assert isinstance(store, GitStore)
+        store.sync(SyncTrigger("manual"))
+
+    @contextmanager
+    def unreachable(self) -> Iterator[None]:
+        elsewhere = (self.folder / "one.clone").rename(self.folder / "unmounted")
+        yield
+        assert not (self.folder / "one.clone").exists()
+        elsewhere.rename(self.folder / "one.clone")
+
+
+class Bucket(Desk):
+    """One place in a bucket of a real server."""
+
+    protocol = "bucket"
+
+    def __init__(self, folder: Path, server: Server) -> None:
+        from bucket_servers import BUCKET
+
+        self.server = server
+        self.options = {"bucket": BUCKET, "prefix": f"test/{uuid.uuid4().hex[:12]}", "endpoint": server.endpoint}
+        super().__init__(folder)
+
+    def laptop(self, name: str) -> Laptop:
+        laptop = Laptop(self.configured(name, self.options), self.server.environ, lambda: None)
+        device = laptop.device()
+        opened = BucketBackend.create(self.options, device, Opening(state_dir=device.state_dir))
+        adopt_store(device, opened, self.protocol)
+        opened.pull(opened)
+        return laptop
+
+    @contextmanager
+    def unreachable(self) -> Iterator[None]:
+        """The same place, as far as the configuration can tell, and nobody listens."""
+        self.configured("one", {**self.options, "endpoint": "http://127.0.0.1:9", "deadline": "1"})
+        yield
+        self.configured("one", self.options)
+
+
+FILES = ("device-local", "vault")
+DESKS = {"device-local": OneFolder, "vault": Vault, "git": Clones}
+
+
+@pytest.fixture(scope="session")
+def bucket_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    from bucket_servers import ServerMissingError, running
+
+    try:
+        with running("moto", str(tmp_path_factory.mktemp("moto"))) as started:
+            yield started.server
+    except ServerMissingError as reason:
+        if os.environ.get("AGENTM_REQUIRE_SERVERS"):
+            pytest.fail(str(reason))
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(params=[*DESKS, "bucket"])
 def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Desk:
-    return Desk(tmp_path, request.param)
+    if request.param == "bucket":
+        return Bucket(tmp_path, request.getfixturevalue("bucket_server"))
+    return DESKS[request.param](tmp_path)
+
+
+on_files = pytest.mark.parametrize("desk", FILES, indirect=True)
+"""For what is the same code on every store."""
 
 
 def test_a_fresh_clone_on_a_second_device_is_the_same_project(desk: Desk) -> None:
@@ -190,19 +331,21 @@ def test_without_git_two_folders_of_one_name_are_two_projects(desk: Desk) -> Non
     assert len(json.loads((folders[0] / ".harness" / "project.json").read_text())["checkout"]) == 32
 
 
-@pytest.mark.parametrize("remotes", [(ANA, ANA), (ANA, BEN), (None, None)])
-def test_two_devices_that_claim_at_the_same_time(desk: Desk, remotes: tuple[str | None, str | None]) -> None:
-    roots = [desk.clone(f"{number}/widgets", remote) for number, remote in enumerate(remotes)]
-    for number in range(5):
-        shutil.rmtree(desk.store / "projects", ignore_errors=True)
-        shutil.rmtree(desk.store / "_meta" / "remotes", ignore_errors=True)
+@pytest.mark.parametrize("owners", ["aa", "ab", "  "], ids=["one repository", "two", "no remotes"])
+def test_two_devices_that_claim_at_the_same_time(desk: Desk, owners: str) -> None:
+    for number in range(3):
+        remotes = [f"git@example.com:{owner}/w{number}.git" if owner.strip() else None for owner in owners]
+        roots = [desk.clone(f"{number}{side}/w{number}", remote) for side, remote in enumerate(remotes)]
         with ThreadPoolExecutor(2) as pool:
-            saved = [
-                *pool.map(lambda pair: pair[0].save(*pair[1:]), zip((desk.one, desk.two), roots, "ab", strict=True))
-            ]
-        is_one = remotes[0] is not None and remotes[0] == remotes[1]
-        assert len({*saved}) == (1 if is_one else 2), number
-        assert desk.one.notes(roots[0]) == (["a", "b"] if is_one else ["a"])
+            saved = [*pool.map(Laptop.save_alone, (desk.one, desk.two), roots, "ab")]
+        is_one = owners == "aa"
+        if desk.protocol != "git":  # clones that claim one name before they have met share it from then on
+            assert len({*saved}) == (1 if is_one else 2), number
+            assert desk.one.notes(roots[0]) == (["a", "b"] if is_one else ["a"])
+        for laptop in (desk.one, desk.two):
+            laptop.exchange()
+        for laptop, root, note in zip((desk.one, desk.two), roots, "ab", strict=True):
+            assert laptop.notes(root) == ["a", "b"] if is_one else note in laptop.notes(root), number
 
 
 @pytest.mark.parametrize("name", ["secret", "unclaimed"])
@@ -223,21 +366,21 @@ def test_a_project_file_that_names_another_project_is_not_believed(desk: Desk, n
 
 
 def test_a_store_that_cannot_be_reached_is_an_error_and_nothing_is_claimed(desk: Desk) -> None:
-    root = desk.clone("widgets", ANA)
+    root, other = desk.clone("widgets", ANA), desk.clone("other", BEN)
     desk.one.save(root, "first")
-    desk.store.rename(desk.folder / "unmounted")
-    with pytest.raises(StorageSelectionError):
-        desk.one.notes(root)
-    with pytest.raises(StorageSelectionError):
-        desk.one.save(root, "second")
-    assert not desk.store.exists()
-    (desk.folder / "unmounted").rename(desk.store)
+    desk.one.exchange = lambda: None
+    with desk.unreachable():
+        for place in (root, other):
+            with pytest.raises(AgentmError):
+                desk.one.notes(place)
+            with pytest.raises(AgentmError):
+                desk.one.save(place, "second")
     assert desk.one.notes(root) == ["first"]
+    assert desk.two.notes(other) == []
 
 
+@pytest.mark.parametrize("desk", ["vault"], indirect=True)
 def test_a_conflict_copy_of_the_record_counts(desk: Desk) -> None:
-    if desk.protocol != "vault":
-        pytest.skip("no other program writes to the default store")
     ours, theirs = desk.clone("a/widgets", ANA), desk.clone("b/widgets", BEN)
     desk.one.save(ours, "first")
     folder = desk.store / "projects" / "widgets"
@@ -254,6 +397,7 @@ def test_a_conflict_copy_of_the_record_counts(desk: Desk) -> None:
 # ------------------------------------------------------------------------------------------------ more
 
 
+@on_files
 def test_the_commands_use_the_project_and_refuse_where_there_is_none(desk: Desk) -> None:
     ours, theirs = desk.clone("a/widgets", ANA), desk.clone("b/widgets", BEN)
     arguments = ("save", "--kind", "fact", "--slug", "colour")
@@ -271,6 +415,7 @@ def test_the_commands_use_the_project_and_refuse_where_there_is_none(desk: Desk)
     assert desk.one.agentm(home, *arguments, "--personal", text="mine").returncode == 0
 
 
+@on_files
 def test_a_lookup_reads_at_most_four_small_files_of_the_store_and_lists_nothing(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -295,6 +440,7 @@ def test_a_lookup_reads_at_most_four_small_files_of_the_store_and_lists_nothing(
         assert asked[:-1] in ([], [f"read {pointer_locator('example.com/ana/widgets')}"])
 
 
+@on_files
 def test_reading_makes_no_id_and_no_record(desk: Desk) -> None:
     root = desk.clone("widgets", ANA)
     assert desk.two.notes(root) == []
@@ -302,6 +448,7 @@ def test_reading_makes_no_id_and_no_record(desk: Desk) -> None:
     assert not (desk.store / "projects").exists()
 
 
+@on_files
 @pytest.mark.parametrize("remote", [ANA, None])
 def test_a_renamed_project_is_found_from_the_checkouts_that_knew_its_old_name(desk: Desk, remote: str | None) -> None:
     root = desk.clone("widgets", remote)
@@ -313,6 +460,7 @@ def test_a_renamed_project_is_found_from_the_checkouts_that_knew_its_old_name(de
     assert desk.one.notes(desk.clone("other/widgets")) == []
 
 
+@on_files
 def test_projects_that_are_one_can_be_merged(desk: Desk) -> None:
     ours, theirs = desk.clone("a/widgets", ANA), desk.clone("b/widgets", BEN)
     for laptop, root in ((desk.one, ours), (desk.two, theirs)):
@@ -324,9 +472,8 @@ def test_projects_that_are_one_can_be_merged(desk: Desk) -> None:
     assert desk.two.save(theirs, "c") == "widgets"
 
 
+@pytest.mark.parametrize("desk", ["vault"], indirect=True)
 def test_state_of_the_store_follows_the_project_too(desk: Desk) -> None:
-    if desk.protocol != "vault":
-        pytest.skip("state lies in the checkout there")
     ours, theirs = desk.clone("a/widgets", ANA), desk.clone("b/widgets", BEN)
     for root in (ours, theirs):
         written = desk.one.agentm(root, "state", "write", "PLAN.md", text=f"the plan of {root.parent.name}\n")

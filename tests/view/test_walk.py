@@ -82,12 +82,21 @@ def test_by_mouse_from_the_first_screen_to_a_note_and_back(page: Page, browsing:
     tab.wait_for_selector("h1:has-text('Retry with full jitter')")
     tab.click("aside >> text=payments")
     tab.wait_for_selector("summary:has-text('PLAN.md')")
-    tab.click("summary:has-text('PLAN.md')")
-    assert "settlement over month's end" in window.text()
+    assert "settlement over month's end" in window.text(), "the plan is open"
     tab.reload()
     window.settle()
     assert tab.inner_text("h1") == "payments", "a reload keeps the key and the place"
     assert window.said == []
+
+
+def test_a_note_says_where_it_came_from(page: Page, browsing: Browsing) -> None:
+    window = browsing.window(page)
+    window.go("/note/projects/atlas/facts/zoom-levels.md")
+    about = window.tab.inner_text("aside")
+    assert "claude-mem" in about
+    assert "observations/17" in about
+    window.go("/note/projects/atlas/facts/zoom-levels")
+    assert window.tab.inner_text("h1") == "There are 18 zoom levels", "the name that agents are told will do"
 
 
 def test_by_keyboard_alone(home: Home, page: Page, browsing: Browsing) -> None:

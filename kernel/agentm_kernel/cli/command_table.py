@@ -92,6 +92,7 @@ COMMANDS = (
         Parameter("--phase", "Phase of the work; any other word counts as work.", metavar="PHASE"),
         Parameter("--query", "Words to look for.", metavar="TEXT"),
         Parameter("--limit", "Budget in tokens.", metavar="N"),
+        Parameter("--why", "Say instead why this note is among them, or why not.", metavar="NOTE"),
     ),
     DeclaredCommand(
         "offer-save-here",
@@ -268,10 +269,13 @@ def state_read(device: Device, file: str, json: bool, cwd: str | None) -> None:
     show_text(text)
 
 
-def recall_here(device: Device, cwd: str | None, phase: str | None, query: str | None, limit: str | None) -> None:
+def recall_here(
+    device: Device, cwd: str | None, phase: str | None, query: str | None, limit: str | None, why: str | None
+) -> None:
     from agentm_kernel.process_seam import recall_here as recall
 
-    show_text(recall(_context(cwd=cwd, phase=phase), query=query, limit=_positive(limit), device=device))
+    context = _context(cwd=cwd, phase=phase, why=why)
+    show_text(recall(context, query=query, limit=_positive(limit), device=device))
 
 
 def offer_save_here(

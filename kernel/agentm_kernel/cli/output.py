@@ -13,7 +13,9 @@ from agentm_kernel.errors import AgentmError
 from agentm_kernel.state.device import Device
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+
+    from click.shell_completion import CompletionItem
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
 
@@ -24,13 +26,38 @@ def current_device() -> Device:
     return (context and context.find_object(Device)) or Device.now()
 
 
+def completing(names: str | Callable[[Device], Iterable[str]]) -> Callable[..., list[CompletionItem]]:
+    """What `shell_complete` of a parameter wants, from the names that a device has; a mapping says what each means.
+
+    A text is an entry-point group, and means the names of the plugins in it. A shell asks in the middle of a line:
+    whatever goes wrong, nothing is offered and nothing is said.
+    """
+
+    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        try:
+            device = current_device()
+            found = _in_group(device, names) if isinstance(names, str) else names(device)
+            helps = found if isinstance(found, dict) else dict.fromkeys(found, "")
+        except (Exception, SystemExit):  # noqa: BLE001
+            return []
+        return [CompletionItem(n, help=helps[n] or None) for n in sorted(helps) if n.startswith(incomplete)]
+
+    return complete
+
+
+def _in_group(device: Device, group: str) -> list[str]:
+    return [record.name for record in device.plugins.records if record.group == group]
+
+
 def echo_json(**fields: Any) -> None:
     """One JSON object, with the number of its shape first."""
     click.echo(json_text(**fields), nl=False)
 
 
 def echo_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Columns as wide as they need to be; headings only where a person looks."""
+    """Columns as wide as they need to be; where a person looks, with headings, and no wider than the terminal."""
     on_terminal = sys.stdout.isatty()
     cells = [tuple(shown(str(cell)) for cell in row) for row in rows]
     if on_terminal:
@@ -38,7 +65,21 @@ def echo_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     widths = [max((len(row[column]) for row in cells), default=0) for column in range(len(headings))]
     for number, row in enumerate(cells):
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        if on_terminal:
+            line = _fitted(line, indent=sum(widths[:-1]) + 2 * len(widths[:-1]))
         click.echo(styled(line, bold=True) if on_terminal and number == 0 else line)
+
+
+def _fitted(line: str, indent: int) -> str:
+    """`line` with what is too wide for the terminal on lines of its own, below the last column."""
+    import shutil
+    import textwrap
+
+    width = shutil.get_terminal_size().columns
+    if len(line) <= width or width - indent < 16:
+        return line
+    last = textwrap.wrap(line[indent:], width - indent)
+    return ("\n" + " " * indent).join([line[:indent] + last[0], *last[1:]])
 
 
 def styled(text: str, **style: Any) -> str:

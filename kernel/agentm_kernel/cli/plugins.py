@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.output import current_device, echo_json, echo_table, json_option
+from agentm_kernel.cli.output import completing, current_device, echo_json, echo_table, json_option
 from agentm_kernel.cli.plugin_inventory import take_inventory
 from agentm_kernel.device.installed import HOOKS, OPTIONS, PLUGINS, VERIFIERS, canonical_name, kind_of
 from agentm_kernel.errors import PluginError
@@ -32,9 +32,10 @@ def command() -> None:
 
 @command.command("list")
 @click.option("--verify", is_flag=True, help="Also load each plugin, in a process of its own for 5 seconds at most.")
+@click.option("--entries", is_flag=True, help="A line for each thing that a plugin brings, not for each plugin.")
 @json_option
-def list_command(verify: bool, as_json: bool) -> int:
-    """List every installed plugin, which store is selected and why, and what is in conflict.
+def list_command(verify: bool, entries: bool, as_json: bool) -> int:
+    """List every installed plugin, what it brings, which store is selected and why, and what is in conflict.
 
     Nothing is imported, so a broken plugin cannot get in the way; --verify (of agentm-devkit) loads each in a process
     of its own, and exits 1 if one is broken.
@@ -49,7 +50,10 @@ def list_command(verify: bool, as_json: bool) -> int:
             notes=_notes(inventory),
         )
     else:
-        _show_table(inventory, verified)
+        if verify or entries:
+            _show_entries(inventory, verified)
+        else:
+            _show_plugins(inventory)
         _show_remarks(inventory, verified)
     return int(any(result["state"] != "ok" for result in verified.values()))
 
@@ -61,7 +65,44 @@ def _verify(device: Device, inventory: Inventory) -> Verified:
     return found
 
 
-def _show_table(inventory: Inventory, verified: Verified) -> None:
+def _show_plugins(inventory: Inventory) -> None:
+    """A line for each distribution, and one more for each of its entries that is not as it should be."""
+    distributions: dict[tuple[str, str], list[Entry]] = {}
+    for entry in inventory.entries:
+        distributions.setdefault((entry.record.distribution, entry.record.version), []).append(entry)
+    rows = []
+    for (name, version), entries in sorted(distributions.items()):
+        good = [entry for entry in entries if entry.state == "available"]
+        selected = [f"{entry.record.name} {entry.why}" for entry in good if entry.is_selected]
+        if good:
+            rows.append(
+                [name, version, "selected" if selected else "available", ", ".join(selected or _brought(good))]
+            )
+        rows += [
+            [name, version, entry.state, f"{_kind(entry.record)} {entry.record.name}: {entry.why}"]
+            for entry in entries
+            if entry.state != "available"
+        ]
+    echo_table(["plugin", "version", "state", "brings"], [[_printable(cell) for cell in row] for row in rows])
+
+
+def _brought(entries: list[Entry]) -> list[str]:
+    """What a plugin brings, on one line: stores, layers and a few commands by name, the rest counted."""
+    kinds: dict[str, list[str]] = {}
+    for entry in entries:
+        if entry.record.group != OPTIONS:
+            kind = _kind(entry.record)
+            kinds.setdefault("hook" if kind.startswith("hook ") else kind, []).append(entry.record.name)
+    named = ("backend", "command", "wrapper")
+    return [
+        f"{kind} {', '.join(names)}"
+        if kind in named and len(names) < 3
+        else f"{len(names)} {kind}{'s' * (len(names) > 1)}"
+        for kind, names in kinds.items()
+    ]
+
+
+def _show_entries(inventory: Inventory, verified: Verified) -> None:
     """Columns that tell nothing are left out: what loads, if nothing was loaded; where, if all is in one folder."""
     folders = {os.path.dirname(entry.record.location) for entry in inventory.entries}
     headings = ["kind", "name", "distribution", "version", "state"]
@@ -138,7 +179,7 @@ def _printable(text: str) -> str:
 
 
 @command.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=completing(lambda device: [r.distribution for r in device.plugins.records]))
 @json_option
 def show(name: str, as_json: bool) -> None:
     """Show what is known about the plugin or distribution NAME.

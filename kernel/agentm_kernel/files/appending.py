@@ -5,10 +5,10 @@ A write in place can be cut short, or be overwritten by a program that does not 
 1. a record of what will be added, and where, is made durable in this device's state directory;
 2. the bytes are added in one call, and made durable;
 3. the name must still lead to the file that was added to; otherwise the new file gets the bytes too;
-4. the record stays. Later appends, and the next write of the note, look whether the bytes are there. Once they were
-   found after two seconds the record is dropped. Bytes that were cut short are completed. Bytes that another program
-   wrote over within a minute are kept as a version that nobody has seen; later than that, somebody edited the note,
-   and may remove a line.
+4. the record stays. Later appends, the next write of the note, and any write after two seconds look whether the bytes
+   are there. Once they were found after two seconds the record is dropped. Bytes that were cut short are completed.
+   Bytes that another program wrote over within a minute are kept as a version that nobody has seen; later than that,
+   somebody edited the note, and may remove a line.
 """
 
 from __future__ import annotations
@@ -112,14 +112,17 @@ def settle_records(writer: StoreWriter) -> list[Record]:
 
 
 def settle_records_of(writer: StoreWriter, locator: Locator) -> None:
-    """The same for the appends to a note that is about to be replaced or deleted: there will be no other look."""
+    """The same for a note that is about to be replaced or deleted, and wherever the time of a record is over: there
+    may be no other look.
+    """
     records = writer.append_records.read()
-    others = [record for record in records if record.key != locator.key]
-    if len(others) < len(records):
+    now = time.time()
+    waiting = [record for record in records if record.key != locator.key and 0 <= now - record.time < _RECENT]
+    if len(waiting) < len(records):
         for record in records:
-            if record.key == locator.key:
+            if record not in waiting:
                 _settle_one(writer, record)
-        writer.append_records.forget_all_but(others)
+        writer.append_records.forget_all_but(waiting)
 
 
 def _settle_one(writer: StoreWriter, record: Record) -> bool:

@@ -193,7 +193,8 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
         return locator
 
     def facet(self, kind: type[F]) -> F | None:
-        if kind is Appends and type(self).write is not FileStore.write:
+        own = type(self)
+        if kind is Appends and own.write is not FileStore.write and own.append is FileStore.append:
             return None  # a rule that a subclass has for its writes would not be asked
         return super().facet(kind)
 

@@ -59,7 +59,7 @@ class ProjectRecord(Frozen):
 
     folder: Locator
     ids: tuple[str, ...]
-    """One, unless conflict copies of the record were united with it."""
+    """One, unless devices claimed the name before they knew of each other and their records were united."""
     remotes: tuple[str, ...]
     """The repositories that the project is, the first one first; none for a project without a remote."""
 
@@ -125,10 +125,9 @@ def parse_record(text: str, folder: Locator) -> ProjectRecord:
         raise unfit(locator, "does not name its repositories as text")
     if not isinstance(record_id, str) or not record_id:
         raise unfit(locator, "has no `id`")
-    elsewhere = document.get(MOVED_TO_STORE)
-    return ProjectRecord(
-        folder, (record_id,), tuple(remotes), elsewhere=elsewhere if isinstance(elsewhere, str) else None
-    )
+    others, elsewhere = document.get("ids"), document.get(MOVED_TO_STORE)
+    ids = (record_id, *(other for other in (others if isinstance(others, list) else ()) if isinstance(other, str)))
+    return ProjectRecord(folder, ids, tuple(remotes), elsewhere=elsewhere if isinstance(elsewhere, str) else None)
 
 
 def unite_copies(store: StorageBackend, record: ProjectRecord) -> ProjectRecord:

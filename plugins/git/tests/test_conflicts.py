@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from clones import AUTHORS, OCCASION, open_clone
 from git_servers import fill, fsck, git
@@ -223,3 +225,39 @@ def test_a_push_over_an_edit_that_stays_uncommitted_is_refused(clone, origin_by_
     store.sync(OCCASION)
     assert THEIRS in origin_by_path.files().values()
     assert origin_by_path.files()[NOTE.key] == b"not committed yet\n"
+
+
+RECORD, POINTER, REPOS = (
+    Locator(key) for key in ("projects/widgets/_project.json", "_meta/remotes/0a1b2c3d.json", "_meta/repos.json")
+)
+
+
+@pytest.mark.parametrize("policy", [*SETTLING, "manual"])
+def test_two_clones_that_claim_one_name_before_they_meet_both_keep_it(policy, clone, origin_by_path):
+    store = clone(policy)
+    both = {
+        RECORD: ({"version": 1, "id": "b", "remotes": ["r/ana"]}, {"version": 1, "id": "a", "remotes": ["r/ben"]}),
+        POINTER: ({"r/ana": "widgets"}, {"r/ben": "widgets", "r/other": "x"}),
+        REPOS: ({"version": 1, "repos": [{"slug": "one"}]}, {"version": 1, "repos": [{"slug": "two"}]}),
+    }
+    fill(origin_by_path, {note.key: json.dumps(theirs).encode() for note, (theirs, _) in both.items()}, "theirs")
+    for note, (_, ours) in both.items():
+        store.write(note, json.dumps(ours))
+    store.commit("ours", AUTHORS, OCCASION)
+    store.push(OCCASION)
+    record, pointer, repos = (json.loads(store.read(note)) for note in (RECORD, POINTER, REPOS))
+    assert record == {"version": 1, "id": "a", "ids": ["a", "b"], "remotes": ["r/ana", "r/ben"]}
+    assert pointer == {"r/ana": "widgets", "r/ben": "widgets", "r/other": "x"}
+    assert repos["repos"] == [{"slug": "one"}, {"slug": "two"}]
+    assert [key for key in keys(store) if "conflict" in key] == []
+    assert is_sound(store, origin_by_path)
+
+
+def test_a_record_that_cannot_be_understood_is_settled_like_any_note(clone, origin_by_path):
+    store = clone("rebase")
+    fill(origin_by_path, {RECORD.key: b"no JSON\n"}, "theirs")
+    store.write(RECORD, json.dumps({"version": 1, "id": "a", "remotes": []}))
+    store.commit("ours", AUTHORS, OCCASION)
+    store.push(OCCASION)
+    assert json.loads(store.read(RECORD))["id"] == "a"
+    assert any(key.startswith(f"_meta/conflicts/{RECORD}/kept-") for key in keys(store))

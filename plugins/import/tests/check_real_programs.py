@@ -11,7 +11,17 @@ from typing import Any
 import pytest
 from conftest import Home, snapshot
 from model_stubs import Model
-from real_programs import COUNT, MAKERS, Unavailable, install, place, program, run_claude
+from real_programs import (
+    COUNT,
+    MAKERS,
+    Unavailable,
+    codex_answers,
+    install,
+    place,
+    program,
+    run_claude,
+    run_codex,
+)
 
 from agentm_import.importing import Import
 from agentm_import.planning import CREATE, UNCHANGED
@@ -69,6 +79,27 @@ def test_claude_code_sends_the_lines_that_were_exported(home: Home) -> None:
     assert len(lines) == 2
     for line in lines:
         assert json.dumps(line, ensure_ascii=False)[1:-1] in sent
+
+
+def test_codex_reads_the_notes_that_were_exported(home: Home) -> None:
+    """With the tool that Codex itself has for its memory."""
+    body = "# About tea\n\nThe tea is settled: Darjeeling.\n"
+    assert home.run("save", "--kind", "decision", "--slug", "tea", input=body).returncode == 0
+    try:
+        install("codex")
+        with Model(lambda _: []) as model:
+            run_codex(home.path, model, "Hello")
+        memory = home.path / ".codex" / "memories_v2"
+        exported = home.run("export", "codex", str(memory))
+        assert exported.returncode == 0, exported.stderr
+        (note,) = (memory / "extensions/ad_hoc/notes").glob("*.md")
+        read = ("memories.read", {"path": str(note.relative_to(memory))})
+        with Model(codex_answers([read])) as model:
+            run_codex(home.path, model, "What about tea?")
+            answers = json.dumps([body.get("input") for _, body in model.seen])
+    except Unavailable as error:
+        pytest.skip(str(error))
+    assert "The tea is settled: Darjeeling." in answers
 
 
 def test_another_implementation_accepts_our_okf(home: Home, tmp_path: Path) -> None:

@@ -57,6 +57,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._json({"data": [{"index": n, "embedding": vector} for n, vector in enumerate(vectors)]})
         elif "generateContent" in self.path.replace("streamGenerateContent", "generateContent"):
             self._gemini(body)
+        elif self.path.endswith("/responses"):
+            self._responses(body)
         elif "count" in self.path or "/messages" not in self.path:
             self._json({"input_tokens": 1, "totalTokens": 1})
         else:
@@ -92,6 +94,27 @@ class _Handler(BaseHTTPRequestHandler):
             {"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": usage},
             {"type": "message_stop"},
         ]
+        text = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+        self._send(text.encode(), "text/event-stream")
+
+    def _responses(self, body: dict[str, Any]) -> None:
+        """OpenAI's interface; a tool of a namespace is called `namespace.tool` here."""
+        calls = self.server.answer(body)
+        items: list[dict[str, Any]] = []
+        for n, (name, arguments) in enumerate(calls):
+            namespace, _, tool = name.rpartition(".")
+            call = {"type": "function_call", "id": f"f{n}", "call_id": f"c{n}-{len(self.server.seen)}", "name": tool}
+            items.append(
+                call | {"arguments": json.dumps(arguments)} | ({"namespace": namespace} if namespace else {})
+            )
+        said = {"type": "message", "role": "assistant", "id": "m", "content": [{"type": "output_text", "text": "ok"}]}
+        usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+        events: list[dict[str, Any]] = [{"type": "response.created", "response": {"id": "r"}}]
+        events += [
+            {"type": "response.output_item.done", "output_index": n, "item": item}
+            for n, item in enumerate(items or [said])
+        ]
+        events.append({"type": "response.completed", "response": {"id": "r", "usage": usage}})
         text = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
         self._send(text.encode(), "text/event-stream")
 

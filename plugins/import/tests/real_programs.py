@@ -31,6 +31,7 @@ _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "age
 
 FROM_NPM = {
     "claude-code": ("agent-hosts", "@anthropic-ai/claude-code", "2.1.325"),
+    "codex": ("agent-hosts", "@openai/codex", "0.166.0"),
     "gemini-cli": ("agent-hosts", "@google/gemini-cli", "0.61.0"),
     "server-memory": ("importers", "@modelcontextprotocol/server-memory", "2026.8.31"),
     "bun": ("importers", "bun", "1.4.4"),
@@ -308,6 +309,48 @@ def claude_code(home: Path) -> Path:
     return home / ".claude"
 
 
+def run_codex(home: Path, model: Model, prompt: str) -> None:
+    """With its memory on, and the tools for it."""
+    project = home / "widgets"
+    (home / ".codex").mkdir(exist_ok=True)
+    (home / ".codex" / "config.toml").write_text(
+        'model = "stub"\nmodel_provider = "stub"\n\n[features]\nmemories = true\n\n'
+        "[memories]\ndedicated_tools = true\ngenerate_memories = false\n\n"
+        f'[model_providers.stub]\nname = "stub"\nbase_url = "{model.url}/v1"\nwire_api = "responses"\n'
+        f'env_key = "STUB_KEY"\n\n[projects."{project}"]\ntrust_level = "trusted"\n'
+    )
+    command = [program("codex", "node_modules/.bin/codex"), "exec", "--skip-git-repo-check", prompt]
+    _run(command, project, env=environ_of(home, STUB_KEY="dummy"))
+
+
+def codex_answers(calls: list[tuple[str, dict[str, Any]]]) -> Callable[[dict[str, Any]], list[tuple[str, Any]]]:
+    """A model that calls these tools, fifty in a turn, when it is asked by the session that has them."""
+
+    def answer(request: dict[str, Any]) -> list[tuple[str, Any]]:
+        done = sum(item.get("type") == "function_call_output" for item in request.get("input", []))
+        has_tools = any(tool.get("name") == "memories" for tool in request.get("tools", []))
+        return calls[done : done + 50] if has_tools else []
+
+    return answer
+
+
+def codex(home: Path) -> Path:
+    """Notes that Codex itself writes when the user asks it to remember something."""
+    calls = [
+        (
+            "memories.add_ad_hoc_note",
+            {
+                "filename": f"2026-08-01T10-{n // 60:02}-{n % 60:02}-note-{n}.md",
+                "note": f"# Port {8000 + n}\n\nPort {8000 + n} is taken.\n",
+            },
+        )
+        for n in range(COUNT)
+    ]
+    with Model(codex_answers(calls)) as model:
+        run_codex(home, model, "Remember all of this.")
+    return home / ".codex"
+
+
 def gemini(home: Path) -> Path:
     project = home / "widgets"
     (home / ".gemini").mkdir()
@@ -348,6 +391,7 @@ MAKERS: dict[str, Callable[[Path], Path]] = {
     "basic-memory": basic_memory,
     "claude-code": claude_code,
     "claude-mem": claude_mem,
+    "codex": codex,
     "gemini": gemini,
     "mem0": mem0,
     "mempalace": mempalace,

@@ -42,11 +42,13 @@ def claude_code(home: Path, count: int = COUNT) -> Path:
 
 
 def codex(home: Path, count: int = COUNT) -> Path:
-    root = home / ".codex" / "memories"
+    root = home / ".codex" / "memories_v2"
     (root / "rollout_summaries").mkdir(parents=True)
     (root / "extensions" / "ad_hoc" / "notes").mkdir(parents=True)
     (root / "memory_summary.md").write_text("v1\nA summary.\n")
     (root / "raw_memories.md").write_text("## Thread `t0`\n")
+    (root / "phase2_workspace_diff.md").write_text("diff\n")
+    (root / "extensions/ad_hoc/instructions.md").write_text("How to use these.\n")
     blocks = []
     for number in range(count // 4):
         blocks.append(
@@ -309,7 +311,7 @@ SOURCES: dict[str, tuple[Callable[..., Path], int, int]] = {
     "basic-memory": (basic_memory, 200, 0),
     "claude-code": (claude_code, 201, 1),
     "claude-mem": (claude_mem, 200, 20),
-    "codex": (codex, 200, 2),
+    "codex": (codex, 200, 4),
     "engram": (engram, 196, 4),
     "gemini": (gemini, 202, 0),
     "markdown": (markdown, 200, 0),

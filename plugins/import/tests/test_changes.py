@@ -102,6 +102,16 @@ def test_what_says_the_same_twice_is_one_note(home: Home) -> None:
     assert run(home, "mem0").counts()[CREATE] == 0
 
 
+def test_what_says_the_same_of_two_things_is_two_notes(home: Home) -> None:
+    file = home.path / "memory.jsonl"
+    file.write_text(
+        "".join(f'{{"type":"entity","name":"{n}","observations":["Likes tea"]}}\n' for n in ("Ana", "Bo"))
+    )
+    done = run(home, "server-memory", str(file))
+    assert done.counts()[CREATE] == 2
+    assert {"personal/facts/ana.md", "personal/facts/bo.md"} <= set(home.notes())
+
+
 def test_the_versions_of_a_memory_are_a_chain(home: Home) -> None:
     mem0(home.path, 1)
     run(home, "mem0")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import pickle
 import sqlite3
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -242,6 +244,29 @@ def test_lines_that_are_no_graph_are_named(home: Home) -> None:
         "line 4": "not UTF-8",
         "line 5": "not JSON",
     }
+
+
+def test_a_line_of_a_gigabyte_costs_its_line_and_little_memory(home: Home) -> None:
+    file = home.path / "memory.jsonl"
+    good = b'{"type":"entity","name":"%s","observations":["x"]}\n'
+    with file.open("wb") as writing:
+        writing.write(good % b"A" + b'{"type":"entity","name":"')
+        writing.seek(1 << 30, os.SEEK_CUR)  # a hole: it takes no room on the disk
+        writing.write(b'"}\n' + good % b"B")
+    program = (
+        "import resource, sys\n"
+        "from agentm_import.importing import Import\n"
+        "from agentm_kernel.plugin import Device\n"
+        "done = Import(Device.now(), 'server-memory', sys.argv[1]).carry_out()\n"
+        "print([(step.origin, step.reason) for step in done.problems], len(done.of('create')))\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)\n"
+    )
+    command = [sys.executable, "-c", program, str(file)]
+    done = subprocess.run(command, env=home.environ, cwd=home.project, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    said, megabytes = done.stdout.splitlines()
+    assert said == "[('line 2', 'larger than a note may be')] 2"
+    assert int(megabytes) < 200
 
 
 def test_yaml_that_multiplies_or_builds_objects_stays_text(home: Home) -> None:

@@ -11,6 +11,7 @@ from tests.faults.wrong_moment import as_client, in_the_middle_of_a_write
 
 from agentm_kernel import Locator
 from agentm_kernel.plugin import ConcurrentModificationError, content_hash
+from agentm_kernel.seam.update import append
 from agentm_obsidian_vault import VaultBackend
 from agentm_obsidian_vault.survey import find_conflicts
 
@@ -90,3 +91,18 @@ def test_the_longest_key_has_a_place_for_its_other_versions(vault: VaultBackend,
     vault.write(note, "ours")
     assert kept(root) == ["unseen"]
     assert len(find_conflicts(vault)) == 1
+
+
+def test_an_append_is_in_place_and_kept_where_an_editor_saves_over_it(vault: VaultBackend, root: Path) -> None:
+    """An editor that had read the note before saves what it read: the line must not go with it."""
+    note = Locator("notes/progress.md")
+    vault.write(note, "one\n")
+    path = root / "notes" / "progress.md"
+    inode = path.stat().st_ino
+    append(vault, note, "ours\n")
+    assert path.stat().st_ino == inode
+    (root / "saved").write_text("one\nedited\n")
+    (root / "saved").rename(path)
+    append(vault, note, "next\n")
+    assert vault.read(note) == "one\nedited\nnext\n"
+    assert kept(root) == ["ours\n"]

@@ -187,3 +187,29 @@ def test_it_ends_when_nobody_asks(monkeypatch: pytest.MonkeyPatch, tmp_path_fact
     begun = time.monotonic()
     server.serve()
     assert 0.4 < time.monotonic() - begun < 10
+
+
+def test_a_tab_that_is_only_open_does_not_keep_it_alive(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Its stream lives for hours; what counts is that somebody uses the page."""
+    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+    monkeypatch.setattr("agentm_view.server._BEAT", 0.2)
+    server = PageServer(Memory(read_only=True), 0, idle=2.0)
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    served = Served(server)
+    head = (
+        f"GET /api/changes HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nAuthorization: Bearer {served.bearer}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as stream:
+        stream.sendall(head.encode())
+        for _ in range(6):
+            time.sleep(0.5)
+            assert served.ask("GET", "/api/here")[0] == 200, "whoever uses it keeps it alive"
+        thread.join(20)
+        assert not thread.is_alive()
+        said = b""
+        while part := stream.recv(65536):
+            said += part
+        assert b'"ended"' in said, "and the tab is told"

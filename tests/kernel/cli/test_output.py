@@ -43,7 +43,7 @@ def _read(master: int) -> bytes:
 
 
 def test_a_terminal_gets_headings_and_style(machine: Machine) -> None:
-    assert on_terminal(machine, "plugins", "list").startswith(f"{BOLD}KIND")
+    assert on_terminal(machine, "plugins", "list").startswith(f"{BOLD}PLUGIN")
     assert on_terminal(machine, "doctor").startswith(f"{GREEN}OK")
 
 
@@ -51,7 +51,7 @@ def test_a_terminal_gets_headings_and_style(machine: Machine) -> None:
 def test_a_terminal_that_wants_no_style_gets_none(machine: Machine, name: str, value: str) -> None:
     machine.environ[name] = value
 
-    assert on_terminal(machine, "plugins", "list").startswith("KIND")
+    assert on_terminal(machine, "plugins", "list").startswith("PLUGIN")
     assert on_terminal(machine, "doctor").startswith("OK")
 
 

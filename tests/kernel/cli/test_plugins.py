@@ -51,8 +51,25 @@ def rogues(site: Site) -> Site:
 # ------------------------------------------------------------------------------------------------ list
 
 
+def test_list_has_one_line_for_each_plugin(site: Site) -> None:
+    groups = "[agentm.backends]\nmem = m:Store\n[agentm.commands]\nmem = m:c\n[agentm.tools]\na = m:a\nb = m:b\n"
+    site.install("agentm-mem", "1.2", entry_points=groups)
+
+    lines = site.agentm("plugins", "list").stdout.splitlines()
+
+    assert [line.split() for line in lines if line.startswith("agentm-mem")] == [
+        ["agentm-mem", "1.2", "available", "backend", "mem,", "command", "mem,", "2", "tools"]
+    ]
+    assert any("selected   device-local chosen by the default" in line for line in lines)
+
+
+def test_list_has_a_line_more_for_what_is_in_conflict(rogues: Site) -> None:
+    shown = rogues.agentm("plugins", "list").stdout
+    assert "another distribution claims the name, too" in shown
+
+
 def test_list_shows_the_default_store_as_selected_and_why(site: Site) -> None:
-    result = site.agentm("plugins", "list")
+    result = site.agentm("plugins", "list", "--entries")
 
     assert (result.returncode, result.stderr) == (0, "")
     row = next(line for line in result.stdout.splitlines() if " device-local " in line)
@@ -110,7 +127,9 @@ def test_list_says_which_hook_a_plugin_hears(site: Site) -> None:
     site.install("agentm-ear", entry_points=groups)
 
     lines = [
-        line.split("  ") for line in site.agentm("plugins", "list").stdout.splitlines() if " agentm-ear " in line
+        line.split("  ")
+        for line in site.agentm("plugins", "list", "--entries").stdout.splitlines()
+        if " agentm-ear " in line
     ]
 
     assert sorted(words[0] for words in lines) == ["hook alert", "hook event", "hook plugin"]
@@ -203,7 +222,7 @@ def test_a_broken_configuration_does_not_keep_the_list_from_being_shown(site: Si
     site.install_plugin("mem", STORE)
     site.configure().write_text("{")
 
-    result = site.agentm("plugins", "list")
+    result = site.agentm("plugins", "list", "--entries")
 
     assert result.returncode == 0
     assert " mem " in result.stdout

@@ -346,6 +346,21 @@ def test_an_append_to_another_note_settles_the_one_before(store: Shared, root: P
     assert store.read(NOTE) == "one\ntwo\n"
 
 
+def test_after_two_seconds_any_write_looks_for_the_append(
+    store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "ours\n")
+    note.write_text("saved over by an editor\n")
+    FileStore(root).write(OTHER, "x")
+    assert kept(root) == [], "it may still be at work"
+    monkeypatch.setattr(appending, "_RECENT", 0.0)
+    FileStore(root).write(OTHER, "y")
+    FileStore(root).write(OTHER, "z")
+    assert kept(root) == ["ours\n"]
+    assert store.read(NOTE) == "saved over by an editor\n"
+
+
 def test_a_damaged_record_is_none(store: Shared, note: Path, state: Path) -> None:
     store.write(NOTE, "one\n")
     store.append(NOTE, "two\n")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from agentm_git.applying import read_blobs
 from agentm_git.folder import REGULAR, beside, kept_place, locator_of
+from agentm_git.records import united
 from agentm_git.settings import ABORT, LAST_WRITER_WINS, MANUAL, MERGE, SPLIT_CONFLICTS
 from agentm_kernel.plugin import STAMP_KEY, StorageConflictError
 
@@ -132,9 +133,9 @@ class Merger:
             return tree
         changes: dict[str, Version | None] = {}
         for path, sides in conflicts.items():
-            grown = self._grown(sides)
-            if grown is not None:
-                changes[path] = grown
+            both = self._grown(sides) or self._united(path, sides)
+            if both is not None:
+                changes[path] = both
             else:
                 changes |= self._settle_path(path, sides.get(_ORIGIN), sides.get(_HERE), dated)
         return self._changed(tree, changes)
@@ -149,6 +150,16 @@ class Merger:
             return None
         between = b"" if origin.endswith(b"\n") else b"\n"
         whole = origin + between + here[len(base) :]
+        return Version(sides[_HERE].mode, self._git.text("hash-object", "-w", "--stdin", data=whole))
+
+    def _united(self, path: str, sides: dict[str, Version]) -> Version | None:
+        """Both versions as one, where the note is the kernel's own list of who is who (see `records`)."""
+        if not {_ORIGIN, _HERE} <= sides.keys() or not all(sides[side].is_file for side in (_ORIGIN, _HERE)):
+            return None
+        found = read_blobs(self._git, (sides[side].identity for side in (_ORIGIN, _HERE)))
+        whole = united(path, *(found[sides[side].identity] for side in (_ORIGIN, _HERE)))
+        if whole is None:
+            return None
         return Version(sides[_HERE].mode, self._git.text("hash-object", "-w", "--stdin", data=whole))
 
     def _settle_path(

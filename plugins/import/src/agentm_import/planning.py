@@ -83,8 +83,8 @@ class Planner:
         self._ledger = ledger
         self._taken: dict[str, str] = {}
         """Keys that this run has given away, each with the origin."""
-        self._said: dict[tuple[str, str], str] = {}
-        """What was said already, by place and text, with the key of the note that says it."""
+        self._said: dict[tuple[str, str, str], str] = {}
+        """What was said already, by place, title and text, with the key of the note that says it."""
         self._slugs: dict[str, str] = {}
 
     def plan(self, items: Iterable[object]) -> Plan:
@@ -147,10 +147,10 @@ class Planner:
         return _skip(item, f"there is another note at {candidates[0]}; it is left as it is")
 
     def _twin(self, item: Item, place: Locator, current: str | None) -> str | None:
-        """The note that says the very same in the same place; files keep their doubles."""
+        """The note that says the very same of the same thing in the same place; files keep their doubles."""
         if item.verbatim or item.key or item.status != "active":
             return None
-        said = self._said.setdefault((place.parent.key, item.body.strip()), place.key)
+        said = self._said.setdefault((place.parent.key, item.title, item.body.strip()), place.key)
         return said if said != place.key and current is None else None
 
     def _compared(self, item: Item, place: Locator, text: str, current: str | None, entry: Entry | None) -> Step:

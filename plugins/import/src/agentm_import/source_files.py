@@ -77,6 +77,26 @@ def read_text(path: str, limit: int = LARGEST) -> str:
         raise Unreadable(f"not UTF-8 (line {line})") from None
 
 
+def read_lines(path: str, limit: int = LARGEST) -> Iterator[tuple[int, bytes | None]]:
+    """Number and bytes of each line, or `None` for one that is larger than a note may be; never more in memory."""
+    try:
+        descriptor = open_source(path)
+    except OSError as error:
+        why = "a link; links are not followed" if os.path.islink(path) else error.strerror or str(error)
+        raise Unreadable(why) from None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Unreadable("not a regular file")
+        number = 0
+        while line := file.readline(limit):
+            number += 1
+            is_whole = line.endswith(b"\n") or len(line) < limit
+            yield number, line.rstrip(b"\n") if is_whole else None
+            while not is_whole:
+                rest = file.readline(limit)
+                is_whole = rest.endswith(b"\n") or len(rest) < limit
+
+
 def read_optional(path: str, limit: int = LARGEST) -> str | None:
     """The text of one file, `None` if there is none or it cannot be read: for what only helps."""
     try:

@@ -117,6 +117,10 @@ class VaultBackend(FileStore, ConflictCopies):
             self._bring_here(locator)
         return super().write(locator, content, if_match=if_match)
 
+    def append(self, locator: Locator, text: str) -> Locator:
+        self._bring_here(locator)
+        return super().append(locator, text)
+
     def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
         if if_match is not None:
             self._bring_here(locator)

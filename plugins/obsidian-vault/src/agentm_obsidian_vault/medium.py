@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.plugin import STAMP_KEY, EditedFolder, LocatorConflictError, Medium
-from agentm_obsidian_vault.names import is_tool_file, may_be_copy, may_be_copy_of, note_of_stub, stub_of_note
+from agentm_obsidian_vault.names import is_tool_file, may_be_copies_of, may_be_copy, note_of_stub, stub_of_note
 from agentm_obsidian_vault.presence import elsewhere, is_elsewhere, means_elsewhere
 
 TYPE_CHECKING = False  # importing `typing` would cost hooks more than this module does
@@ -40,7 +40,7 @@ class SyncedFolder(Medium):
 
     def check_new_name(self, locator: Locator, names: Collection[str]) -> None:
         """A note that comes into being must not turn another one into its conflict copy."""
-        others = [name for name in names if may_be_copy_of(locator.name, name, self._devices)]
+        others = may_be_copies_of(locator.name, names, self._devices)
         if not others:
             return
         from agentm_obsidian_vault.conflicts import conflict_copy

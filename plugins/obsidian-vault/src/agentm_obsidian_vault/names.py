@@ -104,11 +104,14 @@ def may_be_copy(name: str, devices: Iterable[str]) -> bool:
     return any(mark in folded for mark in _COPY_MARKS) or any(f"-{device.casefold()}" in folded for device in devices)
 
 
-def may_be_copy_of(note: str, name: str, devices: Iterable[str]) -> bool:
-    """The same, for copies of one note only."""
-    stem = (note.rpartition(".")[0] or note).casefold()
-    folded = name.casefold()
-    return folded.startswith((stem, _COPY_BEGINNING)) and name != note and may_be_copy(name, devices)
+def may_be_copies_of(note: str, names: Collection[str], devices: Iterable[str]) -> list[str]:
+    """Those of a folder's `names` of which that may be said, as copies of one note only."""
+    beginnings = ((note.rpartition(".")[0] or note).casefold(), _COPY_BEGINNING)
+    everything = "\0" + "\0".join(names).casefold()  # no name has this character: thousands are compared in one step
+    if not any(f"\0{beginning}" in everything for beginning in beginnings):
+        return []
+    alike = [name for name in names if name.casefold().startswith(beginnings)]
+    return [name for name in alike if name != note and may_be_copy(name, devices)]
 
 
 def may_be_suspect(name: str, others: Collection[str]) -> bool:

@@ -22,6 +22,7 @@ from agentm_kernel.plugin import (
 )
 from agentm_recall.catalog import gather
 from agentm_recall.editing import with_fields
+from agentm_recall.front_matter import find_block, read_fields
 from agentm_recall.index.database import Failures, IndexUnavailable
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.index.search import Scope
@@ -35,12 +36,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentm_kernel.plugin import Device, StorageBackend
+    from agentm_recall.index.asked import Opened
     from agentm_recall.index.database import Database
-    from agentm_recall.index.maintenance import Opened
     from agentm_recall.note import Note
     from agentm_recall.searching import Found
 
 _A_MINUTE = 60.0
+_KNOWN = frozenset(
+    ("kind", "status", "title", "tags", "project", "created", "updated", "source", "confidence", "supersedes")
+)
+_LONGEST = 300
+_MOST_FIELDS = 12
 _MOST_ENDINGS = 4
 """So many words that begin with what was typed last are looked for."""
 _WHERE = {"title": "in the title", "name": "in its name or tags", "body": "in the text", "hidden": "inside a name"}
@@ -76,7 +82,7 @@ class NotesService:
         """One note: its fields, its whole text, the body without front matter, and the hash that changes need."""
         text = self._store().read(_locator(key))
         note, body = parse_note(key, text)
-        return {**_fields(note), "text": text, "body": body, "hash": content_hash(text)}
+        return {**_fields(note), "text": text, "body": body, "hash": content_hash(text), "more": _more(text)}
 
     def search(
         self, question: str, *, project: str | None = None, kind: str | None = None, limit: int = 30
@@ -192,6 +198,14 @@ def _fields(note: Note, *, is_replaced: bool = False) -> dict[str, Any]:
         "supersedes": list(note.supersedes),
         "problem": note.problem,
     }
+
+
+def _more(text: str) -> list[tuple[str, str]]:
+    """What else the front matter says: where an imported note came from, when it was confirmed."""
+    block = find_block(text)
+    fields, _ = read_fields(text[block.start : block.end]) if block else ({}, None)
+    more = ((name, value if isinstance(value, str) else ", ".join(value)) for name, value in fields.items())
+    return [(name[:40], value[:_LONGEST]) for name, value in more if value and name not in _KNOWN][:_MOST_FIELDS]
 
 
 # ------------------------------------------------------------------------------------------------ searching

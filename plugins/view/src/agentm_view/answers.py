@@ -57,6 +57,8 @@ class Answers:
             return 200, self._menu()
         if what == "part":
             return 200, {"html": self._part(dict(query))}
+        if what == "here":
+            return 200, {}  # somebody is: that was all there is to say
         if what == "search":
             return 200, {"html": self._found(query.get("q", ""))}
         return 404, {"error": f"the page has nothing called '{what}'"}

@@ -209,7 +209,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _stream(self, query: dict[str, str]) -> None:
         """A line whenever the store changes, for as long as the tab looks; and one now and then to see whether it
-        still does. `fetch` reads it, because it can send the bearer.
+        still does. `fetch` reads it, because it can send the bearer. An open tab that nobody uses does not keep the
+        page alive: the page says so itself when a person moves or types.
         """
         self.close_connection = True
         self.send_response(200)
@@ -222,4 +223,3 @@ class _Handler(BaseHTTPRequestHandler):
         for line in self.server.answers.changes(query.get("note", ""), self.server.is_ending, _BEAT):
             self.wfile.write(json.dumps(line).encode() + b"\n")
             self.wfile.flush()
-            self.server.touch()

@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import re
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from agentm_import.exports.stored import StoredNote
 
 _FOLDER = "extensions/ad_hoc/notes"
-_LONGEST_NAME = 128
+_LONGEST_SLUG = 80
+"""Bytes, and nothing but lower-case letters, digits and hyphens: Codex refuses other names."""
 
 
 def codex_files(notes: list[StoredNote]) -> dict[str, str]:
     """Path and text of each file."""
     files: dict[str, str] = {}
     for note in notes:
-        path = f"{_FOLDER}/{_name(note)}"
-        if path in files:
-            path = f"{path[:-3]}-{note.kind}.md"
+        path = next(path for path in _paths(note) if path not in files)
         body = note.body.strip()
         title = "" if body.startswith("#") else f"# {note.title}\n\n"
         files[path] = f"{title}{body}\n"
     return files
 
 
-def _name(note: StoredNote) -> str:
+def _paths(note: StoredNote) -> Iterator[str]:
+    """Names that Codex accepts for a note, until one is free: its own, with its kind, with a number."""
     match = re.match(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d):(\d\d):(\d\d))?", note.changed)
     day, hour, minute, second = match.groups() if match else ("2000-01-01", "00", "00", "00")
     stamp = f"{day}T{hour or '00'}-{minute or '00'}-{second or '00'}"
-    slug = re.sub(r"[^a-z0-9]+", "-", note.slug.encode("ascii", "ignore").decode().lower()).strip("-") or "note"
-    return f"{stamp}-{slug}"[: _LONGEST_NAME - 3].rstrip("-") + ".md"
+    plain = re.sub(r"[^a-z0-9]+", "-", note.slug.encode("ascii", "ignore").decode().lower()).strip("-") or "note"
+    for added in chain(("", f"-{note.kind}"), (f"-{number}" for number in count(2))):
+        slug = plain[: _LONGEST_SLUG - len(added)].rstrip("-") + added
+        yield f"{_FOLDER}/{stamp}-{slug}.md"

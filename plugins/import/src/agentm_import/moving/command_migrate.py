@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agentm_import.moving.merging import plan_merge, unite_projects
 from agentm_import.moving.stores import copy_notes, plan_migration, settle
 from agentm_kernel.command import confirm, current_device, echo_json, json_option, set_value, shown, unset_value
 from agentm_kernel.plugin import (
@@ -22,6 +23,7 @@ from agentm_kernel.plugin import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from agentm_import.moving.stores import Plan
     from agentm_kernel.plugin import Locator
 
 
@@ -29,16 +31,26 @@ if TYPE_CHECKING:
 @click.option(
     "--to", "protocol", required=True, metavar="PROTOCOL", help="Backend to move to, as `plugins list` names it."
 )
+@click.option("--merge", is_flag=True, help="Move into a store that has notes already; none of them is overwritten.")
+@click.option("--keep-apart", is_flag=True, help="With --merge: keep both where both stores have one name.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @click.option("--allow-skipped", is_flag=True, help="Go on although some entries are not notes and stay behind.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
-def command(protocol: str, dry_run: bool, allow_skipped: bool, yes: bool, as_json: bool) -> None:
+def command(
+    protocol: str, merge: bool, keep_apart: bool, dry_run: bool, allow_skipped: bool, yes: bool, as_json: bool
+) -> None:
     """Copy every note to another backend, verify all of them, then make it the selected store.
 
     The target takes its options from the configuration, so set them first. The source is not changed. An interrupted
     migration is simply run again.
+
+    A target that holds anything else is refused, unless --merge is given. Then notes that both stores have under one
+    name with different text are listed and refused, or kept apart with --keep-apart: the one that comes gets another
+    name.
     """
+    if keep_apart and not merge:
+        raise click.UsageError("--keep-apart goes with --merge")
     device = current_device()
     source_protocol = choose_protocol(device=device)
     if source_protocol == protocol:
@@ -50,7 +62,10 @@ def command(protocol: str, dry_run: bool, allow_skipped: bool, yes: bool, as_jso
     source, target = device.store(read_only=True), open_other(device, protocol)
     source.check_allowed(SWAP_PROVIDER)
     progress = (lambda _label, items: items) if as_json else _bar
-    plan = plan_migration(source, target, progress)
+    if merge:
+        plan = plan_merge(source, target, progress, source_protocol, keep_apart=keep_apart)
+    else:
+        plan = plan_migration(source, target, progress)
     if plan.skipped and not allow_skipped:
         shown = ", ".join(plan.skipped[:5])
         raise AgentmError(
@@ -66,23 +81,36 @@ def command(protocol: str, dry_run: bool, allow_skipped: bool, yes: bool, as_jso
         stamp_store(target.inner)
         copy_notes(source, target, plan, progress)
         settle(source, target, plan, progress)
+        unite_projects(source, target, plan)
         Checkouts(device.state_dir, source).carry_over_to(target)
         set_value(device.environ, "storage.backend", protocol)
         if device.config.shortcut is not None:  # it names the store that was left; until it is gone, both are refused
             unset_value(device.environ, device.config.shortcut[0])
-    _report(source_protocol, protocol, plan.missing, len(plan.hashes), plan.skipped, dry_run, as_json)
+    _report(source_protocol, protocol, plan, dry_run=dry_run, as_json=as_json)
 
 
-def _report(
-    source: str, target: str, copied: list[Locator], total: int, skipped: list[str], dry_run: bool, as_json: bool
-) -> None:
+def _report(source: str, target: str, plan: Plan, *, dry_run: bool, as_json: bool) -> None:
+    copied, total, skipped = plan.missing, len(plan.hashes), plan.skipped
     if as_json:
-        echo_json(source=source, target=target, notes=total, copied=len(copied), skipped=skipped, dry_run=dry_run)
+        echo_json(
+            source=source,
+            target=target,
+            notes=total,
+            copied=len(copied),
+            skipped=skipped,
+            apart={locator.key: place.key for locator, place in plan.places.items()},
+            united=plan.united,
+            dry_run=dry_run,
+        )
         return
     verb = "would copy" if dry_run else "copied"
     click.echo(
         f"{verb} {len(copied)} of {total} notes from {source} to {target}; {total - len(copied)} were there already"
     )
+    for locator, place in plan.places.items():
+        click.echo(shown(f"kept apart: {locator} as {place.name}"))
+    for slug in plan.united:
+        click.echo(shown(f"in both stores, one project now: {slug}"))
     for entry in skipped:
         click.echo(shown(f"not a note, left behind: {entry}"))
     if not dry_run:

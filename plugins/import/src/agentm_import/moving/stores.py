@@ -42,6 +42,18 @@ class Plan:
     """Notes that the target does not have yet."""
     skipped: list[str] = field(default_factory=list)
     """What is in the source and is not a note: it stays where it is."""
+    places: dict[Locator, Locator] = field(default_factory=dict)
+    """Notes of a merge that are kept apart, each with its place in the target."""
+    kept: set[Locator] = field(default_factory=set)
+    """Records of a merge for which the target keeps its own."""
+    projects: list[str] = field(default_factory=list)
+    """The projects of the source, in a merge."""
+    united: list[str] = field(default_factory=list)
+    """Projects that both stores have, in a merge."""
+
+    def place(self, locator: Locator) -> Locator:
+        """Where a note of the source lies in the target."""
+        return self.places.get(locator, locator)
 
 
 def _notes(store: StorageBackend) -> list[Locator]:
@@ -50,14 +62,9 @@ def _notes(store: StorageBackend) -> list[Locator]:
 
 def plan_migration(source: StorageBackend, target: StorageBackend, progress: Progress) -> Plan:
     """Compare the two stores; a target that differs from the source anywhere is refused."""
-    plan = Plan(skipped=list(source.foreign_entries(Locator())))
+    plan = read_source(source, progress)
     differing = []
-    for locator in progress("Reading the source", _notes(source)):
-        try:
-            plan.hashes[locator] = content_hash(source.read(locator))
-        except InvalidContentError:
-            plan.skipped.append(locator.key)
-            continue
+    for locator in plan.hashes:
         held = hash_at(target, locator)
         if held is None:
             plan.missing.append(locator)
@@ -67,8 +74,19 @@ def plan_migration(source: StorageBackend, target: StorageBackend, progress: Pro
     if differing or strangers:
         raise LocatorConflictError(
             f"the target {target.describe()} is not a copy of the source: {_listed(differing + strangers)}",
-            hint="nothing was written; move those notes away, or choose an empty target",
+            hint="nothing was written; `--merge` moves into a store that has notes, and overwrites none of them",
         )
+    return plan
+
+
+def read_source(source: StorageBackend, progress: Progress) -> Plan:
+    """Every note of the source with its hash, and what is none."""
+    plan = Plan(skipped=list(source.foreign_entries(Locator())))
+    for locator in progress("Reading the source", _notes(source)):
+        try:
+            plan.hashes[locator] = content_hash(source.read(locator))
+        except InvalidContentError:
+            plan.skipped.append(locator.key)
     return plan
 
 
@@ -76,7 +94,7 @@ def copy_notes(source: StorageBackend, target: StorageBackend, plan: Plan, progr
     """Write what is missing, each note on condition that nobody else has written it meanwhile."""
     for locator in progress("Copying", plan.missing):
         text = source.read(locator)
-        target.write(locator, text, if_match=ABSENT)
+        target.write(plan.place(locator), text, if_match=ABSENT)
         plan.hashes[locator] = content_hash(text)
 
 
@@ -96,11 +114,11 @@ def settle(source: StorageBackend, target: StorageBackend, plan: Plan, progress:
 
 def _differences(source: StorageBackend, target: StorageBackend, plan: Plan, progress: Progress) -> list[Locator]:
     left_behind = set(plan.skipped)
-    now = {locator for locator in _notes(source) if locator.key not in left_behind}
+    now = {locator for locator in _notes(source) if locator.key not in left_behind and locator not in plan.kept}
     return [
         locator
         for locator in progress("Verifying", sorted(now | set(plan.hashes)))
-        if hash_at(source, locator) != hash_at(target, locator)
+        if hash_at(source, locator) != hash_at(target, plan.place(locator))
     ]
 
 
@@ -109,10 +127,10 @@ def _carry_over(source: StorageBackend, target: StorageBackend, plan: Plan, loca
     copied = plan.hashes.pop(locator, None)
     text = read_or_none(source, locator)
     if text is not None:
-        target.write(locator, text, if_match=ABSENT if copied is None else copied)
+        target.write(plan.place(locator), text, if_match=ABSENT if copied is None else copied)
         plan.hashes[locator] = content_hash(text)
     elif copied is not None:
-        target.delete(locator, if_match=copied)
+        target.delete(plan.place(locator), if_match=copied)
 
 
 def hash_at(backend: StorageBackend, locator: Locator) -> str | None:

@@ -1,7 +1,8 @@
 """Codex: what it consolidated about past work, the summaries of sessions, and notes that were added by hand.
 
-`~/.codex/memories/` has `MEMORY.md` (one block per group of tasks), `rollout_summaries/` (one file per session) and
-`extensions/ad_hoc/notes/`. The database beside it has what was not consolidated yet.
+`~/.codex/memories_v2/` (in older versions `memories/`) has `MEMORY.md` (one block per group of tasks),
+`rollout_summaries/` (one file per session) and `extensions/ad_hoc/notes/`. The database beside it has what was not
+consolidated yet.
 """
 
 from __future__ import annotations
@@ -26,8 +27,12 @@ _HEAD = re.compile(r"^(thread_id|updated_at|rollout_path|cwd|git_branch):[ \t]*(
 _DERIVED = {
     "memory_summary.md": "a summary of MEMORY.md",
     "raw_memories.md": "what MEMORY.md and the summaries are made of",
+    "phase2_workspace_diff.md": "what Codex had changed last",
+    "extensions/ad_hoc/instructions.md": "Codex's own instructions for its notes",
 }
-_DATABASE = "memories_1.sqlite"
+_FOLDERS = ("memories_v2", "memories")
+_DATABASES = ("memories_v2_1.sqlite", "memories_1.sqlite")
+"""The newer first: what both have, as after an upgrade, is taken from there."""
 
 
 class Codex:
@@ -35,9 +40,8 @@ class Codex:
 
     def detect(self, device: Device) -> list[Found]:
         root = folder_of(device, "", "CODEX_HOME", "~/.codex")
-        memories = os.path.join(root, "memories")
-        count = count_files(memories) if os.path.isdir(memories) else 0
-        count = max(count, quick_count(os.path.join(root, _DATABASE), "stage1_outputs"))
+        count = sum(count_files(folder) for name in _FOLDERS if os.path.isdir(folder := os.path.join(root, name)))
+        count = max(count, *(quick_count(os.path.join(root, name), "stage1_outputs") for name in _DATABASES))
         return [Found(root, count, "memories and summaries of sessions")] if count else []
 
     def read(self, path: str, device: Device) -> Iterator[Item | Skipped]:
@@ -45,15 +49,18 @@ class Codex:
         need_folder(root, "Codex keeps its memory in ~/.codex")
         if os.path.isfile(os.path.join(root, "AGENTS.md")):
             yield whole_file(root, "AGENTS.md", slug="codex-agents-md", title="AGENTS.md of the user")
-        inner = "memories" if os.path.isdir(os.path.join(root, "memories")) else ""
+        inner = [name for name in _FOLDERS if os.path.isdir(os.path.join(root, name))]
+        if not inner and os.path.basename(root) in _FOLDERS:
+            inner = [""]
         threads: set[str] = set()
-        if inner or os.path.basename(root) == "memories":
-            for found in _files(root, inner):
+        for folder in inner:
+            for found in _files(root, folder):
                 if isinstance(found, Item) and "thread" in found.extra:
                     threads.add(str(found.extra["thread"]))
                 yield found
-        if os.path.isfile(os.path.join(root, _DATABASE)):
-            yield from _stage1(os.path.join(root, _DATABASE), threads, device)
+        for name in _DATABASES:
+            if os.path.isfile(os.path.join(root, name)):
+                yield from _stage1(root, name, threads, device)
 
 
 def _files(root: str, inner: str) -> Iterator[Item | Skipped]:
@@ -62,7 +69,7 @@ def _files(root: str, inner: str) -> Iterator[Item | Skipped]:
             yield found
             continue
         path, file = found
-        local = path.removeprefix("memories/")
+        local = path.removeprefix(f"{inner}/") if inner else path
         if local in _DERIVED:
             yield Skipped(path, f"derived: {_DERIVED[local]}", is_problem=False)
         elif local == "MEMORY.md":
@@ -151,11 +158,11 @@ def _time_in(name: str) -> str:
     return f"{match.group(1)}T{match.group(2)}:{match.group(3)}:{match.group(4)}+00:00" if match else ""
 
 
-def _stage1(path: str, threads: set[str], device: Device) -> Iterator[Item | Skipped]:
-    """Sessions that Codex has summarised and not consolidated yet."""
-    with private_copy(path, device) as database:
+def _stage1(root: str, name: str, threads: set[str], device: Device) -> Iterator[Item | Skipped]:
+    """Sessions that Codex has summarised and not consolidated yet; `threads` are those that came already."""
+    with private_copy(os.path.join(root, name), device) as database:
         if not database.has("stage1_outputs"):
-            yield Skipped(_DATABASE, database.problem_with("stage1_outputs") or "", is_problem=False)
+            yield Skipped(name, database.problem_with("stage1_outputs") or "", is_problem=False)
             return
         columns = ("thread_id", "source_updated_at", "raw_memory", "rollout_summary", "rollout_slug", "generated_at")
         for row in database.rows("stage1_outputs", columns):
@@ -164,10 +171,10 @@ def _stage1(path: str, threads: set[str], device: Device) -> Iterator[Item | Ski
                 continue
             thread = str(row["thread_id"])
             if thread in threads:
-                yield Skipped(
-                    f"stage1_outputs/{thread}", "its summary is a file, which is imported", is_problem=False
-                )
+                known = "its summary came already, from a file or the newer database"
+                yield Skipped(f"{name}/{thread}", known, is_problem=False)
                 continue
+            threads.add(thread)
             text = row["rollout_summary"] or row["raw_memory"]
             cwd = re.search(r"^cwd:[ \t]*(/.*)$", str(row["raw_memory"]), re.MULTILINE)
             yield Item(

@@ -7,15 +7,14 @@ import os
 from typing import TYPE_CHECKING
 
 from agentm_import.items import Found, Item, Skipped
-from agentm_import.source_files import Unreadable, changed_at, no_source, read_bytes
+from agentm_import.source_files import Unreadable, changed_at, no_source, read_bytes, read_lines
 from agentm_import.sources._common import kind_of, parsed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from agentm_kernel.plugin import Device
 
-_LARGEST = 1024**3
 _PACKED = "node_modules/@modelcontextprotocol/server-memory/dist"
 
 
@@ -44,10 +43,9 @@ class ServerMemory:
             )
         file = os.path.join(places[0], "memory.jsonl") if os.path.isdir(places[0]) else places[0]
         try:
-            data = read_bytes(file, _LARGEST)
+            yield from _graph(read_lines(file), changed_at(file))
         except Unreadable as error:
             raise no_source(file, str(error), "give the path of the server's file") from None
-        yield from _graph(data, changed_at(file))
 
 
 def _places(device: Device) -> list[str]:
@@ -60,10 +58,13 @@ def _places(device: Device) -> list[str]:
     return sorted(path for pattern in patterns for path in glob.glob(pattern) if not os.path.islink(path))
 
 
-def _graph(data: bytes, changed: str) -> Iterator[Item | Skipped]:
+def _graph(lines: Iterable[tuple[int, bytes | None]], changed: str) -> Iterator[Item | Skipped]:
     entities: list[dict[str, object]] = []
     relations: dict[str, list[str]] = {}
-    for number, raw in enumerate(data.split(b"\n"), 1):
+    for number, raw in lines:
+        if raw is None:
+            yield Skipped(f"line {number}", "larger than a note may be")
+            continue
         if not raw.strip():
             continue
         try:

@@ -106,7 +106,8 @@ def _facts(given: Asked, found: Mapping[str, Any]) -> Html:
         ("Changed", when(found["updated"])),
         ("Written", when(found["created"])),
         ("Source", found["source"]),
-        ("Sure", f"{confidence:.0%}" if confidence is not None else None),
+        ("Confidence", f"{confidence:.0%}" if confidence is not None else None),
+        *((name.replace("_", " ").capitalize(), value) for name, value in found.get("more", ())),
         ("File", tag("code", found["key"])),
     )
 

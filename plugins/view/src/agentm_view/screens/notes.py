@@ -157,7 +157,11 @@ def project(given: Asked, slug: str) -> Screen:
         heading(slug, said=count_words(sum(map(len, by_kind.values())), "note")),
         files and section("Plan and progress", *(_state_file(given, *file) for file in files)),
         *(
-            section(kind, note_list(given, by_kind[kind], with_project=False), count=len(by_kind[kind]))
+            section(
+                _many(kind),
+                note_list(given, by_kind[kind], with_project=False, with_kind=False),
+                count=len(by_kind[kind]),
+            )
             for kind in by_kind
         ),
         past and section("Past", note_list(given, past[:_ON_ONE], with_project=False), count=len(past)),
@@ -165,9 +169,17 @@ def project(given: Asked, slug: str) -> Screen:
     return Screen(slug, html)
 
 
+def _many(kind: str) -> str:
+    """`known-issue` as a heading: Known issues."""
+    words = kind.replace("-", " ").capitalize()
+    return words if words.endswith("s") else f"{words}s"
+
+
 def _state_file(given: Asked, name: str, text: str, where: str) -> Html:
     body = tag("div", given.renderer.render(text), class_="prose", dir="auto") if text.strip() else tag("p", "empty")
-    return tag("details", tag("summary", tag("strong", name), Html(" "), tag("span", where, class_="quiet")), body)
+    is_plan = name.upper().startswith("PLAN")  # what a person comes for; progress is long
+    head = tag("summary", tag("strong", name), Html(" "), tag("span", where, class_="quiet"))
+    return tag("details", head, body, open=is_plan)
 
 
 def _state_files(given: Asked, slug: str) -> Iterable[tuple[str, str, str]]:
@@ -182,6 +194,10 @@ def _state_files(given: Asked, slug: str) -> Iterable[tuple[str, str, str]]:
         if here.backend is None or (here.slug == slug and not here.backend.capabilities.sync):
             for name in list_state_files(here) if here.slug == slug else ():
                 if name.endswith(".md"):
-                    yield name, read_state_file(here, name), f"in {here.root}"
+                    yield name, read_state_file(here, name), f"in {_short(given, str(here.root))}"
     except AgentmError as error:
         yield "state", str(error), "cannot be read"
+
+
+def _short(given: Asked, path: str) -> str:
+    return path.replace(f"{given.memory.device().home}/", "~/")

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from agentm_view.screens import Asked
 
 
-def note_list(given: Asked, notes: Iterable[Mapping[str, Any]], *, with_project: bool = True) -> Html:
-    return tag("ul", *(note_item(given, note, with_project=with_project) for note in notes), class_="notes")
+def note_list(given: Asked, notes: Iterable[Mapping[str, Any]], **options: bool) -> Html:
+    """`with_project` and `with_kind`: whether each note says so, where the list does not."""
+    return tag("ul", *(note_item(given, note, **options) for note in notes), class_="notes")
 
 
-def note_item(given: Asked, note: Mapping[str, Any], *more: object, with_project: bool = True) -> Html:
+def note_item(
+    given: Asked, note: Mapping[str, Any], *more: object, with_project: bool = True, with_kind: bool = True
+) -> Html:
     place = note["project"] if with_project and note["project"] else None
     return tag(
         "li",
@@ -29,7 +32,7 @@ def note_item(given: Asked, note: Mapping[str, Any], *more: object, with_project
         *more,
         tag(
             "span",
-            tag("span", note["kind"], class_="kind"),
+            with_kind and tag("span", note["kind"], class_="kind"),
             not note["current"] and tag("span", note["status"], class_="badge info"),
             note["problem"] and tag("span", "cannot be read", class_="badge fail"),
             place and tag("span", place, class_="place"),

@@ -441,6 +441,15 @@
     else if (!stream && bearer) { follow(); refresh(); }
   });
 
+  // The page ends after half an hour without use; whoever reads or writes in it uses it.
+  let used = Date.now();
+  function use() {
+    if (!bearer || Date.now() - used < 60000) return;
+    used = Date.now();
+    ask("/api/here").catch(() => {});
+  }
+  for (const kind of ["keydown", "pointermove", "wheel", "touchstart"]) document.addEventListener(kind, use, { passive: true });
+
   // ---------------------------------------------------------------------------------------------- beginning
 
   (async () => {

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from typing import TYPE_CHECKING
 
-from tests.demo.stage import Device, say, title
+from tests.demo.stage import Device, a_project, make, say, session_start, title
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-REMOTE = "git@github.com:ana/widgets.git"
-SESSION_START = '{"cwd": "%s", "hook_event_name": "SessionStart"}'
 
 
 def show(scratch: Path) -> None:
     vault = scratch / "Vault"
     vault.mkdir()
-    first, second = (Device(name, make(scratch / name)) for name in ("laptop", "tower"))
+    first, second = (Device(name, make(scratch / name)) for name in ("desk", "tower"))
     project, other_clone = a_project(first), a_project(second)
     a_plan_goes_to_the_vault(first, project, vault)
     the_other_device_finds_it(second, other_clone, vault)
@@ -26,39 +22,24 @@ def show(scratch: Path) -> None:
     a_vault_that_is_not_there_is_refused(first, project, vault)
 
 
-def make(folder: Path) -> Path:
-    folder.mkdir()
-    return folder
-
-
-def a_project(device: Device) -> Path:
-    project = make(device.home / "widgets")
-    subprocess.run(["git", "init", "-q", str(project)], check=True)
-    subprocess.run(["git", "-C", str(project), "remote", "add", "origin", REMOTE], check=True)
-    return project
-
-
 def a_plan_goes_to_the_vault(device: Device, project: Path, vault: Path) -> None:
-    title("4. A project's plan, kept in a vault")
-    device.run(f"agentm vault init {vault} --create", cwd=project)
-    device.run(f"agentm config set plugins.vault.vault_path {vault}", cwd=project)
-    device.run("agentm config set storage.backend vault", cwd=project)
+    title("6. A project's plan, kept in a vault")
+    device.run(f"agentm vault init {vault} --create --use", cwd=project)
     device.run("echo '# Plan: ship the widget' | agentm state write PLAN.md", cwd=project)
     device.run("echo '- sketched it' | agentm state append progress.md", cwd=project)
     say("…and what the agent reads when a session starts:")
-    device.run("agentm hook session-start --host plain", cwd=project, stdin=SESSION_START % project)
+    device.run("agentm hook session-start --host plain", cwd=project, stdin=session_start(project))
 
 
 def the_other_device_finds_it(device: Device, project: Path, vault: Path) -> None:
-    title("5. Another device, with its own clone and the same vault")
-    device.run(f"agentm config set plugins.vault.vault_path {vault}", cwd=project)
-    device.run("agentm config set storage.backend vault", cwd=project)
+    title("   Another device, with its own clone and the same vault")
+    device.run(f"agentm vault init {vault} --use", cwd=project)
     device.run("agentm state read PLAN.md", cwd=project)
     device.run("echo '- built it' | agentm state append progress.md", cwd=project)
 
 
 def a_conflict_copy_is_neither_a_plan_nor_lost(device: Device, project: Path, vault: Path) -> None:
-    title("6. The sync tool could not decide, and left a conflict copy")
+    title("   The sync tool could not decide, and left a conflict copy")
     state = vault / "projects" / "widgets" / "_harness"
     copy = state / "progress.sync-conflict-20261116-101500-ABCDEFG.md"
     copy.write_text("- sketched it\n- asked for a review\n")
@@ -75,7 +56,7 @@ def a_vault_that_is_not_there_is_refused(device: Device, project: Path, vault: P
     vault.rename(moved)
     vault.mkdir()
     device.run("agentm state read PLAN.md", cwd=project)
-    device.run("agentm hook session-start --host plain", cwd=project, stdin=SESSION_START % project)
+    device.run("agentm hook session-start --host plain", cwd=project, stdin=session_start(project))
     shutil.rmtree(vault)
     moved.rename(vault)
     say("mounted again:")

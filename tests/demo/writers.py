@@ -18,23 +18,12 @@ ROUNDS = 25
 
 
 def show(scratch: Path) -> None:
-    notes_are_plain_files(scratch / "memory")
     nothing_is_lost_between_processes(scratch)
     a_killed_writer_leaves_the_store_intact(scratch / "killed")
 
 
-def notes_are_plain_files(root: Path) -> None:
-    title("1. A note is a plain file")
-    store = DeviceLocalBackend(root)
-    decision = Locator("projects/demo/decisions/use-postgres.md")
-    store.write(decision, "# Use PostgreSQL\n\nSQLite locked up with two writers.\n")
-    say(f"written  {decision}")
-    say(f"on disk  {root / decision.key}")
-    say(f"read     {store.read(decision).splitlines()[0]!r} and {len(store.read(decision))} characters in all")
-
-
 def nothing_is_lost_between_processes(scratch: Path) -> None:
-    title(f"2. {PROCESSES} processes add {ROUNDS} lines each to one note")
+    title(f"4. Many agents at once: {PROCESSES} processes add {ROUNDS} lines each to one note")
     expected = PROCESSES * ROUNDS
     plain = scratch / "plain" / "progress.md"
     plain.parent.mkdir()
@@ -50,15 +39,15 @@ def nothing_is_lost_between_processes(scratch: Path) -> None:
 
 
 def a_killed_writer_leaves_the_store_intact(root: Path) -> None:
-    title("3. A writer is killed with -9, thirty times, in the middle of its work")
+    title("5. A writer is killed with -9, fifteen times, in the middle of its work")
     note = Locator("plan.md")
     store = DeviceLocalBackend(root)
     store.write(note, whole_note("before"))
     torn = 0
     slowest = 0.0
-    for _ in range(30):
+    for _ in range(15):
         writer = subprocess.Popen(
-            [sys.executable, "-m", "tests.demo.floor", "write-forever", str(root)], stdout=subprocess.PIPE
+            [sys.executable, "-m", "tests.demo.writers", "write-forever", str(root)], stdout=subprocess.PIPE
         )
         assert writer.stdout is not None
         writer.stdout.read(1)  # it is writing now
@@ -82,7 +71,7 @@ def a_killed_writer_leaves_the_store_intact(root: Path) -> None:
 
 def race(kind: str, place: Path) -> None:
     racers = [
-        subprocess.Popen([sys.executable, "-m", "tests.demo.floor", f"add-to-{kind}", str(place)])
+        subprocess.Popen([sys.executable, "-m", "tests.demo.writers", f"add-to-{kind}", str(place)])
         for _ in range(PROCESSES)
     ]
     for racer in racers:

@@ -1,0 +1,47 @@
+"""Merging the small JSON notes that say whose name a project's name is, and which repositories there are.
+
+Two clones that claim one name before they have met both make a record. If one of the two lost, its project would not
+find its own notes any more. So both are written as one, whatever the policy for notes is: the record then has the
+ids and repositories of both, a pointer or a list the entries of both.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from agentm_kernel.plugin import layout
+
+
+def united(path: str, origin: bytes, here: bytes) -> bytes | None:
+    """Both versions of such a note as one; `None` for any other note, and for what cannot be understood."""
+    if not (path == layout.REPOS_KEY or path.startswith(f"{layout.REMOTES}/") or _is_record(path)):
+        return None
+    try:
+        sides = [json.loads(text) for text in (origin, here)]
+    except ValueError:
+        return None
+    if not all(isinstance(side, dict) for side in sides) or sides[0].get("version") != sides[1].get("version"):
+        return None
+    whole = _union(*sides)
+    ids = sorted({each for side in sides for each in (side.get("id"), *side.get("ids", ())) if isinstance(each, str)})
+    if _is_record(path) and ids:
+        whole |= {"id": ids[0], "ids": ids}
+    return (json.dumps(whole, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _is_record(path: str) -> bool:
+    above, _, name = path.rpartition("/")
+    return name == layout.PROJECT_RECORD and above.startswith((f"{layout.PROJECTS}/", f"{layout.LEGACY_PROJECTS}/"))
+
+
+def _union(origin: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:
+    """Every field of both; lists one after the other. Where both have one value, the smaller, alike in all clones."""
+    whole = {**here, **origin}
+    for name in origin.keys() & here.keys():
+        one, other = origin[name], here[name]
+        if isinstance(one, list) and isinstance(other, list):
+            whole[name] = [*one, *(entry for entry in other if entry not in one)]
+        elif one != other:
+            whole[name] = min(one, other, key=str)
+    return whole

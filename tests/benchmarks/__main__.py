@@ -35,8 +35,13 @@ BENCHMARKS = (
     "locomo",
     "checkpoint",
     "bucket",
+    "encryption",
     "git",
     "git_engines",
+    "rivals",
+    "scale",
+    "scale_large",
+    "tools",
     "page",
 )
 """Modules of this package, each with `run(setting) -> Table`."""

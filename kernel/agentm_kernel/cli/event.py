@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 
 from agentm_kernel.cli.hook_input import read_event, working_directory
 from agentm_kernel.cli.streams import PATIENCE_VARIABLE, end_process, exit_code_of, patience, report
@@ -85,16 +84,12 @@ def in_the_background(work: Callable[[], int], *, wait: float = 0.0) -> None:
     reading, writing = os.pipe()
     if os.fork() == 0:
         os.close(reading)
-        _be_the_child(work, writing)
+        _be_the_child(work, writing, is_heard=False)
     os.close(writing)
     if wait:
         import select
 
-        deadline = time.monotonic() + wait
-        while (left := deadline - time.monotonic()) > 0 and select.select([reading], [], [], left)[0]:
-            data = os.read(reading, 1 << 16)
-            if not data or b"\0" in data:
-                break
+        select.select([reading], [], [], wait)  # it says nothing but that it is done
     os.close(reading)
 
 
@@ -121,18 +116,26 @@ def _in_a_child(work: Callable[[], int]) -> int:
     raise PluginError("a plugin ended the process that told it", hint="`agentm plugins list --verify` may say which")
 
 
-def _be_the_child(work: Callable[[], int], writing: int) -> None:
-    """Do the work where nobody's stream is held open by it, say the exit code, and finish what is late."""
-    from agentm_kernel.plugins.calling import wait_for_late
+def _be_the_child(work: Callable[[], int], writing: int, *, is_heard: bool = True) -> None:
+    """Do the work where nobody's stream is held open by it, say the exit code, and finish what is late. Whatever goes
+    wrong, this process ends here: going on, it would answer the agent host a second time.
+    """
+    code = 1
+    try:
+        from agentm_kernel.plugins.calling import wait_for_late
 
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.setsid()  # what ends the agent's session does not end a sync half way
-    for descriptor, target in ((0, nothing), (1, nothing), (2, writing)):
-        os.dup2(target, descriptor)
-    code = exit_code_of(work)
-    sys.stderr.flush()
-    os.write(writing, b"\0%d\n" % code)
-    os.dup2(nothing, 2)
-    os.close(writing)
-    wait_for_late(_IN_THE_BACKGROUND)
-    end_process(code)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.setsid()  # what ends the agent's session does not end a sync half way
+        for descriptor, target in ((0, nothing), (1, nothing), (2, writing if is_heard else nothing)):
+            os.dup2(target, descriptor)
+        code = exit_code_of(work)
+        try:
+            sys.stderr.flush()
+            os.write(writing, b"\0%d\n" % code)
+        except OSError:
+            pass  # the caller has gone, and need not know
+        os.dup2(nothing, 2)
+        os.close(writing)
+        wait_for_late(_IN_THE_BACKGROUND)
+    finally:
+        end_process(code)

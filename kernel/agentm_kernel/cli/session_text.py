@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agentm_kernel.cli.hook import HookCall
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.state.device import Device
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
 _SHOWN = 3
 _BEFORE = "before you plan, start work or answer questions about the plan."

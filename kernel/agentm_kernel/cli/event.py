@@ -11,7 +11,7 @@ import os
 import sys
 
 from agentm_kernel.cli.hook_input import read_event, working_directory
-from agentm_kernel.cli.reporting import PATIENCE_VARIABLE, end_process, exit_code_of, patience, report
+from agentm_kernel.cli.streams import PATIENCE_VARIABLE, end_process, exit_code_of, patience, report
 from agentm_kernel.errors import AgentmError, PluginError, one_line
 from agentm_kernel.plugins.events import EVENTS, is_event
 from agentm_kernel.plugins.hooks import PATIENCE, HookCaller
@@ -29,7 +29,9 @@ _IN_THE_BACKGROUND = 60.0
 
 
 def tell_plugins(device: Device, name: str, cwd: str | None) -> int:
-    """The exit code is 1 if a plugin failed, was late, or there is no such event; never 2, which agent hosts take for
+    """Tell every plugin what happened; their lines go to standard error, because agent hosts read standard output.
+
+    The exit code is 1 if a plugin failed, was late, or there is no such event; never 2, which agent hosts take for
     "erase the prompt".
     """
     if not is_event(name):

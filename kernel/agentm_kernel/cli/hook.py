@@ -12,7 +12,7 @@ import os
 import sys
 import time
 
-from agentm_kernel.cli.reporting import end_process, waiting_for
+from agentm_kernel.cli.streams import end_process, waiting_for
 from agentm_kernel.errors import AgentmError, one_line
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agentm_kernel.state.device import Device
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
 DEADLINE_SECONDS = 1.9
 CONTEXT_LIMIT = 10_000
@@ -246,8 +246,7 @@ def _adapter(device: Device, host: str) -> Any:
     if host == PLAIN:
         return PlainAdapter()
     from agentm_kernel.device.installed import HOSTS
-    from agentm_kernel.plugins.load import load
-    from agentm_kernel.plugins.table import find
+    from agentm_kernel.plugins.table import find, load
 
     record = find(device, HOSTS, host)
     return None if record is None else load(record)

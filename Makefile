@@ -68,6 +68,7 @@ faults: $(READY) ## The long fault campaign
 
 e2e: $(SERVERS) ## Rounds with real programs that are too long for the suite: agent hosts, git, buckets, IPFS, imports (ARGS="--seed N")
 	@$(BIN)/python plugins/hosts/tests/rounds.py
+	@$(BIN)/python -m tests.tools.rounds
 	@$(BIN)/python -m tests.faults $(ROUNDS) $(ARGS)
 	@$(BIN)/python plugins/import/tests/real_programs.py
 	@$(BIN)/python -m pytest -q -rs -s plugins/import/tests/check_real_programs.py plugins/import/tests/check_kills.py

@@ -42,7 +42,9 @@ CAMPAIGNS = {
     "one-lock": "tests.faults.one_lock",
     "pauses": "tests.faults.pauses",
     "power-cuts": "tests.faults.power_cuts",
+    "sealing": "tests.faults.sealing",
     "two-devices": "tests.faults.two_devices",
+    "two-stores": "tests.faults.two_stores",
 }
 
 

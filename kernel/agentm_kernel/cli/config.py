@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel.cli.config_values import MASK, as_text, masked
-from agentm_kernel.cli.output import current_device, echo_json, echo_table, json_option
+from agentm_kernel.cli.output import completing, current_device, echo_json, echo_table, json_option
 from agentm_kernel.device.config import find, spellings
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.device.json_text import MalformedJson, parse
@@ -16,8 +16,6 @@ from agentm_kernel.errors import ConfigError, PluginError
 from agentm_kernel.seam.options import check_option
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from agentm_kernel.seam.options import Option
     from agentm_kernel.state.device import Device
 
@@ -32,13 +30,6 @@ def command() -> None:
     """Read and change the configuration."""
 
 
-def _complete_key(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from click.shell_completion import CompletionItem
-
-    keys = _known_keys(current_device())
-    return [CompletionItem(key, help=text or None) for key, text in keys.items() if key.startswith(incomplete)]
-
-
 def _known_keys(device: Device) -> dict[str, str]:
     """Settings of the kernel, and the options that installed plugins declare with what they mean."""
     from agentm_kernel.device.settings import KNOWN
@@ -48,7 +39,7 @@ def _known_keys(device: Device) -> dict[str, str]:
 
 
 @command.command("set")
-@click.argument("key", shell_complete=_complete_key)
+@click.argument("key", shell_complete=completing(_known_keys))
 @click.argument("value")
 @click.option("--allow-secrets", is_flag=True, help="Keep a value that only looks like a secret, or has to be here.")
 def set_command(key: str, value: str, allow_secrets: bool) -> None:
@@ -75,7 +66,7 @@ def set_command(key: str, value: str, allow_secrets: bool) -> None:
 
 
 @command.command("unset")
-@click.argument("key")
+@click.argument("key", shell_complete=completing(_known_keys))
 def unset_command(key: str) -> None:
     """Remove the setting KEY, or all settings under it."""
     device = current_device()

@@ -13,7 +13,9 @@ from agentm_kernel.errors import AgentmError
 from agentm_kernel.state.device import Device
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+
+    from click.shell_completion import CompletionItem
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
 
@@ -22,6 +24,31 @@ def current_device() -> Device:
     """The device of the command that runs now: made once by `main()`, so that nothing is looked up twice."""
     context = click.get_current_context(silent=True)
     return (context and context.find_object(Device)) or Device.now()
+
+
+def completing(names: str | Callable[[Device], Iterable[str]]) -> Callable[..., list[CompletionItem]]:
+    """What `shell_complete` of a parameter wants, from the names that a device has; a mapping says what each means.
+
+    A text is an entry-point group, and means the names of the plugins in it. A shell asks in the middle of a line:
+    whatever goes wrong, nothing is offered and nothing is said.
+    """
+
+    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        try:
+            device = current_device()
+            found = _in_group(device, names) if isinstance(names, str) else names(device)
+            helps = found if isinstance(found, dict) else dict.fromkeys(found, "")
+        except (Exception, SystemExit):  # noqa: BLE001
+            return []
+        return [CompletionItem(n, help=helps[n] or None) for n in sorted(helps) if n.startswith(incomplete)]
+
+    return complete
+
+
+def _in_group(device: Device, group: str) -> list[str]:
+    return [record.name for record in device.plugins.records if record.group == group]
 
 
 def echo_json(**fields: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from agentm_kernel.cli.output import echo_json, json_option
+from agentm_kernel.cli.output import completing, echo_json, json_option
 from agentm_kernel.cli.state import cwd_option, resolve
 from agentm_kernel.cli.streams import shown
 from agentm_kernel.errors import ActivePlanError
@@ -49,7 +49,7 @@ def list_plans(as_json: bool, cwd: str | None) -> None:
 
 
 @command.command("use")
-@click.argument("name")
+@click.argument("name", shell_complete=completing(lambda device: list_plan_files(device.project())))
 @cwd_option
 def use(name: str, cwd: str | None) -> None:
     """Make NAME (foo for PLAN-foo.md) the active plan of this checkout."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.output import current_device, echo_json, echo_table, json_option
+from agentm_kernel.cli.output import completing, current_device, echo_json, echo_table, json_option
 from agentm_kernel.cli.plugin_inventory import take_inventory
 from agentm_kernel.device.installed import HOOKS, OPTIONS, PLUGINS, VERIFIERS, canonical_name, kind_of
 from agentm_kernel.errors import PluginError
@@ -179,7 +179,7 @@ def _printable(text: str) -> str:
 
 
 @command.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=completing(lambda device: [r.distribution for r in device.plugins.records]))
 @json_option
 def show(name: str, as_json: bool) -> None:
     """Show what is known about the plugin or distribution NAME.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.output import confirm, current_device, echo_json, echo_table, json_option
+from agentm_kernel.cli.output import completing, confirm, current_device, echo_json, echo_table, json_option
 from agentm_kernel.cli.state import cwd_option
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
 from agentm_kernel.projects.checkout import path_as_text
@@ -148,7 +148,7 @@ def check(cwd: str | None) -> None:
 
 
 @command.command("use-store")
-@click.argument("name")
+@click.argument("name", shell_complete=completing(lambda device: ["default", *device.config.stores]))
 @click.option("--move", is_flag=True, help="Take the notes and plans that the project has along.")
 @click.option("--yes", is_flag=True, help="Do not ask; with --move, remove what was moved from the store before.")
 @cwd_option

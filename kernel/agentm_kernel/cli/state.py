@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel.cli.output import current_device, echo_json, json_option
+from agentm_kernel.cli.output import completing, current_device, echo_json, json_option
 from agentm_kernel.cli.streams import read_text, shown, write_text
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.seam.backend import ABSENT
@@ -32,6 +32,11 @@ _allow_option = click.option(
 )
 
 
+_file_argument = click.argument(
+    "file", shell_complete=completing(lambda device: {"PLAN.md", "progress.md", *list_state_files(device.project())})
+)
+
+
 def resolve(cwd: str | None, *, read_only: bool) -> Resolution:
     """The project of `cwd`, for commands."""
     return current_device().project(cwd, read_only=read_only)
@@ -43,7 +48,7 @@ def command() -> None:
 
 
 @command.command("write")
-@click.argument("file")
+@_file_argument
 @_body_option
 @click.option(
     "--if-match", metavar="HASH", help="Only if FILE has this sha256 now; `absent` for only if there is none yet."
@@ -62,7 +67,7 @@ def write(file: str, body_file: str, if_match: str | None, allow_secrets: bool, 
 
 
 @command.command("append")
-@click.argument("file")
+@_file_argument
 @_body_option
 @_allow_option
 @cwd_option

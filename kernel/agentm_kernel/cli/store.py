@@ -7,7 +7,7 @@ import os
 import click
 
 from agentm_kernel.cli.config import refuse_secret, value_of
-from agentm_kernel.cli.output import confirm, current_device, echo_json, echo_table, json_option
+from agentm_kernel.cli.output import completing, confirm, current_device, echo_json, echo_table, json_option
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
 from agentm_kernel.plugins.table import declared_options
@@ -18,13 +18,16 @@ from agentm_kernel.selection.open import Refusal, inspect_store
 _DEFAULT = "default"
 
 
+_complete_store = completing(lambda device: [_DEFAULT, *device.config.stores])
+
+
 @click.group("store")
 def command() -> None:
     """Show, add and remove the stores of this device."""
 
 
 @command.command("show")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=_complete_store)
 @json_option
 def show(name: str | None, as_json: bool) -> None:
     """Show the default store, or the one called NAME: where it is, and what it promises."""
@@ -80,7 +83,7 @@ def list_stores(as_json: bool) -> None:
 
 @command.command("add")
 @click.argument("name")
-@click.argument("protocol")
+@click.argument("protocol", shell_complete=completing("agentm.backends"))
 @click.argument("options", nargs=-1, metavar="[OPTION=VALUE]...")
 @click.option("--wrapper", "wrappers", multiple=True, help="A layer around it, the innermost first.")
 def add(name: str, protocol: str, options: tuple[str, ...], wrappers: tuple[str, ...]) -> None:
@@ -117,7 +120,7 @@ def add(name: str, protocol: str, options: tuple[str, ...], wrappers: tuple[str,
 
 
 @command.command("remove")
-@click.argument("name")
+@click.argument("name", shell_complete=_complete_store)
 def remove(name: str) -> None:
     """Let this device use the store NAME no more. The store and its notes stay as they are."""
     device = current_device()

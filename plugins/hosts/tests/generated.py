@@ -46,6 +46,9 @@ def _json(rng: random.Random, document: Any, comments: bool) -> str:
     if comments:
         lines = text.split("\n")
         for number in range(len(lines)):
+            last = lines[number + 1].lstrip()[:1] if number + 1 < len(lines) else ""
+            if rng.random() < 0.3 and last and last in "]}" and lines[number][-1] not in "[{":
+                lines[number] += ","
             if rng.random() < 0.15 and len(lines) > 1:
                 lines[number] += rng.choice([" // why, { [", " /* a \n b */"])
         text = rng.choice(["", "// first\n", "/* x */ "]) + "\n".join(lines) + rng.choice(["", "\n// last"])
@@ -64,8 +67,7 @@ def json_text(rng: random.Random) -> str:
 
 
 def jsonc_text(rng: random.Random) -> str:
-    text = _json(rng, settings(rng), comments=True)
-    return text.replace("}\n", "},\n") if False else text
+    return rng.choice(["", "{}", "\n"]) if rng.random() < 0.05 else _json(rng, settings(rng), comments=True)
 
 
 def toml_text(rng: random.Random) -> str:

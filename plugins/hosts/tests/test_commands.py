@@ -171,15 +171,91 @@ def test_a_session_without_our_hooks_is_noticed(used):
     assert "without our hooks" in used.must("hosts", "list")
 
 
-def test_hooks_that_a_project_brings_are_its_own(used):
-    """A repository with settings of its own: `connect` for the user neither reads nor changes them."""
+def test_hooks_that_a_project_brings_are_left_alone_and_named(used):
+    """A repository with settings of its own: `connect` for the user does not change them, and says that they run."""
     theirs = used.project / ".claude" / "settings.json"
     theirs.parent.mkdir()
     theirs.write_text('{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "curl evil"}]}]}}')
     before = theirs.read_bytes()
-    used.must("setup", "--yes")
+    shown = used.must("setup", "--yes")
 
     assert theirs.read_bytes() == before
+    named = f"this project brings hooks of its own, which it runs too: {theirs}"
+    assert named in shown
+    assert named in used.must("hosts", "list")
+    assert named in used.must("doctor")
+
+
+def test_a_project_that_is_connected_beside_the_user_is_named(used):
+    used.must("connect", "gemini", "--scope", "project")
+    assert "run twice" not in used.must("hosts", "list")
+
+    assert "run twice" in used.must("connect", "gemini")
+    assert "run twice" in used.must("hosts", "list")
+
+
+def test_connecting_again_without_the_tools_takes_them_out(used):
+    before = files(used.home)
+    used.must("connect", "codex", "gemini")
+    used.must("connect", "codex", "gemini", "--no-mcp")
+
+    assert "mcpServers" not in (used.home / ".gemini" / "settings.json").read_text()
+    assert not (used.home / ".codex" / "config.toml").exists()
+    assert "agentm save" in used.context("session-start", "codex")  # no tool is named that is not there
+    used.must("connect", "codex", "gemini", "--no-hooks")
+    assert not (used.home / ".codex" / "hooks.json").exists()
+    used.must("disconnect")
+    after = {name: data for name, data in files(used.home).items() if not name.startswith((".local", ".agentm"))}
+    assert after == before
+
+
+def test_the_agent_is_told_of_tools_only_where_they_are(used):
+    assert "agentm save" in used.context("session-start")
+    used.must("connect", "claude-code")
+
+    assert "mcp__agentm__memory_save" in used.context("session-start")
+
+
+def test_a_host_whose_folder_was_moved_is_connected_there(used):
+    moved = used.home / "elsewhere"
+    used.environ["CODEX_HOME"] = str(moved)
+    used.must("connect", "codex")
+    rollout = moved / "sessions" / "2026" / "11" / "16" / "rollout-x-s9.jsonl"
+    rollout.parent.mkdir(parents=True)
+    rollout.write_text("{}\n")
+    os.utime(rollout, (rollout.stat().st_mtime + 3_600,) * 2)
+
+    assert (moved / "hooks.json").is_file()
+    assert not (used.home / ".codex" / "hooks.json").exists()
+    assert "without our hooks" in used.must("hosts", "list")
+
+
+def test_one_host_that_cannot_be_disconnected_keeps_no_other_connected(used):
+    used.must("connect", "claude-code", "codex")
+    (used.home / ".claude" / "settings.json").write_text("{ broken")
+    done = used.run("disconnect")
+
+    assert done.returncode == 1
+    assert "Claude Code: still connected" in done.stderr
+    assert "Codex: disconnected" in done.stdout
+    assert (used.home / ".claude" / "settings.json").read_text() == "{ broken"
+
+
+def test_doctor_offers_to_connect_and_then_shows_what_is_left_to_do(used):
+    assert "not connected" in used.must("doctor")
+    used.must("connect", "codex", "gemini", "claude-code", "--no-mcp")
+    shown = used.must("doctor")
+
+    assert "Codex: it skips our hooks until you trust them" in shown
+    assert "Codex: its sandbox keeps `agentm save` from writing" in shown
+    assert "Gemini CLI: it runs nothing in a folder that you have not trusted" in shown
+    (used.home / ".codex" / "config.toml").write_text(
+        f'[sandbox_workspace_write]\nwritable_roots = ["{used.home}/.agentm"]\n'
+    )
+    (used.home / ".gemini" / "trustedFolders.json").write_text(json.dumps({str(used.project): "TRUST_FOLDER"}))
+    shown = used.must("doctor")
+    assert "its sandbox" not in shown
+    assert "have not trusted" not in shown
 
 
 # ------------------------------------------------------------------------------------------------ the folder

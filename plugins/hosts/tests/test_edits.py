@@ -7,6 +7,7 @@ import os
 import random
 import sys
 import tomllib
+from dataclasses import replace as replaced
 from pathlib import Path
 
 import pytest
@@ -15,15 +16,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import generated
 
-from agentm_hosts.files.connections import (
-    carry_out,
-    plan_connection,
-    plan_disconnection,
-    read_receipt,
-    receipt_path,
-)
+from agentm_hosts.adapters import claude_code, codex, gemini
+from agentm_hosts.files.connections import carry_out, plan_connection, plan_disconnection
 from agentm_hosts.files.json_tree import NotJson, parse
 from agentm_hosts.files.reading import SettingsError
+from agentm_hosts.files.receipts import read_receipt, receipt_path
+from agentm_hosts.files.recognition import command_of
 from agentm_hosts.place import SET, Change, Entry, Place
 
 LAUNCHER = "/home/ana/.local/bin/agentm"
@@ -31,12 +29,19 @@ HOOKS = tuple(
     Entry(("hooks", event), {"hooks": [{"type": "command", "command": f"{LAUNCHER} hook {verb} --host x"}]})
     for event, verb in (("SessionStart", "session-start"), ("UserPromptSubmit", "prompt"), ("Stop", "turn-end"))
 )
-SERVER = Entry(("mcpServers", "agentm"), {"command": LAUNCHER, "args": ["mcp"]}, SET)
-TABLE = Entry(("mcp_servers", "agentm"), {"command": LAUNCHER, "args": ["mcp"]}, SET)
+
+
+def written_by(adapter) -> tuple[Entry, ...]:
+    """What `agentm connect` really puts into the files of a host."""
+    changes = adapter.changes(Place("/home/ana", {}, LAUNCHER, "/state"))
+    return tuple(entry for change in changes for entry in change.entries)
+
+
+CODEX_TABLE = written_by(codex.ADAPTER)[-1:]
 FORMATS = {
-    "json": (generated.json_text, (*HOOKS, SERVER)),
-    "jsonc": (generated.jsonc_text, (*HOOKS, SERVER)),
-    "toml": (generated.toml_text, (TABLE,)),
+    "json": (generated.json_text, written_by(claude_code.ADAPTER)),
+    "jsonc": (generated.jsonc_text, written_by(gemini.ADAPTER)),
+    "toml": (generated.toml_text, CODEX_TABLE),
 }
 
 
@@ -47,13 +52,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 
 
 def connect(change: Change, place: Place, **options: bool) -> None:
-    carry_out(plan_connection(change, place, "x", replace=options.get("replace", False)), place, connected=True)
+    carry_out(plan_connection(change, place, "x", replace=options.get("replace", False)), place)
 
 
 def disconnect(change: Change, place: Place) -> None:
     receipt = read_receipt(receipt_path(place.state_dir, "x", change.path))
     assert receipt is not None
-    carry_out(plan_disconnection(receipt), place, connected=False)
+    carry_out(plan_disconnection(receipt), place)
 
 
 def parsed(text: str, format: str):
@@ -119,6 +124,145 @@ def test_with_edits_in_between_only_our_entries_go(place: Place, tmp_path: Path,
         if format != "toml":
             left["hooks"]["SessionStart"].remove({"command": "another"})
         assert pruned(left) == pruned(original)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_others_wrote_meanwhile_stays_to_the_byte(place: Place, tmp_path: Path, format: str) -> None:
+    """The same edit made to the file with our entries and to the file without: what is left then is the same."""
+    make, entries = FORMATS[format]
+    rng = random.Random(13)
+    exact = 0
+    for number in range(200):
+        original = make(rng)
+        if format != "toml" and not parsed(original, format):
+            continue  # a member that is added beside ours looks different from one that is alone
+        file = tmp_path / f"{number}.{format}"
+        file.write_bytes(original.encode())
+        change = Change(str(file), format, entries)
+        connect(change, place)
+        file.write_bytes(edited(file.read_bytes().decode(), format).encode())
+        disconnect(change, place)
+
+        assert file.read_bytes().decode() == edited(original, format)
+        exact += 1
+    assert exact > 150
+
+
+def edited(text: str, format: str) -> str:
+    """By a person: something before, something in between, something after."""
+    if format == "toml":
+        mark = "\ufeff" if text.startswith("\ufeff") else ""
+        return f"{mark}new = 1 # theirs\n{text.removeprefix(mark)}\n[theirs]\nnew=1\n"
+    at = text.index("{", text.index("*/") if text.lstrip("\ufeff \r\n").startswith("/*") else 0) + 1
+    comment = " // theirs, {\n" if format == "jsonc" else ""
+    return f'{text[:at]}{comment} "theirs" :{{ "new": [1 ,2]}},{text[at:]} \n'
+
+
+def test_handlers_of_others_in_our_group_stay(place: Place, tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text("{}")
+    change = Change(str(file), "json", HOOKS)
+    connect(change, place)
+    document = json.loads(file.read_text())
+    document["hooks"]["Stop"][0]["hooks"].append({"type": "command", "command": "notify"})
+    document["hooks"]["SessionStart"][0]["hooks"].insert(0, {"type": "command", "command": "lint"})
+    file.write_text(json.dumps(document))
+    disconnect(change, place)
+
+    assert json.loads(file.read_text())["hooks"] == {
+        "SessionStart": [{"hooks": [{"type": "command", "command": "lint"}]}],
+        "Stop": [{"hooks": [{"type": "command", "command": "notify"}]}],
+    }
+
+
+def test_an_older_handler_goes_from_a_group_and_the_others_in_it_stay(place: Place, tmp_path: Path) -> None:
+    older = {"type": "command", "command": f"{LAUNCHER} hook session-start --host claude-code", "timeout": 5}
+    theirs = {"type": "command", "command": "lint --all"}
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps({"hooks": {"SessionStart": [{"matcher": "startup", "hooks": [theirs, older]}]}}))
+    connect(Change(str(file), "json", HOOKS), place)
+
+    groups = json.loads(file.read_text())["hooks"]["SessionStart"]
+    assert groups == [{"matcher": "startup", "hooks": [theirs]}, HOOKS[0].value]
+
+
+@pytest.mark.parametrize(
+    ("line", "event"),
+    [
+        (f"{LAUNCHER} hook turn-end --host claude-code", "Stop"),
+        (f"{LAUNCHER} event turn-end", "Stop"),
+        ("agentm event turn-start", "UserPromptSubmit"),
+        ("uv run agentm hook session-start", "SessionStart"),
+        ("test -x /gone/agentm && /gone/agentm hook session-start --host gemini || exit 0", "SessionStart"),
+        ("'/home/ana lyst/bin/agentm' hook session-start", "SessionStart"),
+    ],
+)
+def test_every_older_form_is_recognised(place: Place, tmp_path: Path, line: str, event: str) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps({"hooks": {event: [{"hooks": [{"type": "command", "command": line}]}]}}))
+    plan = plan_connection(Change(str(file), "json", HOOKS), place, "x", replace=False)
+    carry_out(plan, place)
+
+    assert len(json.loads(file.read_text())["hooks"][event]) == 1
+    assert "replaces an older entry" in plan.notes[0]
+
+
+@pytest.mark.parametrize(
+    "line", ["agentmail hook session-start", "echo agentm", "/opt/agentm/run hook x", "agentm save"]
+)
+def test_what_only_sounds_like_us_is_not_ours(line: str) -> None:
+    assert command_of({"hooks": [{"command": line}]}) == ""
+
+
+def test_a_file_of_ours_that_its_host_went_on_with_keeps_nothing_of_us(place: Place, tmp_path: Path) -> None:
+    """There was none; we made it; the host put its own settings into it."""
+    change = Change(str(tmp_path / "settings.json"), "json", HOOKS)
+    connect(change, place)
+    document = json.loads(Path(change.path).read_text())
+    Path(change.path).write_text(json.dumps({**document, "model": "opus"}, indent=2))
+    disconnect(change, place)
+
+    assert json.loads(Path(change.path).read_text()) == {"model": "opus"}
+
+
+def test_an_empty_list_of_theirs_stays(place: Place, tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text('{"hooks": {"Stop": []}}')
+    change = Change(str(file), "json", HOOKS)
+    connect(change, place)
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"new": 1}))
+    disconnect(change, place)
+
+    assert json.loads(file.read_text()) == {"hooks": {"Stop": []}, "new": 1}
+
+
+def test_a_second_install_does_not_take_over_what_the_first_has_connected(place: Place, tmp_path: Path) -> None:
+    first = tmp_path / "first" / "agentm"
+    first.parent.mkdir()
+    first.write_text("#!/bin/sh\n")
+    first.chmod(0o755)
+    file = tmp_path / "settings.json"
+    file.write_text("{}")
+    own = Change(str(tmp_path / "own.json"), "text", text="1")
+    for change in (Change(str(file), "json", HOOKS), own):
+        connect(change, replaced(place, launcher=str(first)))
+        with pytest.raises(SettingsError, match=f"another agentm: {first}"):
+            connect(change, place)
+        connect(change, place, replace=True)
+        connect(change, place)
+
+
+def test_another_way_to_the_same_install_is_no_other_install(place: Place, tmp_path: Path) -> None:
+    real = tmp_path / "tools" / "agentm"
+    real.parent.mkdir()
+    real.write_text("#!/bin/sh\n")
+    real.chmod(0o755)
+    link = tmp_path / "bin" / "agentm"
+    link.parent.mkdir()
+    link.symlink_to(real)
+    change = Change(str(tmp_path / "settings.json"), "json", HOOKS)
+    connect(change, replaced(place, launcher=str(real)))
+    connect(change, replaced(place, launcher=str(link)))
 
 
 def pruned(value):
@@ -204,9 +348,10 @@ def test_a_change_meanwhile_is_not_overwritten(place: Place, tmp_path: Path) -> 
     file.write_text('{"meanwhile": true}')
 
     with pytest.raises(SettingsError, match="was changed meanwhile"):
-        carry_out(plan, place, connected=True)
+        carry_out(plan, place)
 
     assert file.read_text() == '{"meanwhile": true}'
+    assert [*tmp_path.rglob("*.json")] == [file]  # no receipt of what was not done, and no temp file
 
 
 def test_an_older_entry_for_the_same_program_is_replaced(place: Place, tmp_path: Path) -> None:

@@ -62,6 +62,9 @@ class Session:
         first, *_ = settle(self.laptop.device, self.adapter, seconds=5)
         return first.status
 
+    def statuses(self, event: str) -> list[str]:
+        return [line.status for line in settle(self.laptop.device, self.adapter, seconds=5) if line.event == event]
+
 
 HOSTS = {
     "claude": (claude_code.ADAPTER, lambda text: claude(text)),
@@ -98,6 +101,23 @@ def test_dropped_is_said_only_of_a_session_that_has_ended(recorded):
 
     session.line("session-end")
     assert session.status() == "dropped"
+
+
+def test_a_session_that_goes_on_with_the_same_words_has_them(laptop):
+    """Claude Code writes no second copy down when `--continue` brings an unchanged text."""
+    session = Session(laptop, claude_code.ADAPTER)
+    session.write(claude(stamped(TEXT)))
+    with session.transcript.open("a") as file:
+        file.write("x" * 100_000 + "\n")
+    session.line("session-end")
+    session.line("session-start", RECEIPT, len(TEXT), size=session.transcript.stat().st_size)
+    session.line("session-end")
+    assert session.statuses("session-start") == ["delivered", "delivered"]
+
+    session.line("pre-compact")  # the summary takes its place: from here on it has to be there anew
+    session.line("session-start", RECEIPT, len(TEXT), size=session.transcript.stat().st_size)
+    session.line("session-end")
+    assert session.statuses("session-start") == ["delivered", "delivered", "dropped"]
 
 
 FORGED = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 
 HERE = Path(__file__).parent
 STORES = ("device-local", "memory")
+_QUICK = "/dev/shm" if os.path.isdir("/dev/shm") else None
+"""These suites do not ask what survives a power cut, and write thousands of notes."""
 
 
 @dataclass(frozen=True)
@@ -27,23 +30,38 @@ class Result:
         return self.passed + len(self.skipped) + len(self.failed)
 
 
-def run_suite(plugin: str, store: str, tmp_path: Path, *targets: str | Path, options: tuple[str, ...] = ()) -> Result:
-    """`targets` with the plugin `suites.<plugin>` in place of their fixtures. Their own settings do not count."""
+def run_suite(plugin: str, store: str, tmp_path: Path, *targets: str | Path, source: Path | None = None) -> Result:
+    """`targets` with the plugin `suites.<plugin>` in place of their fixtures. Their own settings do not count.
+
+    `source` is what their imports start from.
+    """
     report = tmp_path / "report.xml"
     settings = tmp_path / "pytest.ini"
     settings.write_text("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n")
-    done = subprocess.run(
+    with tempfile.TemporaryDirectory(dir=_QUICK, ignore_cleanup_errors=True) as scratch:
+        done = _run(plugin, store, tmp_path, scratch, source, targets)
+    if not report.exists():
+        pytest.fail(done.stdout + done.stderr)
+    return _counted(report, done.stdout)
+
+
+def _run(
+    plugin: str, store: str, folder: Path, scratch: str, source: Path | None, targets: tuple[str | Path, ...]
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "--noconftest"),
-            *("-c", str(settings), "--rootdir", str(tmp_path), f"--junitxml={report}", "-p", f"suites.{plugin}"),
-            *("-p", "no:cacheprovider", "-p", "no:randomly", *options, *map(str, targets)),
+            *("-c", str(folder / "pytest.ini"), "--rootdir", str(folder), f"--junitxml={folder / 'report.xml'}"),
+            *("-p", f"suites.{plugin}", f"--basetemp={scratch}/pytest"),
+            *("-p", "no:cacheprovider", "-p", "no:randomly", *map(str, targets)),
         ],
-        cwd=tmp_path,
+        cwd=folder,
         env={
             **os.environ,
             "AGENTM_SUITE_STORE": store,
-            "HOME": str(tmp_path),
-            "PYTHONPATH": str(HERE),
+            "HOME": str(folder),
+            "TMPDIR": scratch,
+            "PYTHONPATH": os.pathsep.join(map(str, filter(None, (HERE, source)))),
             "PYTHONDONTWRITEBYTECODE": "1",
         },
         capture_output=True,
@@ -51,9 +69,6 @@ def run_suite(plugin: str, store: str, tmp_path: Path, *targets: str | Path, opt
         timeout=600,
         check=False,
     )
-    if not report.exists():
-        pytest.fail(done.stdout + done.stderr)
-    return _counted(report, done.stdout)
 
 
 def _counted(report: Path, output: str) -> Result:
@@ -70,6 +85,15 @@ def _counted(report: Path, output: str) -> Result:
             passed += 1
     assert passed or skipped or failed, output
     return Result(passed, skipped, failed)
+
+
+def joined(results: list[Result]) -> Result:
+    """Several suites as one."""
+    return Result(
+        sum(result.passed for result in results),
+        {name: why for result in results for name, why in result.skipped.items()},
+        {name: why for result in results for name, why in result.failed.items()},
+    )
 
 
 def told(result: Result) -> str:

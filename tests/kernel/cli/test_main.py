@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -199,3 +200,30 @@ def test_completing_behind_a_word_that_is_no_command_fails_nowhere(machine, word
     done = machine.execute()
 
     assert (done.code, done.err) == (0, "")
+
+
+def completions(machine, *words):
+    """What a shell would offer for the last of `words`."""
+    line = " ".join(words)
+    machine.environ |= {"_AGENTM_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    done = machine.execute()
+    assert (done.code, done.err) == (0, "")
+    return [offer.partition(",")[2] for offer in done.out.splitlines() if offer]
+
+
+def test_shells_complete_the_names_that_there_are(machine):
+    machine.execute("state", "write", "PLAN-ship.md", input="# Ship\n")
+
+    assert completions(machine, "agentm", "plan", "use", "PLAN-s") == ["PLAN-ship.md"]
+    assert completions(machine, "agentm", "state", "write", "p") == ["progress.md"]
+    assert completions(machine, "agentm", "config", "unset", "state_m") == ["state_mode"]
+    assert completions(machine, "agentm", "store", "add", "team", "device") == ["device-local"]
+    assert completions(machine, "agentm", "store", "show", "d") == ["default"]
+
+
+def test_completing_says_nothing_where_the_configuration_is_broken(machine):
+    machine.execute("config", "set", "state_mode", "local")
+    configuration = machine.execute("config", "path").out.strip()
+    Path(configuration).write_text("{")
+
+    assert completions(machine, "agentm", "store", "show", "d") == []

@@ -1,4 +1,4 @@
-"""`agentm encryption join|admit|recover|accept`: who belongs to a store, and what the operator vouches for."""
+"""`agentm encryption join|admit|recover|show|accept`: who belongs to a store, and what the operator vouches for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentm_encryption.envelope import open_note
 from agentm_encryption.epochs import format_fingerprint
 from agentm_encryption.membership import admit as admit_member, device_name, offered_keys, read_identity_file
 from agentm_encryption.selected import SelectedStore
-from agentm_kernel.command import confirm, current_device
+from agentm_kernel.command import confirm, current_device, show_text, shown
 from agentm_kernel.plugin import AgentmError, Locator, StorageSelectionError
 
 if TYPE_CHECKING:
@@ -127,6 +127,20 @@ def _compare(keys: Keys, fingerprint: str | None) -> None:
         yes=False,
         hint="add --fingerprint with what they see",
     )
+
+
+@click.command("show")
+@click.argument("key")
+def show(key: str) -> None:
+    """Print what the file at KEY says, if a member of the store has written it.
+
+    For what is refused as a note: a version that lost to another one, one that was moved, or one that is too old.
+    """
+    encrypted = SelectedStore(current_device()).joined()
+    found = open_note(encrypted.keys, encrypted.as_stored.read(Locator(key)), key)
+    written = f"written as {found.key}, epoch {found.epoch}, by the device {found.device}"
+    click.echo(shown(written, err=True), err=True)
+    show_text(found.text)
 
 
 @click.command("accept")

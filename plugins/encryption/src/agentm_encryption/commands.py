@@ -57,6 +57,7 @@ command.add_command(status)
 command.add_command(command_members.join)
 command.add_command(command_members.admit)
 command.add_command(command_members.recover)
+command.add_command(command_members.show)
 command.add_command(command_members.accept)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.plugin import STAMP_KEY, Locator, layout
+from agentm_kernel.plugin import STAMP_KEY, Locator, content_hash, layout
 
 NAME = "encryption"
 """Of the wrapper, of its options, and of the folder on this device."""
@@ -21,6 +21,13 @@ def is_plain(locator: Locator) -> bool:
 
 def is_of_keys(locator: Locator) -> bool:
     return KEYS in (locator, locator.parent)
+
+
+def is_kept_version(locator: Locator, key: str) -> bool:
+    """Whether the store keeps there a version of the note `key` that lost to another one. Nothing there is a note."""
+    if not locator.key.startswith(f"{layout.CONFLICTS}/"):
+        return False
+    return locator.key.startswith((f"{layout.CONFLICTS}/{key}/", f"{layout.CONFLICTS}/long-{content_hash(key)}/"))
 
 
 def key_file(epoch: int) -> Locator:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from agentm_encryption.envelope import Note, open_note, seal, text_size
-from agentm_encryption.places import is_of_keys, is_plain
+from agentm_encryption.places import is_kept_version, is_of_keys, is_plain
 from agentm_kernel.plugin import (
     ABSENT,
     BackendLayer,
@@ -103,10 +103,10 @@ class EncryptedStore(BackendLayer, Sealed):
         return note
 
     def _at(self, locator: Locator, note: Note) -> Note:
-        if note.key != locator.key:
+        if note.key != locator.key and not is_kept_version(locator, note.key):
             raise IntegrityError(
                 f"what is at '{locator}' was written as '{note.key}': somebody moved or exchanged it",
-                hint="move it back; agentm itself moves a note by writing it anew",
+                hint=f"move it back; `agentm encryption show '{locator}'` shows what it says",
             )
         return note
 

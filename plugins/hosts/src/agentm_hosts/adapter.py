@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agentm_hosts.place import Change, Place
-    from agentm_kernel.plugin import HookCall
+    from agentm_kernel.plugin import Device, HookCall
 
 PROMISED = "promised"
 BEST_EFFORT = "best effort"
@@ -42,8 +42,10 @@ class HostAdapter:
     """Our events, and what the host calls the hook that reports each."""
     programs: tuple[str, ...] = ()
     """Commands of the host: one of them on the search path means that it is installed."""
-    writes_down = False
-    """Whether its transcript says what the model was given, so that arrival can be seen."""
+    writes_down: tuple[str, ...] = ()
+    """The events of which its transcript says what the model was given, so that arrival can be seen."""
+    starts_at_once = False
+    """Whether it starts the hooks of a session's start and of its first prompt at the same time."""
     tool_name = "{tool}"
     """What the model calls a tool of our MCP server."""
 
@@ -69,7 +71,12 @@ class HostAdapter:
         elif call.event == "prompt":
             from agentm_hosts.prompts import answers
 
-            call.add(answers(call, self.session(call.payload), self.prompt(call.payload), _PROMPT_TOKENS))
+            session = self.session(call.payload)
+            if self.starts_at_once:
+                from agentm_hosts.ledger import await_session
+
+                await_session(call.device.state_dir, call.host, session, call.time_left / 2)
+            call.add(answers(call, session, self.prompt(call.payload), _PROMPT_TOKENS))
         elif call.event == "pre-compact":
             from agentm_hosts.compaction import what_must_survive
 
@@ -147,7 +154,11 @@ class HostAdapter:
         return f"{place.quoted_launcher} hook {event} --host {self.name}"
 
     def open_steps(self, place: Place) -> list[str]:
-        """What only the user can do, and has not done yet: to trust us, to permit our tools."""
+        """What only the user can do, and must before all of it works: to trust us, say."""
+        return []
+
+    def advice(self, place: Place) -> list[str]:
+        """What the user may want to know or to do."""
         return []
 
     # -- delivered or not -------------------------------------------------------------------------------------
@@ -157,11 +168,17 @@ class HostAdapter:
         path = payload.get("transcript_path") or payload.get("transcriptPath")
         return path if isinstance(path, str) else ""
 
-    def find_transcript(self, home: str, session: str) -> str:
-        """The same for a host that does not say it to its hooks."""
+    def user_folder(self, device: Device) -> str:
+        """Where the host keeps its settings and transcripts for this user."""
+        from agentm_hosts.place import Place
+
+        return self.folder(Place(device.home, device.environ, "agentm", device.state_dir))
+
+    def find_transcript(self, folder: str, session: str) -> str:
+        """The same for a host that does not say it to its hooks, below the user's folder."""
         return ""
 
-    def last_session(self, home: str) -> float:
+    def last_session(self, folder: str) -> float:
         """When the newest session of this host was, by its transcripts; 0 where that is not known."""
         return 0.0
 

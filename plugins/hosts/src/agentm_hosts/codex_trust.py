@@ -8,6 +8,7 @@ import os
 import select
 import subprocess
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agentm_hosts.files.reading import read_toml
@@ -16,16 +17,15 @@ if TYPE_CHECKING:
     from agentm_hosts.adapters.codex import Codex
     from agentm_hosts.place import Place
 
-_SECONDS = 3.0
-
 
 def untrusted_hooks(adapter: Codex, place: Place) -> list[str]:
     """The events whose hooks Codex does not run, because nobody has trusted them."""
     program = adapter.program(place)
-    asked = None if program is None else _ask(program, place)
+    asked = None if program is None or place.patience <= 0 else _ask(program, place)
     if asked is not None:
         return asked
-    state = read_toml(os.path.join(place.home, ".codex", "config.toml")).get("hooks", {})
+    settings = os.path.join(adapter.folder(replace(place, project=None)), "config.toml")
+    state = read_toml(settings).get("hooks", {})
     trusted = state.get("state", {}) if isinstance(state, dict) else {}
     return [event for event in adapter.hooks if not _is_recorded(adapter, place, event, trusted)]
 
@@ -77,7 +77,7 @@ def _ask(program: str, place: Place) -> list[str] | None:
         assert process.stdin is not None
         process.stdin.write("".join(json.dumps({"jsonrpc": "2.0", **r}) + "\n" for r in requests).encode())
         process.stdin.flush()
-        answer = _answer(process, 2)
+        answer = _answer(process, 2, place.patience)
     except OSError:
         return None
     finally:
@@ -86,8 +86,8 @@ def _ask(program: str, place: Place) -> list[str] | None:
     return None if answer is None else _not_trusted(answer)
 
 
-def _answer(process: subprocess.Popen[bytes], wanted: int) -> Any:
-    deadline = time.monotonic() + _SECONDS
+def _answer(process: subprocess.Popen[bytes], wanted: int, seconds: float) -> Any:
+    deadline = time.monotonic() + seconds
     assert process.stdout is not None
     data = b""
     while (left := deadline - time.monotonic()) > 0 and select.select([process.stdout], [], [], left)[0]:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentm_hosts.adapter import HostAdapter, mcp_mark
-from agentm_hosts.files.connections import carry_out, plan_connection, plan_disconnection, receipts
+from agentm_hosts.files.connections import carry_out, plan_connection, plan_disconnection
+from agentm_hosts.files.reading import read_settings
+from agentm_hosts.files.receipts import receipts
+from agentm_hosts.files.recognition import GROUPED, command_of, handlers_of
 from agentm_hosts.place import Place
 from agentm_kernel.plugin import AgentmError, PluginError, atomic_write, find_project_root, load_plugin
 
@@ -72,16 +76,10 @@ def place_for(
 
 
 def plan_for(adapter: HostAdapter, place: Place, *, replace: bool = False) -> list[Plan]:
-    """What connecting a host would do, file by file."""
-    return [plan_connection(change, place, adapter.name, replace=replace) for change in adapter.changes(place)]
-
-
-def connect(adapter: HostAdapter, place: Place, plans: list[Plan]) -> None:
-    """Do it. The mark says to hooks that our tools are there."""
-    for plan in plans:
-        carry_out(plan, place, connected=True)
-    if place.with_mcp and place.project is None:
-        atomic_write(mcp_mark(place.state_dir, adapter.name), "")
+    """What connecting a host would do, file by file. Files that it no longer needs are put back."""
+    plans = [plan_connection(change, place, adapter.name, replace=replace) for change in adapter.changes(place)]
+    needed = {plan.path for plan in plans}
+    return [*plans, *(plan for plan in undoing_plans(place, adapter.name) if plan.path not in needed)]
 
 
 def undoing_plans(place: Place, host: str) -> list[Plan]:
@@ -89,25 +87,62 @@ def undoing_plans(place: Place, host: str) -> list[Plan]:
     return [
         plan_disconnection(receipt)
         for _, receipt in receipts(place.state_dir, host)
-        if receipt.scope == place.scope and _is_here(receipt.path, place)
+        if receipt.scope == place.scope and (place.project is None or is_below(receipt.path, place.project))
     ]
 
 
-def disconnect(place: Place, host: str, plans: list[Plan]) -> None:
+def carry_out_all(place: Place, host: str, plans: list[Plan]) -> None:
+    """Do it. The mark says to hooks whether our tools are there."""
     for plan in plans:
-        carry_out(plan, place, connected=False)
+        carry_out(plan, place)
+    if place.project is not None:
+        return
     mark = mcp_mark(place.state_dir, host)
-    if place.project is None and os.path.exists(mark):
+    if place.with_mcp and any(plan.connects for plan in plans):
+        atomic_write(mark, "")
+    elif os.path.exists(mark):
         os.unlink(mark)
 
 
-def _is_here(path: str, place: Place) -> bool:
-    return place.project is None or path.startswith(os.path.join(os.path.realpath(place.project), ""))
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path is in a folder, or is it, wherever links lead."""
+    real = os.path.realpath(folder)
+    return os.path.realpath(path) == real or os.path.realpath(path).startswith(os.path.join(real, ""))
 
 
-def connected_scopes(state_dir: str, host: str) -> dict[str, float]:
-    """Where a host is connected, and when that was done."""
+def hooks_of_the_project(adapter: HostAdapter, place: Place) -> list[str]:
+    """What the project that we are in has its agents run, whoever wrote it: the operator should know."""
+    root = find_project_root(None)
+    found = []
+    for change in adapter.changes(replace(place, project=root, launcher="agentm", with_hooks=True, with_mcp=False)):
+        settings = read_settings(change.path)
+        listed = settings.get(GROUPED) if change.format != "text" else None
+        events = [event for event in listed.values() if isinstance(event, list)] if isinstance(listed, dict) else []
+        handlers = [handler for event in events for group in event for handler in handlers_of(group)]
+        if any(not command_of(handler) for handler in handlers):
+            found.append(f"this project brings hooks of its own, which it runs too: {change.path}")
+        if place.project is None and any(command_of(handler) for handler in handlers):
+            found.append(
+                f"this project connects agentm itself ({change.path}), so its hooks run twice: "
+                f"`agentm disconnect {adapter.name}` in one scope"
+            )
+    return found
+
+
+def connected_place(device: Device, host: str) -> Place:
+    """Where a host is connected, with what it was connected: for all projects, else in the one that we are in."""
+    scopes = connected_scopes(device.state_dir, host)
+    place = place_for(device, "project" if "project" in scopes and "user" not in scopes else "user")
+    found = [receipt for _, receipt in receipts(device.state_dir, host) if receipt.scope == place.scope]
+    started = {command_of(entry["value"]).partition(" ")[0] for receipt in found for entry in receipt.entries}
+    has_hooks = "hook" in started or any(receipt.format == "text" for receipt in found)
+    return replace(place, with_hooks=has_hooks, with_mcp="mcp" in started)
+
+
+def connected_scopes(state_dir: str, host: str, cwd: str | None = None) -> dict[str, float]:
+    """Where a host is connected, for every project or for the one that we are in, and when that was done."""
     found: dict[str, float] = {}
     for file, receipt in receipts(state_dir, host):
-        found[receipt.scope] = max(found.get(receipt.scope, 0.0), os.stat(file).st_mtime)
+        if receipt.scope == "user" or is_below(receipt.path, find_project_root(cwd)):
+            found[receipt.scope] = max(found.get(receipt.scope, 0.0), os.stat(file).st_mtime)
     return found

@@ -13,33 +13,48 @@ if TYPE_CHECKING:
     from agentm_kernel.plugin import Device, HookContext
 
 
+_PATIENCE = 0.8
+"""Seconds that a host may take to answer: a check has two of them for all hosts."""
+
+
 @hookimpl
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow]:
-    """Hosts are not asked here, that takes a second: `agentm hosts list` does it."""
+    """One row for each host that is connected, and one for each step that is left to the user."""
     from agentm_hosts.connecting import adapters, connected_scopes
-    from agentm_hosts.report import report_of
 
     device = context.device
-    rows = []
-    for adapter in adapters(device):
-        if not connected_scopes(device.state_dir, adapter.name):
-            continue
-        found = report_of(device, adapter, ask_host=False)
-        problem = problem_of(device, adapter, found)
-        row = DoctorRow("warn" if problem else "ok", "hosts", f"{adapter.title}: {found.deliveries}", problem)
-        rows.append(row)
-    return rows
+    found = adapters(device)
+    connected = [adapter for adapter in found if connected_scopes(device.state_dir, adapter.name)]
+    if not connected:
+        return _offer(device, found)
+    return [row for adapter in connected for row in _rows(device, adapter)]
 
 
-def problem_of(device: Device, adapter: HostAdapter, found: HostReport) -> str | None:
-    """What keeps a connected host from being told everything, as far as that is known without asking it."""
-    from agentm_hosts.files.connections import receipts
+def _rows(device: Device, adapter: HostAdapter) -> list[DoctorRow]:
+    from agentm_hosts.report import report_of
 
-    gone = [
-        receipt.path for _, receipt in receipts(device.state_dir, adapter.name) if not os.path.exists(receipt.path)
+    found = report_of(device, adapter, patience=_PATIENCE)
+    first = DoctorRow("ok", "hosts", f"{adapter.title}: {found.deliveries}", "; ".join(found.advice) or None)
+    problems = problems_of(device, adapter, found)
+    return [first, *(DoctorRow("warn", "hosts", f"{adapter.title}: {problem}") for problem in problems)]
+
+
+def problems_of(device: Device, adapter: HostAdapter, found: HostReport) -> list[str]:
+    """What keeps a connected host from being told everything."""
+    from agentm_hosts.files.receipts import receipts
+
+    problems = [
+        f"{receipt.path} is gone: run `agentm connect {adapter.name}` again"
+        for _, receipt in receipts(device.state_dir, adapter.name)
+        if not os.path.exists(receipt.path)
     ]
     if found.dropped or found.cut:
-        return f"not everything arrives: `agentm log --host {adapter.name}` shows what"
-    if gone:
-        return f"{gone[0]} is gone: run `agentm connect {adapter.name}` again"
-    return next(iter(found.open_steps), None)
+        problems.append(f"not everything arrives: `agentm log --host {adapter.name}` shows what")
+    return [*problems, *found.open_steps]
+
+
+def _offer(device: Device, found: list[HostAdapter]) -> list[DoctorRow]:
+    here = [adapter.title for adapter in found if os.path.isdir(adapter.user_folder(device))]
+    if not here:
+        return []
+    return [DoctorRow("ok", "hosts", f"{', '.join(here)}: not connected", "`agentm setup` connects what is here")]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _LARGEST = 1_000_000
 _LOOKED_AT = 200_000
 _LONGEST_FIELD = 1_000
+_LOOKS_EVERY = 0.02
 _NOTE = "note"
 _STARTS = ('"event": "session-start"', '"event": "post-compact"')
 
@@ -97,6 +98,14 @@ def given_keys(state_dir: str, host: str, session: str) -> tuple[str, ...]:
         listed = line.partition('"notes": ["')[2].partition('"]')[0]
         found += [_unescaped(key) for key in listed.split('", "') if key]  # a key has no quotes inside
     return tuple(dict.fromkeys(found))
+
+
+def await_session(state_dir: str, host: str, session: str, seconds: float) -> None:
+    """Wait until something is known of a session: what it is given at its start, its first prompt must not repeat."""
+    wanted = f'"session": {quoted(session)},'
+    path, deadline = ledger_path(state_dir, host), time.monotonic() + seconds
+    while time.monotonic() < deadline and not any(wanted in line for line in _last_lines(path)):
+        time.sleep(_LOOKS_EVERY)
 
 
 def was_said(state_dir: str, host: str, session: str, event: str) -> bool:

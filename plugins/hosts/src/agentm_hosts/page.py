@@ -74,11 +74,11 @@ def _nobody() -> Mapping[str, Any]:
 
 def _host(device: Device, adapter: HostAdapter) -> Mapping[str, Any]:
     """One line per host, as `agentm doctor` has it. The host itself is not asked: that takes a second each."""
-    from agentm_hosts.doctor import problem_of
+    from agentm_hosts.doctor import problems_of
     from agentm_hosts.report import report_of
 
-    found = report_of(device, adapter, ask_host=False)
-    problem = problem_of(device, adapter, found)
+    found = report_of(device, adapter, patience=0)
+    problem = next(iter(problems_of(device, adapter, found)), None)
     status = "warn" if problem else "ok" if found.told else "info"
     return {
         "status": status,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+
+PATIENCE = 3.0
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class Place:
     """The root of the project; `None` for all of the user's projects."""
     with_hooks: bool = True
     with_mcp: bool = True
+    patience: float = PATIENCE
+    """Seconds that a host's own program may take to answer a question."""
 
     @property
     def scope(self) -> str:
@@ -69,5 +74,3 @@ class Change:
     """The content of a file that is ours as a whole."""
     comments_disable: str = ""
     """What a comment in this file would do to the host: then the file is refused with this reason."""
-    rewritten: bool = field(default=False)
-    """The host rewrites the file itself: it is never put back byte by byte, only our entries are taken out."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from agentm_hosts.connecting import adapters, connected_scopes, place_for
+from agentm_hosts.connecting import adapters, connected_place, connected_scopes, hooks_of_the_project
+from agentm_hosts.place import PATIENCE
 from agentm_hosts.settling import CUT, DELIVERED, DROPPED, settle
 from agentm_kernel.plugin import AgentmError
 
 if TYPE_CHECKING:
     from agentm_hosts.adapter import HostAdapter
+    from agentm_hosts.place import Place
     from agentm_hosts.settling import Delivery
     from agentm_kernel.plugin import Device
 
@@ -34,23 +36,26 @@ class HostReport:
     delivered: int
     cut: int
     dropped: int
-    writes_down: bool
+    unseen: int
+    """Texts of events about which the host's transcript is silent."""
     last: float | None
     open_steps: tuple[str, ...]
+    advice: tuple[str, ...]
 
     @property
     def deliveries(self) -> str:
         """In words."""
         if not self.connected:
             return "-"
-        if not self.told:
+        if self.last is None:
             return "nothing told yet"
-        if not self.writes_down:
-            return f"{self.told} told, last {spoken_time(self.last or 0)}; it does not write down what its model got"
+        last = f"last {spoken_time(self.last)}"
+        if not self.told:
+            return f"{self.unseen} told, {last}; its transcript does not say what the model got"
         words = f"{self.delivered} of {self.told} delivered"
         words += f", {self.cut} cut" if self.cut else ""
         words += f", {self.dropped} dropped" if self.dropped else ""
-        return f"{words}, last {spoken_time(self.last or 0)}"
+        return f"{words}, {last}" + (f"; {self.unseen} more that its transcript does not show" if self.unseen else "")
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -61,11 +66,13 @@ def reports(device: Device) -> list[HostReport]:
     return [report_of(device, adapter) for adapter in adapters(device)]
 
 
-def report_of(device: Device, adapter: HostAdapter, *, ask_host: bool = True) -> HostReport:
+def report_of(device: Device, adapter: HostAdapter, *, patience: float = PATIENCE) -> HostReport:
+    """What is known of one host, which may take so many seconds to answer for itself."""
     scopes = connected_scopes(device.state_dir, adapter.name)
-    place = place_for(device)
-    lines = settle(device, adapter, seconds=1.0) if scopes else []
-    told = [line for line in lines if line.receipt]
+    place = replace(connected_place(device, adapter.name), patience=patience)
+    lines = settle(device, adapter, seconds=min(1.0, patience)) if scopes else []
+    said = [line for line in lines if line.receipt]
+    told = [line for line in said if line.event in adapter.writes_down]
     return HostReport(
         adapter.name,
         adapter.title,
@@ -77,9 +84,10 @@ def report_of(device: Device, adapter: HostAdapter, *, ask_host: bool = True) ->
         _count(told, DELIVERED),
         _count(told, CUT),
         _count(told, DROPPED),
-        adapter.writes_down,
-        max((line.time for line in told), default=None),
-        tuple(_open_steps(device, adapter, scopes, lines, ask_host=ask_host)),
+        len(said) - len(told),
+        max((line.time for line in said), default=None),
+        tuple(_open_steps(device, adapter, scopes, lines, place)),
+        tuple((*adapter.advice(place), *hooks_of_the_project(adapter, place)) if scopes else ()),
     )
 
 
@@ -88,18 +96,16 @@ def _count(lines: list[Delivery], status: str) -> int:
 
 
 def _open_steps(
-    device: Device, adapter: HostAdapter, scopes: dict[str, float], lines: list[Delivery], *, ask_host: bool
+    device: Device, adapter: HostAdapter, scopes: dict[str, float], lines: list[Delivery], place: Place
 ) -> list[str]:
     if not scopes:
         return []
-    steps: list[str] = []
     try:
-        scope = "user" if "user" in scopes else "project"
-        steps = adapter.open_steps(place_for(device, scope)) if ask_host else []
+        steps = adapter.open_steps(place)
     except (AgentmError, OSError) as error:
         steps = [f"it cannot be asked: {error}"]
     since = max(scopes.values())
-    last = adapter.last_session(device.home)
+    last = adapter.last_session(adapter.user_folder(device))
     if last > since + _NEW_SESSION and not any(line.time > since for line in lines):
         steps.append(f"a session ran {spoken_time(last)} without our hooks: it has not taken the new settings")
     return steps

@@ -31,6 +31,7 @@ _NOT_BEFORE = 65_536
 
 DELIVERED, CUT, PENDING, UNKNOWN, DROPPED, SILENT = "delivered", "cut", "pending", "unknown", "dropped", "silent"
 _FINAL = (DELIVERED, CUT, DROPPED)
+_COMPACTS = ("pre-compact", "post-compact")
 
 
 @dataclass(frozen=True)
@@ -76,25 +77,34 @@ def settle(device: Device, adapter: HostAdapter, *, seconds: float = MOST_SECOND
     lines = deliveries(device, adapter.name)
     if not adapter.writes_down or device.config.get("plugins.hosts.read_transcripts") is False:
         return [replace(line, status=UNKNOWN if line.receipt else SILENT) for line in lines]
+    folder = adapter.user_folder(device)
     deadline = time.monotonic() + seconds
-    ended = {line.session for line in lines if line.event == "session-end"}
     groups: dict[str, list[Delivery]] = {}
     for line in lines:
-        if line.receipt and line.status not in _FINAL:
-            groups.setdefault(line.transcript or adapter.find_transcript(device.home, line.session), []).append(line)
+        if line.receipt and line.status not in _FINAL and line.event in adapter.writes_down:
+            groups.setdefault(line.transcript or adapter.find_transcript(folder, line.session), []).append(line)
     statuses: dict[str, str] = {}
+    read_to_the_end: list[Delivery] = []
     for transcript, waiting in reversed(groups.items()):  # the newest first: time may run out
         if transcript and time.monotonic() < deadline:
-            statuses |= _looked_for(adapter, transcript, waiting, ended, deadline)
+            reading = _Reading(transcript, min(line.size for line in waiting), deadline)
+            statuses |= _found(adapter, reading, waiting)
+            read_to_the_end += waiting if reading.is_complete else []
+    statuses |= _held(lines, statuses)
+    ended = {line.session for line in lines if line.event == "session-end"}
+    statuses |= {
+        line.name: DROPPED for line in read_to_the_end if line.session in ended and line.name not in statuses
+    }
     if statuses:
         _write_down(device.state_dir, adapter.name, lines, statuses)
-    return deliveries(device, adapter.name)
+    return [
+        line if not line.receipt or line.event in adapter.writes_down else replace(line, status=UNKNOWN)
+        for line in deliveries(device, adapter.name)
+    ]
 
 
-def _looked_for(
-    adapter: HostAdapter, transcript: str, waiting: Sequence[Delivery], ended: set[str], deadline: float
-) -> dict[str, str]:
-    reading = _Reading(transcript, min(line.size for line in waiting), deadline)
+def _found(adapter: HostAdapter, reading: _Reading, waiting: Sequence[Delivery]) -> dict[str, str]:
+    """What a transcript says about the lines that wait for it."""
     found: dict[str, set[bool]] = {}
     lengths = {line.receipt: line.length for line in waiting}
     for entry in reading.entries(adapter):
@@ -102,13 +112,25 @@ def _looked_for(
             for receipt, following in found_in(text):
                 if receipt in lengths:
                     found.setdefault(receipt, set()).add(is_whole(receipt, following, lengths[receipt]))
-    statuses = {}
-    for line in waiting:
-        if line.receipt in found:
-            statuses[line.name] = DELIVERED if True in found[line.receipt] else CUT
-        elif line.session in ended and reading.is_complete:
-            statuses[line.name] = DROPPED
-    return statuses
+    return {line.name: DELIVERED if True in found[line.receipt] else CUT for line in waiting if line.receipt in found}
+
+
+def _held(lines: Sequence[Delivery], statuses: dict[str, str]) -> dict[str, str]:
+    """What a session that goes on was told again in the same words: a host keeps the one copy that it has, and writes
+    no second one down. A compaction takes the copy away.
+    """
+    held: dict[str, set[str]] = {}
+    again = {}
+    for line in lines:
+        status = statuses.get(line.name, line.status)
+        texts = held.setdefault(line.session, set())
+        if line.event in _COMPACTS:
+            texts.clear()
+        elif status == DELIVERED:
+            texts.add(line.receipt)
+        elif line.receipt and status not in _FINAL and line.receipt in texts:
+            again[line.name] = DELIVERED
+    return again
 
 
 class _Reading:

@@ -10,7 +10,7 @@ import click
 from agentm_import.contract import detect_all, names
 from agentm_import.importing import Import
 from agentm_import.planning import CREATE, SKIP, UNCHANGED, UPDATE
-from agentm_kernel.command import confirm, current_device, echo_json, echo_table, json_option, shown
+from agentm_kernel.command import completing, confirm, current_device, echo_json, echo_table, json_option, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ _ROWS = 40
 
 
 @click.command("import")
-@click.argument("source", required=False)
+@click.argument("source", required=False, shell_complete=completing("agentm.importers"))
 @click.argument("path", required=False, default="")
 @click.option("--project", metavar="NAME", help="The project for everything that is not personal.")
 @click.option(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_hosts.adapter import PROMISED, HostAdapter, newest
+from agentm_hosts.adapter import PROMISED, TOLD, HostAdapter, newest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class ClaudeCode(HostAdapter):
     name = "claude-code"
     title = "Claude Code"
     proof = PROMISED
-    writes_down = True
+    writes_down = TOLD
     hooks: Mapping[str, str] = {
         "session-start": "SessionStart",
         "prompt": "UserPromptSubmit",
@@ -61,9 +61,7 @@ class ClaudeCode(HostAdapter):
             found.append(Change(file, "json", tuple(hooks), comments_disable=disables))
         if place.with_mcp:
             server = {"type": "stdio", "command": place.launcher, "args": ["mcp"], "alwaysLoad": True}
-            found.append(
-                Change(self._servers(place), "json", (Entry(("mcpServers", "agentm"), server, SET),), rewritten=True)
-            )
+            found.append(Change(self._servers(place), "json", (Entry(("mcpServers", "agentm"), server, SET),)))
         return found
 
     def _handler(self, place: Place, event: str) -> dict[str, Any]:
@@ -80,20 +78,27 @@ class ClaudeCode(HostAdapter):
     def open_steps(self, place: Place) -> list[str]:
         from agentm_hosts.files.reading import read_settings
 
-        steps = []
         settings = read_settings(os.path.join(self.folder(place), "settings.json"))
-        if settings.get("disableAllHooks") is True:
-            steps.append("its settings have disableAllHooks: no hook runs until you remove that")
-        managed = [path for path in _MANAGED if os.path.exists(path)]
-        steps += [f"{path} is your organisation's and may switch hooks or servers off" for path in managed]
-        allowed = settings.get("permissions", {})
-        listed = allowed.get("allow", []) if isinstance(allowed, dict) else []
-        if place.with_mcp and not any(str(rule).startswith("mcp__agentm") for rule in listed):
-            steps.append('it asks before each use of a memory tool; to allow them: permissions.allow ["mcp__agentm"]')
-        return steps
+        is_off = settings.get("disableAllHooks") is True
+        return ["its settings have disableAllHooks: no hook runs until you remove that"] if is_off else []
 
-    def last_session(self, home: str) -> float:
-        return newest(os.path.join(home, ".claude", "projects"), 1)[0]
+    def advice(self, place: Place) -> list[str]:
+        from agentm_hosts.files.reading import read_settings
+
+        managed = [path for path in _MANAGED if os.path.exists(path)]
+        found = [f"{path} is your organisation's and may switch hooks or servers off" for path in managed]
+        permissions = read_settings(os.path.join(self.folder(place), "settings.json")).get("permissions")
+        allowed = permissions.get("allow") if isinstance(permissions, dict) else None
+        is_allowed = any(str(rule).startswith("mcp__agentm") for rule in allowed or ())
+        if place.with_mcp and not is_allowed:
+            found.append(
+                "it asks before it uses a memory tool, and refuses where nobody can be asked (`claude -p`); to allow "
+                'them, in its settings.json: "permissions": {"allow": ["mcp__agentm"]}'
+            )
+        return found
+
+    def last_session(self, folder: str) -> float:
+        return newest(os.path.join(folder, "projects"), 1)[0]
 
     def contexts(self, entry: Mapping[str, Any]) -> Iterator[str]:
         """Its log also has `hook_success` for output that was never passed on: that does not count."""

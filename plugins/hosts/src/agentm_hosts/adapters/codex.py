@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_hosts.adapter import PROMISED, HostAdapter, newest
+from agentm_hosts.adapter import PROMISED, TOLD, HostAdapter, newest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ class Codex(HostAdapter):
     name = "codex"
     title = "Codex"
     proof = PROMISED
-    writes_down = True
+    writes_down = TOLD
     limit = 9_000
     """It passes 2,500 tokens on and puts more into a file."""
     hooks: Mapping[str, str] = {
@@ -106,12 +106,11 @@ class Codex(HostAdapter):
             str(root).startswith(os.path.join(place.home, ".agentm")) for root in roots
         )
 
-    def find_transcript(self, home: str, session: str) -> str:
-        folder = os.path.join(home, ".codex", "sessions")
-        return newest(folder, 3, f"{session}.jsonl")[1] if session else ""
+    def find_transcript(self, folder: str, session: str) -> str:
+        return newest(os.path.join(folder, "sessions"), 3, f"{session}.jsonl")[1] if session else ""
 
-    def last_session(self, home: str) -> float:
-        return newest(os.path.join(home, ".codex", "sessions"), 3)[0]
+    def last_session(self, folder: str) -> float:
+        return newest(os.path.join(folder, "sessions"), 3)[0]
 
     def contexts(self, entry: Mapping[str, Any]) -> Iterator[str]:
         payload = entry.get("payload")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_hosts.adapter import PROMISED, HostAdapter, newest
+from agentm_hosts.adapter import PROMISED, TOLD, HostAdapter, newest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class Gemini(HostAdapter):
     name = "gemini"
     title = "Gemini CLI"
     proof = PROMISED
-    writes_down = True
+    writes_down = TOLD
     hooks: Mapping[str, str] = {
         "session-start": "SessionStart",
         "prompt": "BeforeAgent",
@@ -89,13 +89,12 @@ class Gemini(HostAdapter):
             return [f"it runs nothing in a folder that you have not trusted: start `gemini` in {root} and trust it"]
         return []
 
-    def last_session(self, home: str) -> float:
-        folder = os.path.join(home, ".gemini", "tmp")
+    def last_session(self, folder: str) -> float:
         try:
-            projects = os.listdir(folder)
+            projects = os.listdir(os.path.join(folder, "tmp"))
         except OSError:
             return 0.0
-        return max((newest(os.path.join(folder, name, "chats"), 0)[0] for name in projects), default=0.0)
+        return max((newest(os.path.join(folder, "tmp", name, "chats"), 0)[0] for name in projects), default=0.0)
 
     def contexts(self, entry: Mapping[str, Any]) -> Iterator[str]:
         """In the user's own message, before what the user said."""

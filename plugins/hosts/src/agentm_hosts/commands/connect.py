@@ -10,14 +10,14 @@ import click
 from agentm_hosts.connecting import (
     adapter_named,
     adapters,
-    connect as do_connect,
+    carry_out_all,
     connected_scopes,
-    disconnect as do_disconnect,
+    hooks_of_the_project,
     place_for,
     plan_for,
     undoing_plans,
 )
-from agentm_kernel.command import current_device
+from agentm_kernel.command import completing, current_device
 from agentm_kernel.plugin import AgentmError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Show what would change,
 
 
 @click.command()
-@click.argument("hosts", nargs=-1, metavar="[HOST]...")
+@click.argument("hosts", nargs=-1, metavar="[HOST]...", shell_complete=completing("agentm.hosts"))
 @_scope
 @click.option("--no-hooks", is_flag=True, help="Leave the hooks out.")
 @click.option("--no-mcp", is_flag=True, help="Leave the memory tools (MCP) out.")
@@ -57,7 +57,7 @@ def connect(hosts: tuple[str, ...], scope: str, no_hooks: bool, no_mcp: bool, re
 
 
 @click.command()
-@click.argument("hosts", nargs=-1, metavar="[HOST]...")
+@click.argument("hosts", nargs=-1, metavar="[HOST]...", shell_complete=completing("agentm.hosts"))
 @_scope
 @_dry_run
 def disconnect(hosts: tuple[str, ...], scope: str, dry_run: bool) -> int:
@@ -72,17 +72,19 @@ def disconnect(hosts: tuple[str, ...], scope: str, dry_run: bool) -> int:
     )
     if not names:
         click.echo("no agent host is connected")
-    for name in names:
-        adapter = adapter_named(device, name)
-        plans = undoing_plans(place, name)
-        if not plans:
-            click.echo(f"{adapter.title}: not connected")
+    failed = 0
+    for adapter in [adapter_named(device, name) for name in dict.fromkeys(names)]:
+        try:
+            plans = undoing_plans(place, adapter.name)
+            show(plans, dry_run=dry_run)
+            if not dry_run:
+                carry_out_all(place, adapter.name, plans)
+        except AgentmError as error:
+            failed = _say_failure(adapter, "still connected", error)
             continue
-        show(plans, dry_run=dry_run)
-        if not dry_run:
-            do_disconnect(place, name, plans)
-        click.echo(f"{adapter.title}: {'would be ' if dry_run else ''}disconnected")
-    return 0
+        done = f"{'would be ' if dry_run else ''}disconnected" if plans else "not connected"
+        click.echo(f"{adapter.title}: {done}")
+    return failed
 
 
 def chosen_hosts(device: Device, names: tuple[str, ...], place: Place) -> list[HostAdapter]:
@@ -98,15 +100,12 @@ def connect_all(chosen: list[HostAdapter], place: Place, *, replace: bool, dry_r
     for adapter in chosen:
         try:
             plans = plan_for(adapter, place, replace=replace)
+            show(plans, dry_run=dry_run)
+            if not dry_run:
+                carry_out_all(place, adapter.name, plans)
         except AgentmError as error:
-            click.echo(f"{adapter.title}: not connected: {error.message}", err=True)
-            if error.hint:
-                click.echo(f"  {error.hint}", err=True)
-            failed = 1
+            failed = _say_failure(adapter, "not connected", error)
             continue
-        show(plans, dry_run=dry_run)
-        if not dry_run:
-            do_connect(adapter, place, plans)
         is_new = any(plan.is_change for plan in plans)
         if not plans:
             click.echo(f"{adapter.title}: has nothing to connect here")
@@ -115,7 +114,16 @@ def connect_all(chosen: list[HostAdapter], place: Place, *, replace: bool, dry_r
         click.echo(f"{adapter.title}: {'would be connected' if dry_run else done}")
         for step in adapter.open_steps(place) if not dry_run else ():
             click.echo(f"  still to do: {step}")
+        for line in (*adapter.advice(place), *hooks_of_the_project(adapter, place)) if not dry_run else ():
+            click.echo(f"  note: {line}")
     return failed
+
+
+def _say_failure(adapter: HostAdapter, what: str, error: AgentmError) -> int:
+    click.echo(f"{adapter.title}: {what}: {error.message}", err=True)
+    if error.hint:
+        click.echo(f"  {error.hint}", err=True)
+    return 1
 
 
 def show(plans: list[Plan], *, dry_run: bool) -> None:

@@ -6,7 +6,7 @@ import click
 
 from agentm_hosts.connecting import adapter_named
 from agentm_hosts.report import reports
-from agentm_kernel.command import current_device, echo_json, echo_table, json_option
+from agentm_kernel.command import completing, current_device, echo_json, echo_table, json_option
 
 
 @click.group()
@@ -35,11 +35,13 @@ def list_hosts(as_json: bool) -> None:
     echo_table(("host", "installed", "connected", "told", "proof"), rows)
     for report in found:
         for step in report.open_steps:
-            click.echo(f"{report.host}: {step}")
+            click.echo(f"{report.host}: still to do: {step}")
+        for line in report.advice:
+            click.echo(f"{report.host}: note: {line}")
 
 
 @command.command()
-@click.argument("host")
+@click.argument("host", shell_complete=completing("agentm.hosts"))
 @click.option("--program", metavar="PATH", help="The program to check, if it is not on the search path.")
 @json_option
 def check(host: str, program: str | None, as_json: bool) -> int:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agentm_hosts.files.json_tree import parse
+from agentm_hosts.files.recognition import GROUPED
 from agentm_hosts.place import APPEND
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def insert(text: str, entry: Entry, *, comments: bool) -> tuple[str, Insertion |
     if not text.strip("\ufeff \t\r\n"):
         start = len(text) if text.startswith("\ufeff") else 0
         made = _layout(_nested(entry.path, entry), "", "  ", "\n") + "\n"
-        return text[:start] + made + text[start:], (start, made, ""), ()
+        return text[:start] + made + text[start:], (start, made, ""), _made(entry, 0)
     root = parse(text, comments=comments)
     node, depth = root, 0
     while depth < len(entry.path):
@@ -52,34 +53,47 @@ def insert(text: str, entry: Entry, *, comments: bool) -> tuple[str, Insertion |
         at, added = _added(text, root, node, None, entry.value)
     else:
         at, added = _added(text, root, node, rest[0], _nested(rest[1:], entry))
-    made_path = entry.path[: depth + 1] if len(rest) > 1 or (rest and entry.how == APPEND) else ()
-    return text[:at] + added + text[at:], (at, added, ""), made_path
+    return text[:at] + added + text[at:], (at, added, ""), _made(entry, depth)
+
+
+def _made(entry: Entry, depth: int) -> tuple[str, ...]:
+    """The outermost container that is made for an entry, where so many of its keys lead to something already."""
+    rest = len(entry.path) - depth
+    return entry.path[: depth + 1] if rest > 1 or (rest and entry.how == APPEND) else ()
 
 
 def remove(text: str, path: tuple[str, ...], is_ours: Callable[[Any], bool], *, comments: bool) -> tuple[str, int]:
-    """The text without the members of the list at `path`, or the value at `path`, that are ours; how many went."""
+    """The text without the members of the list at `path`, or the value at `path`, that are ours; how many went. From
+    a member that is a group with somebody else's handlers in it, only ours goes.
+    """
     gone = 0
     while True:
         root = parse(text, comments=comments) if text.strip("\ufeff \t\r\n") else None
-        parent = None if root is None else root.at(path)
-        if parent is not None and parent.kind == "list":
-            numbers = [number for number, item in enumerate(parent.items) if is_ours(item.value)]
-        else:
-            parent = None if root is None else root.at(path[:-1])
-            numbers = [
-                number
-                for number, key in enumerate(parent.keys if parent is not None and parent.kind == "object" else ())
-                if key == path[-1] and parent is not None and is_ours(parent.items[number].value)
-            ]
-        if parent is None or not numbers:
+        found = None if root is None else _member_of_ours(root, path, is_ours)
+        if found is None:
             return text, gone
-        text = _without(text, parent, numbers[-1])
+        text = _without(text, *found)
         gone += 1
 
 
-def remove_if_empty(text: str, path: tuple[str, ...], *, comments: bool) -> str:
-    """The text without the containers along `path` that hold nothing."""
-    for length in range(len(path), 0, -1):
+def _member_of_ours(root: Node, path: tuple[str, ...], is_ours: Callable[[Any], bool]) -> tuple[Node, int] | None:
+    """What holds a member that is ours, and which one that is."""
+    found, parent = root.at(path), root.at(path[:-1])
+    if found is None or parent is None:
+        return None
+    if found.kind != "list":
+        return (parent, parent.keys.index(path[-1])) if is_ours(found.value) else None
+    groups = [group for item in found.items if (group := item.member(GROUPED)) is not None and group.kind == "list"]
+    for holder in (found, *groups):
+        for number, item in enumerate(holder.items):
+            if is_ours(item.value):
+                return holder, number
+    return None
+
+
+def remove_if_empty(text: str, path: tuple[str, ...], shortest: int, *, comments: bool) -> str:
+    """The text without the containers along `path`, at least `shortest` keys down, that hold nothing."""
+    for length in range(len(path), max(shortest, 1) - 1, -1):
         root = parse(text, comments=comments)
         found, parent = root.at(path[:length]), root.at(path[: length - 1])
         if found is None or parent is None or found.kind == "scalar" or found.items:

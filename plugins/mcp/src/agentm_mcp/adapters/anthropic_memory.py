@@ -49,7 +49,7 @@ _AROUND = 2
 class Memory:
     """The six commands on a folder of a store. Whatever goes wrong is a `ToolError`, which the model gets to read."""
 
-    def __init__(self, store: StorageBackend | None, folder: str) -> None:
+    def __init__(self, store: StorageBackend | str | None, folder: str) -> None:
         self.tree = Tree(store, folder)
 
     def view(self, command: View) -> str:
@@ -168,14 +168,10 @@ class Memory:
         return "/".join(parts)
 
     def _kind(self, path: str, given: str) -> str | None:
-        """A folder in which nothing is left is no folder: the store has no way to remove it."""
         try:
-            kind = self.tree.kind(path)
-            if kind not in (None, FILE) and path and next(iter(self.tree.files(path)), None) is None:
-                return None
+            return self.tree.kind(path)
         except AgentmError as error:
             raise _told(given, error) from error
-        return kind
 
     def _edit(self, given: str, change: Callable[[str], str]) -> str:
         path = self._path(given)
@@ -209,20 +205,14 @@ class Memory:
         def add(folder: str, depth: int) -> int:
             """The entries of a folder, each with its size; a folder's is that of what lies below it."""
             total = 0
-            for info in self.tree.entries(folder):
-                here = self.tree.path_of(info.locator)
-                below = here.removeprefix(path).lstrip("/")
+            for entry in self.tree.entries(folder):
+                below = entry.path.removeprefix(path).lstrip("/")
                 at = len(shown)
-                if info.is_dir:
-                    size = add(here, depth + 1)
-                    line = f"{_size(size)}\t{given.rstrip('/')}/{below}/"
-                else:
-                    size = info.size
-                    line = f"{_size(size)}\t{given.rstrip('/')}/{below}"
+                size = add(entry.path, depth + 1) if entry.is_dir else entry.size
                 total += size
                 is_hidden = any(part.startswith(".") for part in below.split("/"))
-                if depth <= _DEPTH and not is_hidden and (size or not info.is_dir):
-                    shown.insert(at, line)
+                if depth <= _DEPTH and not is_hidden:
+                    shown.insert(at, f"{_size(size)}\t{given.rstrip('/')}/{below}{'/' if entry.is_dir else ''}")
             return total
 
         try:
@@ -275,7 +265,9 @@ class MemoryTool(BetaAbstractMemoryTool):
     recalled by agentm as well.
     """
 
-    def __init__(self, store: StorageBackend | None = None, *, folder: str = "memories", **options: Any) -> None:
+    def __init__(
+        self, store: StorageBackend | str | None = None, *, folder: str = "memories", **options: Any
+    ) -> None:
         super().__init__(**options)
         self.memory = Memory(store, folder)
 
@@ -304,7 +296,9 @@ class MemoryTool(BetaAbstractMemoryTool):
 class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
     """The same for `anthropic.AsyncAnthropic`: the store is asked in a thread, so that the loop goes on."""
 
-    def __init__(self, store: StorageBackend | None = None, *, folder: str = "memories", **options: Any) -> None:
+    def __init__(
+        self, store: StorageBackend | str | None = None, *, folder: str = "memories", **options: Any
+    ) -> None:
         super().__init__(**options)
         self.memory = Memory(store, folder)
 

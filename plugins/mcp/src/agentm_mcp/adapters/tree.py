@@ -1,17 +1,24 @@
-"""A folder of a store as a tree of text files: what the adapters with paths build on."""
+"""A folder of a store as a tree of files: what the adapters with paths build on.
+
+A store has no folders of its own to count on: some cannot hold an empty one, and none can remove one. So a folder is
+there while something lies below it, and one that was made on purpose holds a small file that says so.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
-    InvalidContentError,
+    InvalidLocatorError,
     Locator,
+    LocatorConflictError,
     NotFoundError,
     content_hash,
+    layout,
 )
+from agentm_mcp.adapters.octets import bytes_of, may_be_octets, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,17 +26,31 @@ if TYPE_CHECKING:
     from agentm_kernel.plugin import Absent, Info, StorageBackend
 
 FILE, FOLDER = "file", "directory"
+KEEP = ".keep"
+"""What a folder holds that was made on purpose; it is not listed."""
+_OURS = frozenset({layout.META, layout.INBOX, layout.PROJECT_RECORD})
+"""What agentm keeps for itself in a store: whose it is, and what waits for its operator."""
+
+
+class Entry(NamedTuple):
+    """A file or a folder."""
+
+    path: str
+    is_dir: bool
+    size: int
+    """Bytes of a file, as its reader gets them; 0 for a folder."""
+    mtime: float
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
 
 
 class Tree:
     """Paths below one folder of a store. The empty path is the folder itself, which is always there."""
 
-    def __init__(self, store: StorageBackend | None, folder: str) -> None:
-        if store is None:
-            from agentm_kernel import select_backend
-
-            store = select_backend()
-        self.store = store
+    def __init__(self, store: StorageBackend | str | None, folder: str) -> None:
+        self.store = open_store(store)
         self.root = Locator(folder)
 
     def locator(self, path: str) -> Locator:
@@ -37,31 +58,78 @@ class Tree:
         inside = Locator(path).key
         return self.root.child(*inside.split("/")) if inside else self.root
 
+    def path_of(self, locator: Locator) -> str:
+        """The path that a locator below the folder has here."""
+        return locator.key.removeprefix(self.root.key).removeprefix("/") if self.root.key else locator.key
+
+    # -- looking ----------------------------------------------------------------------------------------------
+
     def kind(self, path: str) -> str | None:
         """`file`, `directory`, or `None` if there is nothing. A folder in which nothing is left is not there."""
         place = self.locator(path)
         if place == self.root:
             return FOLDER
         try:
-            info = self.store.info(place)
+            if not self.store.info(place).is_dir:
+                return FILE
         except NotFoundError:
             return None
-        return FOLDER if info.is_dir else FILE
+        return FOLDER if self._holds_something(place) else None
+
+    def entry(self, path: str) -> Entry:
+        """One file or folder; `NotFoundError` if there is neither."""
+        kind = self.kind(path)
+        if kind is None:
+            raise NotFoundError(f"there is nothing at '{path}'")
+        if path == "":
+            return Entry("", True, 0, 0.0)
+        return self._entry(self.store.info(self.locator(path)))
+
+    def entries(self, path: str) -> list[Entry]:
+        """What lies immediately below, by name."""
+        found = []
+        for child in self.store.list(self.locator(path)):
+            try:
+                info = self.store.info(child)
+            except NotFoundError:
+                continue  # it went just now
+            if child.name != KEEP and (not info.is_dir or self._holds_something(child)):
+                found.append(self._entry(info))
+        return found
+
+    def files(self, path: str = "") -> Iterator[Info]:
+        """Every file below, with those that only keep a folder."""
+        return (info for info in self.store.walk(self.locator(path)) if not info.is_dir)
+
+    def _holds_something(self, place: Locator) -> bool:
+        return any(not info.is_dir for info in self.store.walk(place))
+
+    def _entry(self, info: Info) -> Entry:
+        size = info.size
+        if not info.is_dir and may_be_octets(info.locator.key, size):
+            size = len(bytes_of(info.locator.key, self.store.read(info.locator)))
+        return Entry(self.path_of(info.locator), info.is_dir, size, info.mtime)
+
+    # -- one file ---------------------------------------------------------------------------------------------
 
     def read(self, path: str) -> str:
         return self.store.read(self.locator(path))
 
+    def read_bytes(self, path: str) -> bytes:
+        return bytes_of(path, self.read(path))
+
     def create(self, path: str, text: str) -> None:
         """Write a new file; `ConcurrentModificationError` if there is one."""
-        self.store.write(self.locator(path), text, if_match=ABSENT)
+        self.write(path, text, if_match=ABSENT)
 
     def write(self, path: str, text: str, *, if_match: str | Absent | None = None) -> None:
-        self.store.write(self.locator(path), text, if_match=if_match)
+        self.store.write(self._writable(path), text, if_match=if_match)
+
+    def write_bytes(self, path: str, data: bytes, *, if_match: str | Absent | None = None) -> None:
+        self.write(path, text_of(path, data), if_match=if_match)
 
     def edit(self, path: str, change: Callable[[str], str]) -> str:
         """Change a file that is there, without losing anyone's edit; its text afterwards."""
-        from agentm_kernel import update
-
         done = ""
 
         def changed(current: str | None) -> str:
@@ -71,24 +139,29 @@ class Tree:
             done = change(current)
             return done
 
-        update(self.store, self.locator(path), changed)
+        self.update(path, changed)
         return done
 
-    def entries(self, path: str) -> list[Info]:
-        """What lies immediately below, by name."""
-        return [self.store.info(child) for child in self.store.list(self.locator(path))]
+    def update(self, path: str, change: Callable[[str | None], str]) -> None:
+        """Replace a file by what `change` makes of its text, `None` if there is none; it may be asked again."""
+        from agentm_kernel import update
 
-    def files(self, path: str = "") -> Iterator[Info]:
-        """Every file below."""
-        return (info for info in self.store.walk(self.locator(path)) if not info.is_dir)
+        update(self.store, self._writable(path), change)
 
-    def path_of(self, locator: Locator) -> str:
-        """The path that a locator below the folder has here."""
-        return locator.key.removeprefix(self.root.key).removeprefix("/") if self.root.key else locator.key
+    # -- folders, and whatever lies below ---------------------------------------------------------------------
+
+    def make_folder(self, path: str) -> None:
+        """Make sure that a folder is there, and stays when nothing else is in it."""
+        if self.kind(path) == FOLDER:
+            return
+        try:
+            self.create(f"{path}/{KEEP}", "")
+        except ConcurrentModificationError:
+            pass  # somebody else has made it
 
     def delete(self, path: str) -> None:
         """Remove a file, or everything below a folder."""
-        place = self.locator(path)
+        place = self._writable(path)
         if self.kind(path) == FILE:
             self.store.delete(place)
             return
@@ -100,12 +173,15 @@ class Tree:
 
     def move(self, old: str, new: str) -> None:
         """Move a file, or a folder file by file. Nothing is overwritten; nothing goes before its copy is there."""
+        source, target = self._writable(old), self._writable(new)
         if self.kind(old) == FILE:
-            self._move_file(self.locator(old), self.locator(new))
+            self._move_file(source, target)
             return
+        if target.key.startswith(f"{source.key}/"):
+            raise LocatorConflictError(f"'{old}' cannot be moved into itself")
         for info in list(self.files(old)):
-            rest = info.locator.key.removeprefix(self.locator(old).key).lstrip("/")
-            self._move_file(info.locator, self.locator(new).child(*rest.split("/")))
+            rest = info.locator.key.removeprefix(source.key).lstrip("/")
+            self._move_file(info.locator, target.child(*rest.split("/")))
 
     def _move_file(self, old: Locator, new: Locator) -> None:
         text = self.store.read(old)
@@ -117,13 +193,23 @@ class Tree:
             self.store.delete(new, if_match=content_hash(text))
             raise
 
+    def _writable(self, path: str) -> Locator:
+        place = self.locator(path)
+        if not _OURS.isdisjoint(place.key.split("/")):
+            raise InvalidLocatorError(
+                f"'{place}' is agentm's own record", hint="read it here, and change it with the commands of agentm"
+            )
+        return place
 
-def text_of(data: bytes) -> str:
-    """The text that bytes are; stores hold text and nothing else."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise InvalidContentError(
-            f"these bytes are not UTF-8 text ({error.reason} at {error.start})",
-            hint="an agentm store holds text; keep other files elsewhere and a note of where they are",
-        ) from None
+
+def open_store(store: StorageBackend | str | None) -> StorageBackend:
+    """The store that is meant: itself, the one that the configuration calls by this name, or this device's."""
+    if store is None:
+        from agentm_kernel import select_backend
+
+        return select_backend()
+    if isinstance(store, str):
+        from agentm_kernel.plugin import Device
+
+        return Device.now().store(store, read_only=False)
+    return store

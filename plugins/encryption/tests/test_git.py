@@ -1,0 +1,93 @@
+"""An encrypted store in git, on two devices: what both changed cannot be merged line by line, and neither is lost."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from conftest import Laptop
+
+from agentm_kernel import Locator
+
+SECRET = "the launch code is heliotrope"
+
+
+def with_clone(home, origin):
+    laptop = Laptop(home)
+    laptop.done("git", "init", str(home / "clone"), f"file://{origin}", "--use")
+    return laptop
+
+
+@pytest.fixture
+def pair(tmp_path):
+    origin = tmp_path / "team.git"
+    subprocess.run(["git", "init", "-q", "--bare", str(origin)], check=True)
+    one, other = (with_clone(tmp_path / name, origin) for name in ("one", "other"))
+    one.init("--name", "one")
+    one.done("git", "sync")
+    other.done("git", "sync")
+    refusal = other.refused("encryption", "join")
+    one.done("encryption", "admit", refusal.partition("agentm encryption admit ")[2].split()[0], "other")
+    one.done("git", "sync")
+    other.done("git", "sync")
+    other.done("encryption", "join", "--fingerprint", one.fingerprint())
+    return one, other
+
+
+def test_two_members_share_sealed_notes_over_git(pair, tmp_path, note):
+    one, other = pair
+    one.store().write(note, SECRET)
+    one.done("git", "sync")
+    other.done("git", "sync")
+    assert other.store().read(note) == SECRET
+    objects = subprocess.run(
+        ["git", "-C", str(tmp_path / "team.git"), "cat-file", "--batch-all-objects", "--batch"],
+        check=True,
+        capture_output=True,
+    ).stdout
+    assert b"BEGIN AGE ENCRYPTED FILE" in objects
+    assert SECRET.encode() not in objects
+
+
+@pytest.mark.parametrize("policy", ["rebase", "merge", "last-writer-wins"])
+def test_of_two_versions_neither_is_lost(pair, note, policy):
+    one, other = pair
+    one.store().write(note, "first\n")
+    one.done("git", "sync")
+    other.done("git", "sync")
+    one.store().write(note, "of one\n")
+    other.store().write(note, "of other\n")
+    one.done("git", "sync")
+    other.done("git", "sync", "--conflict", policy)
+    store = other.store()
+    kept = [info.locator for info in store.walk(Locator("_meta/conflicts")) if not info.is_dir]
+    assert {store.read(note), *map(store.read, kept)} == {"of one\n", "of other\n"}
+    assert other.status()["problems"] == {}
+    other.done("encryption", "rotate", "--yes")
+    assert {other.store().read(note), *map(other.store().read, kept)} == {"of one\n", "of other\n"}
+
+
+def test_a_version_beside_its_note_is_no_note_and_can_be_shown(pair, note):
+    one, other = pair
+    one.store().write(note, "first\n")
+    one.done("git", "sync")
+    other.done("git", "sync")
+    one.store().write(note, "of one\n")
+    other.store().write(note, "of other\n")
+    one.done("git", "sync")
+    other.done("git", "sync", "--conflict", "split-conflicts")
+    beside = [found for found in other.store().list(note.parent) if found != note]
+    assert len(beside) == 1
+    assert beside[0].key in other.status()["problems"]
+    shown = other.done("encryption", "show", beside[0].key)
+    assert {other.store().read(note), shown.partition("\n")[2]} == {"of one\n", "of other\n"}
+
+
+def test_a_version_of_one_note_is_not_taken_for_one_of_another(pair, note):
+    one, _ = pair
+    other_note = Locator("notes/b.md")
+    one.store().write(note, "of a")
+    kept = one.place / "_meta" / "conflicts" / other_note.key / "kept-0123.md"
+    kept.parent.mkdir(parents=True)
+    kept.write_text((one.place / note.key).read_text())
+    assert "_meta/conflicts/notes/b.md/kept-0123.md" in one.status()["problems"]

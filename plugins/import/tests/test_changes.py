@@ -11,6 +11,7 @@ import pytest
 from conftest import Home, snapshot
 from samples import claude_code, claude_mem, engram, markdown, mem0
 
+from agentm_import import writing
 from agentm_import.importing import Import
 from agentm_import.planning import CREATE, SKIP, UNCHANGED, UPDATE
 from agentm_kernel.plugin import BackendLayer
@@ -188,8 +189,9 @@ def killed_at(home: Home, source: str, path: str, point: int) -> None:
     if child == 0:
         try:
             job = Import(home.device(), source, path, keep_names=True)
-            job._backend = Dying(job._backend, point)
-            job._ledger._backend = job._backend
+            job._ledger._backend = Dying(job._ledger._backend, point)
+            write = writing._write
+            writing._write = lambda step, backend: write(step, Dying(backend, point))  # whichever store it goes to
             job.carry_out()
         finally:
             os._exit(7)

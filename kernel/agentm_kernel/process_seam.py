@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
         It may have an attribute `for_prompt`, a function `(resolution, *, prompt, limit, known) -> str`: the notes
         that answer a prompt, three at most, in `limit` tokens, without those whose keys are `known`; `""` if none.
+        And one `why`, `(resolution, *, note, phase, query, limit) -> str`: why a note is recalled, or why not.
         And one `own`, a function `(device, *, phase, query, limit) -> str`: the operator's own notes, for a project
         whose notes are in a further store.
         """
@@ -104,6 +105,12 @@ def _recall(device: Device, context: Mapping[str, Any], query: str | None, limit
     cwd = working_directory(context)
     phase = context.get("phase")
     phase = phase if phase in PHASES else DEFAULT_PHASE
+    if (note := context.get("why")) is not None:
+        explain = getattr(provider[1], "why", None)
+        if explain is None:
+            raise AgentmError(f"{provider[0]} cannot say why a note is recalled")
+        ask = lambda resolution, **asked: explain(resolution, note=note, **asked)  # noqa: E731
+        return _ask((provider[0], ask), device.memory(cwd), phase, query, limit)
     parts = [own_notes(device, cwd, limit, phase=phase, query=query)]
     try:
         parts.append(_ask(provider, device.memory(cwd), phase, query, limit))

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,6 +78,8 @@ class Life:
         self.environ = {"HOME": str(self.home), "PATH": os.environ["PATH"], "PYTHONHASHSEED": "0"}
         self.run("state", "write", "PLAN.md", text="# Plan\n")
         self.run("save", "--kind", "fact", "--slug", "first", text="The first note.\n")
+        time.sleep(0.2)  # a folder that has just changed is looked at again by everybody
+        self.run("reindex", "--update")
         if store == "vault":
             self.run("vault", "init", str(folder / "vault"), "--use")
             self.run("state", "append", "progress.md", text="- begun\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 PLUGINS = ("agentm-device-local", "agentm-obsidian-vault")
+
+
+def every_plugin() -> tuple[str, ...]:
+    """The names of this repository's distributions, but for the kernel."""
+    projects = sorted((REPOSITORY / "plugins").glob("*/pyproject.toml"))
+    return tuple(tomllib.loads(file.read_text())["project"]["name"] for file in projects)
 
 
 class Installed:

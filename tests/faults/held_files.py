@@ -1,16 +1,19 @@
 """Programs that write into notes with tools of their own, while agentm replaces those notes and adds to them.
 
 Each has a note of its own beside agentm: `>>` of a shell, `tee -a`, a descriptor that is held and written through,
-an editor that saves by renaming, one that moves the file away first as vim does. Every line that either side wrote
-must be in a note or in a kept version afterwards, and no half of one glued to another. An editor that empties the
-file and writes it (Obsidian) has read it before: what it did to the other program's lines is counted apart, and
-nothing of agentm's may be gone.
+one that goes to the end by itself (`r+`), an editor that saves by renaming, one that moves the file away first as vim
+does. Every line that either side wrote must be in a note or in a kept version afterwards, and no half of one glued to
+another. An editor that empties the file and writes it (Obsidian) has read it before: what it did to the other
+program's lines is counted apart, and nothing of agentm's may be gone.
+
+An append that is killed at any of its bytes is absent or whole after the next one.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -19,7 +22,10 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+from agentm_kernel.files import appending
+from agentm_kernel.files.append_records import AppendRecords
 from agentm_kernel.files.swap import ConflictKeeper
+from agentm_kernel.seam.facets import Appends
 from agentm_kernel.seam.locator import TEMP_PREFIX, Locator
 from agentm_kernel.seam.update import append, update
 from tests.faults.controls import until_caught
@@ -49,6 +55,11 @@ for number in range(int(lines)):
             if number % 50 == 0:
                 descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
             os.write(descriptor, line.encode())
+        elif style == "in-place":
+            if number % 50 == 0:
+                file = open(path, "r+b", buffering=0)
+            file.seek(0, 2)
+            file.write(line.encode())
         elif style == "rename-over":
             save(beside, read() + line)
             os.rename(beside, path)
@@ -65,9 +76,9 @@ for number in range(int(lines)):
         print(number, flush=True)
 """
 _BY_PIPE = {"shell": 'while read -r line; do echo "$line" >> "$0"; done', "tee": 'exec tee -a "$0" >/dev/null'}
-_STYLES = ("shell", "tee", "held", "rename-over", "vim", "truncating")
-_APART = ("rename-over", "vim", "truncating")
-"""Editors: they save what they have read, so lines of others may go that came in between."""
+_STYLES = ("shell", "tee", "held", "in-place", "rename-over", "vim", "truncating")
+_APART = ("in-place", "rename-over", "vim", "truncating")
+"""Editors: they save what they have read, or where the end was, so lines of others may go that came in between."""
 _TAG = re.compile(r"<[a-z-]+ ")
 _GRACE = 2.2
 
@@ -78,7 +89,45 @@ def campaign(intensity: Intensity) -> Outcome:
     for adds in ("append", "update"):
         _run(outcome, intensity.store, lines, adds, nullcontext())
     outcome.control("dropping_at_once", until_caught(lambda broken: _control(broken, intensity.store)))
+    if _kill_appends(outcome, intensity.store, nullcontext()):
+        unrecorded = Outcome("kills")
+        _kill_appends(unrecorded, intensity.store, mock.patch.object(AppendRecords, "write"))
+        outcome.control("without_records", unrecorded)
     return outcome
+
+
+# ------------------------------------------------------------------------------------------------ kills at every byte
+
+
+def _kill_appends(outcome: Outcome, store: StoreUnderTest, build: AbstractContextManager[Any]) -> bool:
+    """Whether the store adds in place; one that replaces the note is killed by other campaigns."""
+    with scratch() as folder, mock.patch.dict(os.environ, {"XDG_STATE_HOME": os.path.join(folder, "state")}), build:
+        backend = store.open(os.path.join(folder, "store"))
+        if backend.facet(Appends) is None:
+            return False
+        line = "<killed somewhere in this line>\n"
+        for at in range(len(line) + 1):
+            note = Locator(f"notes/killed-{at}.md")
+            backend.write(note, "<start>\n")
+            child = os.fork()
+            if not child:
+                _append_and_die(backend, note, line, at)
+            os.waitpid(child, 0)
+            append(backend, note, "<next>\n")
+            outcome.count += 1
+            if backend.read(note) not in ("<start>\n<next>\n", f"<start>\n{line}<next>\n"):
+                outcome.violation("torn", f"killed after {at} bytes: {backend.read(note)!r}")
+    return True
+
+
+def _append_and_die(backend: StorageBackend, note: Locator, line: str, at: int) -> None:
+    def write_some(descriptor: int, data: bytes) -> None:
+        os.write(descriptor, data[:at])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with mock.patch.object(appending, "write_all", write_some):
+        append(backend, note, line)
+    os._exit(1)
 
 
 def _control(broken: Outcome, store: StoreUnderTest) -> None:

@@ -15,10 +15,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Literal
+from unittest import mock
 
 from agentm_kernel.errors import AgentmError, NotFoundError
 from agentm_kernel.seam.locator import TEMP_PREFIX, Locator
-from agentm_kernel.seam.update import update
+from agentm_kernel.seam.update import append, update
 from tests.faults import broken, images
 from tests.faults.harness import Intensity, Outcome, StoreUnderTest, scratch
 from tests.faults.sealed import Torn, number_in, numbered
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
 
     Build = Callable[[], AbstractContextManager[None]]
 
-STORE = "memory"
+STORE, STATE = "memory", "state"
+LOG = "log.md"
+"""The note that is only added to: a line for every number."""
 CUTS_PER_DISK = 30  # then a new one, so that first writes into new folders stay part of it
 LONGEST_RUN = 0.05
 
@@ -66,15 +69,15 @@ def campaign(intensity: Intensity) -> Outcome:
 class _Step:
     """One verb on one note, and the number that the note holds afterwards; `None`: it is gone."""
 
-    verb: Literal["write", "update", "delete"]
+    verb: Literal["write", "update", "delete", "append"]
     key: str
     number: int | None
 
 
 def _write_on(connection: Connection, store: StoreUnderTest, root: str, seed: float) -> None:
     draw = random.Random(seed)
-    backend = store.open(root)
     try:
+        backend = _open_on_disk(store, os.path.dirname(root))
         for step in _steps(draw):
             connection.send(("begins", step))
             _take(backend, step, draw.randrange(20_000))
@@ -87,23 +90,38 @@ def _steps(draw: random.Random) -> Iterator[_Step]:
     there: set[str] = set()
     for number in count(1):
         key = f"folder-{number // 25}/note-{draw.randrange(4)}.md"
-        if key in there and draw.random() < 0.2:
+        if draw.random() < 0.25:
+            yield _Step("append", LOG, number)
+        elif key in there and draw.random() < 0.2:
             there.discard(key)
             yield _Step("delete", key, None)
         else:
             there.add(key)
-            yield _Step(draw.choice(("write", "update")), key, number)
+            yield _Step("write" if draw.random() < 0.5 else "update", key, number)
 
 
 def _take(backend: StorageBackend, step: _Step, size: int) -> None:
     locator = Locator(step.key)
     if step.number is None:
         backend.delete(locator)
+    elif step.verb == "append":
+        append(backend, locator, _line(step.number))
     elif step.verb == "write":
         backend.write(locator, numbered(step.number, size))
     else:
         note = numbered(step.number, size)
         update(backend, locator, lambda text: note)
+
+
+def _line(number: int) -> str:
+    """A line of some length, which shows where it ends."""
+    return f"<{number} {'.' * (number * 37 % 5000)} {number}>\n"
+
+
+def _open_on_disk(store: StoreUnderTest, disk: str) -> StorageBackend:
+    """The store on a disk, by a device whose own state is on that disk, too: the power goes for both."""
+    os.environ["XDG_STATE_HOME"] = os.path.join(disk, STATE)
+    return store.open(os.path.join(disk, STORE))
 
 
 # ------------------------------------------------------------------------------------------------ the cuts
@@ -129,9 +147,10 @@ def _cut(
             for _ in range(min(CUTS_PER_DISK, last - outcome.count)):
                 time.sleep(draw.uniform(0, LONGEST_RUN))
                 ledger.stop_writer()
-                with image.after_power_cut() as place:
-                    _judge(intensity.store.open(os.path.join(place, STORE)), ledger, outcome)
+                with image.after_power_cut() as place, mock.patch.dict(os.environ):
+                    _judge(_open_on_disk(intensity.store, place), ledger, outcome)
                     _judge_leftovers(intensity.store, os.path.join(place, STORE), outcome)
+                    _judge_log(_open_on_disk(intensity.store, place), ledger, outcome)
                 outcome.count += 1
                 if until_one_is_caught and outcome.violations:
                     return
@@ -145,6 +164,7 @@ class _Ledger:
     writer: Worker
     outcome: Outcome
     acknowledged: dict[str, int | None] = field(default_factory=dict)
+    appended: list[int] = field(default_factory=list)
     begun: _Step | None = None
 
     def __post_init__(self) -> None:
@@ -164,11 +184,14 @@ class _Ledger:
         return numbers
 
     def notes(self) -> set[str]:
-        return {*self.acknowledged, *([self.begun.key] if self.begun else [])}
+        return {*self.acknowledged, *([self.begun.key] if self.begun and self.begun.verb != "append" else [])}
 
     def _note(self, what: str, step: _Step) -> None:
         if what == "begins":
             self.begun = step
+        elif what == "acknowledged" and step.verb == "append" and step.number is not None:
+            self.appended.append(step.number)
+            self.begun = None
         elif what == "acknowledged":
             self.acknowledged[step.key] = step.number
             self.begun = None
@@ -187,7 +210,7 @@ def _judge(backend: StorageBackend, ledger: _Ledger, outcome: Outcome) -> None:
             continue
         if found not in ledger.allowed(key):
             outcome.violation("lost", f"{key} holds {found}, acknowledged was {ledger.acknowledged.get(key)}")
-    known = {part for key in ledger.notes() for part in (key, key.partition("/")[0])}
+    known = {LOG, *(part for key in ledger.notes() for part in (key, key.partition("/")[0]))}
     listed = {info.locator.key for info in backend.walk(Locator())}
     if listed - known:
         outcome.violation("litter", f"listed as notes: {sorted(listed - known)}")
@@ -205,6 +228,19 @@ def _judge_leftovers(store: StoreUnderTest, root: str, outcome: Outcome) -> None
         outcome.violation("unusable", f"the next write after a cut: {error}")
     if left := _temp_files(root):
         outcome.violation("litter", f"after the next write there is {left}")
+
+
+def _judge_log(backend: StorageBackend, ledger: _Ledger, outcome: Outcome) -> None:
+    """Every line that was acknowledged is there, whole and in order; one that was begun is there whole, or not."""
+    begun = ledger.begun.number if ledger.begun and ledger.begun.verb == "append" else None
+    if not ledger.appended and begun is None:
+        return
+    append(backend, Locator(LOG), "<next>\n")
+    found = backend.read(Locator(LOG))
+    acknowledged = "".join(map(_line, ledger.appended))
+    if found.removesuffix("<next>\n") not in (acknowledged, acknowledged + (_line(begun) if begun else "")):
+        is_lost = not found.startswith(acknowledged)
+        outcome.violation("lost" if is_lost else "torn", f"{LOG} ends with {found[-80:]!r} while {begun} was begun")
 
 
 def _temp_files(root: str) -> list[str]:

@@ -88,6 +88,7 @@ COMMANDS = (
         Parameter("--phase", "Phase of the work; any other word counts as work.", metavar="PHASE"),
         Parameter("--query", "Words to look for.", metavar="TEXT"),
         Parameter("--limit", "Budget in tokens.", metavar="N"),
+        Parameter("--why", "Say instead why this note is among them, or why not.", metavar="NOTE"),
     ),
     DeclaredCommand(
         "offer-save-here",

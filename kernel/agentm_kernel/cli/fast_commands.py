@@ -44,10 +44,13 @@ def state_read(device: Device, file: str, json: bool, cwd: str | None) -> None:
     show_text(text)
 
 
-def recall_here(device: Device, cwd: str | None, phase: str | None, query: str | None, limit: str | None) -> None:
+def recall_here(
+    device: Device, cwd: str | None, phase: str | None, query: str | None, limit: str | None, why: str | None
+) -> None:
     from agentm_kernel.process_seam import recall_here as recall
 
-    show_text(recall(_context(cwd=cwd, phase=phase), query=query, limit=_positive(limit), device=device))
+    context = _context(cwd=cwd, phase=phase, why=why)
+    show_text(recall(context, query=query, limit=_positive(limit), device=device))
 
 
 def offer_save_here(

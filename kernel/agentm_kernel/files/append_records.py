@@ -17,13 +17,13 @@ _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
 class Record:
     """What an append is about to do: `data` at `offset` of the file that has `inode`."""
 
-    __slots__ = ("data", "device", "inode", "key", "offset", "time")
+    __slots__ = ("data", "inode", "key", "offset", "time")
 
-    def __init__(self, key: str, device: int, inode: int, offset: int, when: float, data: bytes) -> None:
-        self.key, self.device, self.inode, self.offset, self.time, self.data = key, device, inode, offset, when, data
+    def __init__(self, key: str, inode: int, offset: int, when: float, data: bytes) -> None:
+        self.key, self.inode, self.offset, self.time, self.data = key, inode, offset, when, data
 
     def encode(self) -> bytes:
-        head = f"{self.device} {self.inode} {self.offset} {self.time:.3f} {len(self.data)}\n{self.key}\n"
+        head = f"{self.inode} {self.offset} {self.time:.3f} {len(self.data)}\n{self.key}\n"
         return head.encode() + self.data
 
 
@@ -35,18 +35,18 @@ def decode_records(text: bytes) -> list[Record]:
     records = []
     while body:
         numbers, key, body = body.split(b"\n", 2)
-        device, inode, offset, when, size = numbers.split()
+        inode, offset, when, size = numbers.split()
         data, body = body[: int(size)], body[int(size) :]
-        records.append(Record(key.decode(), int(device), int(inode), int(offset), float(when), data))
+        records.append(Record(key.decode(), int(inode), int(offset), float(when), data))
     return records
 
 
 class AppendRecords:
-    """The file with a store's records. For the holder of the store's mutex."""
+    """The file with the records of the store at `root`, which has `inode`. For the holder of the store's mutex."""
 
-    def __init__(self, root: tuple[int, int]) -> None:
+    def __init__(self, root: str, inode: int) -> None:
         self._folder = user_state_folder("appends")
-        self._path = os.path.join(self._folder, f"{root[0]:x}-{root[1]:x}")
+        self._path = os.path.join(self._folder, f"{_file_system(root):x}-{inode:x}")
 
     def read(self) -> list[Record]:
         try:
@@ -83,6 +83,14 @@ class AppendRecords:
                 os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _file_system(path: str) -> int:
+    """A number of the file system at `path`: if it has one, that which is the same after a power cut, too."""
+    try:
+        return os.statvfs(path).f_fsid or os.stat(path).st_dev
+    except AttributeError:  # Windows
+        return os.stat(path).st_dev
 
 
 class NoRecord(Exception):

@@ -68,7 +68,7 @@ def _add(writer: StoreWriter, parent: Directory, locator: Locator, data: bytes, 
         if status.st_size and _last_byte(descriptor, status.st_size) != b"\n":
             data = b"\n" + data
         check_size(status.st_size + len(data), locator, limit=writer.reader.size_limit)
-        record = Record(locator.key, *identity_of(status), status.st_size, time.time(), data)
+        record = Record(locator.key, identity_of(status)[1], status.st_size, time.time(), data)
         writer.append_records.write([*recent, record])
         write_all(descriptor, data)
         os.fsync(descriptor)
@@ -150,7 +150,7 @@ def _settle(writer: StoreWriter, parent: Directory, note: Locator, record: Recor
         os.close(descriptor)
     if rest.startswith(record.data):
         return True
-    is_same = identity_of(status) == (record.device, record.inode) and status.st_size >= record.offset
+    is_same = identity_of(status)[1] == record.inode and status.st_size >= record.offset
     if is_same and _is_cut_short(rest, record.data):
         _complete(parent, note, record)
         return True

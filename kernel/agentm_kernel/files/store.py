@@ -99,7 +99,8 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
     @property
     def tree(self) -> BytesTree:
         """The same files by their bytes, under the same mutex."""
-        from agentm_kernel.files.bytes_tree import BytesTree
+        with _importing:
+            from agentm_kernel.files.bytes_tree import BytesTree
 
         return BytesTree(self._reader, lambda: self._writer)
 
@@ -164,12 +165,14 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
         return self._reader.look_at(locator)
 
     def walk(self, locator: Locator) -> Iterator[Info]:
-        from agentm_kernel.files.walking import TreeWalk
+        with _importing:
+            from agentm_kernel.files.walking import TreeWalk
 
         return TreeWalk(self._reader, locator)
 
     def foreign_entries(self, locator: Locator) -> Iterator[str]:
-        from agentm_kernel.files.walking import foreign_entries
+        with _importing:
+            from agentm_kernel.files.walking import foreign_entries
 
         return foreign_entries(self._reader, locator)
 

@@ -148,7 +148,7 @@ class StoreWriter:
         """The records of the last appends to this store. For the holder of the mutex."""
         if self._append_records is None:
             assert self.reader.root_identity is not None
-            self._append_records = AppendRecords(self.reader.root_identity)
+            self._append_records = AppendRecords(self.reader.root, self.reader.root_identity[1])
         return self._append_records
 
     def keep_bytes(self, note: Locator, data: bytes) -> None:

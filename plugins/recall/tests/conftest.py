@@ -43,7 +43,7 @@ class Home:
         self.note("_meta/store.json", STAMP)
 
     def index_file(self) -> Path:
-        return self.path / ".cache/agentm/stores/4f1c0b52-test/local-index/notes-2.sqlite3"
+        return self.path / ".cache/agentm/stores/4f1c0b52-test/local-index/notes-3.sqlite3"
 
     def files(self) -> dict[str, tuple[int, bytes]]:
         """Every file below the home, with its time and content."""

@@ -264,7 +264,7 @@ def test_a_note_is_shown_byte_for_byte(filled, home):
 
 
 def test_a_name_that_means_nothing_suggests_others(filled):
-    filled("notes", "show", "use-file", code=1)
+    filled("notes", "show", "use-fyles", code=1)
 
     assert "hint: is it use-files?" in filled.err
 

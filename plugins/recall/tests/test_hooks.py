@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -122,6 +123,7 @@ def modules_of(home, code):
 
 
 def test_recall_at_the_start_of_a_session_loads_nothing_heavy(remembering, store):
+    time.sleep(0.15)  # folders that have just changed are looked at again
     RecallIndex(store).update()
     bare = modules_of(remembering, "")
 

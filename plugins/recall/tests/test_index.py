@@ -59,7 +59,7 @@ def watched(home, store):
 
 def found(index, question, **scope):
     with index.opened(may_write=False) as opened:
-        return [hit.note.slug for hit in search(opened.database, question, Scope(**scope)).hits]
+        return [hit.note.slug for hit in opened.search(question, Scope(**scope)).hits]
 
 
 def key(slug, folder="decisions"):
@@ -293,7 +293,7 @@ def test_an_index_that_is_locked_is_read_past(watched, home):
             index.update()
         with index.opened(may_write=True) as opened:
             assert "another process" in opened.notices[0]
-            assert [hit.note.slug for hit in search(opened.database, "quokka", Scope()).hits] == ["fresh"]
+            assert [hit.note.slug for hit in opened.search("quokka", Scope()).hits] == ["fresh"]
         index.note_written([Locator(key("fresh"))])  # a writer neither waits nor fails
     finally:
         other.close()

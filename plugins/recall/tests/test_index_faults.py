@@ -13,7 +13,7 @@ import pytest
 
 from agentm_recall import RecallIndex
 from agentm_recall.index.database import Database
-from agentm_recall.index.search import Scope, search
+from agentm_recall.index.search import Scope
 
 NOTES = 400
 
@@ -23,7 +23,8 @@ from agentm_kernel import Locator
 from agentm_kernel.files.store import FileStore
 from agentm_recall import RecallIndex
 from agentm_recall.index.database import Database
-from agentm_recall.index.refresh import Difference, apply_difference
+from agentm_recall.index.differences import Difference
+from agentm_recall.index.refresh import apply_difference
 from agentm_recall.lookup import note_files
 index = RecallIndex(FileStore(sys.argv[1]))
 
@@ -33,7 +34,9 @@ def rewrite_everything(index, turn):
     store = FileStore(sys.argv[1])
     store.write(Locator("projects/widgets/facts/note-1.md"), f"# Note 1\\nfact1 turn {{turn}} " + "x " * 5000)
     with Database.open(index.path(), read_only=False, wait=5.0) as database:
-        apply_difference(database, store, Difference(tuple(note_files(store, Locator())), (), {{}}))
+        difference = Difference({{}})
+        difference.stale += note_files(store, Locator())
+        apply_difference(database, store, difference)
 
 
 print("ready", flush=True)
@@ -67,9 +70,7 @@ def notes_of(home):
 
 def assert_answers(store, slug="note-7"):
     with RecallIndex(store).opened(may_write=True) as opened:
-        assert [hit.note.slug for hit in search(opened.database, slug.replace("note-", "fact"), Scope()).hits] == [
-            slug
-        ]
+        assert [hit.note.slug for hit in opened.search(slug.replace("note-", "fact"), Scope()).hits] == [slug]
     with Database.open(RecallIndex(store).path(), read_only=True) as database:
         database.check()
         assert database.count() == NOTES
@@ -111,7 +112,7 @@ def test_an_updater_that_is_killed_while_it_writes_leaves_an_index_that_recovers
         updater.send_signal(signal.SIGKILL)
         updater.communicate()
         with RecallIndex(crowded).opened(may_write=False) as opened:  # read-only, whatever lies beside the file
-            assert [hit.note.slug for hit in search(opened.database, "fact7", Scope()).hits] == ["note-7"]
+            assert [hit.note.slug for hit in opened.search("fact7", Scope()).hits] == ["note-7"]
 
     assert_answers(crowded)
 
@@ -180,12 +181,12 @@ def test_a_cache_that_may_not_be_written_is_said(home, crowded):
 
     with RecallIndex(crowded).opened(may_write=True) as opened:
         assert "cannot be written" in opened.notices[0]
-        assert [hit.note.slug for hit in search(opened.database, "fact7", Scope()).hits] == ["note-7"]
+        assert [hit.note.slug for hit in opened.search("fact7", Scope()).hits] == ["note-7"]
 
 
 def test_what_killed_builders_left_is_swept_when_it_is_old(home, crowded):
     RecallIndex(crowded).rebuild()
-    old, young = (home.index_file().with_name(f"notes-2.sqlite3.{name}.new") for name in ("old", "young"))
+    old, young = (home.index_file().with_name(f"notes-3.sqlite3.{name}.new") for name in ("old", "young"))
     for file in (old, young):
         file.write_text("half")
     os.utime(old, (1, 1))
@@ -198,7 +199,7 @@ def test_what_killed_builders_left_is_swept_when_it_is_old(home, crowded):
 def test_a_journal_of_a_lost_index_is_not_rolled_back_into_the_new_one(home, crowded):
     RecallIndex(crowded).rebuild()
     home.index_file().write_bytes(b"garbage")
-    journal = home.index_file().with_name("notes-2.sqlite3-journal")
+    journal = home.index_file().with_name("notes-3.sqlite3-journal")
     journal.write_bytes(bytes.fromhex("d9d505f920a163d7") + os.urandom(2000))
 
     RecallIndex(crowded).update()

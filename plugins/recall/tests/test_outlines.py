@@ -1,6 +1,8 @@
-"""Outlines: quick to read, and believed only where the listing agrees."""
+"""Outlines: quick to read, and believed only as long as no folder has changed."""
 
 from __future__ import annotations
+
+import time
 
 import pytest
 from widgets import PROJECT
@@ -8,17 +10,27 @@ from widgets import PROJECT
 from agentm_kernel import Locator
 from agentm_kernel.plugin import BackendLayer
 from agentm_recall import Draft, RecallIndex, forget_note, phase_recall, save_note
-from agentm_recall.index.outlines import read_outlines
+from agentm_recall.index.outlines import MOST, read_outline
 
 
 class Counting(BackendLayer):
     def __init__(self, inner):
         super().__init__(inner)
-        self.reads = []
+        self.reads, self.walks = [], []
 
     def read(self, locator):
         self.reads.append(locator.key)
         return super().read(locator)
+
+    def walk(self, locator):
+        self.walks.append(locator.key)
+        return super().walk(locator)
+
+
+def settled(store):
+    """Bring the index up to date when the folders have come to rest: their times then tell of every change."""
+    time.sleep(0.15)
+    RecallIndex(store).update()
 
 
 @pytest.fixture
@@ -27,27 +39,48 @@ def notes(home, store):
         text = f"---\nupdated: 2025-01-{number + 10}\nstatus: active\n---\n# Note {number}\n" + "words " * 100
         home.note(f"projects/widgets/decisions/n{number:02}.md", text)
     home.note("personal/_always-load/tone.md", "# Tone\n")
-    RecallIndex(store).update()
+    settled(store)
     return Counting(store)
 
 
-def outlines(store, project="widgets"):
-    return read_outlines(RecallIndex(store).path(), project)
+def outline(store, project="widgets"):
+    return read_outline(RecallIndex(store).path(), project)
 
 
-def test_every_note_of_a_project_has_a_line_with_its_version(notes):
-    known = outlines(notes)
+def keys(found):
+    return {note.key for note in found.notes}
 
-    assert len(known) == 20
-    version, note = known["projects/widgets/decisions/n03.md"]
-    assert version == notes.info(Locator("projects/widgets/decisions/n03.md")).version
-    assert (note.status, note.changed, note.project) == ("active", "2025-01-13", "widgets")
-    assert list(outlines(notes, None)) == ["personal/_always-load/tone.md"]
+
+def test_an_outline_has_the_folders_and_the_newest_notes(notes):
+    found = outline(notes)
+
+    assert len(found.notes) == 20
+    assert found.folders["projects/widgets/decisions"] == notes.info(Locator("projects/widgets/decisions")).version
+    assert found.states["projects/widgets/decisions"] == (20, 0, 0)
+    assert (found.notes[0].key, found.notes[0].changed) == ("projects/widgets/decisions/n19.md", "2025-01-29")
+    assert keys(outline(notes, None)) == {"personal/_always-load/tone.md"}
+
+
+def test_of_many_notes_the_newest_are_in_it_and_the_others_are_counted(notes, home):
+    for number in range(MOST + 30):
+        home.note(f"projects/widgets/facts/f{number:03}.md", f"---\nupdated: 2025-02-01T{number:03}\n---\n# Fact\n")
+    settled(notes)
+
+    found = [key for key in keys(outline(notes)) if "/facts/" in key]
+    assert len(found) == MOST
+    assert "projects/widgets/facts/f029.md" not in found
+
+    notes.walks.clear()
+    text = phase_recall("review", "widgets", backend=notes, budget=700)
+    assert notes.walks == []
+    shown = text.count("```note\nprojects") + text.count("```note\npersonal")
+    assert f"{MOST + 30 + 21 - shown} for lack of room" in text.splitlines()[-1]
 
 
 def test_only_the_notes_that_are_shown_are_read(notes):
     text = phase_recall("work", "widgets", backend=notes, budget=700)
 
+    assert notes.walks == []
     read = {key for key in notes.reads if key.startswith("projects/widgets/decisions")}
     assert 0 < len(read) < 20
     assert any(key.removesuffix(".md") in text for key in read)
@@ -76,10 +109,11 @@ def test_what_a_save_changes_is_in_the_lines(notes):
     done = save_note(notes, Draft("decision", "new", "# New", supersedes=("n05",)), project=PROJECT)
     RecallIndex(notes).note_written([done.locator, *done.superseded])
 
-    known = outlines(notes)
+    found = outline(notes)
 
-    assert known[done.locator.key][1].supersedes == ("n05",)
-    assert known["projects/widgets/decisions/n05.md"][1].status == "superseded"
+    assert next(note for note in found.notes if note.key == done.locator.key).supersedes == ("n05",)
+    assert "projects/widgets/decisions/n05.md" not in keys(found)
+    assert found.states["projects/widgets/decisions"] == (20, 1, 0)
 
 
 def test_a_project_without_notes_has_no_lines_left(notes, home):
@@ -88,26 +122,25 @@ def test_a_project_without_notes_has_no_lines_left(notes, home):
 
     RecallIndex(notes).update()
 
-    assert outlines(notes) == {}
+    assert outline(notes).notes == []
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\xff\xfe", b"something else\na\tb\tc\td\te\n", b"agentm-recall outlines 1\na\tb\n\x00\x00\n"]
+    "content", [b"", b"\xff\xfe", b"something else\na\tb\tc\td\te\n", b"agentm-recall outlines 2\na\tb\n\x00\x00\n"]
 )
 def test_a_file_that_is_none_says_nothing(notes, home, content):
     next(home.index_file().parent.rglob("project widgets")).write_bytes(content)
 
-    assert outlines(notes) == {}
+    assert outline(notes) is None
     assert "decisions/n19" in phase_recall("work", "widgets", backend=notes, budget=700)
 
 
-def test_lines_of_an_older_version_are_not_believed(notes, home):
-    file = next(home.index_file().parent.rglob("project widgets"))
-    file.write_text(
-        file.read_text().replace("\tactive\t", "\tdeleted\t").replace("decisions/n19.md\t", "decisions/n19.md\told")
-    )
+def test_a_note_that_was_changed_inside_its_file_is_shown_as_it_is(notes, home):
+    """No folder's time tells of it, so it is chosen by what was known; what is shown is what it says."""
+    file = home.root / "projects/widgets/decisions/n19.md"
+    file.write_text(file.read_text().replace("words words", "lately changed"))
 
-    text = phase_recall("work", "widgets", backend=notes)
+    text = phase_recall("work", "widgets", backend=notes, budget=2000)
 
-    assert "decisions/n19" in text
-    assert "decisions/n18" not in text
+    assert notes.walks == []
+    assert "lately changed" in text

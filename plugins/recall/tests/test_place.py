@@ -27,7 +27,7 @@ def test_one_index_per_store_under_the_cache_directory(tmp_path):
 
     path = index_path(stamped(), environ)
 
-    assert path == str(tmp_path / "cache/agentm/stores/some-id/local-index/notes-2.sqlite3")
+    assert path == str(tmp_path / "cache/agentm/stores/some-id/local-index/notes-3.sqlite3")
     assert index_path(stamped("other"), environ) != path
     assert not os.path.exists(tmp_path / "cache")
 

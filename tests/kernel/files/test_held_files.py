@@ -14,6 +14,7 @@ from tests.kernel.files.shared_store import NOTE, Shared, kept, leftovers
 
 from agentm_kernel import Locator, update
 from agentm_kernel.files import append_records, appending, displaced, lease
+from agentm_kernel.files.reading import StoreReader
 from agentm_kernel.files.user_state import user_state_folder
 from agentm_kernel.plugin import (
     ABSENT,
@@ -284,6 +285,20 @@ def test_an_append_that_was_cut_short_is_completed(
     note.write_bytes(whole[: 4 + cut] + (b"\0" * (len(whole) - 4 - cut) if zeros else b""))
     FileStore(root).append(NOTE, "four\n")
     assert store.read(NOTE) == "one\ntwo\nthree\nfour\n"
+
+
+def test_it_is_completed_where_the_disk_has_another_number_after_the_power_cut(
+    store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numbers of devices are given when a disk is mounted."""
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "two\n")
+    note.write_text("one\nt")
+    real = appending.identity_of
+    monkeypatch.setattr(appending, "identity_of", lambda status: (real(status)[0] + 1, real(status)[1]))
+    monkeypatch.setattr(StoreReader, "root_identity", (root.stat().st_dev + 1, root.stat().st_ino))
+    FileStore(root).append(NOTE, "three\n")
+    assert store.read(NOTE) == "one\ntwo\nthree\n"
 
 
 def test_an_append_that_another_program_wrote_over_is_kept(store: Shared, root: Path, note: Path) -> None:

@@ -1,7 +1,7 @@
-"""Which notes there are: one listing, with the index to tell what is in each of them, and the store where it cannot.
+"""Which notes there are, or can be shown: from the index, and from the store what the index does not know.
 
-The index is opened read-only and never built here. What it does not know, or knows in another version, is read from
-the store while the time allows. Session start comes this way, so nothing here imports more than it must.
+The index is opened read-only and never built here. What is read from the store is read while the time allows. Session
+start comes this way, so nothing here imports more than it must.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import os
 import time
 
 from agentm_kernel.plugin import AgentmError, DeviceCopy, Locator, NotFoundError, Sealed
-from agentm_recall.layout import project_of
 from agentm_recall.lookup import note_files
 from agentm_recall.note import Note, parse_note
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from agentm_kernel.plugin import Info, StorageBackend
     from agentm_recall.index.database import Database
+    from agentm_recall.index.outlines import Outline
 
 _KEPT = 65_536
 """Characters of a body that are kept while others are read; no recall shows more of one note."""
@@ -41,11 +41,18 @@ class Catalog:
         """Keys of notes and folders that cannot be read, each with the reason."""
         self.unreached = 0
         """Notes that there was no time to look at."""
+        self.more = self.superseded = self.deleted = 0
+        """Notes that are not among `notes`: current ones, and dead ones."""
         self.notices: list[str] = []
         self.backend = backend
         self._deadline = deadline
         self._sizes: dict[str, int] = {}
         self._read: dict[str, tuple[Note, str]] = {}
+
+    @classmethod
+    def until(cls, backend: StorageBackend, deadline: float) -> Catalog:
+        """An empty one; what is chosen can be read for a moment beyond the deadline."""
+        return cls(backend, deadline + _TO_LOOK_UP)
 
     def size(self, note: Note) -> int:
         """About how many characters the note has; 0 if that is not known."""
@@ -93,13 +100,33 @@ class Catalog:
         elif (note := self._read_from_store(key)) is not None:
             self.notes.append(note)
 
+    def add_everything(self, folders: Sequence[Locator], deadline: float) -> None:
+        """Every note below the folders, read from the store."""
+        for folder in folders:
+            self.add_folder(folder, {}, deadline)
+
+    def add_changed(self, info: Info, deadline: float) -> None:
+        """A note that the index does not know as it is."""
+        self._add(info, None, deadline)
+
+    def add_outline(self, outline: Outline) -> None:
+        """Notes to choose among, and the counts of the others in their folders."""
+        self.notes += outline.notes
+        self._sizes |= outline.sizes
+        current, superseded, deleted = (sum(states[at] for states in outline.states.values()) for at in range(3))
+        self.more += current - len(outline.notes)
+        self.superseded += superseded
+        self.deleted += deleted
+
+    def add_bodies(self, database: Database, notes: Sequence[Note]) -> None:
+        """The texts of notes of a store that is not on this host."""
+        for key, (note, body) in database.texts([note.key for note in notes], _KEPT).items():
+            self._read[key] = note, body
+
     def add_from_index(self, database: Database, indexed: dict[str, tuple[str, Note]]) -> None:
         """All that can be known about a store whose notes are not on this host."""
-        for key, (_, note) in sorted(indexed.items()):
-            self.notes.append(note)
-            body = database.body(key)
-            if body is not None:
-                self._read[key] = note, body[:_KEPT]
+        self.notes += [note for _, (_, note) in sorted(indexed.items())]
+        self.add_bodies(database, self.notes)
 
 
 def gather(
@@ -108,14 +135,10 @@ def gather(
     *,
     deadline: float,
     environ: Mapping[str, str] | None = None,
-    outlines: bool = False,
 ) -> Catalog:
-    """Every note below the folders, as far as the deadline (of `time.monotonic`) allows.
-
-    With `outlines` no more is known about a note that has not changed than choosing takes.
-    """
-    catalog = Catalog(backend, deadline + _TO_LOOK_UP)
-    indexed = _outlines(backend, folders, environ) if outlines else _indexed(catalog, folders, environ)
+    """Every note below the folders, by a listing, as far as the deadline (of `time.monotonic`) allows."""
+    catalog = Catalog.until(backend, deadline)
+    indexed = _indexed(catalog, folders, environ)
     if is_elsewhere(backend):
         return catalog
     for folder in folders:
@@ -127,22 +150,6 @@ def is_elsewhere(backend: StorageBackend) -> bool:
     """Whether the notes are behind a network, where no hook may go. What is encrypted here is here all the same."""
     sealed = backend.facet(Sealed)
     return (backend if sealed is None else sealed.as_stored).facet(DeviceCopy) is not None
-
-
-def _outlines(
-    backend: StorageBackend, folders: Sequence[Locator], environ: Mapping[str, str] | None
-) -> dict[str, tuple[str, Note]]:
-    from agentm_recall.index.outlines import read_outlines
-    from agentm_recall.index.place import NoPlace, index_path
-
-    try:
-        index = index_path(backend, environ)
-    except NoPlace:
-        return {}
-    known: dict[str, tuple[str, Note]] = {}
-    for project in {project_of(f"{folder.key}/") for folder in folders}:
-        known |= read_outlines(index, project)
-    return known
 
 
 def _indexed(
@@ -160,19 +167,15 @@ def _indexed(
             catalog.notices.append("the store is not on this host and not indexed: run `agentm reindex`")
         return {}
     from agentm_recall.index.database import Database, IndexUnavailable
+    from agentm_recall.overview import age_of
 
     try:
         with Database.open(path, read_only=True) as database:
             known = database.notes(folders)
             if is_elsewhere(catalog.backend):
                 catalog.add_from_index(database, known)
-                catalog.notices.append(f"what is newer than the index, which is {_age(path)} old")
+                catalog.notices.append(f"what is newer than the index, which is {age_of(path)} old")
             return known
     except IndexUnavailable as error:
         catalog.notices.append(f"the index was not used: {error}")
         return {}
-
-
-def _age(path: str) -> str:
-    minutes = max(0.0, time.time() - os.stat(path).st_mtime) / 60
-    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.0f} h"

@@ -9,10 +9,11 @@ from __future__ import annotations
 from agentm_recall.fence import bounded_runs, fenced, header_of, longest_run, visible, visible_line
 from agentm_recall.layout import ALWAYS_LOAD
 from agentm_recall.note import DELETED, SUPERSEDED
+from agentm_recall.remarks import Remarks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from agentm_recall.catalog import Catalog
     from agentm_recall.note import Note
@@ -47,7 +48,7 @@ def tokens(text: str) -> int:
 class Digest:
     """One recall in the making."""
 
-    def __init__(self, subject: str, budget: int, catalog: Catalog) -> None:
+    def __init__(self, subject: str, budget: int, catalog: Catalog, environ: Mapping[str, str] | None = None) -> None:
         self._head = f"# Memory: {visible_line(subject)}\n"
         self._for_last_line = min(_FOR_LAST_LINE, budget // 4)
         self._room = budget - tokens(self._head + _WANTS + _NOTES) - self._for_last_line
@@ -58,15 +59,30 @@ class Digest:
         self._cut = 0
         self._gone: set[str] = set()
         self._operators: set[str] = set()
+        self._past: set[str] = set()
+        self._remarks = Remarks(catalog.backend, environ)
+        self._unnamed = 0
         self._conclusion = ""
 
     def conclude(self, sentence: str) -> None:
         """What else the last line is to say."""
         self._conclusion = sentence
 
-    def leave_out(self, reason: str) -> None:
-        """Count a note that a rule leaves out."""
-        self._by_rule[reason] = self._by_rule.get(reason, 0) + 1
+    def leave_out(self, reason: str, count: int = 1) -> None:
+        """Count notes that a rule leaves out."""
+        if count:
+            self._by_rule[reason] = self._by_rule.get(reason, 0) + count
+
+    def leave_unnamed(self, count: int) -> None:
+        """Count notes for which there is no room, whatever they are."""
+        self._unnamed += count
+
+    def show_past(self, key: str) -> None:
+        """Let a note be shown although it was replaced: the past is what was asked for."""
+        self._past.add(key)
+
+    def is_of_the_past(self, key: str) -> bool:
+        return key in self._past
 
     def text(self, standing: list[Note], wanted: list[Note], *, wanted_first: bool = False) -> str:
         """The whole recall. `standing` notes are for every phase, `wanted` ones for this one, both best first.
@@ -118,23 +134,25 @@ class Digest:
         if found is None:
             return ""
         note, body = found
-        if note.status in (DELETED, SUPERSEDED):  # since it was chosen
+        if note.status == DELETED or (note.status == SUPERSEDED and key not in self._past):  # since it was chosen
             self.leave_out(note.status)
             return ""
         if note.key.startswith(f"{ALWAYS_LOAD}/") and note.source.casefold() in _BY_OPERATOR:
             self._operators.add(key)
         text = bounded_runs(visible(body).strip("\n").rstrip())
-        entry = fenced(header_of(note), text)
+        remark = "replaced since" if key in self._past else self._remarks.line(note)
+        entry = fenced(header_of(note, remark=remark), text)
         if tokens(entry) <= room:
             return entry
         if room < self._share:
             return None  # it would fit a recall with nothing else in it; then it is not cut for being late
-        length = 4 * room - 4 * tokens(fenced(header_of(note), "")) - 2 * longest_run(text) - _FOR_CUT
+        head = header_of(note, remark=remark)
+        length = 4 * room - 4 * tokens(fenced(head, "")) - 2 * longest_run(text) - _FOR_CUT
         if length < _LEAST_CUT:
             return None
         self._cut += 1
         left = max(len(text), self._catalog.size(note)) - length
-        return fenced(header_of(note, left), shortened(text, length))
+        return fenced(header_of(note, left, remark=remark), shortened(text, length))
 
     # -- the last line ----------------------------------------------------------------------------------------
 
@@ -153,14 +171,14 @@ class Digest:
 
     def _names(self, most: int) -> str:
         """Which notes did not fit or cannot be read, between fences; `""` for none."""
-        lines = [f"did not fit: {_listed(self._misfits, most)}"] if self._misfits else []
+        lines = [f"did not fit: {_listed(self._misfits, most, self._unnamed)}"] if self._misfits else []
         lines += [f"cannot be read: {key}: {why}" for key, why in self._catalog.problems[: min(most, 2)]]
         return fenced("\n".join(visible_line(line) for line in lines), "") if lines else ""
 
     def _reasons(self) -> list[str]:
         reasons = []
-        if self._misfits:
-            reasons.append(f"{len(self._misfits)} for lack of room")
+        if missing := len(self._misfits) + self._unnamed:
+            reasons.append(f"{missing} for lack of room")
         if self._cut:
             reasons.append(f"the ends of {self._cut} long notes" if self._cut > 1 else "the end of a long note")
         if self._catalog.problems:
@@ -177,8 +195,9 @@ def _section(title: str, entries: list[str]) -> list[str]:
     return [title, *entries] if entries else []
 
 
-def _listed(items: list[str], most: int) -> str:
-    more = f" and {len(items) - most} more" if len(items) > most else ""
+def _listed(items: list[str], most: int, unnamed: int) -> str:
+    left = max(0, len(items) - most) + unnamed
+    more = f" and {left} more" if left else ""
     return f"{', '.join(visible_line(item, 80) for item in items[:most])}{more}"
 
 

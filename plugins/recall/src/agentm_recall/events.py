@@ -1,6 +1,7 @@
 """Keeping the index warm: what changed during a turn or a session is indexed at its end.
 
-An agent waits for these hooks, so building a large index is left to commands that can show how far they are.
+An agent may wait for these hooks, so building a large index is left to commands that can show how far they are, and
+listing a large store to a process in the background. That one also looks whether notes name what is gone.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ def agentm_event(name: str, context: HookContext) -> str | None:
     if name in _JOINING and not is_elsewhere(backend):
         return None
     try:
-        changes = RecallIndex(backend, context.device.environ).keep_warm()
+        index = RecallIndex(backend, context.device.environ)
+        changes = index.keep_warm()
+        if name not in _JOINING:
+            index.keep_up(context.cwd)
     except IndexUnavailable:
         return None  # derived, and somebody else's turn: the next search catches up
     except StorageError as error:  # a store elsewhere does not answer: recall goes on with what it knows

@@ -120,11 +120,16 @@ def fenced(header: str, text: str) -> str:
     return f"{fence}note\n{inside}\n{fence}\n"
 
 
-def header_of(note: Note, left: int = 0) -> str:
+def header_of(note: Note, left: int = 0, remark: str = "") -> str:
     """What is known about a note, in one line; `left` characters of it are not shown."""
     facts = [note.kind, note.changed[:10], f"from {note.source}" if note.source else ""]
     if note.confidence is not None:
         facts.append(f"confidence {note.confidence:g}")
+    if note.is_verified:
+        facts.append(f"verified {note.verified[:10]}")
+    if note.is_overdue:
+        facts.append(f"stale since {note.stale_after[:10]}: check it")
+    facts.append(remark)
     if note.problem:
         facts.append(note.problem)
     if left:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 PERSONAL, ALWAYS_LOAD, ANCHOR = layout.PERSONAL, layout.ALWAYS_LOAD, layout.INDEX_NOTE
 PROJECTS, LEGACY_PROJECTS = layout.PROJECTS, layout.LEGACY_PROJECTS
+PROJECT_FOLDERS = (PROJECTS, LEGACY_PROJECTS)
 
 ALWAYS_LOAD_KIND = "always-load"
 ANCHOR_KIND = "index"
@@ -55,6 +56,11 @@ def is_note(key: str) -> bool:
     if not key.endswith(".md") or "/." in key or key[0] == ".":
         return False
     return "_" not in key or _NOT_NOTES.isdisjoint(key.split("/"))  # a listing has thousands, so no more than needed
+
+
+def holds_notes(folder: str) -> bool:
+    """Whether notes may lie in the folder at that key."""
+    return not folder or is_note(f"{folder}/x.md")
 
 
 def slug_of(key: str) -> str:

@@ -13,20 +13,39 @@ if TYPE_CHECKING:
     from agentm_kernel.plugin import Info, StorageBackend
 
 
+_LEAST_PART = 3
+"""Characters. A shorter part means no note."""
+_MOST_SHOWN = 8
+
+
 def find_note(backend: StorageBackend, name: str, folders: Sequence[Locator]) -> Locator:
-    """The one note that `name` means: a slug, the end of a path, or a whole key.
+    """The one note that `name` means: a slug, the end of a path, a whole key, or a part that only one note has.
 
     The folders are asked in their order. Several candidates in one are refused, never guessed at.
     """
+    part = name.removesuffix(".md").casefold()
+    parts: list[list[Locator]] = []
     for folder in folders:
-        found = [info.locator for info in note_files(backend, folder) if names(name, info.locator.key)]
+        listed = [info.locator for info in note_files(backend, folder)]
+        found = [locator for locator in listed if names(name, locator.key)]
         if len(found) > 1:
-            shown = ", ".join(locator.key.removesuffix(".md") for locator in found)
-            raise StorageError(f"'{name}' could be any of: {shown}", hint="give as much of the path as it takes")
+            raise _ambiguous(name, found)
         if found:
             return found[0]
+        parts.append([locator for locator in listed if part in locator.key.removesuffix(".md").casefold()])
+    fitting: list[Locator] = next(filter(None, parts), []) if len(part) >= _LEAST_PART else []
+    if len(fitting) > 1:
+        raise _ambiguous(name, fitting)
+    if fitting:
+        return fitting[0]
     where = " or ".join(folder.key or "the store" for folder in folders)
     raise NotFoundError(f"there is no note '{name}' in {where}", hint=_suggestion(backend, name, folders))
+
+
+def _ambiguous(name: str, found: list[Locator]) -> StorageError:
+    shown = ", ".join(locator.key.removesuffix(".md") for locator in found[:_MOST_SHOWN])
+    more = f" and {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else ""
+    return StorageError(f"'{name}' could be any of: {shown}{more}", hint="give as much of the path as it takes")
 
 
 def folders_of(backend: StorageBackend, project: str | None) -> list[Locator]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import strftime
+
 from agentm_recall.front_matter import find_block, read_fields
 from agentm_recall.layout import kind_by_place, project_of, slug_of
 
@@ -78,6 +80,11 @@ class Note:
         return bool(self.verified) and self.verified.casefold() not in ("false", "no", "never")
 
     @property
+    def is_overdue(self) -> bool:
+        """Whether the day is over after which it should not be believed without a look."""
+        return is_date(self.stale_after) and self.stale_after[:10] < strftime("%Y-%m-%d")
+
+    @property
     def slug(self) -> str:
         return slug_of(self.key)
 
@@ -88,6 +95,12 @@ class Note:
 
     def __repr__(self) -> str:
         return f"Note({self.key!r}, kind={self.kind!r}, status={self.status!r})"
+
+
+def is_date(text: str) -> bool:
+    """Whether a text begins with a day such as 2026-03-31."""
+    parts = text[:10].split("-")
+    return [len(part) for part in parts] == [4, 2, 2] and all(part.isascii() and part.isdigit() for part in parts)
 
 
 def parse_note(key: str, text: str) -> tuple[Note, str]:

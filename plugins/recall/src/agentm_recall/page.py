@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentm_kernel.plugin import Device, StorageBackend
+    from agentm_recall.index.asked import Opened
     from agentm_recall.index.database import Database
-    from agentm_recall.index.maintenance import Opened
     from agentm_recall.note import Note
     from agentm_recall.searching import Found
 

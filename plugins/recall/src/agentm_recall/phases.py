@@ -7,7 +7,7 @@ import sys
 import time
 
 from agentm_kernel.plugin import AgentmError, Locator, one_line
-from agentm_recall.catalog import gather, is_elsewhere
+from agentm_recall.catalog import is_elsewhere
 from agentm_recall.digest import Digest
 from agentm_recall.layout import (
     ALWAYS_LOAD,
@@ -20,14 +20,16 @@ from agentm_recall.layout import (
     project_folder,
 )
 from agentm_recall.note import DELETED
+from agentm_recall.overview import overview
 from agentm_recall.supersession import superseded_keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from agentm_kernel.plugin import StorageBackend
     from agentm_recall.catalog import Catalog
+    from agentm_recall.index.asked import Opened
     from agentm_recall.index.search import Result
     from agentm_recall.note import Note
 
@@ -96,15 +98,19 @@ def recalled(
     phase = phase if phase in PHASES else DEFAULT_PHASE
     deadline = time.monotonic() + PATIENCE
     places = (Locator(PERSONAL), home) if personal else (home,)
-    catalog = gather(backend, places, deadline=deadline, environ=environ, outlines=not is_elsewhere(backend))
-    digest = Digest(f"project {heading or project}, phase {phase}", budget_of(phase, budget, environ), catalog)
+    room = budget_of(phase, budget, environ)
+    catalog = overview(backend, places, room=room, deadline=deadline, environ=environ)
+    digest = Digest(f"project {heading or project}, phase {phase}", room, catalog, environ)
     current = _current(catalog, digest)
     standing = [note for note in current if note.key.startswith(f"{ALWAYS_LOAD}/")]
     others = [note for note in current if not note.key.startswith(f"{ALWAYS_LOAD}/")]
     if query and query.strip():
-        wanted = _matching(backend, others, query, project, home, deadline, environ, digest)
+        wanted = _matching(catalog, query, project, places, deadline, environ, digest)
+        current_hits = sum(not digest.is_of_the_past(note.key) for note in wanted)
+        digest.leave_out("not matching the query", max(0, len(others) + catalog.more - current_hits))
     else:
-        wanted = _in_order(others, phase)
+        wanted = in_order(others, phase)
+        digest.leave_unnamed(catalog.more)
     standing.sort(key=lambda note: note.key)
     return digest.text(standing, wanted, wanted_first=phase == "documenter")
 
@@ -120,6 +126,8 @@ def budget_of(phase: str, given: int | None, environ: Mapping[str, str] | None =
 def _current(catalog: Catalog, digest: Digest) -> list[Note]:
     """The notes that are neither deleted nor replaced."""
     replaced = superseded_keys(catalog.notes)
+    digest.leave_out("deleted", catalog.deleted)
+    digest.leave_out("superseded", catalog.superseded)
     current = []
     for note in catalog.notes:
         if note.status == DELETED:
@@ -131,7 +139,7 @@ def _current(catalog: Catalog, digest: Digest) -> list[Note]:
     return current
 
 
-def _in_order(notes: list[Note], phase: str) -> list[Note]:
+def in_order(notes: list[Note], phase: str) -> list[Note]:
     """Every note. The phase decides which come first: its anchor, then its folders in turn, the newest of each.
 
     Every fourth place is for what the phase does not name, in turn as well: a fact among a thousand decisions is
@@ -169,29 +177,31 @@ def confidence_of(result: Result) -> str:
 
 
 def _matching(
-    backend: StorageBackend,
-    notes: list[Note],
+    catalog: Catalog,
     query: str,
     project: str,
-    home: Locator,
+    places: Sequence[Locator],
     deadline: float,
     environ: Mapping[str, str] | None,
     digest: Digest,
 ) -> list[Note]:
-    """The notes that answer the query, best first."""
+    """The notes that answer the query, best first; where it asks for the past, replaced ones too."""
     from agentm_recall.index.maintenance import RecallIndex
-    from agentm_recall.index.search import Scope, search
+    from agentm_recall.index.search import Scope
 
-    by_key = {note.key: note for note in notes}
-    result = RecallIndex(backend, environ).ask(
-        lambda opened: search(opened.database, query, Scope(project=project), limit=_MOST_MATCHING),
-        (Locator(PERSONAL), home),
-        may_write=False,
-        deadline=deadline,
-        look_only=is_elsewhere(backend),
-    )
+    elsewhere = is_elsewhere(catalog.backend)
+
+    def question(opened: Opened) -> Result:
+        found = opened.search(query, Scope(project=project), limit=_MOST_MATCHING)
+        if elsewhere:
+            catalog.add_bodies(opened.database, [hit.note for hit in found.hits])
+        return found
+
+    index = RecallIndex(catalog.backend, environ)
+    result = index.ask(question, places, may_write=False, deadline=deadline, look_only=elsewhere)
     digest.conclude(confidence_of(result))
-    found = [by_key[hit.note.key] for hit in result.hits if hit.note.key in by_key]
-    for _ in range(len(notes) - len(found)):
-        digest.leave_out("not matching the query")
-    return found
+    hits = [hit for hit in result.hits if not hit.note.key.startswith(f"{ALWAYS_LOAD}/")]
+    for hit in hits:
+        if not hit.is_current:
+            digest.show_past(hit.note.key)
+    return [hit.note for hit in hits]

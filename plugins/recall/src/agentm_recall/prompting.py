@@ -15,6 +15,7 @@ from agentm_recall.digest import shortened, tokens
 from agentm_recall.fence import bounded_runs, fenced, header_of, longest_run, visible
 from agentm_recall.layout import ALWAYS_LOAD, PERSONAL
 from agentm_recall.note import DELETED, SUPERSEDED, parse_note
+from agentm_recall.remarks import Remarks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,10 +80,10 @@ def _answers(
 ) -> list[tuple[StorageBackend, str]]:
     """The notes of one store that answer the prompt, best first."""
     from agentm_recall.index.maintenance import RecallIndex
-    from agentm_recall.index.search import Scope, search
+    from agentm_recall.index.search import Scope
 
     result = RecallIndex(backend).ask(
-        lambda opened: search(opened.database, prompt, Scope(project=project), limit=_LOOKED_AT),
+        lambda opened: opened.search(prompt, Scope(project=project), limit=_LOOKED_AT),
         folders,
         may_write=False,
         deadline=deadline,
@@ -112,6 +113,7 @@ def is_for_prompts(note: Note) -> bool:
 
 def _entries(chosen: Sequence[tuple[StorageBackend, str]], room: int, most: int) -> Iterator[str]:
     shown = 0
+    remarks: dict[int, Remarks] = {}
     share = max(room // 2, _SHORT)
     for backend, key in chosen:
         if shown >= most or room < _LEAST_ROOM:
@@ -121,13 +123,15 @@ def _entries(chosen: Sequence[tuple[StorageBackend, str]], room: int, most: int)
             continue
         note, body = found
         text = bounded_runs(visible(body).strip("\n").rstrip())
-        entry = fenced(header_of(note), text)
+        remark = remarks.setdefault(id(backend), Remarks(backend)).line(note)
+        entry = fenced(header_of(note, remark=remark), text)
         space = min(room, share)
         if tokens(entry) > space:
-            length = 4 * space - 4 * tokens(fenced(header_of(note), "")) - 2 * longest_run(text) - _FOR_CUT
+            head = fenced(header_of(note, remark=remark), "")
+            length = 4 * space - 4 * tokens(head) - 2 * longest_run(text) - _FOR_CUT
             if length < _FOR_CUT:
                 continue
-            entry = fenced(header_of(note, len(text) - length), shortened(text, length))
+            entry = fenced(header_of(note, len(text) - length, remark=remark), shortened(text, length))
         shown += 1
         room -= tokens(entry) + 1
         yield entry

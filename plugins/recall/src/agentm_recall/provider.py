@@ -60,6 +60,13 @@ def for_prompt(resolution: Resolution, *, prompt: str, limit: int = 600, known: 
     return answer_prompt(resolution, prompt=prompt, limit=limit, known=known)
 
 
+def why(resolution: Resolution, *, note: str, phase: str, query: str | None, limit: int | None) -> str:
+    """Why a note is recalled, or why not."""
+    from agentm_recall.explaining import explain
+
+    return explain(resolution, note=note, phase=phase, query=query, limit=limit)
+
+
 def own(device: Device, *, phase: str, query: str | None = None, limit: int | None = None) -> str:
     """The operator's own notes, for a project whose notes are in another store."""
     from agentm_recall.two_stores import own_notes
@@ -67,5 +74,6 @@ def own(device: Device, *, phase: str, query: str | None = None, limit: int | No
     return own_notes(device, phase=phase, query=query, limit=limit)
 
 
+recall.why = why  # type: ignore[attr-defined] # where `agentm recall-here --why` looks for it
 recall.for_prompt = for_prompt  # type: ignore[attr-defined] # where `agentm hook prompt` looks for it
 recall.own = own  # type: ignore[attr-defined] # and where the process seam does, for two stores

@@ -23,7 +23,7 @@ from agentm_recall.editing import new_text, with_body, with_fields
 from agentm_recall.front_matter import find_block, read_fields
 from agentm_recall.layout import ALWAYS_LOAD_KIND, KINDS, PERSONAL, place_of
 from agentm_recall.lookup import find_note
-from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, parse_note
+from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, is_date, parse_note
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,6 +50,8 @@ class Draft:
     confidence_reason: str | None = None
     supersedes: tuple[str, ...] = ()
     """Slugs, or parts of paths that tell notes of one slug apart."""
+    stale_after: str = ""
+    """The day after which it should be checked again."""
 
 
 @dataclass(frozen=True)
@@ -109,11 +111,13 @@ def check_draft(draft: Draft, *, allow_secrets: bool = False) -> None:
         raise InvalidContentError(
             f"there is no kind of note called {draft.kind!r}", hint=f"kinds: {', '.join(KINDS)}"
         )
-    _check_slug(draft.slug)
+    check_slug(draft.slug)
     if not Body(draft.body).text.strip():
         raise InvalidContentError("the note has no text", hint="give it on standard input or with --body-file")
     if isinstance(draft.confidence, int | float) and not 0 <= draft.confidence <= 1:
         raise InvalidContentError(f"a confidence is between 0 and 1, not {draft.confidence:g}")
+    if draft.stale_after and not is_date(draft.stale_after):
+        raise InvalidContentError(f"stale-after is a day such as 2026-03-31, not {draft.stale_after!r}")
     words = draft.confidence if isinstance(draft.confidence, str) else ""
     for text in (*draft.tags, draft.source, draft.confidence_reason or "", words):
         if len(text) > 200 or not (text.isprintable() or not text):
@@ -124,7 +128,8 @@ def check_draft(draft: Draft, *, allow_secrets: bool = False) -> None:
         refuse_secrets("a field of the note", "\n".join(fields))
 
 
-def _check_slug(slug: str) -> None:
+def check_slug(slug: str) -> None:
+    """Refuse what is not a few words with hyphens between them."""
     if 0 < len(slug) <= _LONGEST_SLUG and slug == slugify(slug):
         return
     suggestion = slugify(slug)[:_LONGEST_SLUG].strip("-")
@@ -220,6 +225,7 @@ def _judgement(draft: Draft) -> Mapping[str, str]:
     given = {
         "confidence": f"{draft.confidence:g}" if isinstance(draft.confidence, int | float) else draft.confidence,
         "confidence_reason": draft.confidence_reason,
+        "stale_after": draft.stale_after,
     }
     return {name: value for name, value in given.items() if value}
 

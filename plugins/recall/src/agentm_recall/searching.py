@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 from agentm_kernel.plugin import AgentmError
 from agentm_recall.index.database import Failures
 from agentm_recall.index.maintenance import RecallIndex
+from agentm_recall.index.plan import plan_of
 from agentm_recall.index.refresh import silent
-from agentm_recall.index.search import WEIGHTS, Scope, scope_condition, search
+from agentm_recall.index.search import WEIGHTS, Scope, scope_condition
 from agentm_recall.layout import NOBODY, project_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentm_kernel.plugin import Device, StorageBackend
+    from agentm_recall.index.asked import Opened
     from agentm_recall.index.database import Database
-    from agentm_recall.index.maintenance import Opened
     from agentm_recall.index.refresh import Progress
     from agentm_recall.index.search import Hit
 
@@ -71,17 +72,34 @@ def search_notes(
     An index that cannot be written is no obstacle: then the search happens in memory, and a notice says why.
     """
     wanted = scope or Scope()
-    return RecallIndex(backend, environ).ask(
-        lambda opened: answer(opened, question, wanted, limit, explain=explain), may_write=True, progress=progress
-    )
+    index = RecallIndex(backend, environ)
+
+    def ask(opened: Opened) -> Answer:
+        return answer(opened, question, wanted, limit, explain=explain)
+
+    found = index.ask(ask, may_write=True, progress=progress)
+    if index.note_changes([one.hit.note.key for one in found.found if not one.hit.is_fresh]):
+        found = index.ask(ask, may_write=False, look_only=True)  # the index trusted a note that has changed
+    return found
 
 
 def answer(opened: Opened, question: str, scope: Scope, limit: int, *, explain: bool) -> Answer:
     """`search_notes` in an index that is open."""
-    result = search(opened.database, question, scope, limit=limit)
-    expression = (result.plan.expression(scope_condition(scope)) if result.plan else None) or ""
-    found = [_found(opened.database, expression, hit, explain=explain) for hit in result.hits]
+    result = opened.search(question, scope, limit=limit)
+    expressions = {
+        database: _expression(database, question, scope) for database in {opened.database_of(h) for h in result.hits}
+    }
+    found = [
+        _found(database, expressions[database], hit, explain=explain)
+        for hit in result.hits
+        for database in (opened.database_of(hit),)
+    ]
     return Answer(found, result.dead, opened.notices, result.confidence, result.is_answer)
+
+
+def _expression(database: Database, question: str, scope: Scope) -> str:
+    plan = plan_of(database, question)
+    return (plan.expression(scope_condition(scope)) if plan else None) or ""
 
 
 def _found(database: Database, expression: str, hit: Hit, *, explain: bool) -> Found:

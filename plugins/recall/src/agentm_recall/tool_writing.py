@@ -6,7 +6,6 @@ where somebody keeps the version before, and only if it still is the one that th
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import (
@@ -21,13 +20,12 @@ from agentm_kernel.plugin import (
     content_hash,
     permitted,
     refuse_secrets,
-    update,
 )
 from agentm_recall.bodies import Body
-from agentm_recall.editing import with_fields
 from agentm_recall.fence import visible
 from agentm_recall.inbox import APPEND, REPLACE, SAVE, Proposal, needs_approval, propose
 from agentm_recall.index.maintenance import RecallIndex
+from agentm_recall.judging import judge
 from agentm_recall.layout import ALWAYS_LOAD_KIND, PERSONAL, place_of
 from agentm_recall.note import parse_note
 from agentm_recall.replacing import replace_text
@@ -42,7 +40,6 @@ _LONGEST_SLUG = 80
 _SHOWN = 20_000
 _TOLD = "agentm.plugins.replaced"
 """The group of those who are told of every version that a write replaces, and keep it."""
-_SURE, _UNSURE = 0.9, 0.3
 
 
 def save(
@@ -121,23 +118,8 @@ def feedback(
     call: ToolCall, note: str, verdict: str, reason: str = "", project: str | None = None
 ) -> dict[str, object]:
     """Say in the front matter that the note was confirmed or doubted, and when. Its text stays as it is."""
-    refuse_secrets("the reason", reason)
-    if not reason.isprintable():
-        raise InvalidContentError("the reason is one short line")
     place, target = place_for_writing(call, project).find(call, note, read_only=False)
-    moment = datetime.now(UTC).isoformat(timespec="seconds")
-    changes = {"confidence": f"{_SURE:g}", "confirmed": moment}
-    if verdict == "doubt":
-        changes = {"confidence": f"{_UNSURE:g}", "doubted": moment}
-    if reason:
-        changes["confidence_reason"] = reason
-
-    def edited(current: str | None) -> str:
-        if current is None:
-            raise NotFoundError(f"'{target}' is gone")
-        return with_fields(target.key, current, changes)
-
-    update(place.backend, target, edited)
+    judge(place.backend, target, verdict, reason)
     RecallIndex(place.backend, call.device.environ).note_written([target])
     return {**_saved(place, target, "saved"), "verdict": verdict}
 

@@ -109,5 +109,7 @@ def as_json(note: Note) -> dict[str, Any]:
         "source": note.source,
         "confidence": note.confidence,
         "supersedes": list(note.supersedes),
+        "verified": note.verified,
+        "stale_after": note.stale_after,
         "problem": note.problem,
     }

@@ -6,17 +6,18 @@ import click
 
 from agentm_kernel.command import echo_json, json_option
 from agentm_recall.commands.common import cwd_option, found_note, project_option
+from agentm_recall.commands.names import name_argument
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.saving import FORGOTTEN, forget_note
 
 
 @click.command("forget")
-@click.argument("name")
+@name_argument
 @project_option
 @cwd_option
 @json_option
 def command(name: str, project: str | None, cwd: str | None, as_json: bool) -> None:
-    """Mark the note NAME (a slug, or the end of its path) as deleted.
+    """Mark the note NAME (a slug, the end of its path, or a part that only one note has) as deleted.
 
     It is no longer recalled or found. The file stays where it is, so nothing is lost: saving it again with --update
     brings it back.

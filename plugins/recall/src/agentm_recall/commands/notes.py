@@ -17,7 +17,10 @@ from agentm_recall.commands.common import (
     parts_for_reading,
     project_option,
 )
-from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, parse_note
+from agentm_recall.commands.names import name_argument
+from agentm_recall.commands.notes_changing import confirm, doubt, edit, move
+from agentm_recall.commands.notes_looking import history, path, review, undo
+from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, is_date, parse_note
 from agentm_recall.supersession import superseded_keys
 
 TYPE_CHECKING = False
@@ -29,20 +32,38 @@ _A_MINUTE = 60.0
 
 @click.group("notes")
 def command() -> None:
-    """List the notes of a project, or show one."""
+    """List, show, edit, move, judge and undo notes.
+
+    NAME is a slug, the end of a path, a whole key, or a part that only one note has.
+    """
+
+
+for _command in (edit, move, confirm, doubt, path, history, undo, review):
+    command.add_command(_command)
 
 
 @command.command("list")
 @project_option
 @click.option("--everywhere", is_flag=True, help="The notes of every project.")
 @click.option("--kind", help="Only notes of this kind.")
+@click.option("--tag", help="Only notes with this tag.")
+@click.option("--since", metavar="DATE", help="Only notes that were changed on that day (2025-03-31) or later.")
 @click.option("--all", "with_dead", is_flag=True, help="Deleted and superseded ones too.")
 @cwd_option
 @json_option
 def list_notes(
-    project: str | None, everywhere: bool, kind: str | None, with_dead: bool, cwd: str | None, as_json: bool
+    project: str | None,
+    everywhere: bool,
+    kind: str | None,
+    tag: str | None,
+    since: str | None,
+    with_dead: bool,
+    cwd: str | None,
+    as_json: bool,
 ) -> None:
     """List the project's notes and the personal ones, newest first."""
+    if since is not None and not is_date(since):
+        raise click.UsageError(f"--since takes a date such as 2025-03-31, not {since!r}")
     rows: list[tuple[Note, str, str | None]] = []
     problems: list[tuple[str, str]] = []
     unreached = 0
@@ -54,7 +75,9 @@ def list_notes(
         replaced = superseded_keys(catalog.notes)
         for note in catalog.notes:
             status = SUPERSEDED if note.key in replaced and note.status != DELETED else note.status
-            if (with_dead or status not in (DELETED, SUPERSEDED)) and kind in (None, note.kind):
+            is_wanted = kind in (None, note.kind) and (tag is None or tag.lstrip("#") in note.tags)
+            is_wanted = is_wanted and (since is None or note.changed >= since)
+            if is_wanted and (with_dead or status not in (DELETED, SUPERSEDED)):
                 rows.append((note, status, part.store))
         problems += catalog.problems
         unreached += catalog.unreached
@@ -88,12 +111,12 @@ def list_notes(
 
 
 @command.command("show")
-@click.argument("name")
+@name_argument
 @project_option
 @cwd_option
 @json_option
 def show(name: str, project: str | None, cwd: str | None, as_json: bool) -> None:
-    """Print the note NAME (a slug, or the end of its path), byte for byte.
+    """Print the note NAME, byte for byte.
 
     Only a terminal gets control characters spelled out.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,14 @@ import click
 
 from agentm_kernel.command import current_device, echo_json, json_option, read_text, shown
 from agentm_kernel.plugin import AgentmError, InvalidContentError, Locator, choose_protocol
+from agentm_recall.bodies import Body
 from agentm_recall.commands.common import cwd_option, project_option, store_and_project
 from agentm_recall.inbox import proposed
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.layout import ALWAYS_LOAD, ALWAYS_LOAD_KIND, KINDS, is_below, project_folder
 from agentm_recall.lookup import note_files
-from agentm_recall.saving import Draft, check_draft, save_note
+from agentm_recall.note import title_of
+from agentm_recall.saving import Draft, check_draft, save_note, slugify
 from agentm_recall.scopes import own_store
 
 if TYPE_CHECKING:
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 _OFFERED = frozenset(
     {"kind", "slug", "body", "project", "tags", "source", "confidence", "confidence_reason", "supersedes"}
 )
+_LONGEST_NAME = 60
+"""Characters of a name that is made from a title."""
 _ABOUT_THE_OFFER = frozenset({"phase", "target", "protocol"})
 """What an offer says about itself and not about the note."""
 
@@ -43,6 +48,7 @@ _ABOUT_THE_OFFER = frozenset({"phase", "target", "protocol"})
 )
 @click.option("--confidence", metavar="HOW", help="How sure this is, from 0 to 1 or in words.")
 @click.option("--confidence-reason", metavar="TEXT", help="Why it is as sure as that.")
+@click.option("--stale-after", metavar="DATE", help="The day (2026-03-31) after which it should be checked again.")
 @click.option("--source", metavar="WHO", help="Where it comes from. Default: operator on a terminal, else agent.")
 @click.option("--update", "replace", is_flag=True, help="Replace the text of a note that exists.")
 @click.option("--allow-secrets", is_flag=True, help="Save text that only looks as if it held a secret.")
@@ -59,6 +65,7 @@ def command(
     supersedes: tuple[str, ...],
     confidence: str | None,
     confidence_reason: str | None,
+    stale_after: str | None,
     source: str | None,
     replace: bool,
     allow_secrets: bool,
@@ -68,25 +75,31 @@ def command(
 ) -> None:
     """Save one fact as a note of this project.
 
+    On a terminal, what is not given is asked for.
+
     The same text again confirms the note that is there; another text needs --update. Text that looks like it holds a
     secret is refused before the store sees it, with the line named.
     """
     if from_json is not None:
         _save_offers(read_text(from_json), cwd, replace=replace, allow_secrets=allow_secrets, as_json=as_json)
         return
-    if kind is None or slug is None:
-        raise click.UsageError("--kind and --slug are needed, unless --from-json is given")
     if personal and project:
         raise click.UsageError("a note is either --personal or of a --project")
+    body: str | None = None
+    if kind is None or slug is None:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise click.UsageError("--kind and --slug are needed, unless --from-json is given")
+        kind, slug, body = _asked(kind, slug, body_file)
     draft = Draft(
         kind,
         slug,
-        read_text(body_file or "-"),
+        read_text(body_file or "-") if body is None else body,
         tags,
         source or ("operator" if sys.stdin.isatty() else "agent"),
         _confidence(confidence),
         confidence_reason,
         supersedes,
+        stale_after or "",
     )
     check_draft(draft, allow_secrets=allow_secrets)
     if personal or kind == ALWAYS_LOAD_KIND:
@@ -94,6 +107,29 @@ def command(
     else:
         backend, _, folder = store_and_project(project, cwd, read_only=False, claiming=True)
     _save([(backend, [(draft, folder)])], replace=replace, allow_secrets=allow_secrets, as_json=as_json)
+
+
+def _asked(kind: str | None, slug: str | None, body_file: str | None) -> tuple[str, str, str]:
+    """What was not given, from the person at the terminal; the name comes from the text unless they say another."""
+    kind = kind or click.prompt("Kind", type=click.Choice(KINDS), default="fact", err=True)
+    if body_file in (None, "-"):
+        click.echo("The text; its first line is the title. End with Ctrl-D on an empty line.", err=True)
+    body = read_text(body_file or "-")
+    if slug is None:
+        words = slugify(title_of(Body(body).text))[:_LONGEST_NAME].strip("-")
+        slug = _typed("Name", words)
+    assert kind is not None
+    return kind, slug, body
+
+
+def _typed(question: str, default: str) -> str:
+    """From the terminal itself: the text has used up standard input."""
+    try:
+        with open("CONIN$" if os.name == "nt" else "/dev/tty", encoding="utf-8") as terminal:
+            click.echo(f"{question} [{default}]: ", err=True, nl=False)
+            return terminal.readline().strip() or default
+    except OSError:
+        return default
 
 
 def _save(

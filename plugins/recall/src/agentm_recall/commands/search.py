@@ -10,9 +10,12 @@ from agentm_kernel.command import current_device, echo_json, json_option, shown,
 from agentm_kernel.plugin import AgentmError
 from agentm_recall.commands.common import as_json as note_as_json, bar, cwd_option
 from agentm_recall.index.search import Scope
+from agentm_recall.remarks import Remarks
 from agentm_recall.searching import CLOSE, OPEN, search_both, search_notes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentm_kernel.plugin import Device
     from agentm_recall.searching import Answer, Found
 
@@ -48,16 +51,24 @@ def command(
         answer = search_both(device, bound, " ".join(query), scope, limit=limit, explain=explain, progress=bar)
     else:
         answer = search_notes(device.store(), " ".join(query), scope, limit=limit, explain=explain, progress=bar)
+    stores: dict[str | None, Remarks] = {}
+
+    def remarks(found: Found) -> str:
+        name = None if found.store == "default" else found.store
+        if name not in stores:
+            stores[name] = Remarks(device.store(name))
+        return stores[name].line(found.hit.note)
+
     if as_json:
         echo_json(
-            found=[_as_json(found, explain=explain) for found in answer.found],
+            found=[_as_json(found, remarks(found), explain=explain) for found in answer.found],
             confidence=round(answer.confidence, 3),
             answered=answer.is_answer,
             left_out=answer.dead,
             notices=list(answer.notices),
         )
     else:
-        _show(answer, explain=explain)
+        _show(answer, remarks, explain=explain)
 
 
 def _here(device: Device, cwd: str | None) -> tuple[str | None, str | None]:
@@ -70,7 +81,7 @@ def _here(device: Device, cwd: str | None) -> tuple[str | None, str | None]:
         return None, bound
 
 
-def _as_json(found: Found, *, explain: bool) -> dict[str, Any]:
+def _as_json(found: Found, remark: str, *, explain: bool) -> dict[str, Any]:
     hit = found.hit
     fields: dict[str, Any] = {
         **note_as_json(hit.note),
@@ -78,16 +89,21 @@ def _as_json(found: Found, *, explain: bool) -> dict[str, Any]:
         "current": hit.is_current,
         "store": found.store,
         "snippet": _plain(found.snippet),
+        "remark": remark,
     }
     if explain:
         fields["explain"] = {"text": round(hit.text_score, 6), "signals": hit.signals, "words": found.words}
     return fields
 
 
-def _show(answer: Answer, *, explain: bool) -> None:
+def _show(answer: Answer, remarks: Callable[[Found], str], *, explain: bool) -> None:
     for found in answer.found:
         note = found.hit.note
         gone = "" if found.hit.is_current else " (not current)"
+        if note.is_overdue:
+            gone += f" (stale since {note.stale_after[:10]})"
+        if remark := remarks(found):
+            gone += f" ({remark})"
         place = "" if found.store is None else f", store {found.store}"
         click.echo(
             styled(shown(note.key.removesuffix(".md")), bold=True)

@@ -17,7 +17,7 @@ from agentm_recall.note import Note
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Self
 
     from agentm_kernel.plugin import Locator
@@ -33,7 +33,9 @@ _TABLES = (
         key TEXT NOT NULL UNIQUE,
         version TEXT NOT NULL,
         hash TEXT NOT NULL,
+        folder TEXT NOT NULL,
         slug TEXT NOT NULL,
+        size INTEGER NOT NULL,
         kind TEXT NOT NULL,
         status TEXT NOT NULL,
         title TEXT NOT NULL,
@@ -47,16 +49,25 @@ _TABLES = (
         problem TEXT,
         verified TEXT NOT NULL DEFAULT '',
         stale_after TEXT NOT NULL DEFAULT '',
-        replaced INTEGER NOT NULL DEFAULT 0
+        replaced INTEGER NOT NULL DEFAULT 0,
+        changed TEXT AS (iif(updated = '', created, updated)),
+        dead INTEGER AS (iif(status = 'deleted', 2, iif(status = 'superseded' OR replaced, 1, 0)))
     )
     """,
     "CREATE INDEX notes_by_slug ON notes (slug)",
-    "CREATE INDEX notes_with_claims ON notes (id) WHERE supersedes != '' OR replaced",
+    "CREATE INDEX notes_by_folder ON notes (folder, dead, changed)",
+    "CREATE INDEX notes_unsettled ON notes (key) WHERE version = ''",
+    "CREATE TABLE claims (slug TEXT NOT NULL, note INTEGER NOT NULL, PRIMARY KEY (slug, note)) WITHOUT ROWID",
+    "CREATE INDEX claims_by_note ON claims (note)",
+    "CREATE TABLE mentions (note INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL)",
+    "CREATE INDEX mentions_by_note ON mentions (note)",
+    "CREATE TABLE folders (key TEXT PRIMARY KEY, version TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE facts (name TEXT PRIMARY KEY, value REAL NOT NULL) WITHOUT ROWID",
     f"CREATE VIRTUAL TABLE texts USING fts5 (title, name, body, hidden, scope, tokenize = '{TOKENIZER}')",
 )
 NOTE_COLUMNS = (
-    "key, kind, status, title, tags, project, created, updated, source, confidence, supersedes, problem, verified,"
-    " stale_after"
+    "key, kind, status, notes.title, tags, project, created, updated, source, confidence, supersedes, problem,"
+    " verified, stale_after"
 )
 
 _BUSY = (sqlite.SQLITE_BUSY, sqlite.SQLITE_LOCKED)
@@ -107,13 +118,6 @@ class Database:
                 raise
         return database
 
-    def copy(self) -> Database:
-        """The same in memory, where it can be brought up to date without touching a file."""
-        with Failures():
-            memory = sqlite.connect(":memory:", isolation_level=None)
-            self.connection.backup(memory)
-        return Database(memory)
-
     def lock(self) -> None:
         """Keep everybody else out until this is closed."""
         with Failures():
@@ -151,20 +155,105 @@ class Database:
         """The version and the fields of every note below the folders, by key."""
         return {row[0]: (row[14], note_of_row(row)) for row in self._below(f"{NOTE_COLUMNS}, version", folders)}
 
-    def outlines(self) -> list[tuple[str, str, str, str, str]]:
-        """Key, version, status, date and claims of every note."""
+    def versions_of(self, keys: Iterable[str]) -> dict[str, tuple[str, str]]:
+        """Version and content hash of these notes."""
+        found: dict[str, tuple[str, str]] = {}
+        for key in keys:
+            with Failures():
+                row = self.connection.execute("SELECT version, hash FROM notes WHERE key = ?", (key,)).fetchone()
+            if row is not None:
+                found[key] = row[0], row[1]
+        return found
+
+    def versions_in(self, folders: Iterable[str]) -> dict[str, tuple[str, str]]:
+        """Version and content hash of every note that lies directly in one of the folders, by key."""
+        found: dict[str, tuple[str, str]] = {}
+        for folder in folders:
+            with Failures():
+                rows = self.connection.execute("SELECT key, version, hash FROM notes WHERE folder = ?", (folder,))
+                found |= {key: (version, digest) for key, version, digest in rows}
+        return found
+
+    def unsettled(self, places: Iterable[Locator]) -> list[str]:
+        """Notes that were read so soon after a change that another one may not have shown."""
+        with Failures():
+            rows = self.connection.execute("SELECT key FROM notes WHERE version = ''").fetchall()
+        beginnings = tuple(f"{place.key}/" if place.key else "" for place in places)
+        return [key for (key,) in rows if key.startswith(beginnings)]
+
+    def folders(self, places: Iterable[Locator]) -> dict[str, str]:
+        """The version that each folder at and below the places had when it was listed."""
+        known: dict[str, str] = {}
+        for place in places:
+            with Failures():
+                known |= self.connection.execute(
+                    "SELECT key, version FROM folders WHERE key = ? OR (key >= ? AND key < ?)",
+                    (place.key, *_bounds(place)),
+                ).fetchall()
+        return known
+
+    def newest(self, folder: str, most: int) -> list[tuple[str, str, str, str, int]]:
+        """Key, version, date, claims and size of the newest notes in a folder, without dead ones."""
         with Failures():
             return self.connection.execute(
-                "SELECT key, version, status, iif(updated = '', created, updated), supersedes FROM notes ORDER BY key"
+                "SELECT key, version, changed, supersedes, size FROM notes WHERE folder = ? AND dead = 0"
+                " ORDER BY changed DESC, key LIMIT ?",
+                (folder, most),
             ).fetchall()
 
-    def body(self, key: str) -> str | None:
-        """The text of a note as it was when it was indexed."""
+    def states(self, folder: str) -> tuple[int, int, int]:
+        """How many notes of a folder are current, replaced, deleted."""
         with Failures():
-            row = self.connection.execute(
-                "SELECT body FROM texts WHERE rowid = (SELECT id FROM notes WHERE key = ?)", (key,)
-            ).fetchone()
-        return row[0] if row else None
+            rows = self.connection.execute(
+                "SELECT dead, count(*) FROM notes WHERE folder = ? GROUP BY dead", (folder,)
+            )
+            counts: dict[int, int] = dict(rows.fetchall())
+        return counts.get(0, 0), counts.get(1, 0), counts.get(2, 0)
+
+    def state(self, key: str) -> int | None:
+        """Whether a note is current (0), replaced (1) or deleted (2); `None` if it is not known."""
+        with Failures():
+            row = self.connection.execute("SELECT dead FROM notes WHERE key = ?", (key,)).fetchone()
+        return int(row[0]) if row else None
+
+    def named_things(self, project: str) -> list[tuple[str, str, str, str, str]]:
+        """What the current notes of a project name: key, dates, title, kind and name of each."""
+        with Failures():
+            return self.connection.execute(
+                "SELECT key, changed || '|' || verified, title, mentions.kind, name FROM mentions"
+                " JOIN notes ON notes.id = mentions.note WHERE notes.project = ? AND dead = 0 ORDER BY changed DESC",
+                (project,),
+            ).fetchall()
+
+    def slugs(self, project: str, beginning: str, most: int) -> list[str]:
+        """The names of current notes of a project, and of personal ones, that begin like this."""
+        with Failures():
+            rows = self.connection.execute(
+                "SELECT DISTINCT slug FROM notes WHERE slug >= ? AND slug < ? AND dead = 0"
+                " AND (project = ? OR project IS NULL) ORDER BY slug LIMIT ?",
+                (beginning, f"{beginning}\U0010ffff", project, most),
+            ).fetchall()
+        return [slug for (slug,) in rows]
+
+    def fact(self, name: str) -> float:
+        """A number that somebody kept; 0 if nobody did."""
+        with Failures():
+            row = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return float(row[0]) if row else 0.0
+
+    def texts(self, keys: Sequence[str], most: int) -> dict[str, tuple[Note, str]]:
+        """Notes with the first `most` characters of their texts as they were when they were indexed."""
+        found = {}
+        for key in keys:
+            with Failures():
+                row = self.connection.execute(
+                    f"SELECT {NOTE_COLUMNS}, substr(body, 1, ?) FROM notes JOIN texts ON texts.rowid = notes.id"  # noqa: S608
+                    " WHERE key = ?",
+                    (most, key),
+                ).fetchone()
+            if row is not None:
+                found[key] = note_of_row(row), row[14]
+        return found
 
     def by_id(self, numbers: Iterable[int]) -> dict[int, tuple[Note, bool]]:
         """Notes by their row, each with whether another note replaces it."""
@@ -199,20 +288,28 @@ class Database:
         if found != "ok":
             raise IndexDamaged(found)
 
-    def count(self) -> int:
+    def count(self, folders: Iterable[str] | None = None) -> int:
+        """How many notes there are, or lie directly in the folders."""
         with Failures():
-            return int(self.connection.execute("SELECT count(*) FROM notes").fetchone()[0])
+            if folders is None:
+                return int(self.connection.execute("SELECT count(*) FROM notes").fetchone()[0])
+            query = "SELECT count(*) FROM notes WHERE folder = ?"
+            return sum(int(self.connection.execute(query, (folder,)).fetchone()[0]) for folder in folders)
 
     def _below(self, columns: str, folders: Iterable[Locator]) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = []
         for folder in folders:
-            bounds = (f"{folder.key}/", f"{folder.key}0") if folder.key else ("", "\U0010ffff")  # "0" follows "/"
             with Failures():
                 rows += self.connection.execute(
                     f"SELECT {columns} FROM notes WHERE key >= ? AND key < ?",  # noqa: S608 - names of columns
-                    bounds,
+                    _bounds(folder),
                 )
         return rows
+
+
+def _bounds(folder: Locator) -> tuple[str, str]:
+    """Between which keys everything below a folder lies."""
+    return (f"{folder.key}/", f"{folder.key}0") if folder.key else ("", "\U0010ffff")  # "0" follows "/"
 
 
 def note_of_row(row: tuple[str, ...]) -> Note:

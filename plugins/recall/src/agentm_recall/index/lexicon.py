@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from agentm_recall.index.database import TOKENIZER, Failures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from agentm_recall.index.database import Database
 
@@ -50,16 +50,20 @@ class Lexicon:
             found[number].add(stem)
         return found
 
-    def rarity(self, stems: Iterable[str]) -> dict[str, float]:
-        """How much each stem tells, from 0 (every note has it) to 1 (one note has it); unknown ones are left out."""
-        most = self._information(1)
+    def counts(self, stems: Iterable[str]) -> dict[str, int]:
+        """How many notes have each stem; those that none has are left out."""
         found = {}
         for stem in stems:
             with Failures():
                 row = self._connection.execute("SELECT doc FROM temp.known WHERE term = ?", (stem,)).fetchone()
             if row:
-                found[stem] = self._information(row[0]) / most
+                found[stem] = int(row[0])
         return found
+
+    def rarity(self, counts: Mapping[str, int]) -> dict[str, float]:
+        """How much each stem tells, from 0 (every note has it) to 1 (one note has it)."""
+        most = self._information(1)
+        return {stem: self._information(count) / most for stem, count in counts.items()}
 
     def _information(self, notes: int) -> float:
         return log(1 + (self._notes - notes + 0.5) / (notes + 0.5))

@@ -1,7 +1,7 @@
 """Keeping the index of one store, and getting at one that is up to date whatever state the file is in.
 
-Three ways lead to an answer: the file, brought up to date; the file as it is, with what has changed added in memory;
-no file at all, and everything in memory. The same code searches all three.
+Three ways lead to an answer: the file, brought up to date; the file as it is, and beside it what has changed, in
+memory; no file at all, and everything in memory. No way lists a large store: see `differences`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import DerivedMaintenance, Locator, StorageError, Tier, make_private_folder
+from agentm_recall.index.asked import Opened
 from agentm_recall.index.database import Database, IndexDamaged, IndexUnavailable
+from agentm_recall.index.differences import Difference, compare_notes, find_changes, find_difference
 from agentm_recall.index.outlines import write_outlines
 from agentm_recall.index.place import NoPlace, index_path
-from agentm_recall.index.refresh import Changes, Difference, apply_difference, find_difference, silent
+from agentm_recall.index.refresh import LISTED, Changes, apply_difference, silent
 from agentm_recall.lookup import note_files
 
 if TYPE_CHECKING:
@@ -31,19 +33,14 @@ if TYPE_CHECKING:
 _EVERYTHING = (Locator(),)
 _BUILT_AT_ONCE = 500
 """So many notes are indexed before anybody notices; more deserve a progress bar."""
+LISTED_AT_ONCE = 1000
+"""So many notes a command lists before anybody notices; more are listed in the background, once a minute."""
+_LISTED_FOR_A_HOOK = 3000
+"""So many notes a question may list at most, in the folders whose time has changed."""
+_A_MINUTE = 60.0
 _TEMPORARY = ".new"
 _ABANDONED = 3600.0
 """Seconds after which a half-built index belongs to nobody."""
-
-
-class Opened:
-    """An index that answers for the store as it is now, as far as `changes` and `notices` do not say otherwise."""
-
-    def __init__(self, database: Database, changes: Changes, notices: Sequence[str]) -> None:
-        self.database = database
-        self.changes = changes
-        self.notices = tuple(notices)
-        """Why the file on disk was not used or not kept up to date; for people."""
 
 
 class RecallIndex(DerivedMaintenance):
@@ -87,6 +84,30 @@ class RecallIndex(DerivedMaintenance):
         except IndexDamaged:
             return self.rebuild(progress)
 
+    def freshen(self, progress: Progress = silent) -> Changes:
+        """`update` for a command that answers a question: what can be seen at once is indexed, and a large store is
+        listed in the background, at most once a minute.
+        """
+        path = self._path()
+        if not os.path.exists(path):
+            return self.rebuild(progress)
+        try:
+            with Database.open(path, read_only=False, wait=0.0) as database:
+                if database.count() <= LISTED_AT_ONCE:
+                    difference: Difference | None = find_difference(database, self._backend, _EVERYTHING)
+                else:
+                    difference = find_changes(database, self._backend, _EVERYTHING, _LISTED_FOR_A_HOOK)
+                    if difference is None or time.time() - database.fact(LISTED) > _A_MINUTE:
+                        self.keep_up(os.getcwd())
+                changes = Changes()
+                if difference is not None:
+                    changes = apply_difference(database, self._backend, difference, progress=progress)
+                if difference:
+                    write_outlines(path, database, difference.keys)
+                return changes
+        except IndexDamaged:
+            return self.rebuild(progress)
+
     def note_written(self, locators: Sequence[Locator]) -> None:
         """Index what was just written, without a listing and without waiting. Failing is no loss: it is derived."""
         try:
@@ -95,19 +116,51 @@ class RecallIndex(DerivedMaintenance):
                 self.keep_warm()
                 return
             with Database.open(path, read_only=False, wait=0.0) as database:
-                written = Difference(tuple(map(self._backend.info, locators)), (), {})
+                written = Difference({})
+                written.stale += map(self._backend.info, locators)
                 apply_difference(database, self._backend, written)
                 write_outlines(path, database, written.keys)
         except (IndexUnavailable, StorageError):
             return
 
+    def note_changes(self, keys: Sequence[str]) -> bool:
+        """Compare some notes with the index, and index those that have changed; whether there were any."""
+        try:
+            with Database.open(self._path(), read_only=True) as database:
+                difference = compare_notes(database, self._backend, keys)
+            if difference:
+                with Database.open(self._path(), read_only=False, wait=0.2) as database:
+                    apply_difference(database, self._backend, difference)
+            return bool(difference)
+        except (IndexUnavailable, StorageError):
+            return False
+
     def keep_warm(self) -> Changes | None:
         """`update` for those who cannot wait: a large index that is not there yet is not built."""
-        if not os.path.exists(self._path()):
+        path = self._path()
+        if not os.path.exists(path):
             few = list(islice(note_files(self._backend, Locator()), _BUILT_AT_ONCE + 1))
             if len(few) > _BUILT_AT_ONCE:
                 return None
+        elif self._is_large(path):
+            return None
         return self.update()
+
+    def keep_up(self, folder: str) -> None:
+        """Have a process in the background list what is large, and check what the notes of the project there name."""
+        from agentm_recall.upkeep import start
+
+        path = self._path()
+        if os.path.exists(path):
+            start(path, self._environ, folder)
+
+    @staticmethod
+    def _is_large(path: str) -> bool:
+        try:
+            with Database.open(path, read_only=True) as database:
+                return database.count() > LISTED_AT_ONCE
+        except IndexDamaged:
+            return False
 
     def rebuild(self, progress: Progress = silent) -> Changes:
         """The whole index from the notes. Whoever reads the old one meanwhile is not disturbed."""
@@ -154,14 +207,14 @@ class RecallIndex(DerivedMaintenance):
         except IndexDamaged as error:
             damage = f"the index was not used: {error}"
         if may_write:
-            self._try_rebuild()
+            self._try_rebuild(progress)
         with self.opened(folders, may_write=False, deadline=deadline, progress=progress, without_file=True) as opened:
             opened.notices = (*opened.notices, damage)
             return question(opened)
 
-    def _try_rebuild(self) -> None:
+    def _try_rebuild(self, progress: Progress) -> None:
         try:
-            self.rebuild()
+            self.rebuild(progress)
         except IndexUnavailable:
             return  # the next update tries again, and says what hinders it
 
@@ -176,38 +229,47 @@ class RecallIndex(DerivedMaintenance):
         look_only: bool = False,
         without_file: bool = False,
     ) -> Iterator[Opened]:
-        """An index that knows the notes below `folders` as they are now.
+        """An index that knows the notes below `folders` as they are now, as far as that can be told in time.
 
-        With `may_write` the file is brought up to date first; else, or where that fails, the changes stay in memory.
+        With `may_write` the file is brought up to date first; else, or where that fails, changes stay in memory.
         With `look_only` the index is taken as it is, `without_file` all of it is made in memory.
         """
         notices: list[str] = []
         changes = Changes()
         if may_write:
             try:
-                changes = self.update(progress)
+                changes = self.freshen(progress)
                 look_only = True
             except IndexUnavailable as error:
                 notices.append(f"the index was not updated: {error}")
-        database = Database.in_memory() if without_file else self._stored(notices)
+        stored = None if without_file else self._stored(notices)
+        fresh: Database | None = None
+        hidden: set[str] = set()
         try:
-            if not look_only:
-                difference = find_difference(database, self._backend, folders)
+            if stored is not None and not look_only:
+                difference = find_changes(stored, self._backend, folders, _LISTED_FOR_A_HOOK)
                 if difference:
-                    database = _replaced(database, database.copy())
-                    changes = apply_difference(
-                        database, self._backend, difference, deadline=deadline, progress=progress
-                    )
+                    fresh = Database.in_memory()
+                    changes = apply_difference(fresh, self._backend, difference, deadline=deadline)
+                    hidden = set(difference.keys)
         except IndexDamaged as error:
             notices.append(f"the index was not used: {error}")
-            database = _replaced(database, Database.in_memory())
-            difference = find_difference(database, self._backend, folders)
-            changes = apply_difference(database, self._backend, difference, deadline=deadline, progress=progress)
-        with database:
-            yield Opened(database, changes, notices)
+            stored.close() if stored is not None else None
+            stored = None
+        if stored is None:
+            stored = Database.in_memory()
+            if not look_only:
+                difference = find_difference(stored, self._backend, folders)
+                changes = apply_difference(stored, self._backend, difference, deadline=deadline, progress=progress)
+        try:
+            yield Opened(stored, changes, notices, fresh, hidden)
+        finally:
+            stored.close()
+            if fresh is not None:
+                fresh.close()
 
-    def _stored(self, notices: list[str]) -> Database:
-        """The file, read-only; an empty index in memory where there is none."""
+    def _stored(self, notices: list[str]) -> Database | None:
+        """The file, read-only; `None` where there is none that can be read."""
         try:
             path = self._path()
             if os.path.exists(path):
@@ -215,18 +277,13 @@ class RecallIndex(DerivedMaintenance):
         except IndexUnavailable as error:
             if f"the index was not updated: {error}" not in notices:  # one reason is said once
                 notices.append(f"the index was not used: {error}")
-        return Database.in_memory()
+        return None
 
     def _path(self) -> str:
         try:
             return self.path()
         except NoPlace as error:
             raise IndexUnavailable(str(error)) from None
-
-
-def _replaced(old: Database, new: Database) -> Database:
-    old.close()
-    return new
 
 
 def _replace(temporary: str, path: str) -> None:

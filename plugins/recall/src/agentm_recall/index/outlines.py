@@ -1,47 +1,96 @@
 """Outlines: what choosing among notes takes, as plain lines beside the index, one file per project.
 
-A session that starts has no time to load a database. It lists the notes and looks each one up here; a line counts
-only if its version is that of the listing, so a file that is old, torn or gone costs time and never correctness.
+A session that starts has no time to load a database, nor to go through more notes than can be shown. So a file has
+the folders of a project, each with its version and how many notes are in it, and the newest notes of each. Where a
+folder is not the one that was listed, the index is asked; a file that is old, torn or gone costs time only.
 """
 
 from __future__ import annotations
 
 import os
 
-from agentm_recall.layout import project_of
-from agentm_recall.note import Note
+from agentm_recall.layout import PERSONAL, PROJECT_FOLDERS, kind_folder, project_of
+from agentm_recall.note import ACTIVE, Note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from agentm_kernel.plugin import Locator
     from agentm_recall.index.database import Database
 
-    Outlines = dict[str, tuple[str, Note]]
-
-_FOLDER = "outlines-1"
-_HEADER = "agentm-recall outlines 1"
+MOST = 100
+"""Notes of each kind: more than a recall of the usual size shows."""
+_FOLDER = "outlines-2"
+_HEADER = "agentm-recall outlines 2"
 _SEPARATOR = "\t"
 _BETWEEN_NAMES = "\x1f"
 
 
-def read_outlines(index: str, project: str | None) -> Outlines:
-    """The version and the outline of each note of a project, or of no project, by key; empty if there are none."""
+class Outline:
+    """Some folders, and the newest current notes in them."""
+
+    def __init__(self) -> None:
+        self.folders: dict[str, str] = {}
+        """The version that each folder had when it was listed."""
+        self.states: dict[str, tuple[int, int, int]] = {}
+        """How many of its notes are current, replaced, deleted."""
+        self.notes: list[Note] = []
+        self.sizes: dict[str, int] = {}
+
+    def add(self, key: str, changed: str, supersedes: tuple[str, ...], size: int) -> None:
+        project = project_of(key)
+        self.notes.append(Note(key, "", ACTIVE, "", (), project, "", changed, "", None, supersedes))
+        self.sizes[key] = size
+
+    def __ior__(self, other: Outline) -> Outline:
+        self.folders |= other.folders
+        self.states |= other.states
+        self.notes += other.notes
+        self.sizes |= other.sizes
+        return self
+
+
+def outline_of(database: Database, places: Sequence[Locator], most: int = MOST) -> Outline:
+    """The outline of what lies below the places, from the index."""
+    outline = Outline()
+    outline.folders = database.folders(places)
+    by_kind: dict[str, list[tuple[str, str, str, str, int]]] = {}
+    for folder in outline.folders:
+        outline.states[folder] = database.states(folder)
+        rows = database.newest(folder, most)
+        if rows:
+            by_kind.setdefault(kind_folder(rows[0][0]), []).extend(rows)
+    for rows in by_kind.values():
+        rows.sort(key=lambda row: row[2], reverse=True)
+        for key, _, changed, supersedes, size in rows[:most]:
+            outline.add(key, changed, tuple(supersedes.split("\n")) if supersedes else (), size)
+    return outline
+
+
+def read_outline(index: str, project: str | None) -> Outline | None:
+    """The outline of a project, or of the personal notes; `None` if there is none that can be read."""
     try:
         with open(_path(index, project), encoding="utf-8", newline="\n") as file:
             header, *lines = file.read().split("\n")
     except (OSError, ValueError):
-        return {}
-    if header != _HEADER:
-        return {}
-    outlines: Outlines = {}
-    for line in lines:
-        parts = line.split(_SEPARATOR)
-        if len(parts) == 5:
-            key, version, status, changed, supersedes = parts
-            claims = tuple(supersedes.split(_BETWEEN_NAMES)) if supersedes else ()
-            outlines[key] = version, Note(key, "", status, "", (), project, "", changed, "", None, claims)
-    return outlines
+        return None
+    if header != _HEADER or not lines or lines[-1] != _HEADER:
+        return None
+    outline = Outline()
+    for line in lines[:-1]:
+        what, *parts = line.split(_SEPARATOR)
+        try:
+            if what == "folder":
+                key, version, current, replaced, deleted = parts
+                outline.folders[key] = version
+                outline.states[key] = int(current), int(replaced), int(deleted)
+            else:
+                key, changed, size, claims = parts
+                outline.add(key, changed, tuple(claims.split(_BETWEEN_NAMES)) if claims else (), int(size))
+        except ValueError:
+            return None
+    return outline
 
 
 def write_outlines(index: str, database: Database, keys: Iterable[str] | None = None) -> None:
@@ -49,27 +98,30 @@ def write_outlines(index: str, database: Database, keys: Iterable[str] | None = 
 
     Failing is no loss: what is not there is read from the store.
     """
-    from agentm_kernel.plugin import make_private_folder
+    from agentm_kernel.plugin import Locator, make_private_folder
 
-    projects = None if keys is None else {project_of(key) for key in keys}
+    if keys is None:
+        keys = [f"{folder}/" for folder in database.folders([Locator()])]
+    projects = {project_of(key) for key in keys}
     try:
         make_private_folder(os.path.join(os.path.dirname(index), _FOLDER))
-        for project, lines in _lines(database, projects).items():
-            _write(_path(index, project), "\n".join((_HEADER, *lines, "")))
+        for project in projects:
+            folders = [PERSONAL] if project is None else [f"{top}/{project}" for top in PROJECT_FOLDERS]
+            outline = outline_of(database, [Locator(folder) for folder in folders])
+            _write(_path(index, project), "\n".join((_HEADER, *_lines(outline), _HEADER)))
     except OSError:
         return
 
 
-def _lines(database: Database, projects: set[str | None] | None) -> dict[str | None, list[str]]:
-    """The lines of each file. A project whose last note is gone gets an empty one."""
-    files: dict[str | None, list[str]] = {project: [] for project in projects or ()}
-    for key, version, status, changed, supersedes in database.outlines():
-        project = project_of(key)
-        if projects is None or project in projects:
-            fields = (key, version, status, changed, supersedes.replace("\n", _BETWEEN_NAMES))
-            if not any(_SEPARATOR in field or "\n" in field for field in fields):
-                files.setdefault(project, []).append(_SEPARATOR.join(fields))
-    return files
+def _lines(outline: Outline) -> list[str]:
+    rows: list[tuple[str, ...]] = [
+        ("folder", key, version, *map(str, outline.states[key])) for key, version in outline.folders.items()
+    ]
+    rows += [
+        ("note", note.key, note.changed, str(outline.sizes[note.key]), _BETWEEN_NAMES.join(note.supersedes))
+        for note in outline.notes
+    ]
+    return [_SEPARATOR.join(row) for row in rows if not any(_SEPARATOR in part or "\n" in part for part in row)]
 
 
 def _write(path: str, text: str) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from agentm_kernel.plugin import StorageBackend
 
-SCHEMA = 2
+SCHEMA = 3
 """The shape of the index. Part of its name: two versions of this plugin do not fight over one file."""
 
 

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 MOST_TERMS = 48
 """Words that are looked for. Measured: more of them cost time and bring nothing, fewer lose long questions."""
+MOST_NOTES = 5000
+"""So many notes are ranked at most, about: where a store has more that have one of the words, the commonest words are
+not looked for. They say least, and ranking takes some microseconds for every note.
+"""
 
 
 @dataclass(frozen=True)
@@ -31,13 +35,34 @@ class Plan:
     """The weight of each identifier that some note has as a whole, by its stem."""
     told: dict[str, float]
     """How much each word of the question is of what it is about; words that no note has count in full."""
+    counts: dict[str, int]
+    """How many notes have each stem."""
 
-    def expression(self, condition: str = "") -> str | None:
+    def expression(self, condition: str = "", most: int = MOST_NOTES) -> str | None:
         """The question in the language of FTS5, `None` if there is nothing in it that the index knows."""
         if not self.terms:
             return None
-        words = " OR ".join(f'"{term}"' for term in self.terms)
+        words = " OR ".join(f'"{term}"' for term in self._affordable(most))
         return f"{condition} AND ({words})" if condition else words
+
+    def _affordable(self, most: int) -> list[str]:
+        """The terms, without the commonest where all of them are in too many notes."""
+        cost = {term: self._notes_with(term) for term in self.terms}
+        if sum(cost.values()) <= most:
+            return list(self.terms)
+        kept: set[str] = set()
+        total = 0
+        for term in sorted(cost, key=cost.__getitem__):
+            total += cost[term]
+            if kept and total > most:
+                break
+            kept.add(term)
+        return [term for term in self.terms if term in kept]
+
+    def _notes_with(self, term: str) -> int:
+        """In how many notes a term can be: a phrase in no more than its rarest word."""
+        stems = [stem for word in term.split() for stem in self.stems_of.get(word, ())]
+        return min((self.counts.get(stem, 0) for stem in stems), default=0)
 
 
 def plan_of(database: Database, text: str) -> Plan | None:
@@ -50,7 +75,8 @@ def plan_of(database: Database, text: str) -> Plan | None:
     glued = [compound for compound in question.compounds if " " not in compound]
     spelled = [*words, *glued, *question.meanings]
     stems_of = dict(zip(spelled, lexicon.stems(spelled), strict=True))
-    rarity = lexicon.rarity({stem for stems in stems_of.values() for stem in stems})
+    counts = lexicon.counts({stem for stems in stems_of.values() for stem in stems})
+    rarity = lexicon.rarity(counts)
     whole = {
         stems_of[compound][0]: question.compounds[compound] * rarity[stems_of[compound][0]]
         for compound in glued
@@ -72,7 +98,7 @@ def plan_of(database: Database, text: str) -> Plan | None:
     inside = set(chosen)
     pairs = [" ".join(pair) for pair in question.pairs if inside.issuperset(pair)]
     terms = dict.fromkeys((*chosen, *_known_compounds(question, inside), *pairs, *question.meanings))
-    return Plan(question, lexicon, tuple(terms), stems_of, stems, whole, told)
+    return Plan(question, lexicon, tuple(terms), stems_of, stems, whole, told, counts)
 
 
 def _known_compounds(question: Question, words: set[str]) -> list[str]:

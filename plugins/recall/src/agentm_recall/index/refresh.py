@@ -1,4 +1,4 @@
-"""Bringing an index up to date: one listing, and then only what differs.
+"""Bringing an index up to date: only what differs is read.
 
 A note is looked at again when its version differs from the indexed one, and indexed again when its content does.
 Times of files decide nothing: sync tools set them as they like.
@@ -10,20 +10,22 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentm_kernel.plugin import InvalidContentError, NotFoundError, StorageError, content_hash
+from agentm_kernel.plugin import InvalidContentError, Locator, NotFoundError, StorageError, content_hash
+from agentm_recall.index.claims import settle_claims
 from agentm_recall.index.database import Failures
+from agentm_recall.index.mentions import mentions
 from agentm_recall.index.words import bigrams, hidden_words, pieces
 from agentm_recall.layout import slug_of
-from agentm_recall.lookup import note_files
 from agentm_recall.note import Note, parse_note
-from agentm_recall.supersession import superseded_keys, target_slug
+from agentm_recall.supersession import target_slug
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Sequence
 
-    from agentm_kernel.plugin import Info, Locator, StorageBackend
+    from agentm_kernel.plugin import Info, StorageBackend
     from agentm_recall.index.database import Database
+    from agentm_recall.index.differences import Difference
 
     Progress = Callable[[str, Sequence[Info]], Iterable[Info]]
 
@@ -31,24 +33,10 @@ _BATCH = 200
 """Notes per transaction: enough to be fast, few enough that nobody waits for a commit."""
 _LONGEST_BODY = 200_000
 """Characters of one note that are indexed; a question finds a note by its beginning."""
+LISTED = "listed"
+"""When everything was listed last, as a fact of the index."""
 _RESTLESS = 2.0
 """Seconds. A file that changed this recently may change again without its version showing it."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """What the store has and the index has not, and the other way round."""
-
-    stale: tuple[Info, ...]
-    gone: tuple[str, ...]
-    hashes: dict[str, str]
-
-    def __bool__(self) -> bool:
-        return bool(self.stale or self.gone)
-
-    @property
-    def keys(self) -> list[str]:
-        return [*(info.locator.key for info in self.stale), *self.gone]
 
 
 @dataclass(frozen=True)
@@ -64,15 +52,6 @@ class Changes:
 
 def silent(_label: str, items: Sequence[Info]) -> Iterable[Info]:
     return items
-
-
-def find_difference(database: Database, backend: StorageBackend, folders: Sequence[Locator]) -> Difference:
-    """Compare one listing of the folders with the index; nothing is read."""
-    known = database.versions(folders)
-    listed = {info.locator.key: info for folder in folders for info in note_files(backend, folder)}
-    stale = [info for key, info in listed.items() if not info.version or known.get(key, ("",))[0] != info.version]
-    gone = [key for key in known if key not in listed]
-    return Difference(tuple(stale), tuple(gone), {key: digest for key, (_, digest) in known.items()})
 
 
 def apply_difference(
@@ -102,9 +81,24 @@ def apply_difference(
             _store(database, batch, ())
             batch.clear()
     _store(database, batch, removed)
-    if indexed or removed:
-        _settle_claims(database)
-    return Changes(looked_at, indexed, len(removed), len(difference.stale) - looked_at)
+    unreached = len(difference.stale) - looked_at
+    if not unreached:
+        _keep_folders(database, difference)
+    return Changes(looked_at, indexed, len(removed), unreached)
+
+
+def _keep_folders(database: Database, difference: Difference) -> None:
+    """What was listed, for those who ask by the times of folders. Where nothing differs, nothing is written."""
+    known = database.folders([Locator()])
+    fresh = [(key, version) for key, version in difference.folders.items() if known.get(key) != version]
+    if not fresh and not difference.gone_folders and not difference.is_whole:
+        return
+    with Failures(), _Transaction(database.connection):
+        database.connection.executemany("DELETE FROM folders WHERE key = ?", [(k,) for k in difference.gone_folders])
+        database.connection.executemany("INSERT OR REPLACE INTO folders (key, version) VALUES (?, ?)", fresh)
+        if difference.is_whole:
+            listed = (LISTED, time.time())
+            database.connection.execute("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", listed)
 
 
 # ------------------------------------------------------------------------------------------------ one note
@@ -116,6 +110,7 @@ class _Read:
     body: str
     digest: str
     version: str
+    size: int = 0
 
 
 def _read(backend: StorageBackend, info: Info) -> _Read | None:
@@ -131,7 +126,7 @@ def _read(backend: StorageBackend, info: Info) -> _Read | None:
         return _Read(_unreadable(key, error.message), "", "", "")  # it may be readable the next time
     note, body = parse_note(key, text)
     is_settled = abs(time.time() - info.mtime) > _RESTLESS
-    return _Read(note, body, content_hash(text), info.version if is_settled else "")
+    return _Read(note, body, content_hash(text), info.version if is_settled else "", len(text))
 
 
 def _unreadable(key: str, why: str) -> Note:
@@ -142,10 +137,12 @@ def _store(database: Database, batch: Sequence[_Read], removed: Sequence[str]) -
     if not batch and not removed:
         return
     with Failures(), _Transaction(database.connection):
+        concerned: set[str] = set()
         for key in removed:
-            _remove(database.connection, key)
+            concerned |= _remove(database.connection, key)
         for read in batch:
-            _store_one(database.connection, read)
+            concerned |= _store_one(database.connection, read)
+        settle_claims(database, concerned)
 
 
 class _Transaction:
@@ -164,27 +161,38 @@ class _Transaction:
             self._connection.execute("ROLLBACK")
 
 
-def _remove(connection: sqlite3.Connection, key: str) -> None:
-    """By key and inside the transaction: another process may have numbered the rows anew."""
-    connection.execute("DELETE FROM texts WHERE rowid = (SELECT id FROM notes WHERE key = ?)", (key,))
-    connection.execute("DELETE FROM notes WHERE key = ?", (key,))
+def _remove(connection: sqlite3.Connection, key: str) -> set[str]:
+    """By key and inside the transaction: another process may have numbered the rows anew. The slugs whose notes may
+    be replaced or not replaced by that.
+    """
+    row = connection.execute("SELECT id FROM notes WHERE key = ?", (key,)).fetchone()
+    if row is None:
+        return {slug_of(key)}
+    claimed = {slug for (slug,) in connection.execute("SELECT slug FROM claims WHERE note = ?", row)}
+    connection.execute("DELETE FROM texts WHERE rowid = ?", row)
+    for table, column in (("claims", "note"), ("mentions", "note"), ("notes", "id")):
+        connection.execute(f"DELETE FROM {table} WHERE {column} = ?", row)  # noqa: S608 - names of ours
+    return {slug_of(key), *claimed}
 
 
-def _store_one(connection: sqlite3.Connection, read: _Read) -> None:
+def _store_one(connection: sqlite3.Connection, read: _Read) -> set[str]:
+    """Index a note anew unless it says the same as before; the slugs that are concerned."""
     same = "UPDATE notes SET version = ? WHERE key = ? AND hash = ?"
     if read.digest and connection.execute(same, (read.version, read.note.key, read.digest)).rowcount:
-        return
-    _remove(connection, read.note.key)
+        return set()
+    concerned = _remove(connection, read.note.key)
     note = read.note
     cursor = connection.execute(
-        "INSERT INTO notes (key, version, hash, slug, kind, status, title, tags, project, created, updated, source,"
-        " confidence, supersedes, problem, verified, stale_after)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO notes (key, version, hash, folder, slug, size, kind, status, title, tags, project, created,"
+        " updated, source, confidence, supersedes, problem, verified, stale_after)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             note.key,
             read.version,
             read.digest,
+            note.key.rpartition("/")[0],
             note.slug,
+            read.size,
             note.kind,
             note.status,
             note.title,
@@ -212,24 +220,14 @@ def _store_one(connection: sqlite3.Connection, read: _Read) -> None:
             f"{scope_token('project', note.project)} {scope_token('kind', note.kind)}",
         ),
     )
+    claims = {target_slug(reference) for reference in note.supersedes}
+    number = cursor.lastrowid
+    connection.executemany("INSERT INTO claims (slug, note) VALUES (?, ?)", [(slug, number) for slug in claims])
+    named = [(number, kind, name) for kind, name in mentions(body)]
+    connection.executemany("INSERT INTO mentions (note, kind, name) VALUES (?, ?, ?)", named)
+    return concerned | claims
 
 
 def scope_token(what: str, name: str | None) -> str:
     """One word that no text has and no stemmer changes, for questions that are limited to a project or a kind."""
     return f"{what}{(name or '').encode().hex()}x"
-
-
-def _settle_claims(database: Database) -> None:
-    """Note which notes are replaced by others. Only notes that claim something, and what they name, are looked at."""
-    claims = database.select_notes("supersedes != ''")
-    involved = {note.key: note for note in claims}
-    for slug in {target_slug(reference) for note in claims for reference in note.supersedes}:
-        involved |= {note.key: note for note in database.select_notes("slug = ?", slug)}
-    dead = superseded_keys(involved.values())
-    with Failures():
-        marked = {row[0] for row in database.connection.execute("SELECT key FROM notes WHERE replaced")}
-    if dead == marked:
-        return
-    changed = [(key in dead, key) for key in dead ^ marked]
-    with Failures(), _Transaction(database.connection):
-        database.connection.executemany("UPDATE notes SET replaced = ? WHERE key = ?", changed)

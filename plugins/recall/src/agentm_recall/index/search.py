@@ -43,6 +43,8 @@ _OTHER_TIME = 0.4
 """A note of another time than the one that is asked about."""
 _DOUBT = 0.3
 """What a note loses whose author gave it no confidence at all."""
+_OVERDUE = 0.7
+"""A note that says of itself that its time is over."""
 _KNOWN_ISSUE = 1.25
 """Whoever pastes an error asks whether it is known."""
 
@@ -64,6 +66,8 @@ class Hit:
     text_score: float
     signals: dict[str, float] = field(default_factory=dict)
     is_current: bool = True
+    is_fresh: bool = False
+    """Whether it is of what changed since the index was written."""
 
     @property
     def score(self) -> float:
@@ -174,6 +178,8 @@ def _signals(note: Note, plan: Plan, scope: Scope, times: Times, day: float) -> 
             signals["another time"] = _OTHER_TIME
     if note.confidence is not None:
         signals["confidence"] = 1 - _DOUBT * (1 - note.confidence)
+    if note.is_overdue:
+        signals["stale"] = _OVERDUE
     if plan.question.is_pasted and note.kind == "known-issue":
         signals["known issue"] = _KNOWN_ISSUE
     return signals

@@ -1,0 +1,145 @@
+"""`agentm notes edit|move|confirm|doubt`: changing a note that is there."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from datetime import UTC, datetime
+
+import click
+
+from agentm_kernel.command import current_device, echo_json, json_option
+from agentm_kernel.plugin import AgentmError, Locator, content_hash, refuse_secrets
+from agentm_recall.commands.common import cwd_option, found_note, project_option
+from agentm_recall.commands.names import name_argument
+from agentm_recall.editing import with_fields
+from agentm_recall.index.maintenance import RecallIndex
+from agentm_recall.judging import CONFIRM, DOUBT, judge
+from agentm_recall.layout import ALWAYS_LOAD_KIND, FOLDERS, KINDS, place_of, project_folder, project_of
+from agentm_recall.moving import move_note
+from agentm_recall.note import parse_note
+from agentm_recall.saving import check_slug
+
+
+@click.command("edit")
+@name_argument
+@project_option
+@cwd_option
+def edit(name: str, project: str | None, cwd: str | None) -> None:
+    """Open the note NAME in your editor ($VISUAL or $EDITOR), and save it if nobody else changed it meanwhile."""
+    backend, locator = found_note(name, project, cwd, read_only=False)
+    before = backend.read(locator)
+    after = click.edit(before, extension=".md", require_save=False)
+    if after is None or after == before:
+        click.echo("nothing was changed")
+        return
+    try:
+        refuse_secrets("the note", after)
+        written = _dated(locator, before, after)
+        backend.write(locator, written, if_match=content_hash(before))
+    except AgentmError as error:
+        error.hint = f"your text is kept in {_kept(locator, after)}" + (f"; {error.hint}" if error.hint else "")
+        raise
+    RecallIndex(backend).note_written([locator])
+    click.echo(f"updated {locator}")
+
+
+def _dated(locator: Locator, before: str, after: str) -> str:
+    """With the time of the change, unless the editor said one."""
+    old, new = (parse_note(locator.key, text)[0] for text in (before, after))
+    if new.updated != old.updated:
+        return after
+    return with_fields(locator.key, after, {"updated": datetime.now(UTC).isoformat(timespec="seconds")})
+
+
+def _kept(locator: Locator, text: str) -> str:
+    descriptor, path = tempfile.mkstemp(prefix=f"{locator.name.removesuffix('.md')}-", suffix=".md")
+    with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+    return path
+
+
+@click.command("move")
+@name_argument
+@click.option("--slug", help="Its new name.")
+@click.option("--kind", type=click.Choice(KINDS), help="Its new kind, which decides its folder.")
+@click.option("--to-project", metavar="SLUG", help="The project that it is of from now on.")
+@click.option("--personal", is_flag=True, help="For every project from now on.")
+@project_option
+@cwd_option
+@json_option
+def move(
+    name: str,
+    slug: str | None,
+    kind: str | None,
+    to_project: str | None,
+    personal: bool,
+    project: str | None,
+    cwd: str | None,
+    as_json: bool,
+) -> None:
+    """Give the note NAME another name, kind or project. Other notes that name it by its slug are left as they are."""
+    if personal and to_project:
+        raise click.UsageError("a note is either --personal or of a project")
+    if not (slug or kind or to_project or personal):
+        raise click.UsageError("say what is to be another: --slug, --kind, --to-project or --personal")
+    backend, source = found_note(name, project, cwd, read_only=False)
+    note, _ = parse_note(source.key, backend.read(source))
+    kind = kind or (note.kind if note.kind in KINDS else _kind_of_place(source))
+    if slug is not None:
+        check_slug(slug)
+    folder = None
+    if not personal and kind != ALWAYS_LOAD_KIND:
+        owner = to_project or project_of(source.key)
+        folder = project_folder(backend, owner) if owner else None
+        if to_project and folder is not None and not backend.exists(folder):
+            raise AgentmError(f"there is no project '{to_project}'", hint="`agentm project list` shows them")
+    target = place_of(kind, slug or note.slug, folder)
+    move_note(backend, source, target, kind=kind, project=folder)
+    index = RecallIndex(backend)
+    index.note_written([target])
+    index.note_changes([source.key])
+    if as_json:
+        echo_json(key=target.key, moved_from=source.key)
+    else:
+        click.echo(f"moved {source} to {target}")
+
+
+def _kind_of_place(source: Locator) -> str:
+    folders = {folder: kind for kind, folder in FOLDERS.items()}
+    kind = folders.get(source.parent.name)
+    if kind is None:
+        raise AgentmError(f"'{source}' has no kind, so it is not known where it goes", hint="give --kind")
+    return kind
+
+
+def _judged(name: str, verdict: str, reason: str, project: str | None, cwd: str | None, *, as_json: bool) -> None:
+    backend, locator = found_note(name, project, cwd, read_only=False)
+    judge(backend, locator, verdict, reason)
+    RecallIndex(backend, current_device().environ).note_written([locator])
+    if as_json:
+        echo_json(key=locator.key, verdict=verdict)
+    else:
+        click.echo(f"{verdict}ed {locator}")
+
+
+@click.command("confirm")
+@name_argument
+@click.option("--reason", default="", metavar="TEXT", help="How you know.")
+@project_option
+@cwd_option
+@json_option
+def confirm(name: str, reason: str, project: str | None, cwd: str | None, as_json: bool) -> None:
+    """Say that the note NAME is true today: it is marked as verified, and counts for more."""
+    _judged(name, CONFIRM, reason, project, cwd, as_json=as_json)
+
+
+@click.command("doubt")
+@name_argument
+@click.option("--reason", default="", metavar="TEXT", help="What seems wrong with it.")
+@project_option
+@cwd_option
+@json_option
+def doubt(name: str, reason: str, project: str | None, cwd: str | None, as_json: bool) -> None:
+    """Say that the note NAME seems wrong: it comes after others, and `notes review` lists it."""
+    _judged(name, DOUBT, reason, project, cwd, as_json=as_json)

@@ -1,0 +1,134 @@
+"""`agentm notes path|history|undo|review`: where a note is, what it was, and which ones want a look."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agentm_kernel.command import current_device, echo_json, echo_table, json_option, shown
+from agentm_kernel.plugin import AgentmError, StorageError, find_plugin, load
+from agentm_recall.commands.common import (
+    as_json as note_as_json,
+    bar,
+    cwd_option,
+    found_note,
+    project_option,
+    store_and_project,
+)
+from agentm_recall.commands.names import name_argument
+from agentm_recall.index.maintenance import RecallIndex
+from agentm_recall.index.place import NoPlace, index_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentm_recall.index.asked import Opened
+    from agentm_recall.review import Finding
+
+_KEEPER = "checkpoint"
+"""The command whose plugin keeps what writes replace."""
+
+
+@click.command("path")
+@name_argument
+@project_option
+@cwd_option
+def path(name: str, project: str | None, cwd: str | None) -> None:
+    """Print where the note NAME lies: the path of its file."""
+    backend, locator = found_note(name, project, cwd, read_only=True)
+    file = os.path.join(backend.describe(), *locator.parts)
+    if not (backend.capabilities.device_files and os.path.isabs(file) and os.path.isfile(file)):
+        raise StorageError(
+            f"the notes of {backend.describe()} are not files on this device",
+            hint=f"`agentm notes show {locator.key.removesuffix('.md')}` prints it",
+        )
+    click.echo(file)
+
+
+@click.command("history")
+@name_argument
+@click.option("--show", metavar="VERSION", help="Print that version, byte for byte.")
+@project_option
+@cwd_option
+@json_option
+def history(name: str, show: str | None, project: str | None, cwd: str | None, as_json: bool) -> None:
+    """List the earlier versions of the note NAME that this device has kept."""
+    _, locator = found_note(name, project, cwd, read_only=True)
+    _kept("history", [locator.key, *(["--show", show] if show else []), *(["--json"] if as_json else [])])
+
+
+@click.command("undo")
+@name_argument
+@click.argument("version", required=False)
+@project_option
+@cwd_option
+@json_option
+def undo(name: str, version: str | None, project: str | None, cwd: str | None, as_json: bool) -> None:
+    """Bring the note NAME back to what it was before its last change, or to VERSION. Undoing again takes it back."""
+    backend, locator = found_note(name, project, cwd, read_only=False)
+    _kept("undo", [locator.key, *([version] if version else []), *(["--json"] if as_json else [])])
+    RecallIndex(backend).note_written([locator])
+
+
+def _kept(command: str, words: Sequence[str]) -> None:
+    """Have the plugin that keeps earlier versions answer, as if its own command had been given."""
+    device = current_device()
+    record = find_plugin(device, "agentm.commands", _KEEPER)
+    group: Any = None if record is None else load(record)
+    found = group.get_command(click.get_current_context(), command) if isinstance(group, click.Group) else None
+    if found is None:
+        raise AgentmError(
+            "nobody keeps earlier versions of notes on this device",
+            hint="`pip install agentm-checkpoint` keeps what is replaced from then on",
+        )
+    found.main([*words], standalone_mode=False, parent=click.get_current_context())
+
+
+@click.command("review")
+@project_option
+@cwd_option
+@json_option
+def review(project: str | None, cwd: str | None, as_json: bool) -> None:
+    """List the notes that want a look: stale, naming what is gone, doubted, or nearly the same as another one.
+
+    Settle each with `agentm notes confirm`, `notes edit`, `forget`, or `save --supersedes`.
+    """
+    backend, slug, _ = store_and_project(project, cwd, read_only=True)
+    findings, notices = RecallIndex(backend).ask(
+        lambda opened: (_findings(opened, _index(backend), slug), opened.notices), may_write=True, progress=bar
+    )
+    if as_json:
+        echo_json(
+            found=[
+                {
+                    **note_as_json(finding.note),
+                    "what": finding.what,
+                    "why": finding.why,
+                    "other": finding.other.key if finding.other else None,
+                }
+                for finding in findings
+            ]
+        )
+        return
+    if not findings:
+        click.echo("nothing wants a look")
+    else:
+        rows = [(finding.what, finding.note.key.removesuffix(".md"), finding.why) for finding in findings]
+        echo_table(("what", "note", "why"), rows)
+    for notice in notices:
+        click.echo(shown(notice, err=True), err=True)
+
+
+def _findings(opened: Opened, index: str, project: str) -> list[Finding]:
+    from agentm_recall.review import review as reviewed
+
+    return reviewed(opened.database, index, project)
+
+
+def _index(backend: Any) -> str:
+    try:
+        return index_path(backend)
+    except NoPlace:
+        return ""

@@ -1,0 +1,78 @@
+"""An index that is open, and beside it, in memory, what the file does not know yet.
+
+Scores of two indexes do not compare. How much of the question a note covers does, so a note that has just changed
+takes its place among the others by that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agentm_recall.supersession import superseded_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentm_recall.index.database import Database
+    from agentm_recall.index.refresh import Changes
+    from agentm_recall.index.search import Hit, Result, Scope
+
+
+class Opened:
+    """It answers for the store as it is now, as far as `changes` and `notices` do not say otherwise."""
+
+    def __init__(
+        self,
+        database: Database,
+        changes: Changes,
+        notices: Sequence[str],
+        fresh: Database | None = None,
+        hidden: set[str] | None = None,
+    ) -> None:
+        self.database = database
+        self.changes = changes
+        self.notices = tuple(notices)
+        """Why the file on disk was not used or not kept up to date; for people."""
+        self.fresh = fresh
+        """What has changed since; nothing of `hidden`, keys of the file, is to be believed then."""
+        self.hidden = hidden or set()
+
+    def database_of(self, hit: Hit) -> Database:
+        """Where the text of a hit is."""
+        return self.fresh if hit.is_fresh and self.fresh is not None else self.database
+
+    def search(self, question: str, scope: Scope, *, limit: int = 10, today: float | None = None) -> Result:
+        """The best notes of both."""
+        from agentm_recall.index.search import search  # writers open an index too, and ask nothing
+
+        more = min(len(self.hidden), limit)
+        result = search(self.database, question, scope, limit=limit + more, today=today)
+        if self.fresh is None:
+            return result
+        other = search(self.fresh, question, scope, limit=limit, today=today)
+        claims = self.fresh.select_notes("supersedes != ''")
+        dead = superseded_keys([*(hit.note for hit in result.hits), *claims]) | self.hidden
+        return _merged(result, other, set() if scope.with_dead else dead, self.hidden, limit)
+
+
+def _merged(result: Result, other: Result, dead: set[str], hidden: set[str], limit: int) -> Result:
+    from agentm_recall.index.search import Result
+
+    pairs = [
+        (hit, sure)
+        for hit, sure in zip(result.hits, _padded(result), strict=True)
+        if hit.note.key not in dead and hit.note.key not in hidden
+    ]
+    for hit, sure in zip(other.hits, _padded(other), strict=True):
+        place = next((at for at, (_, known) in enumerate(pairs) if known < sure), len(pairs))
+        pairs.insert(place, (replace(hit, is_fresh=True), sure))
+    pairs = pairs[:limit]
+    best = max((sure for _, sure in pairs[:3]), default=0.0)
+    sures = tuple(sure for _, sure in pairs)
+    return Result([hit for hit, _ in pairs], result.plan or other.plan, best, sures, result.dead + other.dead)
+
+
+def _padded(result: Result) -> list[float]:
+    """How sure each hit is; those beyond the ones that were compared are not."""
+    return [*result.confidences, *[0.0] * (len(result.hits) - len(result.confidences))]

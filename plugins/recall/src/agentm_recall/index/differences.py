@@ -1,0 +1,172 @@
+"""What a store has and an index has not: by a listing of everything, or by the times of folders.
+
+A listing is exact, and takes longer the more notes there are. So questions are answered without one. A file system
+changes the time of a folder when something in it is made, replaced or removed; only folders whose time is another one
+are listed. What this does not see, text that was changed inside its file, is found by the next listing; and whatever
+is shown is read from the store first.
+"""
+
+from __future__ import annotations
+
+import time
+
+from agentm_kernel.plugin import Locator, NotFoundError, walk_folders
+from agentm_recall.layout import holds_notes, is_note
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agentm_kernel.plugin import Folder, Info, StorageBackend
+    from agentm_recall.index.database import Database
+
+_RESTLESS, _RESTLESS_IF_COARSE = 0.1, 2.0
+"""Seconds. A folder that changed this recently may change again without its time showing it."""
+
+
+class Difference:
+    """What has to be looked at again, and which folders are known then."""
+
+    def __init__(self, hashes: dict[str, str]) -> None:
+        self.stale: list[Info] = []
+        self.gone: list[str] = []
+        self.hashes = hashes
+        """What the index knows of the notes in question."""
+        self.folders: dict[str, str] = {}
+        """The version of each folder that was listed."""
+        self.gone_folders: list[str] = []
+        self.is_whole = False
+        """Whether everything was listed."""
+
+    def __bool__(self) -> bool:
+        return bool(self.stale or self.gone)
+
+    @property
+    def keys(self) -> list[str]:
+        return [*(info.locator.key for info in self.stale), *self.gone]
+
+
+def find_difference(database: Database, backend: StorageBackend, places: Sequence[Locator]) -> Difference:
+    """Compare a listing of the places with the index; nothing is read."""
+    known = database.versions(places)
+    difference = Difference({key: digest for key, (_, digest) in known.items()})
+    seen: set[str] = set()
+    for place in places:
+        for folder in walk_folders(backend, place):
+            _compare(difference, folder, known, seen)
+    difference.gone = [key for key in known if key not in seen]
+    difference.gone_folders = [key for key in database.folders(places) if key not in difference.folders]
+    difference.is_whole = any(not place.key for place in places)
+    return difference
+
+
+def find_changes(
+    database: Database, backend: StorageBackend, places: Sequence[Locator], most: int
+) -> Difference | None:
+    """The same by the times of folders; `None` if folders with more than `most` notes would have to be listed."""
+    folders = database.folders(places)
+    if not folders or not has_times(backend):
+        return find_difference(database, backend, places)
+    versions = {key: _version(backend, key) for key in dict.fromkeys((*folders, *(place.key for place in places)))}
+    changed = [key for key, version in versions.items() if version is not None and version != folders.get(key)]
+    lost = [key for key, version in versions.items() if version is None and key in folders]
+    if database.count(changed) > most:
+        return None
+    known = database.versions_in((*changed, *lost))
+    unsettled = [key for key in database.unsettled(places) if key not in known]
+    difference = Difference({key: digest for key, (_, digest) in known.items()})
+    seen: set[str] = set()
+    for key in changed:
+        _list(difference, backend, key, folders, known, seen)
+    difference.gone = [key for key in known if key not in seen]
+    difference.gone_folders = lost
+    for key in unsettled:
+        _look_at(difference, backend, key)
+    return difference
+
+
+def compare_notes(database: Database, backend: StorageBackend, keys: Iterable[str]) -> Difference:
+    """Which of these notes are not what the index knows."""
+    known = database.versions_of(keys)
+    difference = Difference({key: digest for key, (_, digest) in known.items()})
+    for key, (version, _) in known.items():
+        if version:
+            _look_at(difference, backend, key, version)
+    return difference
+
+
+def has_times(backend: StorageBackend) -> bool:
+    """Whether the store is files on this device, whose folders have times that mean something."""
+    return backend.capabilities.device_files
+
+
+def _compare(difference: Difference, folder: Folder, known: dict[str, tuple[str, str]], seen: set[str]) -> None:
+    place = folder.info.locator.key
+    if not holds_notes(place):
+        return
+    difference.folders[place] = _settled(folder.info)
+    prefix = f"{place}/" if place else ""
+    for name, version in folder.versions.items():
+        key = prefix + name
+        if name.endswith(".md") and is_note(key):
+            seen.add(key)
+            if not version or known.get(key, ("",))[0] != version:
+                difference.stale.append(folder.note(name))
+
+
+def _list(
+    difference: Difference,
+    backend: StorageBackend,
+    key: str,
+    folders: dict[str, str],
+    known: dict[str, tuple[str, str]],
+    seen: set[str],
+) -> None:
+    """One folder; of what lies below it only folders that nobody knew."""
+    prefix = f"{key}/" if key else ""
+    if not any(other.startswith(prefix) and other != key for other in folders):
+        for folder in walk_folders(backend, Locator(key)):
+            _compare(difference, folder, known, seen)
+        return
+    try:
+        difference.folders[key] = _settled(backend.info(Locator(key)))
+    except NotFoundError:
+        return
+    for child in backend.list(Locator(key)):
+        if child.key in folders or not (is_note(child.key) or holds_notes(child.key)):
+            continue
+        try:
+            info = backend.info(child)
+        except NotFoundError:
+            continue
+        if info.is_dir:
+            for folder in walk_folders(backend, child):
+                _compare(difference, folder, known, seen)
+        elif is_note(child.key):
+            seen.add(child.key)
+            if known.get(child.key, ("",))[0] != info.version:
+                difference.stale.append(info)
+
+
+def _look_at(difference: Difference, backend: StorageBackend, key: str, version: str = "") -> None:
+    try:
+        info = backend.info(Locator(key))
+        if not version or info.version != version:
+            difference.stale.append(info)
+    except NotFoundError:
+        difference.gone.append(key)
+
+
+def _version(backend: StorageBackend, key: str) -> str | None:
+    """The version of a folder now, `None` if it is not there."""
+    try:
+        info = backend.info(Locator(key))
+    except NotFoundError:
+        return None
+    return info.version if info.is_dir else None
+
+
+def _settled(info: Info) -> str:
+    """The version of a folder, unless it may change again without another one: then none, so that it is listed."""
+    restless = _RESTLESS_IF_COARSE if info.mtime.is_integer() else _RESTLESS
+    return info.version if abs(time.time() - info.mtime) > restless else ""

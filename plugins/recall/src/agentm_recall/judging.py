@@ -1,0 +1,35 @@
+"""Saying of a note that it proved right, or that it seems wrong, in its front matter. Its text stays as it is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from agentm_kernel.plugin import InvalidContentError, NotFoundError, refuse_secrets, update
+from agentm_recall.editing import with_fields
+
+if TYPE_CHECKING:
+    from agentm_kernel.plugin import Locator, StorageBackend
+
+CONFIRM, DOUBT = "confirm", "doubt"
+_SURE, _UNSURE = 0.9, 0.3
+
+
+def judge(backend: StorageBackend, target: Locator, verdict: str, reason: str = "") -> None:
+    """Set `verified` and a high confidence, or `doubted` and a low one: then the note comes after others."""
+    refuse_secrets("the reason", reason)
+    if not reason.isprintable():
+        raise InvalidContentError("the reason is one short line")
+    moment = datetime.now(UTC).isoformat(timespec="seconds")
+    changes = {"confidence": f"{_SURE:g}", "verified": moment}
+    if verdict == DOUBT:
+        changes = {"confidence": f"{_UNSURE:g}", "doubted": moment}
+    if reason:
+        changes["confidence_reason"] = reason
+
+    def edited(current: str | None) -> str:
+        if current is None:
+            raise NotFoundError(f"'{target}' is gone")
+        return with_fields(target.key, current, changes)
+
+    update(backend, target, edited)

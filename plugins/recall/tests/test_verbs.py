@@ -1,0 +1,195 @@
+"""What people do with notes every day: edit, move, confirm, doubt, undo, review; and why a note is recalled."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from agentm_recall import RecallIndex, phase_recall
+
+NOTE = "---\nkind: decision\nstatus: active\nupdated: 2025-01-01T00:00:00+00:00\n---\n\n# Use files\n\nThey last.\n"
+
+
+@pytest.fixture
+def filled(home, store):
+    home.note("projects/widgets/decisions/use-files.md", NOTE)
+    home.note("projects/widgets/facts/port.md", "---\ntags: [net]\nupdated: 2025-03-01\n---\n# Port\nIt is 80.\n")
+    return home
+
+
+def done(result):
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def text(home, key="decisions/use-files"):
+    return (home.root / f"projects/widgets/{key}.md").read_text()
+
+
+def editor(home, script):
+    file = home.path / "editor"
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    return {"EDITOR": str(file), "VISUAL": str(file)}
+
+
+def test_edit_saves_what_the_editor_leaves(filled):
+    said = filled.run("notes", "edit", "use-files", **editor(filled, 'sed -i s/last/stay/ "$1"'))
+
+    assert done(said) == "updated projects/widgets/decisions/use-files.md\n"
+    assert "They stay." in text(filled)
+    assert "updated: 2025-01-01" not in text(filled)
+
+
+def test_edit_leaves_alone_what_somebody_else_changed_and_keeps_the_text(filled):
+    file = filled.root / "projects/widgets/decisions/use-files.md"
+    said = filled.run(
+        "notes", "edit", "use-files", **editor(filled, f'sed -i s/last/stay/ "$1"; echo more >> {file}')
+    )
+
+    assert said.returncode == 3
+    kept = said.stderr.partition("your text is kept in ")[2].split(";")[0].strip()
+    assert "They stay." in Path(kept).read_text()
+    os.unlink(kept)
+    assert text(filled).endswith("They last.\nmore\n")
+
+
+def test_edit_without_a_change_changes_nothing(filled):
+    assert done(filled.run("notes", "edit", "use-files", **editor(filled, "true"))) == "nothing was changed\n"
+    assert text(filled) == NOTE
+
+
+@pytest.mark.parametrize(
+    "name", ["use-files", "decisions/use-files", "projects/widgets/decisions/use-files.md", "fil"]
+)
+def test_one_way_to_name_a_note_everywhere(filled, name):
+    path = done(filled.run("notes", "path", name)).strip()
+
+    assert path == str(filled.root / "projects/widgets/decisions/use-files.md")
+    assert done(filled.run("notes", "show", name)) == NOTE
+    assert done(filled.run("notes", "confirm", name)).startswith("confirmed ")
+    assert done(filled.run("recall-here", "--why", name)).startswith("projects/widgets/decisions/use-files: shown\n")
+    assert done(filled.run("forget", name)).startswith("forgot ")
+
+
+def test_a_part_that_several_notes_have_is_refused(filled):
+    filled.note("projects/widgets/facts/use-filters.md", "# Filters\n")
+
+    said = filled.run("notes", "path", "use-fil")
+
+    assert said.returncode == 1
+    assert "could be any of: projects/widgets/decisions/use-files, projects/widgets/facts/use-filters" in said.stderr
+
+
+def test_names_are_completed(filled, store):
+    RecallIndex(store).update()
+
+    said = filled.run(_AGENTM_COMPLETE="bash_complete", COMP_WORDS="agentm notes show us", COMP_CWORD="3")
+
+    assert said.stdout.split() == ["plain,use-files"]
+
+
+def test_move_gives_another_name_and_kind(filled):
+    said = done(filled.run("notes", "move", "port", "--slug", "web-port", "--kind", "reference"))
+
+    assert said == "moved projects/widgets/facts/port.md to projects/widgets/references/web-port.md\n"
+    assert not (filled.root / "projects/widgets/facts/port.md").exists()
+    moved = text(filled, "references/web-port")
+    assert all(part in moved for part in ("kind: reference", "It is 80.", "tags: [net]"))
+    assert "web-port" in done(filled.run("search", "port"))
+
+
+def test_move_takes_nobodys_place(filled):
+    filled.note("projects/widgets/decisions/port.md", "# Another\n")
+
+    said = filled.run("notes", "move", "facts/port", "--kind", "decision")
+
+    assert (said.returncode, "exists already" in said.stderr) == (1, True)
+    assert "It is 80." in text(filled, "facts/port")
+
+
+def test_doubt_lowers_a_note_and_confirming_it_raises_it(filled, store):
+    for slug in ("one", "two"):
+        filled.note(
+            f"projects/widgets/facts/{slug}.md",
+            f"---\nupdated: 2025-02-01\n---\n# Gateway {slug}\nThe gateway answers on port {slug}.\n",
+        )
+
+    def found():
+        answers = json.loads(done(filled.run("search", "gateway answers", "--json")))["found"]
+        return [answer["slug"] for answer in answers]
+
+    first, second = found()
+    done(filled.run("notes", "doubt", first, "--reason", "it moved"))
+    assert found() == [second, first]
+    assert "confidence_reason: it moved" in text(filled, f"facts/{first}")
+    assert f"facts/{first}" in done(filled.run("notes", "review"))
+
+    done(filled.run("notes", "confirm", first))
+    assert "verified: 2" in text(filled, f"facts/{first}")
+    assert "verified 2" in phase_recall("work", "widgets", backend=store)
+    assert "doubted" not in done(filled.run("notes", "review"))
+
+
+def test_list_by_day_and_tag(filled):
+    def listed(*words):
+        return [note["slug"] for note in json.loads(done(filled.run("notes", "list", "--json", *words)))["notes"]]
+
+    assert listed("--since", "2025-02-01") == ["port"]
+    assert listed("--tag", "net") == ["port"]
+    assert listed("--kind", "decision") == ["use-files"]
+    assert filled.run("notes", "list", "--since", "lately").returncode == 2
+
+
+def test_history_and_undo_by_the_name_of_a_note(filled):
+    done(
+        filled.run("save", "--kind", "decision", "--slug", "use-files", "--update", input="# Use files\n\nAlways.\n")
+    )
+    assert "Always." in text(filled)
+
+    assert "projects/widgets/decisions/use-files.md" in done(filled.run("notes", "history", "use-files"))
+    assert "brought back" in done(filled.run("notes", "undo", "use-files"))
+    assert text(filled) == NOTE
+    assert "use-files" in done(filled.run("search", "they last"))
+
+
+def test_review_lists_what_is_stale_and_what_says_nearly_the_same(filled):
+    body = (
+        "# Deploy window\n\nDeployments of the billing service happen on {day} mornings after the standup meeting.\n"
+    )
+    filled.note("projects/widgets/facts/deploys.md", f"---\nupdated: 2025-01-01\n---\n{body.format(day='Tuesday')}")
+    filled.note("projects/widgets/facts/window.md", f"---\nupdated: 2025-05-01\n---\n{body.format(day='Thursday')}")
+    done(
+        filled.run(
+            "save", "--kind", "fact", "--slug", "key", "--stale-after", "2024-12-31", input="# Key\n\nIt is red.\n"
+        )
+    )
+
+    found = json.loads(done(filled.run("notes", "review", "--json")))["found"]
+
+    assert {(one["what"], one["slug"], one["other"]) for one in found} == {
+        ("stale", "key", None),
+        ("alike", "window", "projects/widgets/facts/deploys.md"),
+    }
+    assert "stale since 2024-12-31" in done(filled.run("recall-here"))
+    assert "(stale since 2024-12-31)" in done(filled.run("search", "red key"))
+
+
+def test_why_a_note_is_not_recalled(filled):
+    def why(*words):
+        return done(filled.run("recall-here", *words))
+
+    assert "the phase work reads decisions, known-issues, conventions first; it is number" in why("--why", "port")
+    assert "has no word of the query" in why("--why", "port", "--query", "they last")
+    assert "answer 1 of 1: score" in why("--why", "port", "--query", "port 80")
+    done(
+        filled.run("save", "--kind", "fact", "--slug", "gate", "--supersedes", "port", input="# Gate\n\nIt is 81.\n")
+    )
+    assert "not shown\n  projects/widgets/facts/gate has replaced it" in why("--why", "port")
+    done(filled.run("forget", "gate"))
+    assert "it was forgotten" in why("--why", "gate")
+    filled.note("projects/other/facts/foreign.md", "# Foreign\n")
+    assert "it is of the project other" in why("--why", "foreign")

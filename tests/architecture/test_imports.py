@@ -81,6 +81,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, env=environ)
 
 
+@pytest.mark.timeout(600)
 def test_every_module_imports_alone_in_silence(shipped_files):
     result = run("-c", IMPORT_EACH_ALONE, *shipped_files)
 

@@ -78,7 +78,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Python as users have it: with PYTHONUNBUFFERED one would also see what nothing flushes."""
     command = [sys.executable, "-W", "error", *arguments]
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, env=environ)
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=500, env=environ)
 
 
 @pytest.mark.timeout(600)

@@ -37,6 +37,7 @@ BENCHMARKS = (
     "bucket",
     "git",
     "git_engines",
+    "tools",
     "page",
 )
 """Modules of this package, each with `run(setting) -> Table`."""

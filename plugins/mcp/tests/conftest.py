@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))  # what lies beside the tests; importlib mode adds nothing itself
 
 from mcp_host import Home, Host
+
+collect_ignore = []
+if find_spec("agentm_recall") is None or find_spec("agentm_checkpoint") is None:  # whose tools are called in these
+    collect_ignore = ["test_inspector.py", "test_protocol.py", "test_sdk_client.py", "test_tools.py"]
 
 
 @pytest.fixture

@@ -158,6 +158,11 @@ def test_what_is_agentms_own_is_read_and_not_written(store: StorageBackend) -> N
             fs.pipe(path, b"x")
     with pytest.raises(ValueError, match="agentm's own"):
         fs.rm("_meta/store.json")
+    store.write(Locator("a.md"), "kept")
+    for everything in (lambda: Tree(store, "").delete(""), lambda: Tree(store, "").move("", "elsewhere")):
+        with pytest.raises(ValueError, match="agentm's own"):
+            everything()
+    assert store.read(Locator("a.md")) == "kept"
 
 
 # ------------------------------------------------------------------------------------------------ the others

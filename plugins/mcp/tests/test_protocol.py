@@ -336,6 +336,15 @@ def test_the_list_of_tools_is_small_and_honest(home: Home) -> None:
             assert len(tool["description"]) > 40
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the system does not say what is resident")
+def test_a_server_that_has_listed_its_tools_is_small(home: Home) -> None:
+    with Host(home) as host:
+        host.initialize()
+        host.request("tools/list")
+        lines = Path(f"/proc/{host.process.pid}/status").read_text().splitlines()
+    assert next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) <= 20 * 1024
+
+
 def test_no_framework_is_imported_to_serve(home: Home, tmp_path: Path) -> None:
     """`pip install agentm-mcp` alone brings none; here they are installed, and must not be touched all the same."""
     home.plugin(

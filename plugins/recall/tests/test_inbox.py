@@ -26,7 +26,7 @@ from agentm_kernel.plugin import (
 )
 from agentm_recall.inbox import APPEND, REPLACE, SAVE, Proposal, accept, find, look, pending, propose, reject
 from agentm_recall.tool_reading import read, recall, search
-from agentm_recall.tool_writing import append, save
+from agentm_recall.tool_writing import append, feedback, save
 
 if TYPE_CHECKING:
     from conftest import Home
@@ -227,6 +227,23 @@ def test_a_note_that_is_there_is_changed_only_by_proposal_too(
     changed = save(now, "Use uv", "Slow.", note="use-uv", expect=str(saved["hash"]))
     assert changed["status"] == "proposed"
     assert content_hash(store.read(Locator(TARGET))) == saved["hash"]
+
+
+@pytest.mark.parametrize(("verdict", "shown"), [("doubt", "confidence: 0.3"), ("confirm", "confidence: 0.9")])
+def test_a_judgement_of_a_note_waits_too(
+    home: Home, store: StorageBackend, call: ToolCall, verdict: str, shown: str
+) -> None:
+    saved = save(call, "Use uv", "Fast.")
+    approve(home, "all")
+    now = ToolCall(call.device.renewed(), call.roots, call.client, call.progress)
+    assert feedback(now, "use-uv", verdict, reason="seen it")["status"] == "proposed"
+    assert content_hash(store.read(Locator(TARGET))) == saved["hash"]
+    (waiting,) = pending(store)
+    accept(store, waiting)
+    text = store.read(Locator(TARGET))
+    assert shown in text
+    assert "confidence_reason: seen it" in text
+    assert text.endswith("# Use uv\n\nFast.\n")
 
 
 def test_a_program_that_calls_save_proposes_too(home: Home, store: StorageBackend) -> None:

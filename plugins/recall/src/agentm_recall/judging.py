@@ -16,7 +16,18 @@ _SURE, _UNSURE = 0.9, 0.3
 
 
 def judge(backend: StorageBackend, target: Locator, verdict: str, reason: str = "") -> None:
-    """Set `verified` and a high confidence, or `doubted` and a low one: then the note comes after others."""
+    """Change the note at `target` as `judged` has it, without losing anyone's edit."""
+
+    def edited(current: str | None) -> str:
+        if current is None:
+            raise NotFoundError(f"'{target}' is gone")
+        return judged(target, current, verdict, reason)
+
+    update(backend, target, edited)
+
+
+def judged(target: Locator, text: str, verdict: str, reason: str) -> str:
+    """The text with `verified` and a high confidence, or `doubted` and a low one: then it comes after others."""
     refuse_secrets("the reason", reason)
     if not reason.isprintable():
         raise InvalidContentError("the reason is one short line")
@@ -26,10 +37,4 @@ def judge(backend: StorageBackend, target: Locator, verdict: str, reason: str = 
         changes = {"confidence": f"{_UNSURE:g}", "doubted": moment}
     if reason:
         changes["confidence_reason"] = reason
-
-    def edited(current: str | None) -> str:
-        if current is None:
-            raise NotFoundError(f"'{target}' is gone")
-        return with_fields(target.key, current, changes)
-
-    update(backend, target, edited)
+    return with_fields(target.key, text, changes)

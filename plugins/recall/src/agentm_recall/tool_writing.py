@@ -25,7 +25,7 @@ from agentm_recall.bodies import Body
 from agentm_recall.fence import visible
 from agentm_recall.inbox import APPEND, REPLACE, SAVE, Proposal, needs_approval, propose
 from agentm_recall.index.maintenance import RecallIndex
-from agentm_recall.judging import judge
+from agentm_recall.judging import judge, judged
 from agentm_recall.layout import ALWAYS_LOAD_KIND, PERSONAL, place_of
 from agentm_recall.note import parse_note
 from agentm_recall.replacing import replace_text
@@ -119,6 +119,12 @@ def feedback(
 ) -> dict[str, object]:
     """Say in the front matter that the note was confirmed or doubted, and when. Its text stays as it is."""
     place, target = place_for_writing(call, project).find(call, note, read_only=False)
+    now = place.backend.read(target)
+    kind = parse_note(target.key, now)[0].kind
+    if needs_approval(call.device, kind):
+        text = judged(target, now, verdict, reason)
+        change = Proposal(REPLACE, target.key, kind, text, expect=content_hash(now), by=call.client)
+        return {**_proposed(call, place, change), "verdict": verdict}
     judge(place.backend, target, verdict, reason)
     RecallIndex(place.backend, call.device.environ).note_written([target])
     return {**_saved(place, target, "saved"), "verdict": verdict}

@@ -165,7 +165,7 @@ class Tree:
         if self.kind(path) == FILE:
             self.store.delete(place)
             return
-        for info in list(self.files(path)):
+        for info in self._writable_files(path):
             try:
                 self.store.delete(info.locator)
             except NotFoundError:
@@ -179,7 +179,7 @@ class Tree:
             return
         if target.key.startswith(f"{source.key}/"):
             raise LocatorConflictError(f"'{old}' cannot be moved into itself")
-        for info in list(self.files(old)):
+        for info in self._writable_files(old):
             rest = info.locator.key.removeprefix(source.key).lstrip("/")
             self._move_file(info.locator, target.child(*rest.split("/")))
 
@@ -194,12 +194,22 @@ class Tree:
             raise
 
     def _writable(self, path: str) -> Locator:
-        place = self.locator(path)
-        if not _OURS.isdisjoint(place.key.split("/")):
-            raise InvalidLocatorError(
-                f"'{place}' is agentm's own record", hint="read it here, and change it with the commands of agentm"
-            )
-        return place
+        return _not_ours(self.locator(path))
+
+    def _writable_files(self, path: str) -> list[Info]:
+        """Every file below; nothing is touched if one of them is not to be."""
+        found = list(self.files(path))
+        for info in found:
+            _not_ours(info.locator)
+        return found
+
+
+def _not_ours(place: Locator) -> Locator:
+    if not _OURS.isdisjoint(place.key.split("/")):
+        raise InvalidLocatorError(
+            f"'{place}' is agentm's own record", hint="read it here, and change it with the commands of agentm"
+        )
+    return place
 
 
 def open_store(store: StorageBackend | str | None) -> StorageBackend:

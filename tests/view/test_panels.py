@@ -80,7 +80,7 @@ def test_a_further_store_has_a_page_of_its_own(home: Home, browsing: Browsing) -
     """What is shown, and what is changed, is the store that was named, and no other."""
     (home.path / "team").mkdir()
     home.agentm("store", "add", "team", "device-local", f"root={home.path / 'team'}")
-    home.agentm("project", "use-store", "team", "--move")
+    home.agentm("project", "use-store", "team", "--move", "--yes")
     home.agentm("save", "--kind", "fact", "--slug", "shared", input="# A fact of the team\n\nShared.\n")
     key = "projects/payments/facts/shared.md"
     with Page(home) as page:

@@ -37,6 +37,9 @@ BENCHMARKS = (
     "bucket",
     "git",
     "git_engines",
+    "rivals",
+    "scale",
+    "scale_large",
     "tools",
     "page",
 )

@@ -40,7 +40,7 @@ def a_change_is_undone(device: Device, project: Path) -> None:
         "echo 'Payments use a spreadsheet.' | agentm save --kind decision --slug payments-sqlite --update",
         cwd=project,
     )
-    device.run("agentm notes undo payments-sqlite --yes", cwd=project)
+    device.run("agentm notes undo payments-sqlite", cwd=project)
     device.run("agentm search 'which database'", cwd=project)
 
 

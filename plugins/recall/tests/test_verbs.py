@@ -141,6 +141,10 @@ def test_list_by_day_and_tag(filled):
     assert listed("--since", "2025-02-01") == ["port"]
     assert listed("--tag", "net") == ["port"]
     assert listed("--kind", "decision") == ["use-files"]
+    assert listed("--since", "today") == listed("--since", "2d") == []
+    done(filled.run("save", "--kind", "fact", "--slug", "fresh", input="Saved a moment ago."))
+    assert listed("--since", "yesterday") == ["fresh"]
+    assert listed("--since", "99999d") == listed()
     assert filled.run("notes", "list", "--since", "lately").returncode == 2
 
 

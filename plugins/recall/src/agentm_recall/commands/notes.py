@@ -42,12 +42,22 @@ for _command in (edit, move, confirm, doubt, path, history, undo, review):
     command.add_command(_command)
 
 
+def _day(text: str) -> str:
+    """The day that a person means, as notes write days: in UTC."""
+    days = {"today": "0", "yesterday": "1"}.get(text, text.removesuffix("d") if text.endswith("d") else "")
+    if days.isdigit() and len(days) < 6:
+        return time.strftime("%Y-%m-%d", time.gmtime(time.time() - int(days) * 86400))
+    if is_date(text):
+        return text
+    raise click.UsageError(f"--since takes a date such as 2025-03-31, today, yesterday or 7d, not {text!r}")
+
+
 @command.command("list")
 @project_option
 @click.option("--everywhere", is_flag=True, help="The notes of every project.")
 @click.option("--kind", help="Only notes of this kind.")
 @click.option("--tag", help="Only notes with this tag.")
-@click.option("--since", metavar="DATE", help="Only notes that were changed on that day (2025-03-31) or later.")
+@click.option("--since", metavar="DAY", help="Only notes changed since then: 2025-03-31, today, yesterday, 7d.")
 @click.option("--all", "with_dead", is_flag=True, help="Deleted and superseded ones too.")
 @cwd_option
 @json_option
@@ -62,8 +72,7 @@ def list_notes(
     as_json: bool,
 ) -> None:
     """List the project's notes and the personal ones, newest first."""
-    if since is not None and not is_date(since):
-        raise click.UsageError(f"--since takes a date such as 2025-03-31, not {since!r}")
+    since = _day(since) if since else None
     rows: list[tuple[Note, str, str | None]] = []
     problems: list[tuple[str, str]] = []
     unreached = 0

@@ -35,6 +35,7 @@ BENCHMARKS = (
     "locomo",
     "checkpoint",
     "bucket",
+    "encryption",
     "git",
     "git_engines",
     "rivals",

@@ -128,6 +128,8 @@ _CHARACTERS_PER_TOKEN = 4
 _FOR_SENDING = 0.2
 """Seconds of the deadline that plugins leave, so that what they did not say can be said."""
 EMPTY = "[agentm] Memory is empty: nothing has been saved for this project yet."
+OPT_OUT = ".agentm-no-register"
+"""A file in the project's folder that keeps that line away: for repositories in which nothing shall be remembered."""
 
 
 def add_session_text(call: HookCall, project: Resolution, closing: str | None) -> None:
@@ -141,7 +143,8 @@ def add_session_text(call: HookCall, project: Resolution, closing: str | None) -
     if call.device.plugins.of(RECALL) and permitted(call.device, RECALL):
         call.doing = "recalling notes"
         call.closing = how_to_remember() if closing is None else closing
-        call.add(_recalled(call.device, project, call.room) or EMPTY)
+        is_quiet = os.path.lexists(os.path.join(project.root, OPT_OUT))
+        call.add(_recalled(call.device, project, call.room) or ("" if is_quiet else EMPTY))
     call.doing = "asking plugins"
     for section in _sections(call.device, here, call.time_left - _FOR_SENDING):
         call.add(section)

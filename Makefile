@@ -9,7 +9,7 @@ EDITABLE := $(foreach file,$(PLUGINS),-e $(dir $(file)))
 READY  := $(VENV)/.ready
 
 SERVERS := $(VENV)/.servers
-INSTALLERS := tests/node.py plugins/bucket/tests/install_servers.py plugins/checkpoint/tests/js_ipfs.py plugins/mcp/tests/install_suites.py plugins/mcp/tests/inspector.py tests/view/axe.py plugins/hosts/tests/programs.py
+INSTALLERS := tests/node.py plugins/bucket/tests/install_servers.py plugins/checkpoint/tests/js_ipfs.py plugins/mcp/tests/install_suites.py plugins/mcp/tests/inspector.py tests/view/axe.py plugins/hosts/tests/programs.py plugins/storage-policy/tests/install_specification.py
 # What FAST=1 leaves out, by name: it is not installed, and not used where it is.
 SERVER_NAMES := moto, SeaweedFS, azurite, s3rver, js-ipfs, axe-core, suites of the adapted packages, the MCP Inspector, and the agent hosts Claude Code, Codex, Gemini CLI, Copilot CLI
 # Campaigns of tests/faults in which whole devices work through a real server or a real remote.

@@ -46,6 +46,7 @@ _VALUES: dict[str, tuple[object, ...]] = {
     "locator": (NOTE,),
     "content": ("new text",),
     "text": ("more text",),
+    "data": (b"an index",),
     "copy": (NOTE,),
     "below": (NOTE,),
     "version_id": ("v1",),

@@ -30,7 +30,7 @@ def run(setting: Setting) -> Table:
     rows: list[Row] = []
     for size in SIZES:
         environ = installed.home(f"notes-{size}", "state write PLAN.md")
-        _fill(Path(environ["HOME"]) / ".agentm" / "memory", installed.project.name, size)
+        fill(Path(environ["HOME"]) / ".agentm" / "memory", installed.project.name, size)
         subprocess.run(
             [installed.agentm, "reindex"], cwd=installed.project, env=environ, check=True, capture_output=True
         )
@@ -50,7 +50,7 @@ def run(setting: Setting) -> Table:
     return Table("recall_start", "Recall: starting a session", note, rows)
 
 
-def _fill(root: Path, project: str, size: int) -> None:
+def fill(root: Path, project: str, size: int) -> None:
     """Notes as `agentm save` writes them, and an identity for the store."""
     generator = random.Random(5)
     (root / "_meta").mkdir(parents=True)

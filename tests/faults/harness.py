@@ -31,6 +31,7 @@ class StoreUnderTest:
 STORES = {
     "device-local": "agentm_device_local:DeviceLocalBackend",
     "encrypted": "tests.faults.stores:open_encrypted",
+    "encrypted-git": "tests.faults.stores:open_encrypted_git",
     "encrypted-vault": "tests.faults.stores:open_encrypted_vault",
     "harness": "tests.faults.stores:open_harness",
     "vault": "tests.faults.stores:open_vault",

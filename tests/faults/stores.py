@@ -54,6 +54,20 @@ def open_encrypted_vault(root: str) -> StorageBackend:
     return encrypt(open_vault(os.path.join(root, "store")), os.path.join(root, "state"))
 
 
+def open_encrypted_git(root: str) -> StorageBackend:
+    """A clone of nothing yet: what races in it is the work tree, and git takes it up when it is synchronised."""
+    from agentm_git.backend import GitStore
+    from agentm_git.setup import make_clone
+
+    clone = os.path.join(root, "clone")
+    store = GitStore(clone)
+    make_private_folder(root)
+    with store_mutex(root):
+        if not os.path.isdir(os.path.join(clone, ".git")):
+            make_clone(clone, store.settings, os.environ)
+    return encrypt(store, os.path.join(root, "state"))
+
+
 def encrypt(inner: StorageBackend, state_dir: str, *, sealed_names: bool = False) -> StorageBackend:
     """Any store with encryption around it. Of two processes that open a new one at once, only one may make keys."""
     make_private_folder(state_dir)

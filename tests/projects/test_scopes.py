@@ -15,8 +15,9 @@ from unittest import mock
 import pytest
 
 from agentm_kernel.cli.app import run as run_app
-from agentm_kernel.cli.reporting import exit_code_of
-from agentm_kernel.plugin import Device
+from agentm_kernel.cli.streams import exit_code_of
+from agentm_kernel.plugin import AgentmError, Device
+from agentm_recall.page import open_notes
 from tests.projects.test_more_stores import Laptop as SlowLaptop, keys
 
 if TYPE_CHECKING:
@@ -154,6 +155,16 @@ def test_one_store_can_be_worked_with_as_if_it_were_the_only_one(laptop: Laptop,
     assert "lives in the default store" in refused.stderr
     refused = laptop.run(laptop.home, "--store", "other", "doctor", ok=False)
     assert "there is no store called 'other'" in refused.stderr
+
+
+def test_the_page_can_show_one_store_and_saves_nothing_personal_there(laptop: Laptop, tmp_path: Path) -> None:
+    laptop.run(laptop.home, "--store", "team", "view", "--export", str(tmp_path / "page"))
+    page = b"".join(file.read_bytes() for file in (tmp_path / "page").rglob("*") if file.is_file())
+    assert b"The team stores everything" in page
+    assert b"never spaces" not in page
+    team = Device.now(laptop.environ).of_store("team")
+    with pytest.raises(AgentmError, match="lives in the default store"):
+        open_notes(team).save({"kind": "fact", "name": "mine", "body": "Mine alone."})
 
 
 # ------------------------------------------------------------------------------------------------ only a team's store

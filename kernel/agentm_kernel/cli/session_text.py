@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agentm_kernel.cli.hook import HookCall
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.state.device import Device
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
 _SHOWN = 3
 _BEFORE = "before you plan, start work or answer questions about the plan."
@@ -112,9 +112,12 @@ def _copy_age(backend: StorageBackend) -> str:
 
 
 def _left_behind(resolution: Resolution) -> str:
-    """A plan in the checkout of a project whose state belongs elsewhere: it would seem to have vanished."""
+    """A plan in the checkout that is not read, since state belongs elsewhere or since it is a link, say."""
     forgotten = os.path.join(resolution.root, HARNESS_DIR, PLAN)
-    if not resolution.is_synced or not os.path.isfile(forgotten):
+    is_plain = os.path.isfile(forgotten) and not os.path.islink(forgotten)
+    if not resolution.is_synced and os.path.lexists(forgotten) and not is_plain:
+        return one_line(f"[agentm] {forgotten} is not read: it is no plain file. Put the plan itself there.")
+    if not resolution.is_synced or not is_plain:
         return ""
     return one_line(
         f"[agentm] {forgotten} is not used: the state of this repo belongs into {_place(resolution)}. "
@@ -128,6 +131,8 @@ _CHARACTERS_PER_TOKEN = 4
 _FOR_SENDING = 0.2
 """Seconds of the deadline that plugins leave, so that what they did not say can be said."""
 EMPTY = "[agentm] Memory is empty: nothing has been saved for this project yet."
+OPT_OUT = ".agentm-no-register"
+"""A file in the project's folder that keeps that line away: for repositories in which nothing shall be remembered."""
 
 
 def add_session_text(call: HookCall, project: Resolution, closing: str | None) -> None:
@@ -141,7 +146,8 @@ def add_session_text(call: HookCall, project: Resolution, closing: str | None) -
     if call.device.plugins.of(RECALL) and permitted(call.device, RECALL):
         call.doing = "recalling notes"
         call.closing = how_to_remember() if closing is None else closing
-        call.add(_recalled(call.device, project, call.room) or EMPTY)
+        is_quiet = os.path.lexists(os.path.join(project.root, OPT_OUT))
+        call.add(_recalled(call.device, project, call.room) or ("" if is_quiet else EMPTY))
     call.doing = "asking plugins"
     for section in _sections(call.device, here, call.time_left - _FOR_SENDING):
         call.add(section)

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+_traces = bool(os.environ.get("AGENTM_TRACE_PLUGINS"))
+"""Whether each call is told on standard error, with the time it took."""
+
 active: list[tuple[str, str]] = []
 """Which plugin is running, and what it was asked to do, innermost last: for whoever has waited too long."""
 
@@ -32,7 +35,7 @@ class PluginEndsProcess(BaseException):
 class Call:
     """`with Call(label, doing):` around a plugin's code; `label` names it as in "the backend 'x' of y 1.0"."""
 
-    __slots__ = ("_doing", "_exit", "_label")
+    __slots__ = ("_began", "_doing", "_exit", "_label")
 
     def __init__(self, label: str, doing: str) -> None:
         self._label, self._doing = label, doing
@@ -41,12 +44,16 @@ class Call:
         global _calling_process
         _calling_process = os.getpid()
         active.append((self._label, self._doing))
+        self._began = time.perf_counter()
         self._exit = os._exit
         os._exit = _refuse_to_end  # type: ignore[assignment]
 
     def __exit__(self, _kind: object, value: BaseException | None, _trace: object) -> None:
         os._exit = self._exit
         active.pop()
+        if _traces:
+            took, end = (time.perf_counter() - self._began) * 1e3, f", {type(value).__name__}" if value else ""
+            sys.stderr.write(f"trace: {took:8.1f} ms {'  ' * len(active)}{self._label}: {self._doing}{end}\n")
         if value is None or isinstance(value, (AgentmError, KeyboardInterrupt, GeneratorExit, StopIteration)):
             return
         raise failed(self._label, self._doing, value) from value

@@ -183,6 +183,14 @@ class Sealed(ABC):
     def open_text(self, locator: Locator, text: str) -> str:
         """What a text says that was stored at `locator` once, however old; one that is not this store's raises."""
 
+    @abstractmethod
+    def seal_derived(self, data: bytes) -> bytes:
+        """What was made of the notes, an index for one, for this device to keep: no other can open it."""
+
+    @abstractmethod
+    def open_derived(self, data: bytes) -> bytes:
+        """The same again, without asking the store; `IntegrityError` if it is damaged or another device's."""
+
 
 # ------------------------------------------------------------------------------------------------ stores of policies
 

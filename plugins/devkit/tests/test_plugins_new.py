@@ -15,19 +15,28 @@ if TYPE_CHECKING:
     from tests.kernel.conftest import Site
 
 
+KINDS = ("wrapper", "hooks", "command", "host", "importer", "tool")
+"""Of plugins that are no store: those have tests of their own below."""
+
+
 @pytest.fixture
 def scaffolded(site: Site) -> Site:
-    """`plugins new my-store`, installed the way that an editable install does it."""
-    result = site.agentm("plugins", "new", "my-store", "--dir", str(site.home / "work"))
+    """`plugins new my-store`, installed."""
+    return made(site, "my-store")
+
+
+def made(site: Site, name: str, *arguments: str) -> Site:
+    """A new plugin, installed the way that an editable install does it."""
+    result = site.agentm("plugins", "new", name, *arguments, "--dir", str(site.home / "work"))
     assert (result.returncode, result.stderr) == (0, "")
-    project = tomllib.loads((site.home / "work" / "agentm-my-store" / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((site.home / "work" / f"agentm-{name}" / "pyproject.toml").read_text())["project"]
     entry_points = "".join(
         f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items())
         for group, entries in project["entry-points"].items()
     )
     site.install(project["name"], project["version"], entry_points=entry_points)
-    sources = site.home / "work" / "agentm-my-store" / "src" / "agentm_my_store"
-    (site.path / "agentm_my_store").symlink_to(sources)
+    package = f"agentm_{name.replace('-', '_')}"
+    (site.path / package).symlink_to(site.home / "work" / f"agentm-{name}" / "src" / package)
     return site
 
 
@@ -56,6 +65,25 @@ def test_the_tests_of_a_new_plugin_pass(scaffolded: Site) -> None:
     assert "test_conformance.py::test_conformance[declaring-describe] PASSED" in result.stdout
 
 
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_new_plugin_of_each_kind_passes_its_checks_and_its_own_tests(site: Site, kind: str) -> None:
+    made(site, "my-demo", "--kind", kind)
+    entry = "my_demo" if kind == "tool" else "my-demo"
+    only = ("--only", "layering", "--only", "conditions") if kind == "wrapper" else ()
+    agentm = ("-m", "agentm_kernel.cli.main")
+
+    checked = site.run_beside_others(*agentm, "plugins", "check", entry, "--kind", kind, *only)
+    some = ["-k", "not conformance or declaring or layering"]
+    tested = site.run_beside_others(
+        "-m", "pytest", "-q", "-p", "no:cacheprovider", *some, str(site.home / "work" / "agentm-my-demo")
+    )
+
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert " 0 failed" in checked.stdout
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
 def test_a_new_plugin_is_selected_by_its_name_and_keeps_notes(scaffolded: Site) -> None:
     assert scaffolded.agentm("config", "set", "storage.backend", "my-store").returncode == 0
     code = (
@@ -82,13 +110,15 @@ def test_a_new_plugin_declares_the_kernel_and_the_api_it_was_made_for(scaffolded
     assert listed(scaffolded)["api"] == [str(API_VERSION)]
 
 
-def test_a_new_plugin_is_clean_by_the_standards_of_this_project(scaffolded: Site) -> None:
-    project = scaffolded.home / "work" / "agentm-my-store"
+def test_new_plugins_are_clean_by_the_standards_of_this_project(scaffolded: Site) -> None:
+    for kind in KINDS:
+        made(scaffolded, f"my-{kind}", "--kind", kind)
+    project = scaffolded.home / "work"
     settings = Path(__file__).parents[3] / "pyproject.toml"
     ruff = Path(sys.executable).with_name("ruff")
 
     result = subprocess.run(
-        [ruff, "check", "--no-cache", "--config", settings, "--ignore", "I001,INP001", project],
+        [ruff, "check", "--no-cache", "--config", settings, "--ignore", "I001,INP001,ARG", project],
         check=False,
         capture_output=True,
         text=True,

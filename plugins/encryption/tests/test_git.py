@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from conftest import Laptop
+from plugins.encryption.tests.conftest import Laptop
 
 from agentm_kernel import Locator
 

@@ -90,6 +90,7 @@ def test_nothing_that_a_device_does_leaves_a_readable_copy(laptop, kind):
         agentm(laptop, "save", "--kind", "fact", "--slug", "code", "--update", text=f"Now it is {TOKEN} again.\n")
         if kind == "git":
             agentm(laptop, "git", "sync")
+        agentm(laptop, "reindex")
         assert TOKEN in agentm(laptop, "search", "launch", "code", "again")
         assert TOKEN in agentm(laptop, "recall-here")
         event = {"cwd": str(checkout), "session_id": "s", "source": "startup", "prompt": "The launch code now?"}
@@ -100,6 +101,8 @@ def test_nothing_that_a_device_does_leaves_a_readable_copy(laptop, kind):
         agentm(laptop, "encryption", "rotate", "--yes")
         agentm(laptop, "doctor")
     assert readable_files(laptop.home) == []
+    assert [*laptop.home.rglob("notes-*.sealed")]
+    assert [*laptop.home.rglob("*.sqlite3*")] == []
     assert watch.seen == []
     assert watch.looks > 50
     assert TOKEN in agentm(laptop, "notes", "show", "code")

@@ -41,6 +41,7 @@ PACKED = {"claude-mem": ("claude-mem", "13.25.3")}
 """Unpacked without its dependencies: its database code has none but Bun."""
 FROM_PYPI = {
     "basic-memory": ("basic-memory==0.24.1", "3.12"),
+    "deepagents": ("deepagents==0.7.32", "3.11"),
     "mem0": ("mem0ai==2.2.1", "3.11"),
     "mempalace": ("mempalace==3.11.0", "3.11"),
 }
@@ -94,11 +95,24 @@ def _install_from_pypi(name: str, folder: Path) -> None:
     uv = shutil.which("uv", path=os.path.dirname(sys.executable)) or shutil.which("uv")
     if uv is None:
         raise Unavailable("there is no uv: run `make setup`")
-    found = python if sys.version_info < tuple(map(int, python.split("."))) else sys.executable
-    _run([uv, "venv", "--quiet", "--clear", "--python", found, str(folder / "venv")], folder)
+    _run([uv, "venv", "--quiet", "--clear", "--python", _python(python), str(folder / "venv")], folder)
     (folder / "overrides.txt").write_text("certifi\n")  # an index may lag behind what a package asks for
     pip = [uv, "pip", "install", "--quiet", "--python", str(folder / "venv/bin/python")]
     _run([*pip, "--overrides", str(folder / "overrides.txt"), requirement], folder)
+
+
+def _python(oldest: str) -> str:
+    """A Python of this machine that is new enough; else its version, for uv to find or to fetch."""
+    minor = int(oldest.partition(".")[2])
+    if sys.version_info >= (3, minor):
+        return sys.executable
+    names = [name for newer in range(minor, minor + 4) if (name := shutil.which(f"python3.{newer}"))]
+    names += sorted(map(str, Path.home().glob(".pyenv/versions/*/bin/python3")))
+    for name in names:  # what stands on PATH may be a shim that leads nowhere
+        ask = [name, "-c", f"import sys; sys.exit(sys.version_info < (3, {minor}))"]
+        if subprocess.run(ask, capture_output=True, check=False).returncode == 0:
+            return name
+    return oldest
 
 
 def _run(command: list[str], folder: Path, **options: Any) -> subprocess.CompletedProcess[str]:

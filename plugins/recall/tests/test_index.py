@@ -9,6 +9,7 @@ import time
 import pytest
 from widgets import PROJECT, STAMP
 
+from agentm_devkit.conformance import ConformanceFailure, check_rebuildable
 from agentm_kernel import Locator
 from agentm_kernel.errors import StorageError
 from agentm_kernel.plugin import (
@@ -76,6 +77,35 @@ def test_it_is_what_the_kernel_calls_derived_maintenance(watched, home):
     assert home.index_file().stat().st_mode & 0o077 == 0
     with pytest.raises(StorageError, match="local-index"):
         index.reindex(Tier.SHARED_ABSTRACTS)
+
+
+def check_index(index, store, home):
+    check_rebuildable(
+        index,
+        Tier.LOCAL_INDEX,
+        source=store,
+        folder=home.index_file().parent,
+        answers=lambda: [found(index, question) for question in ("lock", "cache", "store")],
+    )
+
+
+def test_it_can_be_deleted_at_any_time(watched, store, home):
+    check_index(RecallIndex(store), store, home)
+
+
+@pytest.mark.parametrize(("spoiled", "words"), [("locks", "answers"), ("new", "changed the notes")])
+def test_an_index_that_differs_afterwards_or_changes_its_source_is_noticed(watched, store, home, spoiled, words):
+    class Spoiling(RecallIndex):
+        calls = 0
+
+        def reindex(self, tier):
+            self.calls += 1
+            if spoiled == "new" or self.calls == 2:
+                home.note(key(spoiled), "Something else.")
+            super().reindex(tier)
+
+    with pytest.raises(ConformanceFailure, match=words):
+        check_index(Spoiling(store), store, home)
 
 
 def test_without_a_change_one_listing_is_all_it_takes(watched):

@@ -57,7 +57,7 @@ def test_a_store_without_identity_gets_no_index(tmp_path):
         index_path(MemoryBackend(), {"HOME": str(tmp_path)})
 
 
-def test_an_encrypted_store_gets_no_index(tmp_path):
+def test_an_encrypted_store_that_cannot_seal_gets_no_index(tmp_path):
     class Encrypted(BackendLayer):
         @property
         def capabilities(self):

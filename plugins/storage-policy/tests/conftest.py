@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, os.path.dirname(__file__))
+
 from agentm_kernel import Locator
 from agentm_kernel.plugin import Device, FileStore, Opening, StorageConflictError, SyncOutcome, WorkingCopy
 from agentm_kernel.seam.locator import TEMP_PREFIX

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
+from install_specification import specification
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 from referencing import Registry, Resource
@@ -18,7 +18,7 @@ from agentm_storage_policy.reading.yaml_text import UnreadableYaml, read_yaml
 
 FILES = sorted(Path(__file__).with_name("documents").glob("*.md"))
 KINDS = ("storage", "reference", "workspace", "manifest", "policy", "secrets")
-SPECIFICATION = os.environ.get("AGENTM_AIP_SPECIFICATION")
+SPECIFICATION = specification()
 
 
 def values():
@@ -69,12 +69,12 @@ def test_the_schema_names_the_mode_of_each_provider():
 
 needs_specification = pytest.mark.skipif(
     SPECIFICATION is None,
-    reason="set AGENTM_AIP_SPECIFICATION to the `specs` folder of a checkout of the specification",
+    reason="the AIP specification is not here: run `make servers`",
 )
 
 
 def published(number: int, name: str) -> Draft202012Validator:
-    folder = Path(SPECIFICATION or "") / "resources"
+    folder = (SPECIFICATION or Path()) / "resources"
     paths = {35: "STORAGE", 38: "POLICY", 34: "WORKSPACE", 36: "SANDBOX", 19: "SECRETS"}
     schemas = [json.loads((folder / f"aip-{n}/draft/{s}.schema.json").read_text()) for n, s in paths.items()]
     registry = Registry().with_resources([(schema["$id"], Resource.from_contents(schema)) for schema in schemas])

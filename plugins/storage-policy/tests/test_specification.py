@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
 import pytest
+from install_specification import specification
 
 from agentm_storage_policy.parse import examine_bytes
 
-SPECIFICATION = os.environ.get("AGENTM_AIP_SPECIFICATION")
-pytestmark = pytest.mark.skipif(
-    SPECIFICATION is None,
-    reason="set AGENTM_AIP_SPECIFICATION to the `specs` folder of a checkout of the specification",
-)
-ROOT = Path(SPECIFICATION or ".")
+SPECIFICATION = specification()
+pytestmark = pytest.mark.skipif(SPECIFICATION is None, reason="the AIP specification is not here: run `make servers`")
+ROOT = SPECIFICATION or Path()
 FENCE = re.compile(r"^```+(?:md|yaml|markdown)\n(.*?)^```+", re.MULTILINE | re.DOTALL)
 
 

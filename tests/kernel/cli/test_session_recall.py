@@ -71,6 +71,13 @@ def test_an_empty_memory_is_said_to_be_empty(machine):
     assert len(closing.splitlines()) == 2
 
 
+def test_a_repository_can_keep_that_line_away(machine):
+    machine.install("notes", "def recall(*_, **__): return ''", ENTRY_POINT)
+    (machine.harness.parent / ".agentm-no-register").touch()
+
+    assert start_session(machine).out.startswith("[agentm] To remember")
+
+
 def test_a_provider_that_can_tell_what_answers_a_prompt_is_asked(machine):
     source = ASKED + "recall.for_prompt = lambda where, *, prompt, limit, known: f'{where.slug} {prompt} {limit}'\n"
     machine.install("notes", source, ENTRY_POINT)

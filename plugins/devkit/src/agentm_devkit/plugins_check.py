@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from agentm_devkit.conformance import Report, Result, Subject
-    from agentm_kernel.plugin import PluginRecord
+    from agentm_kernel.plugin import Device, PluginRecord
 
 KINDS = {
     "backend": BACKENDS,
@@ -87,12 +86,9 @@ def command(
 def _find(name: str, kind: str | None) -> tuple[list[PluginRecord], str]:
     """The plugin that is meant, and its kind. One that listens to several hooks is listed for each."""
     device = current_device()
-    for candidate, group in KINDS.items():
-        if kind not in (None, candidate):
-            continue
-        groups = {record.group for record in device.plugins.records if record.name == name and _is_in(record, group)}
-        if groups:
-            return [find_plugin(device, each, name) for each in sorted(groups)], candidate
+    for candidate in KINDS:
+        if kind in (None, candidate) and (records := records_of(device, candidate, name)):
+            return records, candidate
     group = KINDS[kind or "backend"]
     try:
         return [find_plugin(device, group, name)], kind or "backend"  # which says what is installed, and what to run
@@ -100,6 +96,13 @@ def _find(name: str, kind: str | None) -> tuple[list[PluginRecord], str]:
         if kind is None:
             error.message = error.message.replace("backend", "plugin", 1)
         raise
+
+
+def records_of(device: Device, kind: str, name: str) -> list[PluginRecord]:
+    """Every entry point that makes `name` a plugin of this kind."""
+    group = KINDS[kind]
+    groups = {record.group for record in device.plugins.records if record.name == name and _is_in(record, group)}
+    return [find_plugin(device, each, name) for each in sorted(groups)]
 
 
 def _is_in(record: PluginRecord, group: str) -> bool:
@@ -114,9 +117,9 @@ def _checks_of(kind: str) -> tuple[Any, ...]:
         from agentm_devkit.conformance import all_checks
 
         return all_checks()
-    from agentm_devkit.kinds.checking import checks_in
+    from agentm_devkit.kinds.checking import checks_of
 
-    return checks_in(import_module(f"agentm_devkit.kinds.{kind.removesuffix('s')}s"))
+    return checks_of(kind)
 
 
 def _selected(kind: str, only: tuple[str, ...]) -> tuple[Any, ...]:

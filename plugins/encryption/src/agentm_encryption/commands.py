@@ -108,7 +108,7 @@ def init(
         journal.begin(INIT, plain_hashes(encrypted, bar))
     store.configure()
     outcome = seal_all(encrypted, journal.hashes, bar)
-    _forget_plain_index(device, source)
+    _forget_index(device, source)
     left = drop_leftovers(encrypted)
     if outcome.left:
         refuse_left(outcome.left, "the store is not all encrypted", "look at them, then run it with --adopt")
@@ -168,8 +168,8 @@ def _check_may_be_encrypted(store: SelectedStore) -> None:
     store.backend.check_allowed(SWAP_PROVIDER)
 
 
-def _forget_plain_index(device: Device, source: KeySource) -> None:
-    """The index of the plain notes is derived from them, and readable: it goes. An encrypted store gets none."""
+def _forget_index(device: Device, source: KeySource) -> None:
+    """The index is derived from the notes. That of plain ones is readable, that of sealed ones of no use to plain."""
     shutil.rmtree(os.path.join(device.cache_dir, "stores", source.store_id), ignore_errors=True)
 
 
@@ -298,6 +298,7 @@ def decrypt(yes: bool) -> None:
         raise AgentmError(f"the store at {store.backend.describe()} is not encrypted")
     source.pins.forget()
     source.seen.forget()
+    _forget_index(device, source)
     journal.end()
     shutil.rmtree(os.path.join(source.folder, "state"), ignore_errors=True)
     click.echo(f"the store at {store.backend.describe()} is plain; {changed} notes were decrypted")

@@ -9,7 +9,7 @@ import os
 import sys
 
 from agentm_encryption.places import NAME, device_folder
-from agentm_kernel.plugin import AgentmError, StorageSelectionError
+from agentm_kernel.plugin import AgentmError, IntegrityError, StorageSelectionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,6 +85,23 @@ class DeviceIdentity:
 
         _no_core_dumps()
         return parse_identity(self._text())
+
+    def seal_own(self, data: bytes) -> bytes:
+        """Seal something that only this device is to open."""
+        import pyrage
+
+        recipient = self.recipient
+        assert recipient is not None
+        return bytes(pyrage.encrypt(data, [pyrage.x25519.Recipient.from_str(recipient)]))
+
+    def open_own(self, data: bytes) -> bytes:
+        """What `seal_own` sealed; `IntegrityError` if it is damaged or another device's."""
+        import pyrage
+
+        try:
+            return bytes(pyrage.decrypt(data, [self.unlock()]))
+        except (pyrage.DecryptError, OSError) as error:
+            raise IntegrityError(f"what this device sealed for itself cannot be opened: {error}") from None
 
     # -- keeping ----------------------------------------------------------------------------------------------
 

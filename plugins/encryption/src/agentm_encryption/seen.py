@@ -23,8 +23,8 @@ class Seen:
     def __init__(self, folder: str, *, read_only: bool) -> None:
         self._folder = os.path.join(folder, "seen")
         self._read_only = read_only
-        self._known: dict[int, tuple[int, dict[str, int]]] = {}
-        """By group: how much of its file was read, and what it says."""
+        self._known: dict[int, tuple[tuple[int, ...], int, dict[str, int]]] = {}
+        """By group: which file that was and when, how much of it was read, and what it says."""
 
     def revision(self, key: str) -> int:
         """The newest revision that was seen; 0 for a note that never was."""
@@ -55,20 +55,24 @@ class Seen:
         self._known.clear()
 
     def _group(self, group: int) -> dict[str, int]:
-        read, known = self._known.get(group, (0, {}))
+        """What the file of a group says. Asked with every note that is read, so a file without news is not opened."""
+        mark, read, known = self._known.get(group, ((), 0, {}))
         try:
+            if mark and mark == _mark(os.stat(self._path(group))):
+                return known
             with open(self._path(group), "rb") as file:
-                if read > os.fstat(file.fileno()).st_size:
-                    read = 0  # somebody has rewritten it
+                now = _mark(os.fstat(file.fileno()))
+                if mark[:1] != now[:1]:
+                    read, known = 0, {}  # somebody has rewritten it
                 file.seek(read)
                 news = file.read()
         except FileNotFoundError:
-            news = b""
+            return known
         whole = news[: news.rfind(b"\n") + 1]
         for key, revision in _lines(whole):
             if revision > known.get(key, 0):
                 known[key] = revision
-        self._known[group] = read + len(whole), known
+        self._known[group] = now, read + len(whole), known
         return known
 
     def _append(self, group: int, line: str) -> None:
@@ -86,7 +90,7 @@ class Seen:
             size = os.fstat(descriptor).st_size
         finally:
             os.close(descriptor)
-        known = self._known[group][1]
+        known = self._group(group)
         if size > _WASTEFUL and size > 4 * sum(len(key) + 16 for key in known):
             self._rewrite(group, known)
 
@@ -95,10 +99,14 @@ class Seen:
 
         make_private_folder(self._folder)
         atomic_write(self._path(group), "".join(f"{revision} {key}\n" for key, revision in sorted(known.items())))
-        self._known[group] = os.path.getsize(self._path(group)), known
+        self._known.pop(group, None)
 
     def _path(self, group: int) -> str:
         return os.path.join(self._folder, f"{group:02x}")
+
+
+def _mark(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _group_of(key: str) -> int:

@@ -231,6 +231,12 @@ class EncryptedStore(BackendLayer, Sealed):
     def open_text(self, locator: Locator, text: str) -> str:
         return text if is_plain(locator) else self._at(locator, open_note(self.keys, text, locator.key)).text
 
+    def seal_derived(self, data: bytes) -> bytes:
+        return self.source.identity.seal_own(data)
+
+    def open_derived(self, data: bytes) -> bytes:
+        return self.source.identity.open_own(data)
+
     def wrap_facet(self, kind: type[Any], found: Any) -> Any:
         if kind is History:
             return _OpenedHistory(self, found)

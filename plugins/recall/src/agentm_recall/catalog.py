@@ -148,8 +148,17 @@ def gather(
 
 def is_elsewhere(backend: StorageBackend) -> bool:
     """Whether the notes are behind a network, where no hook may go. What is encrypted here is here all the same."""
+    return _as_held(backend).facet(DeviceCopy) is not None
+
+
+def has_times(backend: StorageBackend) -> bool:
+    """Whether the store is files on this device, whose folders have times that mean something."""
+    return _as_held(backend).capabilities.device_files
+
+
+def _as_held(backend: StorageBackend) -> StorageBackend:
     sealed = backend.facet(Sealed)
-    return (backend if sealed is None else sealed.as_stored).facet(DeviceCopy) is not None
+    return backend if sealed is None else sealed.as_stored
 
 
 def _indexed(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.plugin import Locator, NotFoundError
-from agentm_recall.catalog import Catalog, is_elsewhere
+from agentm_recall.catalog import Catalog, has_times, is_elsewhere
 from agentm_recall.index.outlines import MOST, Outline, read_outline
 from agentm_recall.index.place import NoPlace, index_path
 from agentm_recall.layout import project_of
@@ -44,7 +44,7 @@ def overview(
     except NoPlace:
         index = ""
     elsewhere = is_elsewhere(backend)
-    if index and room <= _USUAL and not elsewhere and backend.capabilities.device_files:
+    if index and room <= _USUAL and not elsewhere and has_times(backend):
         outline = _from_files(index, places)
         if outline is not None and _is_current(backend, places, outline):
             catalog.add_outline(outline)

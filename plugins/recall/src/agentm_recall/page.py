@@ -29,6 +29,7 @@ from agentm_recall.index.search import Scope
 from agentm_recall.layout import ALWAYS_LOAD_KIND, KINDS, is_note, project_folder
 from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, parse_note
 from agentm_recall.saving import Draft, save_note, slugify
+from agentm_recall.scopes import own_store
 from agentm_recall.searching import CLOSE, OPEN, answer
 from agentm_recall.supersession import superseded_keys
 
@@ -157,6 +158,8 @@ class NotesService:
         folder = project_folder(store, project) if project and draft.kind != ALWAYS_LOAD_KIND else None
         if folder is not None and not store.exists(folder):
             raise NotFoundError(f"there is no project '{project}'", hint="`agentm project list` shows them")
+        if folder is None:
+            store = own_store(self._device)  # what is personal is not saved where a team reads it
         saved = save_note(store, draft, project=folder)
         for locator in (saved.locator, *saved.superseded):
             self._tell_index(store, locator.key)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 
+from agentm_recall.index.sealed_place import read_beside, write_beside
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -114,19 +116,15 @@ def write_remarks(index: str, project: str, remarks: Iterable[Remark], seen: set
         if not os.path.exists(path) and len(rows) == 1:
             return
         make_private_folder(os.path.dirname(path))
-        temporary = f"{path}.{os.getpid()}.new"
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-            file.write(text)
-        os.replace(temporary, path)
+        write_beside(index, path, text.encode("utf-8", "surrogateescape"))
     except OSError:
         return  # derived: the next check writes it
 
 
 def _rows(index: str, project: str) -> list[list[str]]:
     try:
-        with open(_path(index, project), encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-            header, *lines = file.read().split("\n")
+        text = read_beside(index, _path(index, project)).decode("utf-8", "surrogateescape")
+        header, *lines = text.split("\n")
     except (OSError, ValueError):
         return []
     return [line.split(_SEPARATOR) for line in lines if line] if header == _HEADER else []

@@ -68,7 +68,8 @@ def _work(index: str, cwd: str) -> None:
     device = Device.now()
     here = device.memory(cwd, read_only=True).in_the_store()
     for store in {id(store): store for store in (here.backend, device.store(read_only=True)) if store}.values():
-        if _index_of(store) != index:
+        place = _index_of(store)
+        if place != index:
             continue
         try:
             RecallIndex(store).update(wait=5.0)
@@ -77,7 +78,7 @@ def _work(index: str, cwd: str) -> None:
         if store is here.backend and here.project_locator is not None:
             from agentm_recall.staleness import check_project
 
-            check_project(index, here.slug, here.root)
+            check_project(place, here.slug, here.root)
         return
 
 

@@ -35,16 +35,17 @@ def command(port: int, no_browser: bool, read_only: bool, folder: str | None) ->
     """
     from agentm_view.memory import Memory
 
+    store = current_device().store_name
     if folder is not None:
         from agentm_view.export import export
 
-        click.echo(export(Memory(read_only=True), folder))
+        click.echo(export(Memory(read_only=True, store=store), folder))
         return
     from agentm_view.opening import Opener
     from agentm_view.server import PageServer
 
     try:
-        server = PageServer(Memory(read_only=read_only), port)
+        server = PageServer(Memory(read_only=read_only, store=store), port)
     except OSError as error:
         raise AgentmError(
             f"port {port} cannot be used: {error.strerror}", hint="choose another with --port, or leave it out"

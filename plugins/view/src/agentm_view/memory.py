@@ -74,15 +74,17 @@ class Listing:
 class Memory:
     """The memory of this device as one page asks about it."""
 
-    def __init__(self, *, read_only: bool, cwd: str | None = None) -> None:
+    def __init__(self, *, read_only: bool, cwd: str | None = None, store: str | None = None) -> None:
         self.read_only = read_only
+        self._store_name = store
+        """The further store that the page shows; `None` for the default one."""
         self.cwd = cwd or os.getcwd()
         self._listing: Listing | None = None
         self._made: tuple[object, float] = (None, 0.0)
         self._lock = threading.Lock()
 
     def device(self) -> Device:
-        return Device.now()
+        return Device.now().of_store(self._store_name)
 
     def store(self, *, read_only: bool = True) -> StorageBackend:
         return self.device().store(read_only=read_only)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from agentm_devkit.conformance.checking import Check, check
     from agentm_devkit.conformance.checks import all_checks
+    from agentm_devkit.conformance.derived import check_rebuildable
     from agentm_devkit.conformance.expect import ConformanceFailure, NotApplicable, Warned
     from agentm_devkit.conformance.runner import Report, Result, run
     from agentm_devkit.conformance.subject import LayerSubject, OpenStore, Subject
@@ -36,6 +37,7 @@ __all__ = [
     "Warned",
     "all_checks",
     "check",
+    "check_rebuildable",
     "run",
 ]
 
@@ -51,13 +53,14 @@ _HOME_OF = {
     "Warned": "expect",
     "all_checks": "checks",
     "check": "checking",
+    "check_rebuildable": "derived",
     "run": "runner",
 }
 
 
 def __getattr__(name: str) -> object:
     """Names are loaded when used: every process that a check starts imports this package, and needs little of it."""
-    if name.startswith("check_"):
+    if name.startswith("check_") and name not in _HOME_OF:
         from agentm_devkit.conformance.checks import all_checks
 
         for found in all_checks():

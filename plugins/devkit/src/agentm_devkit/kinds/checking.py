@@ -8,6 +8,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from agentm_devkit.conformance.expect import NotApplicable, Violation, surprise
@@ -78,7 +79,9 @@ def plugin_check(group: str) -> Callable[[Callable[[Specimen], None]], PluginChe
     return made
 
 
-def checks_in(module: object) -> tuple[PluginCheck, ...]:
+def checks_of(kind: str) -> tuple[PluginCheck, ...]:
+    """Of hosts, importers, tools, commands or hooks: each kind has a module of its own here."""
+    module = import_module(f"agentm_devkit.kinds.{kind.removesuffix('s')}s")
     return tuple(found for found in vars(module).values() if isinstance(found, PluginCheck))
 
 

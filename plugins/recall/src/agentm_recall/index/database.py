@@ -12,6 +12,7 @@ except ImportError:
     import sqlite3 as sqlite  # type: ignore[no-redef]
 
 from agentm_recall.index.place import SCHEMA
+from agentm_recall.index.sealed_place import SealedPlace
 from agentm_recall.note import Note
 
 TYPE_CHECKING = False
@@ -90,8 +91,8 @@ class Database:
 
     @classmethod
     def in_memory(cls) -> Self:
-        database = cls(sqlite.connect(":memory:", isolation_level=None))
-        database._create()
+        database = cls.empty()
+        database.create_tables()
         return database
 
     @classmethod
@@ -101,22 +102,31 @@ class Database:
             database = cls(_connect(path, "rw", 0.0))
             database.connection.execute("PRAGMA journal_mode = OFF")
             database.connection.execute("PRAGMA synchronous = OFF")
-            database._create()
+            database.create_tables()
         return database
 
     @classmethod
     def open(cls, path: str, *, read_only: bool, wait: float = 0.2) -> Self:
         """An index that exists; `IndexUnavailable` if it does not."""
+        if isinstance(path, SealedPlace):
+            from agentm_recall.index.sealed_database import SealedDatabase
+
+            return SealedDatabase.load(path, read_only=read_only, wait=wait)  # type: ignore[return-value]
         with Failures():
             database = cls(_connect(path, "ro" if read_only else "rw", wait))
             try:
-                database._check()
+                database.check_mark()
                 if not read_only:
                     database.connection.execute("PRAGMA cache_spill = OFF")  # readers are kept out by commits only
             except BaseException:
                 database.close()
                 raise
         return database
+
+    @classmethod
+    def empty(cls) -> Self:
+        """A place in memory for an index, without its tables."""
+        return cls(sqlite.connect(":memory:", isolation_level=None))
 
     def lock(self) -> None:
         """Keep everybody else out until this is closed."""
@@ -132,13 +142,14 @@ class Database:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _create(self) -> None:
+    def create_tables(self) -> None:
         for statement in _TABLES:
             self.connection.execute(statement)
         self.connection.execute(f"PRAGMA application_id = {_APPLICATION}")
         self.connection.execute(f"PRAGMA user_version = {SCHEMA}")
 
-    def _check(self) -> None:
+    def check_mark(self) -> None:
+        """`IndexDamaged` if this is not an index of this version."""
         mark = [
             self.connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
         ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 
 from agentm_kernel.plugin import Locator, NotFoundError, walk_folders
+from agentm_recall.catalog import has_times
 from agentm_recall.layout import holds_notes, is_note
 
 TYPE_CHECKING = False
@@ -93,11 +94,6 @@ def compare_notes(database: Database, backend: StorageBackend, keys: Iterable[st
         if version:
             _look_at(difference, backend, key, version)
     return difference
-
-
-def has_times(backend: StorageBackend) -> bool:
-    """Whether the store is files on this device, whose folders have times that mean something."""
-    return backend.capabilities.device_files
 
 
 def _compare(difference: Difference, folder: Folder, known: dict[str, tuple[str, str]], seen: set[str]) -> None:

@@ -19,6 +19,7 @@ from agentm_recall.index.differences import Difference, compare_notes, find_chan
 from agentm_recall.index.outlines import write_outlines
 from agentm_recall.index.place import NoPlace, index_path
 from agentm_recall.index.refresh import LISTED, Changes, apply_difference, silent
+from agentm_recall.index.sealed_place import SealedPlace
 from agentm_recall.lookup import note_files
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ LISTED_AT_ONCE = 1000
 _LISTED_FOR_A_HOOK = 3000
 """So many notes a question may list at most, in the folders whose time has changed."""
 _A_MINUTE = 60.0
+_LARGE_IMAGE = 10_000_000
+"""Bytes of a sealed index that are written again with every note."""
 _TEMPORARY = ".new"
 _ABANDONED = 3600.0
 """Seconds after which a half-built index belongs to nobody."""
@@ -115,6 +118,8 @@ class RecallIndex(DerivedMaintenance):
             if not os.path.exists(path):
                 self.keep_warm()
                 return
+            if isinstance(path, SealedPlace) and os.path.getsize(path) > _LARGE_IMAGE:
+                return  # all of it would be sealed again for one note; the next search finds the change
             with Database.open(path, read_only=False, wait=0.0) as database:
                 written = Difference({})
                 written.stale += map(self._backend.info, locators)
@@ -165,6 +170,8 @@ class RecallIndex(DerivedMaintenance):
     def rebuild(self, progress: Progress = silent) -> Changes:
         """The whole index from the notes. Whoever reads the old one meanwhile is not disturbed."""
         path = self._path()
+        if isinstance(path, SealedPlace):
+            return self._rebuild_sealed(path, progress)
         folder = os.path.dirname(path)
         temporary = f"{path}.{os.getpid()}-{time.monotonic_ns():x}{_TEMPORARY}"
         try:
@@ -184,6 +191,20 @@ class RecallIndex(DerivedMaintenance):
             raise  # the store's own trouble is not the index's, although it is an OSError too
         except OSError as error:
             raise IndexUnavailable(f"it cannot be written: {error.strerror or error}") from error
+        return changes
+
+    def _rebuild_sealed(self, place: SealedPlace, progress: Progress) -> Changes:
+        """The same for an encrypted store, in memory."""
+        from agentm_recall.index.sealed_database import SealedDatabase
+
+        try:
+            make_private_folder(os.path.dirname(place))
+        except OSError as error:
+            raise IndexUnavailable(f"it cannot be written: {error.strerror or error}") from error
+        with SealedDatabase.new(place, wait=5.0) as database:
+            difference = find_difference(database, self._backend, _EVERYTHING)
+            changes = apply_difference(database, self._backend, difference, progress=progress)
+            write_outlines(place, database)
         return changes
 
     # -- using ------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 
+from agentm_recall.index.sealed_place import read_beside, write_beside
 from agentm_recall.layout import PERSONAL, PROJECT_FOLDERS, kind_folder, project_of
 from agentm_recall.note import ACTIVE, Note
 
@@ -71,8 +72,7 @@ def outline_of(database: Database, places: Sequence[Locator], most: int = MOST) 
 def read_outline(index: str, project: str | None) -> Outline | None:
     """The outline of a project, or of the personal notes; `None` if there is none that can be read."""
     try:
-        with open(_path(index, project), encoding="utf-8", newline="\n") as file:
-            header, *lines = file.read().split("\n")
+        header, *lines = read_beside(index, _path(index, project)).decode().split("\n")
     except (OSError, ValueError):
         return None
     if header != _HEADER or not lines or lines[-1] != _HEADER:
@@ -108,7 +108,8 @@ def write_outlines(index: str, database: Database, keys: Iterable[str] | None = 
         for project in projects:
             folders = [PERSONAL] if project is None else [f"{top}/{project}" for top in PROJECT_FOLDERS]
             outline = outline_of(database, [Locator(folder) for folder in folders])
-            _write(_path(index, project), "\n".join((_HEADER, *_lines(outline), _HEADER)))
+            text = "\n".join((_HEADER, *_lines(outline), _HEADER))
+            write_beside(index, _path(index, project), text.encode())
     except OSError:
         return
 
@@ -122,18 +123,6 @@ def _lines(outline: Outline) -> list[str]:
         for note in outline.notes
     ]
     return [_SEPARATOR.join(row) for row in rows if not any(_SEPARATOR in part or "\n" in part for part in row)]
-
-
-def _write(path: str, text: str) -> None:
-    temporary = f"{path}.{os.getpid()}.new"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 def _path(index: str, project: str | None) -> str:

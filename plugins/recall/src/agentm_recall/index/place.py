@@ -1,14 +1,15 @@
 """Where the index of a store lies: in this user's cache, one per store, never inside the store.
 
-A replicated database is a corrupt database, and a plain copy of an encrypted store is a leak; so there are stores
-that get none. Searching them means reading them.
+A replicated database is a corrupt database, and a plain copy of an encrypted store is a leak. So the index of an
+encrypted store is sealed, and there are stores that get none: searching them means reading them.
 """
 
 from __future__ import annotations
 
 import os
 
-from agentm_kernel.plugin import Device, read_stamp
+from agentm_kernel.plugin import Device, Sealed, read_stamp
+from agentm_recall.index.sealed_place import SealedPlace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,16 +27,18 @@ class NoPlace(Exception):
 
 def index_path(backend: StorageBackend, environ: Mapping[str, str] | None = None) -> str:
     """The file that holds the index of this store, whether or not it is there; `NoPlace` if there must be none."""
-    if backend.capabilities.encryption:
+    sealed = backend.facet(Sealed) if backend.capabilities.encryption else None
+    if backend.capabilities.encryption and sealed is None:
         raise NoPlace("the store is encrypted, and an index would be a readable copy of it")
     store_id = read_stamp(backend)
     if store_id is None:
         raise NoPlace("the store has no identity yet")
     folder = os.path.join(Device.now(environ).cache_dir, "stores", _safe(store_id))
-    path = os.path.join(folder, *backend.tier_layout.local_index.parts, f"notes-{SCHEMA}.sqlite3")
+    name = f"notes-{SCHEMA}.{'sqlite3' if sealed is None else 'sealed'}"
+    path = os.path.join(folder, *backend.tier_layout.local_index.parts, name)
     if _is_inside(path, backend.describe()):
         raise NoPlace(f"the cache directory lies inside the store ({path})")
-    return path
+    return path if sealed is None else SealedPlace.of(path, sealed)
 
 
 def _safe(store_id: str) -> str:

@@ -1,0 +1,316 @@
+"""Adapters, importers, tools, commands and hook plugins with one bug each: the check meant for it says why it fails.
+
+The sound ones of each kind pass every check. Broken backends and layers are in `conformance/broken_backends`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import click
+import pytest
+
+from agentm_devkit.kinds.checking import checks_of, run_checks
+from agentm_kernel.plugin import AgentmError, DoctorRow, PluginRecord, Section, Tool, hookimpl
+
+GROUPS = {
+    "host": "agentm.hosts",
+    "importer": "agentm.importers",
+    "tool": "agentm.tools",
+    "command": "agentm.commands",
+    "hooks": "agentm.plugins",
+}
+NAMES = {"tool": "planted_tool"}
+
+
+def failures(kind: str, plugin: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """What the checks of this kind say about `plugin`, by check."""
+    module = ModuleType("planted_bug")
+    for name, value in vars(plugin).items() if kind == "hooks" else [("PLUGIN", plugin)]:
+        setattr(module, name, value)
+    monkeypatch.setitem(sys.modules, "planted_bug", module)
+    value = "planted_bug" if kind == "hooks" else "planted_bug:PLUGIN"
+    record = PluginRecord(GROUPS[kind], NAMES.get(kind, "planted"), value, "agentm-planted", "1.0", "", ())
+    report = run_checks(checks_of(kind), record, {})
+    return {result.check.name: result.detail for result in report.results if result.outcome == "failed"}
+
+
+# ------------------------------------------------------------------------------------------------ sound ones
+
+
+class Adapter:
+    name = "planted"
+    limit = 8_000
+
+    def read(self, call: Any) -> None: ...
+    def compose(self, call: Any) -> str:
+        return ""
+
+    def sent(self, call: Any) -> None: ...
+    def afterwards(self, call: Any) -> None: ...
+    def envelope(self, call: Any, text: str) -> str:
+        import json
+
+        return json.dumps({"context": text}) + "\n" if text else ""
+
+
+class Importer:
+    label = "Planted"
+
+    def detect(self, device: Any) -> list[tuple[str, int, str]]:
+        return []
+
+    def read(self, path: str, device: Any) -> Any:
+        if not os.path.isdir(path):
+            raise AgentmError(f"{path} is not there")
+        for name in sorted(os.listdir(path)):
+            yield {"origin": name, "reason": "it is not a memory"}
+
+
+def tool(**changed: Any) -> Any:
+    given = {
+        "name": "planted_tool",
+        "description": "Counts notes. Call it before you read many of them.",
+        "function": lambda call, folder="": {"notes": 0},
+        "parameters": {"folder": {"type": "string"}},
+        "required": (),
+    }
+    return Tool(**{**given, **changed})
+
+
+def command(help_text: str | None = "Count the notes of the selected store.", **option: Any) -> click.Command:
+    given = {"help": "As JSON.", "is_flag": True, **option}
+    return click.Command(
+        "planted", help=help_text, params=[click.Option(["--json"], **given)], callback=lambda **_: 0
+    )
+
+
+def hooks(**functions: Any) -> Any:
+    return SimpleNamespace(**{name: hookimpl(function) for name, function in functions.items()})
+
+
+def row(context):
+    return [DoctorRow("ok", "planted", "all is well")]
+
+
+SOUND = {
+    "host": Adapter(),
+    "importer": Importer(),
+    "tool": tool(),
+    "command": command(),
+    "hooks": hooks(
+        agentm_doctor_checks=row,
+        agentm_session_start=lambda context: [Section("planted", "hello")],
+        agentm_event=lambda name, payload, context: None,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SOUND)
+def test_a_sound_plugin_passes_every_check(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert failures(kind, SOUND[kind], monkeypatch) == {}
+
+
+# ------------------------------------------------------------------------------------------------ broken ones
+
+
+def adapter(**changed: Any) -> Any:
+    return type("Planted", (Adapter,), changed)()
+
+
+def importer(**changed: Any) -> Any:
+    return type("Planted", (Importer,), changed)()
+
+
+def makes_a_file(device: Any) -> None:
+    with open(os.path.join(device.home, "litter"), "w") as file:
+        file.write("litter")
+
+
+def half(self: Any, call: Any, text: str) -> str:
+    return Adapter.envelope(self, call, text[: len(text) // 2])
+
+
+def loose_event(name, payload, context):
+    return payload["session_id"]
+
+
+BROKEN = {
+    "adapter-without-envelope": (
+        "host",
+        adapter(envelope=None),
+        "adapter_has_its_methods",
+        "has no method `envelope`",
+    ),
+    "adapter-of-another-name": ("host", adapter(name="other"), "adapter_has_its_name", "it is called 'other'"),
+    "adapter-without-limit": ("host", adapter(limit=None), "adapter_has_a_limit", "its limit is None"),
+    "adapter-with-a-limit-of-zero": ("host", adapter(limit=0), "adapter_has_a_limit", "its limit is 0"),
+    "adapter-that-cuts": ("host", adapter(envelope=half), "envelope_holds_the_text", "it gave"),
+    "adapter-that-quotes-by-hand": (
+        "host",
+        adapter(envelope=lambda self, call, text: f'{{"context": "{text}"}}'),
+        "envelope_is_one_answer",
+        "cannot be parsed",
+    ),
+    "adapter-that-says-two-things": (
+        "host",
+        adapter(envelope=lambda self, call, text: Adapter.envelope(self, call, text) + "done"),
+        "envelope_is_one_answer",
+        "cannot be parsed",
+    ),
+    "adapter-that-is-never-silent": (
+        "host",
+        adapter(envelope=lambda self, call, text: Adapter.envelope(self, call, f"agentm says: {text}")),
+        "silence_is_silent",
+        "agentm says",
+    ),
+    "adapter-that-keeps-a-log": (
+        "host",
+        adapter(envelope=lambda self, call, text: (makes_a_file(call.device), Adapter.envelope(self, call, text))[1]),
+        "adapter_writes_nothing_for_an_envelope",
+        "litter",
+    ),
+    "importer-without-label": ("importer", importer(label=""), "importer_has_a_label", "its label is ''"),
+    "importer-without-detect": ("importer", importer(detect=None), "importer_has_a_label", "has no method `detect`"),
+    "importer-that-finds-what-is-not-there": (
+        "importer",
+        importer(detect=lambda self, device: [("/nowhere", 1, "memories")]),
+        "importer_finds_nothing_in_an_empty_home",
+        "it found",
+    ),
+    "importer-that-makes-a-folder": (
+        "importer",
+        importer(detect=lambda self, device: (makes_a_file(device), [])[1]),
+        "importer_finds_nothing_in_an_empty_home",
+        "it made",
+    ),
+    "importer-for-which-missing-is-empty": (
+        "importer",
+        importer(read=lambda self, path, device: iter(())),
+        "importer_refuses_what_is_not_there",
+        "it gave []",
+    ),
+    "importer-that-changes-its-source": (
+        "importer",
+        importer(
+            read=lambda self, path, device: (
+                os.path.isdir(path) and open(os.path.join(path, "index"), "w").close(),
+                list(Importer.read(self, path, device)),
+            )[1]
+        ),
+        "importer_changes_nothing",
+        "source/index",
+    ),
+    "importer-that-drops-things": (
+        "importer",
+        importer(
+            read=lambda self, path, device: [{"origin": each["origin"]} for each in Importer.read(self, path, device)]
+        ),
+        "importer_yields_items",
+        "it yielded",
+    ),
+    "importer-without-origins": (
+        "importer",
+        importer(read=lambda self, path, device: [{"body": "x"} for _ in Importer.read(self, path, device)]),
+        "importer_yields_items",
+        "it yielded",
+    ),
+    "importer-that-counts-on": (
+        "importer",
+        importer(
+            read=lambda self, path, device: [
+                {"origin": str(time.monotonic_ns()), "body": "x"} for _ in Importer.read(self, path, device)
+            ]
+        ),
+        "importer_is_repeatable",
+        "then",
+    ),
+    "tool-of-another-name": ("tool", tool(name="other_tool"), "tool_has_its_name", "it is called 'other_tool'"),
+    "tool-that-does-not-say-what-it-does": ("tool", tool(description="Counts."), "tool_says_what_it_does", "it says"),
+    "tool-with-an-essay": ("tool", tool(description="Counts. " * 300), "tool_says_what_it_does", "it says"),
+    "tool-without-types": (
+        "tool",
+        tool(parameters={"folder": {"description": "a folder"}}),
+        "tool_declares_its_arguments",
+        "has the schema",
+    ),
+    "tool-that-requires-what-it-does-not-declare": (
+        "tool",
+        tool(required=("project",)),
+        "tool_declares_its_arguments",
+        "is required and not declared",
+    ),
+    "tool-that-does-not-take-its-arguments": (
+        "tool",
+        tool(function=lambda call: {}),
+        "tool_takes_its_arguments",
+        "cannot be called with folder",
+    ),
+    "tool-that-needs-what-is-optional": (
+        "tool",
+        tool(function=lambda call, folder: {}),
+        "tool_takes_its_arguments",
+        "cannot be called with no arguments",
+    ),
+    "command-without-help": ("command", command(None), "command_explains_itself", "its help is ''"),
+    "command-with-a-silent-option": (
+        "command",
+        command(help=None),
+        "command_explains_its_options",
+        "--json has none",
+    ),
+    "command-that-is-a-function": ("command", lambda: 0, "command_explains_itself", "no click command"),
+    "hooks-without-a-hook": ("hooks", SimpleNamespace(helper=1), "hooks_have_their_names", "no function that begins"),
+    "hooks-that-nobody-tells": ("hooks", hooks(agentm_sunrise=row), "hooks_are_known", "is not valid"),
+    "hooks-with-an-argument-too-many": (
+        "hooks",
+        hooks(agentm_doctor_checks=lambda context, moon: []),
+        "hooks_are_known",
+        "is not valid",
+    ),
+    "doctor-that-answers-with-text": (
+        "hooks",
+        hooks(agentm_doctor_checks=lambda context: "all is well"),
+        "doctor_rows",
+        "it answered with str",
+    ),
+    "doctor-that-needs-a-project": (
+        "hooks",
+        hooks(agentm_doctor_checks=lambda context: [context.project.slug]),
+        "doctor_rows",
+        "AttributeError",
+    ),
+    "session-that-answers-with-text": (
+        "hooks",
+        hooks(agentm_session_start=lambda context: "hello"),
+        "session_sections",
+        "it answered with str",
+    ),
+    "session-that-makes-files": (
+        "hooks",
+        hooks(agentm_session_start=lambda context: (makes_a_file(context.device), [])[1]),
+        "session_sections",
+        "it made",
+    ),
+    "event-that-needs-a-payload": ("hooks", hooks(agentm_event=loose_event), "every_event", "KeyError"),
+    "hooks-that-exit": ("hooks", hooks(agentm_event=lambda name: sys.exit(3)), "every_event", "sys.exit(3)"),
+}
+
+
+@pytest.mark.parametrize("planted", BROKEN)
+def test_a_planted_bug_is_found_for_its_reason(planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind, plugin, check, saying = BROKEN[planted]
+
+    found = failures(kind, plugin, monkeypatch)
+
+    assert saying in found.get(check, f"not noticed; others were: {found}")
+
+
+def test_every_check_of_every_kind_finds_a_planted_bug() -> None:
+    checks = {(kind, check.name) for kind in GROUPS for check in checks_of(kind)}
+    caught = {(kind, check) for kind, _, check, _ in BROKEN.values()}
+    assert checks - caught == {("command", "command_changes_nothing_for_help")}  # click itself answers --help

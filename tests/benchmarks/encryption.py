@@ -1,0 +1,100 @@
+"""What encryption costs: a note written and read against the plain store, and a session with sealed notes."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import partial
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentm_device_local import DeviceLocalBackend
+from agentm_kernel import Locator
+from tests.benchmarks.installed import Installed
+from tests.benchmarks.measure import interleave
+from tests.benchmarks.recall_start import BARE, fill
+from tests.benchmarks.tables import Table
+from tests.benchmarks.writes import NOTE
+from tests.faults.stores import RECOVERY, encrypt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from agentm_kernel.plugin import StorageBackend
+    from tests.benchmarks.measure import Setting
+    from tests.benchmarks.tables import Row
+
+NOTES = 1000
+COMMANDS = ("hook session-start", "recall-here --query retries", "search retries")
+GOALS = {"overwrite": "≤ 1.5 ×", "read": "≤ 3 ×", COMMANDS[0]: "≤ 5 ×"}
+_AT = Locator("projects/agentm/decisions/decision.md")
+
+
+def run(setting: Setting) -> Table:
+    rows = [*_verbs(setting), *_processes(setting)]
+    note = (
+        "2 kB notes in the default store, sealed and plain in turn; commands as whole processes among 100 "
+        f"distributions, compiled, with {NOTES:,} notes and an index that is up to date."
+    )
+    return Table("encryption", "Encryption", note, rows)
+
+
+def _verbs(setting: Setting) -> list[Row]:
+    plain: StorageBackend = DeviceLocalBackend(setting.scratch / "plain")
+    sealed = encrypt(DeviceLocalBackend(setting.scratch / "sealed"), str(setting.scratch / "state"))
+    turn = 0
+
+    def overwrite(store: StorageBackend) -> None:
+        nonlocal turn
+        turn += 1
+        store.write(_AT, f"{turn}\n{NOTE}")
+
+    others = [Locator(f"projects/agentm/decisions/other-{number}.md") for number in range(50)]
+    work: dict[str, Callable[[], object]] = {}
+    for name, store in (("plain", plain), ("sealed", sealed)):
+        for locator in others:
+            store.write(locator, NOTE)
+        work[f"{name} overwrite"] = partial(overwrite, store)
+        work[f"{name} read"] = partial(_read_next, store, cycle(others))  # never the one that was read last
+    samples = interleave(work, rounds=setting.rounds(120, 12), batch=5)
+    return [
+        {
+            "work": f"{verb} 2 kB, sealed",
+            "time (ms)": samples.seconds(f"sealed {verb}") * 1e3,
+            "against": "the plain store",
+            "ratio (×)": samples.cost(f"sealed {verb}", f"plain {verb}"),
+            "goal": GOALS[verb],
+        }
+        for verb in ("overwrite", "read")
+    ]
+
+
+def _read_next(store: StorageBackend, locators: Iterator[Locator]) -> None:
+    store.read(next(locators))
+
+
+def _processes(setting: Setting) -> list[Row]:
+    installed = Installed(setting.scratch, ("agentm-device-local", "agentm-recall", "agentm-encryption"))
+    installed.fill(100)
+    environ = installed.home("sealed-notes", "state write PLAN.md")
+    fill(Path(environ["HOME"]) / ".agentm" / "memory", installed.project.name, NOTES)
+    for command in (f"encryption init --recovery {RECOVERY} --yes", "reindex"):
+        subprocess.run(
+            [installed.agentm, *command.split()],
+            cwd=installed.project,
+            env=environ,
+            check=True,
+            capture_output=True,
+        )
+    work = {command: installed.starting(command, environ) for command in (BARE, *COMMANDS)}
+    samples = interleave(work, rounds=setting.rounds(40, 5), batch=1)
+    return [
+        {
+            "work": f"agentm {command}",
+            "time (ms)": samples.seconds(command) * 1e3,
+            "against": BARE,
+            "ratio (×)": samples.cost(command, BARE),
+            "goal": GOALS.get(command, ""),
+        }
+        for command in COMMANDS
+    ]

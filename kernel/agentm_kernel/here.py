@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.values import Capabilities
     from agentm_kernel.selection.open import StoragePreview
     from agentm_kernel.state.device import Device
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
 
 def this_device(environ: Mapping[str, str] | None = None) -> Device:
@@ -47,7 +47,7 @@ def storage_preview(environ: Mapping[str, str] | None = None, *, device: Device 
 
 def choose_protocol(environ: Mapping[str, str] | None = None, *, device: Device | None = None) -> str:
     """The protocol of the store that this device uses."""
-    from agentm_kernel.selection.choose import choose
+    from agentm_kernel.selection.open import choose
 
     return choose(device or this_device(environ)).protocol
 

@@ -15,19 +15,18 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.errors import ActivePlanError as ActivePlanError, AgentmError as AgentmError, AuthorizationError as AuthorizationError, BackendNotInstalledError as BackendNotInstalledError, CapabilityMismatchError as CapabilityMismatchError, ConcurrentModificationError as ConcurrentModificationError, ConfigError as ConfigError, IntegrityError as IntegrityError, InvalidContentError as InvalidContentError, InvalidLocatorError as InvalidLocatorError, LocatorConflictError as LocatorConflictError, LockTimeout as LockTimeout, NotFoundError as NotFoundError, PluginError as PluginError, ProtocolError as ProtocolError, StorageConflictError as StorageConflictError, StorageError as StorageError, StorageIOError as StorageIOError, StorageReadOnlyError as StorageReadOnlyError, StorageRefUnresolvableError as StorageRefUnresolvableError, StorageSelectionError as StorageSelectionError, StoreIdentityError as StoreIdentityError, one_line as one_line
     from agentm_kernel.files.atomic import atomic_write as atomic_write
     from agentm_kernel.files.bytes_tree import BytesTree as BytesTree
-    from agentm_kernel.files.conflict_place import CONFLICTS as CONFLICTS, conflict_place as conflict_place
     from agentm_kernel.files.native_lock import DirectoryLock as DirectoryLock
-    from agentm_kernel.files.medium import Beside as Beside, EditedFolder as EditedFolder, Medium as Medium
+    from agentm_kernel.files.medium import CONFLICTS as CONFLICTS, conflict_place as conflict_place, Beside as Beside, EditedFolder as EditedFolder, Medium as Medium
+    from agentm_kernel.files.store import FileStore as FileStore
     from agentm_kernel.files.mutex import StoreMutex as StoreMutex, store_mutex as store_mutex
     from agentm_kernel.files.root import make_private_folder as make_private_folder
-    from agentm_kernel.files.store import FileStore as FileStore
     from agentm_kernel.files.tree import Directory as Directory
     from agentm_kernel.here import choose_protocol as choose_protocol, list_plan_files as list_plan_files, list_state_files as list_state_files, resolve_active_plan as resolve_active_plan
     from agentm_kernel.plugins.calling import Call as Call, StdoutToStderr as StdoutToStderr, reason_of as reason_of
     from agentm_kernel.plugins.events import EVENTS as EVENTS, PULLING as PULLING, PUSHING as PUSHING, Event as Event, is_event as is_event
     from agentm_kernel.plugins.hooks import HookCaller as HookCaller
     from agentm_kernel.plugins.hookspecs import hookimpl as hookimpl
-    from agentm_kernel.plugins.load import load as load, load_backend as load_backend, unusable as unusable
+    from agentm_kernel.plugins.table import load as load, load_backend as load_backend, unusable as unusable
     from agentm_kernel.plugins.table import find_plugin as find_plugin, load_plugin as load_plugin, permitted as permitted
     from agentm_kernel.plugins.values import Alert as Alert, DoctorRow as DoctorRow, HookContext as HookContext, Panel as Panel, PluginFailure as PluginFailure, Section as Section, Tool as Tool, ToolCall as ToolCall
     from agentm_kernel.projects.claiming import add_remote as add_remote, change_record as change_record, create_record as create_record, point as point, claim_name as claim_name
@@ -35,11 +34,11 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.projects.repo_registry import list_repos as list_repos, read_registry as read_registry, register_repo as register_repo, registry_locator as registry_locator, unregister_repo as unregister_repo
     from agentm_kernel.projects.root import HARNESS_DIR as HARNESS_DIR, find_project_root as find_project_root
     from agentm_kernel.seam import layout as layout
-    from agentm_kernel.seam.backend import ABSENT as ABSENT, API_VERSION as API_VERSION, COMMIT as COMMIT, PUSH as PUSH, SWAP_PROVIDER as SWAP_PROVIDER, Absent as Absent, StorageBackend as StorageBackend
+    from agentm_kernel.seam.backend import FolderWalk as FolderWalk, ABSENT as ABSENT, API_VERSION as API_VERSION, COMMIT as COMMIT, PUSH as PUSH, SWAP_PROVIDER as SWAP_PROVIDER, Absent as Absent, StorageBackend as StorageBackend
     from agentm_kernel.seam.content import check_size as check_size, content_hash as content_hash, decode_content as decode_content, encode_content as encode_content
     from agentm_kernel.seam.facets import Appends as Appends, ConflictCopies as ConflictCopies, ConflictCopy as ConflictCopy, DeviceCopy as DeviceCopy, DeviceFiles as DeviceFiles, History as History, Identity as Identity, PersonalSpace as PersonalSpace, Rules as Rules, Sealed as Sealed, Transfer as Transfer, Unguarded as Unguarded, Version as Version, WatchedStore as WatchedStore, WorkingCopy as WorkingCopy
-    from agentm_kernel.seam.folders import Folder as Folder, FolderWalk as FolderWalk, walk_folders as walk_folders
-    from agentm_kernel.seam.layer import BackendLayer as BackendLayer
+    from agentm_kernel.seam.folders import Folder as Folder, walk_folders as walk_folders
+    from agentm_kernel.seam.backend import BackendLayer as BackendLayer
     from agentm_kernel.seam.layout import STAMP_KEY as STAMP_KEY
     from agentm_kernel.seam.locator import MAX_KEY_BYTES as MAX_KEY_BYTES, MAX_SEGMENT_BYTES as MAX_SEGMENT_BYTES, TEMP_PREFIX as TEMP_PREFIX, Locator as Locator, normalize_key as normalize_key
     from agentm_kernel.seam.options import Option as Option, check_options as check_options
@@ -54,13 +53,14 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.selection.identity import known_stores as known_stores, read_stamp as read_stamp, stamp_store as stamp_store
     from agentm_kernel.state.device import Device as Device
     from agentm_kernel.state.mirrored import MirroredState as MirroredState
-    from agentm_kernel.state.resolution import Resolution as Resolution
+    from agentm_kernel.state.routing import Resolution as Resolution
     from agentm_kernel.projects.checkouts import Checkouts as Checkouts
     from agentm_kernel.projects.slug import plain_slug as plain_slug
     from agentm_kernel.selection.open import open_other as open_other
     # fmt: on
 
 _HOMES = {
+    "state.routing": "Resolution",
     "files.native_lock": "DirectoryLock",
     "selection.open": "open_other",
     "cli.hook": "HookCall",
@@ -68,30 +68,27 @@ _HOMES = {
     "errors": "ActivePlanError AgentmError AuthorizationError BackendNotInstalledError CapabilityMismatchError ConcurrentModificationError ConfigError IntegrityError InvalidContentError InvalidLocatorError LocatorConflictError LockTimeout NotFoundError PluginError ProtocolError StorageConflictError StorageError StorageIOError StorageReadOnlyError StorageRefUnresolvableError StorageSelectionError StoreIdentityError one_line",
     "files.atomic": "atomic_write",
     "files.bytes_tree": "BytesTree",
-    "files.medium": "EditedFolder Medium",
+    "files.medium": "CONFLICTS EditedFolder Medium conflict_place",
+    "files.store": "FileStore",
     "files.mutex": "StoreMutex store_mutex",
     "files.root": "make_private_folder",
-    "files.store": "FileStore",
-    "files.conflict_place": "CONFLICTS conflict_place",
     "files.tree": "Directory",
     "here": "choose_protocol list_plan_files list_state_files resolve_active_plan",
     "plugins.calling": "Call StdoutToStderr reason_of",
     "plugins.events": "EVENTS Event PULLING PUSHING is_event",
     "plugins.hooks": "HookCaller",
     "plugins.hookspecs": "hookimpl",
-    "plugins.load": "load load_backend unusable",
-    "plugins.table": "find_plugin load_plugin permitted",
+    "plugins.table": "find_plugin load load_backend load_plugin permitted unusable",
     "plugins.values": "Alert DoctorRow HookContext Panel PluginFailure Section Tool ToolCall",
     "projects.claiming": "add_remote change_record claim_name create_record point",
     "projects.records": "ProjectRecord has_notes read_record",
     "projects.repo_registry": "list_repos read_registry register_repo registry_locator unregister_repo",
     "projects.root": "HARNESS_DIR find_project_root",
-    "seam.backend": "ABSENT API_VERSION Absent COMMIT PUSH SWAP_PROVIDER StorageBackend",
+    "seam.backend": "ABSENT API_VERSION Absent BackendLayer COMMIT FolderWalk PUSH SWAP_PROVIDER StorageBackend",
     "seam.content": "check_size content_hash decode_content encode_content",
     "seam.facets": "Appends ConflictCopies ConflictCopy DeviceCopy DeviceFiles History Identity PersonalSpace Rules Sealed Transfer Unguarded Version WatchedStore WorkingCopy",
-    "seam.folders": "Folder FolderWalk walk_folders",
+    "seam.folders": "Folder walk_folders",
     "seam": "layout",
-    "seam.layer": "BackendLayer",
     "seam.layout": "STAMP_KEY",
     "seam.locator": "Locator MAX_KEY_BYTES MAX_SEGMENT_BYTES TEMP_PREFIX normalize_key",
     "seam.options": "Option check_options",
@@ -108,7 +105,6 @@ _HOMES = {
     "projects.slug": "plain_slug",
     "state.device": "Device",
     "state.mirrored": "MirroredState",
-    "state.resolution": "Resolution",
 }
 
 if not TYPE_CHECKING:  # hidden from type checkers: for them, a misspelt name must stay an error

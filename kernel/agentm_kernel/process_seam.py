@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from agentm_kernel.state.device import Device
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
     class RecallProvider(Protocol):
         """What an entry point of group `agentm.recall` names.
@@ -73,19 +73,13 @@ def state_path(context: Mapping[str, Any] | None, which: str) -> Path:
     """The path of the active plan's file, `which` being `plan` or `progress`; raises rather than guess."""
     from pathlib import Path
 
-    return Path(state_path_text(context, which))
+    from agentm_kernel.state.plans import active_plan_path
 
-
-def state_path_text(context: Mapping[str, Any] | None, which: str, *, device: Device | None = None) -> str:
-    """`state_path` without the price of pathlib."""
     if which not in ("plan", "progress"):
         raise ValueError(f"state_path knows 'plan' and 'progress', not {which!r}")
-    from agentm_kernel.state.plans import resolve_active_plan
-    from agentm_kernel.state.routing import state_file_path
-
-    resolution = (device or this_device()).project(working_directory(context)).on_this_device()
-    plan, progress = resolve_active_plan(resolution, (context or {}).get("plan"))
-    return state_file_path(resolution, plan if which == "plan" else progress)
+    return Path(
+        active_plan_path(this_device().project(working_directory(context)), which, (context or {}).get("plan"))
+    )
 
 
 def is_available() -> bool:
@@ -161,7 +155,7 @@ def recall_for_prompt(device: Device, cwd: str | None, prompt: str, limit: int, 
 def _memory_for_prompt(device: Device, cwd: str | None) -> Resolution:
     """The project and its store. A further store that cannot be had costs its own notes, and not the operator's."""
     from agentm_kernel.projects.root import find_project_root
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
     try:
         return device.memory(cwd)
@@ -200,7 +194,7 @@ def _recall_provider(device: Device) -> tuple[str, RecallProvider] | None:
             f"more than one recall provider is installed: {owners}",
             hint="disable one: `agentm config set plugin_policy.disabled NAME`",
         )
-    from agentm_kernel.plugins.load import load
+    from agentm_kernel.plugins.table import load
 
     return str(records[0]), load(records[0])  # type: ignore[return-value]
 
@@ -214,7 +208,7 @@ def _offers(device: Device, context: Mapping[str, Any], candidate: Any) -> list[
 
 
 def _completed(device: Device, resolution: Resolution, context: Mapping[str, Any], candidate: Any) -> dict[str, Any]:
-    from agentm_kernel.selection.choose import choose
+    from agentm_kernel.selection.open import choose
 
     assert resolution.project_locator is not None  # there is a store, so there is a place in it
     offer = dict(candidate) if isinstance(candidate, dict) else {"body": candidate}

@@ -63,8 +63,6 @@ HOT = (
     "agentm_kernel.files.store",
     "agentm_kernel.seam.backend",
     "agentm_kernel.seam.content",
-    "agentm_kernel.seam.values",
-    "agentm_kernel.seam.layer",
     "agentm_kernel.seam.locator",
     "agentm_kernel.seam.registry",
     "agentm_kernel.seam.update",

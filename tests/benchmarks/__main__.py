@@ -31,6 +31,7 @@ BENCHMARKS = (
     "recall_questions",
     "recall_speed",
     "recall_start",
+    "hook_start",
     "recall_scale",
     "locomo",
     "checkpoint",

@@ -1,1 +1,1 @@
-"""The command line: `main` decides, `hot` answers hooks without click, `app` is everything else."""
+"""The command line: `main` decides, `command_table` answers hooks without click, `app` is everything else."""

@@ -7,10 +7,14 @@ all commands of the kernel are here too, known without importing one of them, or
 
 from __future__ import annotations
 
+from agentm_kernel.cli.streams import UsageError, json_text, read_text, show_text, write_text
+from agentm_kernel.errors import NotFoundError
 from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from agentm_kernel.state.device import Device
 
 
@@ -57,14 +61,14 @@ _JSON = Parameter("--json", "Answer in JSON.", flag=True)
 COMMANDS = (
     DeclaredCommand(
         "config get",
-        "cli.fast_commands:config_get",
+        "cli.command_table:config_get",
         "Print one configuration value; exit 1 if it is not set.",
         Parameter("key"),
         _JSON,
     ),
     DeclaredCommand(
         "state-path",
-        "cli.fast_commands:state_path",
+        "cli.command_table:state_path",
         "Print where the active plan or its progress file lives.",
         Parameter("which", choices=("plan", "progress")),
         _CWD,
@@ -73,7 +77,7 @@ COMMANDS = (
     ),
     DeclaredCommand(
         "state read",
-        "cli.fast_commands:state_read",
+        "cli.command_table:state_read",
         "Print FILE byte for byte; exit 1 if it does not exist. In JSON also its hash, for `write --if-match`.",
         Parameter("file"),
         _JSON,
@@ -82,7 +86,7 @@ COMMANDS = (
     ),
     DeclaredCommand(
         "recall-here",
-        "cli.fast_commands:recall_here",
+        "cli.command_table:recall_here",
         "Print what memory holds for this project and phase; nothing if there is nothing.",
         _CWD,
         Parameter("--phase", "Phase of the work; any other word counts as work.", metavar="PHASE"),
@@ -92,7 +96,7 @@ COMMANDS = (
     ),
     DeclaredCommand(
         "offer-save-here",
-        "cli.fast_commands:offer_save_here",
+        "cli.command_table:offer_save_here",
         "Print, as JSON, what could be saved and where. Saves nothing.",
         Parameter("--kind", "Kind of note.", required=True, metavar="KIND"),
         Parameter("--slug", "Short name of the note.", required=True, metavar="SLUG"),
@@ -117,14 +121,14 @@ COMMANDS = (
     ),
     DeclaredCommand(
         "event",
-        "cli.fast_commands:event",
+        "cli.event:tell_plugins",
         "Tell plugins that something happened in the agent's life: turn-start, turn-end, workspace-open …",
         Parameter("name"),
         _CWD,
     ),
     DeclaredCommand(
         "hook",
-        "cli.fast_commands:hook",
+        "cli.hook:answer",
         "Answer a hook of an agent host: JSON on standard input, what the agent is told on standard output.\n\n"
         "Takes 2 seconds at most, and on any failure lets the agent go on. `agentm connect` writes the hook lines.",
         Parameter(
@@ -222,3 +226,88 @@ LIMITED = frozenset(
     }
 )
 """Commands that only look something up: they end with an error rather than wait for a store that hangs."""
+
+
+# ------------------------------------------------------------------------------------------------ what they do
+
+
+def config_get(device: Device, key: str, json: bool) -> int:
+    """Print the value of `key`; 1 and, but for JSON, not a word if it is not set."""
+    value = device.config.get(key)
+    if json:
+        write_text(json_text(key=key, value=value))
+    elif value is not None:
+        write_text(f"{as_text(value)}\n")
+    return 0 if value is not None else 1
+
+
+def as_text(value: object) -> str:
+    """A text as it is, so that a shell can use it; everything else as JSON."""
+    if isinstance(value, str):
+        return value
+    import json
+
+    return json.dumps(value, ensure_ascii=False)
+
+
+def state_path(device: Device, which: str, cwd: str | None, plan: str | None) -> None:
+    from agentm_kernel.state.plans import active_plan_path
+
+    show_text(active_plan_path(device.project(cwd), which, plan) + "\n")
+
+
+def state_read(device: Device, file: str, json: bool, cwd: str | None) -> None:
+    from agentm_kernel.state.files import find_state_file
+
+    text = find_state_file(device.project(cwd), file)
+    if text is None:
+        raise NotFoundError(f"there is no state file {file} here", hint="`agentm state list` shows what there is")
+    if json:
+        from agentm_kernel.seam.content import content_hash
+
+        text = json_text(file=file, hash=content_hash(text), text=text)
+    show_text(text)
+
+
+def recall_here(
+    device: Device, cwd: str | None, phase: str | None, query: str | None, limit: str | None, why: str | None
+) -> None:
+    from agentm_kernel.process_seam import recall_here as recall
+
+    context = _context(cwd=cwd, phase=phase, why=why)
+    show_text(recall(context, query=query, limit=_positive(limit), device=device))
+
+
+def offer_save_here(
+    device: Device,
+    kind: str,
+    slug: str,
+    body_file: str | None,
+    cwd: str | None,
+    phase: str | None,
+    confidence: str | None,
+    confidence_reason: str | None,
+) -> None:
+    import json
+
+    from agentm_kernel.process_seam import offer_save_here as offer
+
+    candidate = _context(kind=kind, slug=slug, confidence=confidence, confidence_reason=confidence_reason)
+    if body_file is not None:
+        candidate["body"] = read_text(body_file)
+    offers = offer(_context(cwd=cwd, phase=phase), candidate, device=device)
+    write_text(json.dumps(offers, indent=2, ensure_ascii=False) + "\n")
+
+
+def _context(**given: str | None) -> dict[str, Any]:
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _positive(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not text.isdigit() or int(text) == 0:
+        raise UsageError(
+            f"--limit takes a positive number of tokens, not {text!r}", hint="run `agentm recall-here --help`"
+        )
+    return int(text)

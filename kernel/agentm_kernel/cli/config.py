@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel.cli.config_values import MASK, as_text, masked
+from agentm_kernel.cli.command_table import as_text
 from agentm_kernel.cli.output import completing, current_device, echo_json, echo_table, json_option
 from agentm_kernel.device.config import find, spellings
 from agentm_kernel.device.config_writer import set_value, unset_value
@@ -23,6 +23,7 @@ _OURS = (
     *("storage", "stores", "state_mode", "plugins", "plugin_policy", "wrappers", "capture", "inbox", "vault_path"),
 )
 """What every setting of agentm begins with."""
+_MASK = "********"
 
 
 @click.group("config")
@@ -86,7 +87,7 @@ def list_command(as_json: bool) -> None:
     options = _options_set(device)
     meanings = {key: option.meaning for key, option in options.items()}
     settings = {
-        key: MASK if key in options and options[key].secret else masked(key, value) for key, value in config.items()
+        key: _MASK if key in options and options[key].secret else _masked(key, value) for key, value in config.items()
     }
     if as_json:
         echo_json(
@@ -104,6 +105,19 @@ def list_command(as_json: bool) -> None:
                 for key, value in settings.items()
             ],
         )
+
+
+def _masked(key: str, value: object) -> object:
+    """`value` without what is a secret by its key, by a key inside it, or by itself."""
+    from agentm_kernel.seam.secrets import is_secret_field, names_a_secret
+
+    if value is not None and names_a_secret(key, anywhere=True):
+        return _MASK
+    if isinstance(value, dict):
+        return {name: _masked(name, inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_masked("", inner) for inner in value]
+    return _MASK if isinstance(value, str) and is_secret_field(key, value) else value
 
 
 def _options_set(device: Device) -> dict[str, Option]:

@@ -6,8 +6,7 @@ import os
 import sys
 
 from agentm_kernel.cli.plugin_inventory import take_inventory
-from agentm_kernel.cli.reporting import UsageError
-from agentm_kernel.cli.streams import json_text, write_text
+from agentm_kernel.cli.streams import UsageError, json_text, write_text
 from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError, one_line
 from agentm_kernel.plugins.hooks import PATIENCE
 from agentm_kernel.plugins.table import conflict

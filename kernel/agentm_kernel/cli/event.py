@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 
 from agentm_kernel.cli.hook_input import read_event, working_directory
-from agentm_kernel.cli.reporting import PATIENCE_VARIABLE, end_process, exit_code_of, patience, report
+from agentm_kernel.cli.streams import PATIENCE_VARIABLE, end_process, exit_code_of, patience, report
 from agentm_kernel.errors import AgentmError, PluginError, one_line
 from agentm_kernel.plugins.events import EVENTS, is_event
 from agentm_kernel.plugins.hooks import PATIENCE, HookCaller
@@ -30,7 +29,9 @@ _IN_THE_BACKGROUND = 60.0
 
 
 def tell_plugins(device: Device, name: str, cwd: str | None) -> int:
-    """The exit code is 1 if a plugin failed, was late, or there is no such event; never 2, which agent hosts take for
+    """Tell every plugin what happened; their lines go to standard error, because agent hosts read standard output.
+
+    The exit code is 1 if a plugin failed, was late, or there is no such event; never 2, which agent hosts take for
     "erase the prompt".
     """
     if not is_event(name):
@@ -83,16 +84,12 @@ def in_the_background(work: Callable[[], int], *, wait: float = 0.0) -> None:
     reading, writing = os.pipe()
     if os.fork() == 0:
         os.close(reading)
-        _be_the_child(work, writing)
+        _be_the_child(work, writing, is_heard=False)
     os.close(writing)
     if wait:
         import select
 
-        deadline = time.monotonic() + wait
-        while (left := deadline - time.monotonic()) > 0 and select.select([reading], [], [], left)[0]:
-            data = os.read(reading, 1 << 16)
-            if not data or b"\0" in data:
-                break
+        select.select([reading], [], [], wait)  # it says nothing but that it is done
     os.close(reading)
 
 
@@ -119,18 +116,26 @@ def _in_a_child(work: Callable[[], int]) -> int:
     raise PluginError("a plugin ended the process that told it", hint="`agentm plugins list --verify` may say which")
 
 
-def _be_the_child(work: Callable[[], int], writing: int) -> None:
-    """Do the work where nobody's stream is held open by it, say the exit code, and finish what is late."""
-    from agentm_kernel.plugins.calling import wait_for_late
+def _be_the_child(work: Callable[[], int], writing: int, *, is_heard: bool = True) -> None:
+    """Do the work where nobody's stream is held open by it, say the exit code, and finish what is late. Whatever goes
+    wrong, this process ends here: going on, it would answer the agent host a second time.
+    """
+    code = 1
+    try:
+        from agentm_kernel.plugins.calling import wait_for_late
 
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.setsid()  # what ends the agent's session does not end a sync half way
-    for descriptor, target in ((0, nothing), (1, nothing), (2, writing)):
-        os.dup2(target, descriptor)
-    code = exit_code_of(work)
-    sys.stderr.flush()
-    os.write(writing, b"\0%d\n" % code)
-    os.dup2(nothing, 2)
-    os.close(writing)
-    wait_for_late(_IN_THE_BACKGROUND)
-    end_process(code)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.setsid()  # what ends the agent's session does not end a sync half way
+        for descriptor, target in ((0, nothing), (1, nothing), (2, writing if is_heard else nothing)):
+            os.dup2(target, descriptor)
+        code = exit_code_of(work)
+        try:
+            sys.stderr.flush()
+            os.write(writing, b"\0%d\n" % code)
+        except OSError:
+            pass  # the caller has gone, and need not know
+        os.dup2(nothing, 2)
+        os.close(writing)
+        wait_for_late(_IN_THE_BACKGROUND)
+    finally:
+        end_process(code)

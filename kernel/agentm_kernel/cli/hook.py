@@ -12,7 +12,7 @@ import os
 import sys
 import time
 
-from agentm_kernel.cli.reporting import end_process, waiting_for
+from agentm_kernel.cli.streams import end_process, waiting_for
 from agentm_kernel.errors import AgentmError, one_line
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agentm_kernel.state.device import Device
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
 DEADLINE_SECONDS = 1.9
 CONTEXT_LIMIT = 10_000
@@ -221,6 +221,12 @@ class HookCall:
 
         return max((tell(self.device, name, self.payload, self.cwd) for name in self.raises), default=0)
 
+    def _tell_apart(self) -> int:
+        """In a process that may outlive this one: a host waits until nobody holds its pipe any more."""
+        if self._output is not None:
+            os.close(self._output)
+        return self._tell()
+
     def _bring_up_to_date(self, project: Resolution) -> None:
         """Let a store that lies elsewhere fetch what is new, for a moment: what takes longer is there next time."""
         from agentm_kernel.seam.facets import DeviceCopy, WorkingCopy
@@ -231,7 +237,7 @@ class HookCall:
         from agentm_kernel.cli.event import in_the_background
 
         self.doing = "fetching what is new"
-        in_the_background(self._tell, wait=_FOR_SYNC)
+        in_the_background(self._tell_apart, wait=_FOR_SYNC)
         self._is_told = True
 
 
@@ -240,8 +246,7 @@ def _adapter(device: Device, host: str) -> Any:
     if host == PLAIN:
         return PlainAdapter()
     from agentm_kernel.device.installed import HOSTS
-    from agentm_kernel.plugins.load import load
-    from agentm_kernel.plugins.table import find
+    from agentm_kernel.plugins.table import find, load
 
     record = find(device, HOSTS, host)
     return None if record is None else load(record)

@@ -11,7 +11,7 @@ import gc
 import os
 
 from agentm_kernel.cli.command_table import KERNEL_COMMANDS, LIMITED, kernel_subcommands, match
-from agentm_kernel.cli.reporting import UsageError, end_process, exit_code_of, limit, patience, report
+from agentm_kernel.cli.streams import UsageError, end_process, exit_code_of, limit, patience, report
 from agentm_kernel.state.device import Device
 
 TYPE_CHECKING = False

@@ -13,7 +13,7 @@ from agentm_kernel.seam.layout import HARNESS, PROJECT_RECORD
 
 if TYPE_CHECKING:
     from agentm_kernel.state.device import Device
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
 _MOST = 10_000
 """Notes are counted no further: whoever types a word waits."""

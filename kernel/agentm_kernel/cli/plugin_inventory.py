@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from agentm_kernel.cli.command_table import misplaced
 from agentm_kernel.device.installed import BACKENDS, COMMANDS, KINDS, WRAPPERS, kind_of
 from agentm_kernel.errors import AgentmError, ConfigError, PluginError
-from agentm_kernel.plugins.load import check_declared_api
-from agentm_kernel.plugins.table import conflicts, refusal
-from agentm_kernel.selection.choose import choose
+from agentm_kernel.plugins.table import check_declared_api, conflicts, refusal
+from agentm_kernel.selection.open import choose
 
 if TYPE_CHECKING:
     from agentm_kernel.device.installed import PluginRecord

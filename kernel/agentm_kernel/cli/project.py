@@ -11,7 +11,7 @@ from agentm_kernel.cli.output import completing, confirm, current_device, echo_j
 from agentm_kernel.cli.state import cwd_option
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
 from agentm_kernel.projects.checkout import path_as_text
-from agentm_kernel.projects.checkout_id import declare_slug
+from agentm_kernel.projects.checkouts import declare_slug
 from agentm_kernel.projects.claiming import claim_as
 from agentm_kernel.projects.lookup import find_record
 from agentm_kernel.projects.records import read_record
@@ -24,7 +24,7 @@ from agentm_kernel.state.store_change import StoreChange
 
 if TYPE_CHECKING:
     from agentm_kernel.seam.locator import Locator
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
 
 @click.group("project")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agentm_kernel.cli.hook import HookCall
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.state.device import Device
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
 _SHOWN = 3
 _BEFORE = "before you plan, start work or answer questions about the plan."
@@ -112,9 +112,12 @@ def _copy_age(backend: StorageBackend) -> str:
 
 
 def _left_behind(resolution: Resolution) -> str:
-    """A plan in the checkout of a project whose state belongs elsewhere: it would seem to have vanished."""
+    """A plan in the checkout that is not read, since state belongs elsewhere or since it is a link, say."""
     forgotten = os.path.join(resolution.root, HARNESS_DIR, PLAN)
-    if not resolution.is_synced or not os.path.isfile(forgotten):
+    is_plain = os.path.isfile(forgotten) and not os.path.islink(forgotten)
+    if not resolution.is_synced and os.path.lexists(forgotten) and not is_plain:
+        return one_line(f"[agentm] {forgotten} is not read: it is no plain file. Put the plan itself there.")
+    if not resolution.is_synced or not is_plain:
         return ""
     return one_line(
         f"[agentm] {forgotten} is not used: the state of this repo belongs into {_place(resolution)}. "

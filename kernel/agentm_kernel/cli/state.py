@@ -19,7 +19,7 @@ from agentm_kernel.state.routing import state_directory, state_file_path
 
 if TYPE_CHECKING:
     from agentm_kernel.seam.backend import Absent
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
 _HASH_LENGTH = 64
 

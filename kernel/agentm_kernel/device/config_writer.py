@@ -9,8 +9,15 @@ import json
 import os
 import stat
 
-from agentm_kernel.device.config import SIZE_LIMIT, find, parse_document, read_file, settings_in, spellings
-from agentm_kernel.device.directories import config_path
+from agentm_kernel.device.config import (
+    SIZE_LIMIT,
+    config_path,
+    find,
+    parse_document,
+    read_file,
+    settings_in,
+    spellings,
+)
 from agentm_kernel.device.settings import UnfitSetting, is_group, normalised
 from agentm_kernel.errors import AgentmError, ConfigError
 from agentm_kernel.files.atomic import replace_file

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.device.directories import cache_directory, home_directory, state_directory
+from agentm_kernel.device.config import cache_directory, home_directory, state_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,6 @@ from agentm_kernel.errors import AgentmError, ConcurrentModificationError, NotFo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from agentm_kernel.seam.locator import Locator
 
 _HINTS = {
@@ -35,9 +33,7 @@ class Failures:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _kind: object, value: BaseException | None, _trace: object) -> None:
         if not isinstance(value, OSError) or isinstance(value, AgentmError):
             return
         where = f"'{self._locator}'" if self._locator.key else "the store's root"

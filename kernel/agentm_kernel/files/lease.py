@@ -12,8 +12,6 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from agentm_kernel.files.tree import Directory
 
 try:
@@ -50,9 +48,7 @@ class Lease:
     def __enter__(self) -> Lease:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.is_unwritten:
             # Explicitly: a child that was forked meanwhile has a copy of the descriptor, and would keep the lease.
             fcntl.fcntl(self.descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)

@@ -8,16 +8,21 @@ else. A `FileStore` asks its medium at the same points for every verb, so none o
 
 from __future__ import annotations
 
+from agentm_kernel.seam import layout
+from agentm_kernel.seam.locator import Locator
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Collection
 
     from agentm_kernel.files.tree import Directory
-    from agentm_kernel.seam.locator import Locator
 
     Beside = Callable[[str], bool]
     """Whether a directory has a file of this name."""
+
+CONFLICTS = Locator(layout.CONFLICTS)
+_LONG_KEY = 400  # bytes
 
 
 class Medium:
@@ -71,8 +76,6 @@ class Medium:
 
     def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
         """Where a version of a note goes that a write has displaced and nobody has seen; `digest` tells it apart."""
-        from agentm_kernel.files.conflict_place import conflict_place
-
         return conflict_place(locator, digest, "unseen")
 
 
@@ -87,3 +90,17 @@ def shows_all_names(medium: Medium) -> bool:
     """Whether a medium leaves every name as it is, so that a listing need not ask about each."""
     kind = type(medium)
     return (kind.is_hidden, kind.is_copy, kind.note_name) == (Medium.is_hidden, Medium.is_copy, Medium.note_name)
+
+
+def conflict_place(note: Locator, digest: str, why: str) -> Locator:
+    """Where a version of `note` goes that nobody has seen: `_meta/conflicts/<the note's key>/<why>-<hash>.md`."""
+    if len(note.key.encode()) > _LONG_KEY:
+        return last_resort(note, digest, why)
+    return CONFLICTS.child(note.key, f"{why}-{digest[:12]}{note.short_suffix}")
+
+
+def last_resort(note: Locator, digest: str, why: str = "unseen") -> Locator:
+    """For a key that leaves no room for more, or that is spelled like another one."""
+    from agentm_kernel.seam.content import content_hash
+
+    return CONFLICTS.child(f"long-{content_hash(note.key)}", f"{why}-{digest[:12]}{note.short_suffix}")

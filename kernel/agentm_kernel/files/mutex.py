@@ -20,7 +20,6 @@ from agentm_kernel.seam.layout import STAMP_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Self
 
 DEFAULT_TIMEOUT = 10.0
@@ -103,9 +102,7 @@ class StoreMutex:
         descriptor = self._held[-1].descriptor
         return descriptor if native_lock.LOCKS_DIRECTORIES and descriptor >= 0 else None
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._release_all()
 
     def __del__(self) -> None:

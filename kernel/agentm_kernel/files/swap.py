@@ -22,10 +22,10 @@ import stat
 from agentm_kernel.errors import AgentmError, InvalidLocatorError, LocatorConflictError
 from agentm_kernel.files.appending import add_lines
 from agentm_kernel.files.atomic import discard, publish_new, replace_file
-from agentm_kernel.files.conflict_place import last_resort
 from agentm_kernel.files.displaced import swap_name
 from agentm_kernel.files.failures import changed
 from agentm_kernel.files.lease import Lease
+from agentm_kernel.files.medium import last_resort
 from agentm_kernel.seam.content import content_hash
 
 TYPE_CHECKING = False

@@ -1,6 +1,6 @@
 """Where this user's state lies, for what the write floor keeps outside of stores: locks, records of appends.
 
-`device.directories` answers the same for the rooms below, and a test holds the two equal.
+`device.config` answers the same for the rooms below, and a test holds the two equal.
 """
 
 from __future__ import annotations

@@ -18,9 +18,8 @@ from agentm_kernel.files.atomic import replace_file
 from agentm_kernel.files.displaced import DisplacedVersions
 from agentm_kernel.files.failures import Failures, changed
 from agentm_kernel.files.mutex import store_mutex
-from agentm_kernel.files.reading import enter_exactly, identity_of, kind_of
+from agentm_kernel.files.reading import clashing_name, enter_exactly, identity_of, is_spelled_like_this, kind_of
 from agentm_kernel.files.root import make_root
-from agentm_kernel.files.spelling import clashing_name, is_spelled_like_this
 from agentm_kernel.files.swap import ConflictKeeper, SwapPublisher, hash_of_note, remove
 from agentm_kernel.files.tree import NO_DIRECTORY, Directory
 from agentm_kernel.seam.backend import ABSENT

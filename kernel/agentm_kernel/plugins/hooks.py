@@ -11,8 +11,7 @@ import sys
 from agentm_kernel.device.installed import is_hook_plugin, listens_to
 from agentm_kernel.errors import AgentmError, ConfigError, one_line
 from agentm_kernel.plugins.calling import Call, in_time, reason_of, wrong_answer
-from agentm_kernel.plugins.load import load, unusable
-from agentm_kernel.plugins.table import refusal
+from agentm_kernel.plugins.table import load, refusal, unusable
 from agentm_kernel.plugins.values import DoctorRow, HookContext, Panel, PluginFailure, Section
 
 TYPE_CHECKING = False

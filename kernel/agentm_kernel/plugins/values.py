@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from agentm_kernel.device.installed import PluginRecord
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.state.device import Device
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
 STATUSES = ("ok", "warn", "fail")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import ConcurrentModificationError, ConfigError, LocatorConflictError, StorageIOError
-from agentm_kernel.projects.checkout_id import make_checkout_id
+from agentm_kernel.projects.checkouts import make_checkout_id
 from agentm_kernel.projects.lookup import Place, find_record, no_name_left, refuse_unclaimed
 from agentm_kernel.projects.records import (
     VERSION,

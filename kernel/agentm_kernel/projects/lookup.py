@@ -7,7 +7,7 @@ most four small reads, and no listing, for a project that has a record.
 from __future__ import annotations
 
 from agentm_kernel.errors import ConfigError, StorageSelectionError
-from agentm_kernel.projects.checkout_id import read_checkout_id
+from agentm_kernel.projects.checkouts import read_checkout_id
 from agentm_kernel.projects.records import has_notes, read_pointer, read_record, unite_copies
 from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECTS
 from agentm_kernel.seam.locator import Locator
@@ -24,13 +24,9 @@ if TYPE_CHECKING:
 class Place(Frozen):
     """Where a project lies in a store."""
 
-    __slots__ = ("folder", "record")
     folder: Locator
     record: ProjectRecord | None
     """Who owns it; `None` as long as nothing was written: then nothing is there to be read either."""
-
-    def __init__(self, folder: Locator, record: ProjectRecord | None) -> None:
-        self._set(folder=folder, record=record)
 
     @property
     def slug(self) -> str:

@@ -57,28 +57,17 @@ _LONGEST_WAY = 10
 class ProjectRecord(Frozen):
     """Who owns the name of a project."""
 
-    __slots__ = ("elsewhere", "folder", "former", "ids", "remotes")
     folder: Locator
     ids: tuple[str, ...]
     """One, unless devices claimed the name before they knew of each other and their records were united."""
     remotes: tuple[str, ...]
     """The repositories that the project is, the first one first; none for a project without a remote."""
 
-    former: tuple[str, ...]
+    former: tuple[str, ...] = ()
     """The ids of projects that were renamed to, or merged into, this one, as far as the way here led over them."""
 
-    elsewhere: str | None
+    elsewhere: str | None = None
     """The id of the store that the project's notes are in, where that is another one than this."""
-
-    def __init__(
-        self,
-        folder: Locator,
-        ids: tuple[str, ...],
-        remotes: tuple[str, ...],
-        former: tuple[str, ...] = (),
-        elsewhere: str | None = None,
-    ) -> None:
-        self._set(folder=folder, ids=ids, remotes=remotes, former=former, elsewhere=elsewhere)
 
     @property
     def id(self) -> str:

@@ -7,6 +7,7 @@ layer that changes what a walk shows changes what is seen here, and need not kno
 
 from __future__ import annotations
 
+from agentm_kernel.seam.backend import FolderWalk
 from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
@@ -25,20 +26,6 @@ class Folder(Frozen):
     versions: dict[str, str]
     note: Callable[[str], Info]
     """What the walk knows about one of the notes, by its name."""
-
-
-class FolderWalk:
-    """A walk that can also go folder by folder."""
-
-    def __iter__(self) -> Iterator[Info]:
-        return self
-
-    def __next__(self) -> Info:
-        raise NotImplementedError
-
-    def folders(self) -> Iterator[Folder]:
-        """The directory that the walk began at and those below it, parents before children."""
-        raise NotImplementedError
 
 
 def walk_folders(backend: StorageBackend, locator: Locator) -> Iterator[Folder]:

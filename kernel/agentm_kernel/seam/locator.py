@@ -24,32 +24,11 @@ _FORBIDDEN = frozenset('\\<>:"|?*') | frozenset(map(chr, range(32))) | {"\x7f"}
 
 # Directories (and files) whose content other programs run or obey.
 _CONTROL_NAMES = frozenset(
-    [
-        ".bzr",
-        ".claude",
-        ".codex",
-        ".cursor",
-        ".devcontainer",
-        ".direnv",
-        ".dropbox",
-        ".dropbox.cache",
-        ".envrc",
-        ".gemini",
-        ".hg",
-        ".hgrc",
-        ".husky",
-        ".idea",
-        ".jj",
-        ".obsidian",
-        ".stfolder",
-        ".stignore",
-        ".stversions",
-        ".svn",
-        ".sync",
-        ".vscode",
-        ".zed",
-        "_darcs",
-    ]
+    (
+        *(".bzr", ".claude", ".codex", ".cursor", ".devcontainer", ".direnv", ".dropbox", ".dropbox.cache", ".envrc"),
+        *(".gemini", ".hg", ".hgrc", ".husky", ".idea", ".jj", ".obsidian", ".stfolder", ".stignore", ".stversions"),
+        *(".svn", ".sync", ".vscode", ".zed", "_darcs"),
+    )
 )
 _CONTROL_PREFIXES = (".git", TEMP_PREFIX)  # .git itself, .gitattributes, .gitmodules, .github …
 _SHORT_NAMES = frozenset(name.lstrip("._")[:6] for name in _CONTROL_NAMES | {".git", ".github", ".gitmodules"})

@@ -70,8 +70,7 @@ class UnidentifiedStore(Frozen):
 
 def open_unidentified(device: Device) -> UnidentifiedStore:
     """For bringing back a store that is gone: nothing is read there, and nothing made."""
-    from agentm_kernel.selection.choose import choose
-    from agentm_kernel.selection.open import open_backend
+    from agentm_kernel.selection.open import choose, open_backend
 
     choice = choose(device)
     backend = open_backend(device, choice, Opening(state_dir=device.state_dir))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.plugins.calling import Call, wrong_answer
+from agentm_kernel.seam.backend import BackendLayer, FolderWalk
 from agentm_kernel.seam.facets import FACETS, DeviceFiles
-from agentm_kernel.seam.folders import FolderWalk
-from agentm_kernel.seam.layer import BackendLayer
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import Capabilities, Info
 

@@ -19,8 +19,7 @@ import os
 from agentm_kernel.errors import ConcurrentModificationError, StoreIdentityError
 from agentm_kernel.files.small_files import read_small_file
 from agentm_kernel.seam import facets
-from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.layer import BackendLayer
+from agentm_kernel.seam.backend import ABSENT, BackendLayer
 from agentm_kernel.seam.layout import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.values import Frozen
@@ -244,15 +243,19 @@ def _key(protocol: str, place: str) -> str:
 
 
 def _read(state_dir: str) -> dict[str, str]:
-    from agentm_kernel.device.json_text import parse_bytes
-
     path = os.path.join(state_dir, _RECORD)
     try:
-        fields = parse_bytes(read_small_file(path, _RECORD_LIMIT))
+        data = read_small_file(path, _RECORD_LIMIT)
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
-        raise _bad_record(path, str(getattr(error, "strerror", error))) from error
+    except OSError as error:
+        raise _bad_record(path, str(error.strerror)) from error
+    from agentm_kernel.device.json_text import parse_bytes
+
+    try:
+        fields = parse_bytes(data)
+    except ValueError as error:
+        raise _bad_record(path, str(error)) from error
     if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
         raise _bad_record(path, "it is not a table of store ids")
     return fields

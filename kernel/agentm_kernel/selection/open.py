@@ -1,4 +1,4 @@
-"""Opening a store: the chosen backend's class, its options, the layers around it; and the refusal if it cannot be."""
+"""Which backend this device uses, and opening it: its class, its options, the layers around it; or the refusal."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import sys
 from agentm_kernel.device.installed import BACKENDS, WRAPPERS
 from agentm_kernel.errors import AgentmError, BackendNotInstalledError, CapabilityMismatchError, StorageSelectionError
 from agentm_kernel.plugins.calling import Call, StdoutToStderr, wrong_answer
-from agentm_kernel.plugins.load import load, load_backend
-from agentm_kernel.plugins.table import find
+from agentm_kernel.plugins.table import find, load, load_backend
 from agentm_kernel.seam.backend import SWAP_PROVIDER, StorageBackend
 from agentm_kernel.seam.values import Capabilities, Frozen, Opening
-from agentm_kernel.selection.choose import BY_DEFAULT, Choice, choose
 from agentm_kernel.selection.guard import PluginGuard
 from agentm_kernel.selection.identity import IdentityGuard, check_identity, unmarked
 
@@ -20,7 +18,51 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from agentm_kernel.device.config import Config
+    from agentm_kernel.device.facts import DeviceFacts
     from agentm_kernel.state.device import Device
+
+VAULT_VARIABLE = "MEMORY_VAULT_PATH"
+DEFAULT_PROTOCOL = "device-local"
+BY_DEFAULT = "the default"
+
+
+class Choice(Frozen):
+    """A protocol, in words where the choice comes from, and what the choosing setting says beyond the name."""
+
+    protocol: str
+    origin: str
+    setting: str | None = None
+    """The setting that chose it, where that is not `storage.backend`: unsetting it chooses anew."""
+
+
+def _undecided(config: Config, path: object) -> StorageSelectionError:
+    """Older installs took a path for a choice. There are notes at that path: an empty store must not replace them."""
+    return StorageSelectionError(
+        f"{config.path} says where a vault is ({path}), but not which store to use",
+        hint="run `agentm config set storage.backend vault` to use the vault, or "
+        f"`agentm config set storage.backend {DEFAULT_PROTOCOL}` to use the store of this device",
+    )
+
+
+def choose(device: DeviceFacts) -> Choice:
+    """The choice, made or refused; nothing is loaded for it."""
+    config = device.config
+    if config.shortcut is not None:
+        setting, protocol, _ = config.shortcut
+        if config.storage_backend not in (None, protocol):
+            raise StorageSelectionError(
+                f"{config.chosen_by} and {setting} in {config.path} name two stores",
+                hint=f"keep one: run `agentm config unset {config.chosen_by}` or `agentm config unset {setting}`",
+            )
+        return Choice(protocol, f"{setting} in {config.path}", setting)
+    if config.storage_backend is not None:
+        return Choice(config.storage_backend, f"{config.chosen_by} in {config.path}")
+    if device.environ.get(VAULT_VARIABLE, "").strip():
+        return Choice("vault", f"${VAULT_VARIABLE}")
+    if (path := config.options("vault").get("vault_path")) is not None:
+        raise _undecided(config, path)
+    return Choice(DEFAULT_PROTOCOL, BY_DEFAULT)
 
 
 def open_backend(device: Device, choice: Choice, opening: Opening) -> PluginGuard:

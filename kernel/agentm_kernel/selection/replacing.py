@@ -8,10 +8,9 @@ exactly what was lost, whoever else writes at the same time, and a crash in betw
 from __future__ import annotations
 
 from agentm_kernel.errors import ConcurrentModificationError, InvalidContentError, NotFoundError
-from agentm_kernel.seam.backend import ABSENT
+from agentm_kernel.seam.backend import ABSENT, BackendLayer
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.facets import FACETS
-from agentm_kernel.seam.layer import BackendLayer
 from agentm_kernel.seam.update import read_or_none
 
 TYPE_CHECKING = False

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentm_kernel.seam.backend import Absent, StorageBackend
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
 
 def find_state_file(resolution: Resolution, name: str) -> str | None:

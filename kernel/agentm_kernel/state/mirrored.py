@@ -19,8 +19,8 @@ import os
 from agentm_kernel.errors import ConcurrentModificationError, StorageReadOnlyError
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam import facets
+from agentm_kernel.seam.backend import BackendLayer
 from agentm_kernel.seam.facets import ConflictCopies, DeviceCopy, DeviceFiles
-from agentm_kernel.seam.layer import BackendLayer
 from agentm_kernel.seam.layout import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 

@@ -6,13 +6,12 @@ import os
 
 from agentm_kernel.errors import ActivePlanError, ConfigError, InvalidLocatorError
 from agentm_kernel.projects.root import HARNESS_DIR
-from agentm_kernel.seam.facets import ConflictCopies
 from agentm_kernel.seam.locator import normalize_key
-from agentm_kernel.state.routing import ACTIVE_MARKER, read_marker
+from agentm_kernel.state.routing import ACTIVE_MARKER, read_marker, state_file_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel.state.resolution import Resolution
+    from agentm_kernel.state.routing import Resolution
 
 PLAN, PROGRESS = "PLAN.md", "progress.md"
 
@@ -77,6 +76,13 @@ def resolve_active_plan(resolution: Resolution, plan_arg: str | None = None) -> 
     return plan, progress
 
 
+def active_plan_path(resolution: Resolution, which: str, plan_arg: str | None) -> str:
+    """Where this device has the file of the active plan, or with `progress` its progress file."""
+    here = resolution.on_this_device()
+    plan, progress = resolve_active_plan(here, plan_arg)
+    return state_file_path(here, progress if which == "progress" else plan)
+
+
 def active_marker(resolution: Resolution) -> str | None:
     """The text of the active-plan marker, which always lies in the checkout; `None` without one."""
     try:
@@ -98,6 +104,7 @@ def list_plan_files(resolution: Resolution) -> list[str]:
 
 def list_plan_copies(resolution: Resolution) -> list[str]:
     """Conflict copies of plans: those that lie beside them, and those that the store keeps elsewhere."""
+    from agentm_kernel.seam.facets import ConflictCopies
     from agentm_kernel.state.files import list_state_files
 
     found = [name for name in list_state_files(resolution) if name.startswith("PLAN") and _is_copy(name)]

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from agentm_kernel.device.config_writer import bind_project
 from agentm_kernel.errors import ConcurrentModificationError, ConfigError, LocatorConflictError, StoreIdentityError
-from agentm_kernel.projects.checkout_id import binding_key
-from agentm_kernel.projects.checkouts import Checkouts
+from agentm_kernel.projects.checkouts import Checkouts, binding_key
 from agentm_kernel.projects.claiming import change_record, claim
 from agentm_kernel.projects.records import MOVED_TO_STORE
 from agentm_kernel.seam.backend import ABSENT, SWAP_PROVIDER
@@ -21,8 +20,7 @@ from agentm_kernel.seam.layout import PROJECT_RECORD
 from agentm_kernel.seam.update import read_or_none
 from agentm_kernel.seam.values import Frozen
 from agentm_kernel.selection.identity import read_stamp
-from agentm_kernel.state.resolution import Resolution
-from agentm_kernel.state.routing import bound_store
+from agentm_kernel.state.routing import Resolution, bound_store
 
 if TYPE_CHECKING:
     from agentm_kernel.projects.records import ProjectRecord

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentm_kernel import Locator
 from agentm_kernel.plugin import content_hash
-from agentm_kernel.seam.layer import BackendLayer
+from agentm_kernel.seam.backend import BackendLayer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

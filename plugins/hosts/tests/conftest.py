@@ -67,6 +67,21 @@ class Laptop:
         answer = self.hook(event, host, **payload)
         return json.loads(answer)["hookSpecificOutput"]["additionalContext"] if answer else ""
 
+    def listen(self, first: str) -> Path:
+        """Install a plugin that does `first` at every event, and then writes it down in the file returned."""
+        site, seen = self.home / "site", self.home / "seen"
+        (site / "listener-1.0.dist-info").mkdir(parents=True)
+        (site / "listener-1.0.dist-info" / "entry_points.txt").write_text("[agentm.plugins.event]\nx = listener\n")
+        (site / "listener.py").write_text(
+            "import sys, time\nfrom agentm_kernel.plugin import hookimpl\n"
+            "@hookimpl\ndef agentm_event(name, payload, context):\n"
+            f"    {first}\n    open({str(seen)!r}, 'a').write(f\"{{name}} {{payload['session_id']}}\\n\")\n"
+        )
+        self.agentm.write_text(
+            self.agentm.read_text().replace("import sys;", f"import sys; sys.path.insert(0, {str(site)!r});")
+        )
+        return seen
+
     def ledger(self, host: str = "claude-code") -> list[dict[str, Any]]:
         file = self.state / "deliveries" / f"{host}.jsonl"
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []

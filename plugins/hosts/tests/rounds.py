@@ -129,7 +129,7 @@ def _wheels(folder: Path) -> str:
     """agentm as users have it."""
     from tests.benchmarks.installed import Installed
 
-    return Installed(folder, ("agentm-device-local", "agentm-recall", "agentm-hosts")).agentm
+    return Installed(folder, ("agentm-device-local", "agentm-recall", "agentm-mcp", "agentm-hosts")).agentm
 
 
 def main() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import time
 
 import pytest
@@ -229,18 +230,7 @@ def test_a_reminder_comes_once_in_a_session_and_only_where_it_is_wanted(laptop):
 
 def test_plugins_are_told_in_the_background(laptop):
     laptop.must("state", "write", "PLAN.md", text="x")
-    site = laptop.home / "site"
-    (site / "listener-1.0.dist-info").mkdir(parents=True)
-    (site / "listener-1.0.dist-info" / "entry_points.txt").write_text("[agentm.plugins.event]\nx = listener\n")
-    seen = laptop.home / "seen"
-    (site / "listener.py").write_text(
-        "import time\nfrom agentm_kernel.plugin import hookimpl\n"
-        "@hookimpl\ndef agentm_event(name, payload, context):\n"
-        f"    time.sleep(1)\n    open({str(seen)!r}, 'a').write(f\"{{name}} {{payload['session_id']}}\\n\")\n"
-    )
-    laptop.agentm.write_text(
-        laptop.agentm.read_text().replace("import sys;", f"import sys; sys.path.insert(0, {str(site)!r});")
-    )
+    seen = laptop.listen("time.sleep(1)")
     started = time.monotonic()
     laptop.hook("prompt", prompt="x")
     laptop.hook("session-end")
@@ -249,6 +239,32 @@ def test_plugins_are_told_in_the_background(laptop):
     laptop.wait_for(lambda: seen.exists() and len(seen.read_text().splitlines()) == 3)
     assert sorted(seen.read_text().splitlines()) == ["prompt s1", "session-end s1", "turn-start s1"]
     assert elapsed < 3 * 1.0 + 2  # three events of a second each were not waited for on a busy machine
+
+
+def test_a_store_that_is_slow_to_sync_neither_holds_the_host_nor_speaks_twice(laptop, tmp_path):
+    """A git store: the hook waits for its news a moment. What goes on then has nothing of the host's in its hands."""
+    subprocess.run(["git", "init", "-q", "--bare", str(tmp_path / "team.git")], check=True)
+    (laptop.home / ".gitconfig").write_text("[user]\n\tname = Ana\n\temail = ana@example.org\n")
+    laptop.must("git", "init", str(laptop.home / "notes"), f"file://{tmp_path}/team.git", "--use")
+    seen = laptop.listen("time.sleep(6)")
+    started = time.monotonic()
+
+    json.loads(laptop.hook("session-start"))  # read until nobody can write any more
+
+    assert time.monotonic() - started < 5
+    laptop.wait_for(lambda: seen.exists())
+
+
+def test_a_listener_that_speaks_late_is_not_heard_by_the_host(laptop, tmp_path):
+    subprocess.run(["git", "init", "-q", "--bare", str(tmp_path / "team.git")], check=True)
+    (laptop.home / ".gitconfig").write_text("[user]\n\tname = Ana\n\temail = ana@example.org\n")
+    laptop.must("git", "init", str(laptop.home / "notes"), f"file://{tmp_path}/team.git", "--use")
+    (tmp_path / "team.git").rename(tmp_path / "gone.git")
+    seen = laptop.listen("time.sleep(1.2); print('late', file=sys.stderr)")
+
+    json.loads(laptop.hook("session-start"))
+
+    laptop.wait_for(lambda: seen.exists())
 
 
 @pytest.mark.parametrize("host", HOSTS)

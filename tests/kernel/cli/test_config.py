@@ -10,7 +10,7 @@ import pytest
 
 from agentm_kernel.cli.app import run as run_click
 from agentm_kernel.cli.command_table import match
-from agentm_kernel.cli.reporting import exit_code_of
+from agentm_kernel.cli.streams import exit_code_of
 from agentm_kernel.plugin import Device
 
 if TYPE_CHECKING:
@@ -174,7 +174,10 @@ def test_set_refuses_in_two_lines_and_changes_nothing(run, config, key, word, er
         ("StateMode", "did you mean state_mode?"),
         ("plugin_polcy.disabled", "did you mean plugin_policy.disabled?"),
         ("wrapers", "did you mean wrappers?"),
-        ("colour", "all of them begin with storage, state_mode, plugins, plugin_policy, wrappers:"),
+        (
+            "colour",
+            "all of them begin with storage, stores, state_mode, plugins, plugin_policy, wrappers, capture, inbox:",
+        ),
     ],
 )
 def test_set_names_the_nearest_setting_that_there_is(run, key, nearest):

@@ -48,6 +48,28 @@ def test_a_hostile_backend_is_named_in_time_and_without_a_traceback(machine, sou
     assert done.code == (0 if command == "hook session-start" else 1)
 
 
+ASKER = """
+from agentm_kernel.plugin import hookimpl
+@hookimpl
+def agentm_event(name, payload, context): context.device.store()
+"""
+
+
+@pytest.mark.parametrize("source", HOSTILE.values(), ids=HOSTILE.keys())
+def test_an_event_names_a_hostile_backend_that_a_listener_asks_for(machine, source):
+    machine.install("rogue", source, "[agentm.backends]\nrogue = plugin_rogue:Store\n")
+    machine.install("asker", ASKER, "[agentm.plugins]\nasker = plugin_asker\n")
+    machine.configure(**{"storage.backend": "rogue", "plugins.rogue.root": str(machine.store)})
+    started = time.monotonic()
+
+    done = machine.execute("event", "turn-end")
+
+    assert time.monotonic() - started < STARTING
+    assert "'rogue'" in done.err
+    assert "Traceback" not in done.out + done.err
+    assert done.code == 1
+
+
 HOOK = """
 import os, time
 from agentm_kernel.plugin import DoctorRow, Section, hookimpl

@@ -437,3 +437,17 @@ def test_a_plan_of_white_space_is_no_plan(machine):
     machine.harness.mkdir()
     (machine.harness / "PLAN.md").write_text(" \n\n")
     assert start_session(machine) == ""
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_a_plan_that_is_no_plain_file_is_said_not_to_be_read(machine, kind):
+    machine.harness.mkdir()
+    plan = machine.harness / "PLAN.md"
+    if kind == "link":
+        plan.symlink_to(machine.home / "elsewhere.md")
+    else:
+        os.mkfifo(plan)
+
+    out = machine.run("hook", "session-start", input="{}").out
+
+    assert out.startswith(f"[agentm] {plan} is not read: it is no plain file.")

@@ -10,7 +10,7 @@ import platformdirs
 import platformdirs.macos
 import pytest
 
-from agentm_kernel.device import directories as paths
+from agentm_kernel.device import config as paths
 from agentm_kernel.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import agentm_kernel
-from agentm_kernel.device.config import load
-from agentm_kernel.device.directories import cache_directory, config_path, state_directory
+from agentm_kernel.device.config import cache_directory, config_path, load, state_directory
 from agentm_kernel.errors import ConfigError
 
 READER = """

@@ -9,7 +9,7 @@ import pytest
 
 from agentm_kernel.device.installed import scan
 from agentm_kernel.plugin import API_VERSION, PluginError, StorageBackend
-from agentm_kernel.plugins.load import load, load_backend
+from agentm_kernel.plugins.table import load, load_backend
 
 if TYPE_CHECKING:
     from tests.kernel.conftest import Site

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LOAD = """
 import sys
-from agentm_kernel.plugins.load import load
+from agentm_kernel.plugins.table import load
 from agentm_kernel.plugin import Device, find_plugin
 print("before")
 load(find_plugin(Device.now(), "agentm.plugins", "loud"))

@@ -9,7 +9,7 @@ import pytest
 
 from agentm_kernel.plugin import ConfigError
 from agentm_kernel.projects.checkout import Checkout
-from agentm_kernel.projects.checkout_id import make_checkout_id, read_checkout_id
+from agentm_kernel.projects.checkouts import make_checkout_id, read_checkout_id
 
 if TYPE_CHECKING:
     from pathlib import Path

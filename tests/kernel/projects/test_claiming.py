@@ -20,7 +20,7 @@ from agentm_kernel.plugin import (
 )
 from agentm_kernel.projects.claiming import add_remote
 from agentm_kernel.projects.records import pointer_locator, read_pointer
-from agentm_kernel.seam.layer import BackendLayer
+from agentm_kernel.seam.backend import BackendLayer
 
 if TYPE_CHECKING:
     from pathlib import Path

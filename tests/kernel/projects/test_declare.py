@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel.plugin import ConfigError, InvalidLocatorError
-from agentm_kernel.projects.checkout_id import declare_slug
+from agentm_kernel.projects.checkouts import declare_slug
 from agentm_kernel.projects.slug import identify_project
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
-from agentm_kernel.projects.git_config import BadGitConfig, is_true, parse_git_config
+from agentm_kernel.projects.git_files import BadGitConfig, is_true, parse_git_config
 
 if TYPE_CHECKING:
     from tests.kernel.projects.conftest import Git

@@ -241,11 +241,11 @@ def test_a_conditional_include_is_asked_again(synced, monkeypatch):
     root = synced.project()
     (root / "work").write_text('[remote "origin"]\nurl = git@example.com:ana/gizmos.git\n')
     (root / ".git" / "config").write_text(f'[includeIf "gitdir:{root}/"]\npath = {root}/work\n')
-    monkeypatch.setattr("agentm_kernel.projects.git_command.origin_urls", lambda _: ["git@example.com:a/one.git"])
+    monkeypatch.setattr("agentm_kernel.projects.git_files.origin_urls", lambda _: ["git@example.com:a/one.git"])
     monkeypatch.chdir(root)
     assert resolve_project().slug == "one"
 
-    monkeypatch.setattr("agentm_kernel.projects.git_command.origin_urls", lambda _: ["git@example.com:a/two.git"])
+    monkeypatch.setattr("agentm_kernel.projects.git_files.origin_urls", lambda _: ["git@example.com:a/two.git"])
 
     assert resolve_project().slug == "two"
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentm_hosts import __version__
 from agentm_kernel.plugin import AgentmError, atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _NAME = "agentm"
 _ABOUT = "A memory for coding agents that does not lose or misplace a note"
@@ -89,7 +92,7 @@ def _manifest() -> dict[str, Any]:
     }
 
 
-def _hooks(events: dict[str, str], host: str, launcher: str) -> str:
+def _hooks(events: Mapping[str, str], host: str, launcher: str) -> str:
     """No time limit is in it: one host counts seconds, the next milliseconds."""
     return _json(
         {
@@ -101,6 +104,19 @@ def _hooks(events: dict[str, str], host: str, launcher: str) -> str:
     )
 
 
+def _files_of_others() -> dict[str, str]:
+    """The hooks of hosts that look elsewhere than Claude Code: each speaks for itself, or it would be answered in an
+    envelope that it does not read. Codex's manifest names its file; Copilot CLI takes the one at the top first.
+    """
+    from agentm_hosts.adapters.codex import ADAPTER as CODEX
+    from agentm_hosts.adapters.copilot import ADAPTER as COPILOT
+
+    return {
+        "hooks/codex.json": _hooks(CODEX.hooks, CODEX.name, _NAME),
+        "hooks.json": COPILOT.hooks_text(_NAME),
+    }
+
+
 def plugin_files(launcher: str, host: str, *, hooks: bool = True, mcp: bool = True) -> dict[str, str]:
     """The files of the plugin itself, by their paths in it."""
     from agentm_hosts.adapters.claude_code import ADAPTER
@@ -109,13 +125,13 @@ def plugin_files(launcher: str, host: str, *, hooks: bool = True, mcp: bool = Tr
     files = {
         "plugin.json": _json({"$schema": _SCHEMA, **_manifest()}),
         ".claude-plugin/plugin.json": _json(_manifest()),
-        ".codex-plugin/plugin.json": _json({**_manifest(), "skills": "./skills/", "hooks": "./hooks/hooks.json"}),
+        ".codex-plugin/plugin.json": _json({**_manifest(), "skills": "./skills/", "hooks": "./hooks/codex.json"}),
         "skills/memory/SKILL.md": _SKILL,
         "README.md": _README,
         "LICENSE": _LICENSE,
     }
     if hooks:
-        files["hooks/hooks.json"] = _hooks(dict(ADAPTER.hooks), host, launcher)
+        files["hooks/hooks.json"] = _hooks(ADAPTER.hooks, host, launcher)
     if mcp:
         files["mcp.json"] = _json({"mcpServers": {_NAME: {"type": "stdio", **server, "env": {}}}})
         files[".mcp.json"] = _json({"mcpServers": {_NAME: server}})
@@ -148,7 +164,8 @@ def write_folder(directory: str, *, mcp: bool = True) -> list[str]:
     if os.path.isdir(directory) and os.listdir(directory) and not _is_ours(directory):
         raise AgentmError(f"{directory} is not empty", hint="nothing was written; name a new folder")
     inside = "plugins/agentm"
-    files = {f"{inside}/{name}": text for name, text in plugin_files(_NAME, "claude-code", mcp=mcp).items()}
+    plugin = plugin_files(_NAME, "claude-code", mcp=mcp) | _files_of_others()
+    files = {f"{inside}/{name}": text for name, text in plugin.items()}
     files |= {f"gemini/{name}": text for name, text in _gemini_files(mcp=mcp).items()}
     files[".claude-plugin/marketplace.json"] = _json(
         {

@@ -7,8 +7,8 @@ import base64
 from broken_backends.table import broken_layer
 
 from agentm_kernel.errors import NotFoundError, StorageError
+from agentm_kernel.seam.backend import BackendLayer
 from agentm_kernel.seam.facets import FACETS, Appends, History
-from agentm_kernel.seam.layer import BackendLayer
 from agentm_kernel.seam.values import Capabilities, Info
 
 

@@ -12,8 +12,7 @@ from agentm_kernel.files.store import FileStore
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.layer import BackendLayer
+    from agentm_kernel.seam.backend import BackendLayer, StorageBackend
 
 Backend = TypeVar("Backend", bound="type[StorageBackend]")
 Layer = TypeVar("Layer", bound="type[BackendLayer]")

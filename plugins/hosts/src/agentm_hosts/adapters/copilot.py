@@ -41,18 +41,24 @@ class Copilot(HostAdapter):
     def folder(self, place: Place) -> str:
         return place.path(".github") if place.project is not None else place.folder("COPILOT_HOME", ".copilot")
 
-    def changes(self, place: Place) -> list[Change]:
+    def hooks_text(self, launcher: str) -> str:
+        """A whole file of hooks."""
         import json
 
+        lines = {
+            native: [
+                {"type": "command", "bash": f"{launcher} hook {event} --host {self.name}", "timeoutSec": _SECONDS}
+            ]
+            for event, native in self.hooks.items()
+        }
+        return json.dumps({"version": 1, "hooks": lines}, indent=2) + "\n"
+
+    def changes(self, place: Place) -> list[Change]:
         from agentm_hosts.place import SET, Change, Entry
 
         found = []
         if place.with_hooks:
-            lines = {
-                native: [{"type": "command", "bash": self.hook_command(place, event), "timeoutSec": _SECONDS}]
-                for event, native in self.hooks.items()
-            }
-            text = json.dumps({"version": 1, "hooks": lines}, indent=2) + "\n"
+            text = self.hooks_text(place.quoted_launcher)
             found.append(Change(os.path.join(self.folder(place), "hooks", "agentm.json"), "text", text=text))
         if place.with_mcp and place.project is None:
             server = {"type": "local", "command": place.launcher, "args": ["mcp"], "tools": ["*"]}

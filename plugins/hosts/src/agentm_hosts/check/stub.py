@@ -65,10 +65,6 @@ class ModelStub:
 
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
-        self.close()
-
-    def close(self) -> None:
-        """Give the address back, of a stub that was never started."""
         self._server.server_close()
 
 

@@ -69,13 +69,14 @@ figures: $(READY) ## Write what was measured into docs/reference/figures.md
 faults: $(READY) ## The long fault campaign
 	@$(BIN)/python -m tests.faults $(ARGS)
 
-e2e: $(SERVERS) ## Rounds with real programs that are too long for the suite: agent hosts, git, buckets, IPFS, imports (ARGS="--seed N")
+e2e: $(SERVERS) ## Rounds with real programs that are too long for the suite: agent hosts, git, buckets, IPFS, imports, the page (ARGS="--seed N")
 	@$(BIN)/python plugins/hosts/tests/rounds.py
 	@$(BIN)/python -m tests.tools.rounds
 	@$(BIN)/python plugins/mcp/tests/inspector.py --load 2000
 	@$(BIN)/python -m tests.faults $(ROUNDS) $(ARGS)
 	@$(BIN)/python plugins/import/tests/real_programs.py
 	@$(BIN)/python -m pytest -q -rs -s plugins/import/tests/check_real_programs.py plugins/import/tests/check_kills.py
+	@$(BIN)/python -m tests.view.race --rounds 200
 
 docs: $(READY) ## Build the documentation as a site into .cache/site
 	@$(BIN)/zensical build --clean --strict

@@ -12,6 +12,7 @@ from agentm_kernel.plugin import BackendLayer
 from agentm_recall import RecallIndex
 from agentm_recall.index import maintenance
 from agentm_recall.index.database import Database
+from agentm_recall.index.lexicon import Lexicon
 from agentm_recall.index.plan import plan_of
 from agentm_recall.index.search import Scope
 from agentm_recall.searching import search_notes
@@ -141,3 +142,15 @@ def test_the_commonest_words_are_not_looked_for_in_a_large_store(large):
     assert '"port"' in everything
     assert '"port"' not in rare
     assert '"2"' not in everything or '"2"' in rare
+
+
+def test_a_word_tells_as_much_in_a_large_store(large):
+    """A word in one of a hundred notes; what it tells decides whether there is an answer at all."""
+    with Database.open(RecallIndex(large).path(), read_only=True) as database:
+        told = []
+        for size in (300, 30_000):
+            lexicon = Lexicon(database)
+            lexicon._notes = size
+            told.append(lexicon.rarity({"word": size // 100})["word"])
+
+    assert abs(told[0] - told[1]) < 0.05

@@ -197,3 +197,17 @@ def test_why_a_note_is_not_recalled(filled):
     assert "it was forgotten" in why("--why", "gate")
     filled.note("projects/other/facts/foreign.md", "# Foreign\n")
     assert "it is of the project other" in why("--why", "foreign")
+
+
+def test_what_happened_a_moment_ago_is_counted_once(filled, store):
+    RecallIndex(store).update()
+    for slug in ("one", "two", "three"):
+        done(filled.run("save", "--kind", "reference", "--slug", slug, input=f"# {slug}\n"))
+    done(filled.run("forget", "one"))
+    done(filled.run("notes", "move", "two", "--slug", "zwei"))
+
+    said = done(filled.run("recall-here"))
+
+    assert said.splitlines()[-1] == "Left out: 1 deleted. Find more with `agentm search`."
+    assert said.count("```note\n") == 4
+    assert "number 3 of 4" in done(filled.run("recall-here", "--why", "zwei"))

@@ -10,7 +10,7 @@ from agentm_recall.index.database import Failures
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.index.plan import plan_of
 from agentm_recall.index.refresh import silent
-from agentm_recall.index.search import WEIGHTS, Scope, scope_condition
+from agentm_recall.index.search import WEIGHTS, Scope, expression_of
 from agentm_recall.layout import NOBODY, project_of
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def answer(opened: Opened, question: str, scope: Scope, limit: int, *, explain: 
 
 def _expression(database: Database, question: str, scope: Scope) -> str:
     plan = plan_of(database, question)
-    return (plan.expression(scope_condition(scope)) if plan else None) or ""
+    return (expression_of(plan, scope) if plan else None) or ""
 
 
 def _found(database: Database, expression: str, hit: Hit, *, explain: bool) -> Found:

@@ -74,15 +74,15 @@ def find_changes(
     if database.count(changed) > most:
         return None
     known = database.versions_in((*changed, *lost))
-    unsettled = [key for key in database.unsettled(places) if key not in known]
     difference = Difference({key: digest for key, (_, digest) in known.items()})
     seen: set[str] = set()
     for key in changed:
         _list(difference, backend, key, folders, known, seen)
     difference.gone = [key for key in known if key not in seen]
     difference.gone_folders = lost
-    for key in unsettled:
-        _look_at(difference, backend, key)
+    for key in database.unsettled(places):
+        if key not in known and key not in seen:
+            _look_at(difference, backend, key)
     return difference
 
 
@@ -93,6 +93,8 @@ def compare_notes(database: Database, backend: StorageBackend, keys: Iterable[st
     for key, (version, _) in known.items():
         if version:
             _look_at(difference, backend, key, version)
+        elif not backend.exists(Locator(key)):  # one that has just been read is looked at again by the next question
+            difference.gone.append(key)
     return difference
 
 

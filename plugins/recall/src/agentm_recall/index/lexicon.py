@@ -25,6 +25,11 @@ _TABLES = (
 _AS_IF = 50
 """So many more notes are assumed: in a store of three, a word that two of them have still says something."""
 
+_ALL_IT_CAN_TELL = 5.41
+"""What a word tells that one of three hundred notes has. A rarer one tells no more: a note that answers in a small
+store answers in a large one too, where every word is in more notes.
+"""
+
 
 class Lexicon:
     """The words of one index."""
@@ -61,9 +66,9 @@ class Lexicon:
         return found
 
     def rarity(self, counts: Mapping[str, int]) -> dict[str, float]:
-        """How much each stem tells, from 0 (every note has it) to 1 (one note has it)."""
-        most = self._information(1)
-        return {stem: self._information(count) / most for stem, count in counts.items()}
+        """How much each stem tells, from 0 (every note has it) to 1 (next to none has it)."""
+        most = min(self._information(1), _ALL_IT_CAN_TELL)
+        return {stem: min(1.0, self._information(count) / most) for stem, count in counts.items()}
 
     def _information(self, notes: int) -> float:
         return log(1 + (self._notes - notes + 0.5) / (notes + 0.5))

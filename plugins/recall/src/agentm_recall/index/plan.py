@@ -38,17 +38,17 @@ class Plan:
     counts: dict[str, int]
     """How many notes have each stem."""
 
-    def expression(self, condition: str = "", most: int = MOST_NOTES) -> str | None:
+    def expression(self, condition: str = "", most: int | None = MOST_NOTES) -> str | None:
         """The question in the language of FTS5, `None` if there is nothing in it that the index knows."""
         if not self.terms:
             return None
         words = " OR ".join(f'"{term}"' for term in self._affordable(most))
         return f"{condition} AND ({words})" if condition else words
 
-    def _affordable(self, most: int) -> list[str]:
+    def _affordable(self, most: int | None) -> list[str]:
         """The terms, without the commonest where all of them are in too many notes."""
         cost = {term: self._notes_with(term) for term in self.terms}
-        if sum(cost.values()) <= most:
+        if most is None or sum(cost.values()) <= most:
             return list(self.terms)
         kept: set[str] = set()
         total = 0

@@ -15,7 +15,7 @@ from agentm_recall.index.contents import Contents
 from agentm_recall.index.coverage import ENOUGH, confidence
 from agentm_recall.index.database import Failures
 from agentm_recall.index.history import with_the_past
-from agentm_recall.index.plan import Plan, plan_of
+from agentm_recall.index.plan import MOST_NOTES, Plan, plan_of
 from agentm_recall.index.refresh import scope_token
 from agentm_recall.index.rescoring import rescored
 from agentm_recall.index.times import Times, read_times
@@ -112,7 +112,7 @@ class Result:
 
 def search(database: Database, question: str, scope: Scope, *, limit: int = 10, today: float | None = None) -> Result:
     plan = plan_of(database, question)
-    expression = plan.expression(scope_condition(scope)) if plan else None
+    expression = expression_of(plan, scope) if plan else None
     if plan is None or expression is None:
         return Result(plan=plan)
     day = today if today is not None else time.time() / 86_400
@@ -132,6 +132,15 @@ def search(database: Database, question: str, scope: Scope, *, limit: int = 10, 
     hits = hits[:limit]
     sure = tuple(confidence(plan, compared, hit.number) for hit in hits[:_COMPARED])
     return Result(hits, plan, max(sure[:_BEST], default=0.0), sure, len(dead))
+
+
+def expression_of(plan: Plan, scope: Scope) -> str | None:
+    """What FTS5 is asked. Within a project that is small enough, no word is too common to be looked for."""
+    if scope.project is not None:
+        tokens = [scope_token("project", name) for name in (scope.project, None)]
+        if sum(plan.lexicon.counts(tokens).values()) <= MOST_NOTES:
+            return plan.expression(scope_condition(scope), most=None)
+    return plan.expression(scope_condition(scope))
 
 
 def scope_condition(scope: Scope) -> str:

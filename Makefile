@@ -16,7 +16,7 @@ SERVER_NAMES := moto, SeaweedFS, azurite, s3rver, js-ipfs, axe-core, suites of t
 ROUNDS := buckets checkpoints git-kills git-races two-devices
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: help setup demo test check format servers bench faults e2e docs mutants dist wheels clean
+.PHONY: help setup demo test check format servers bench figures faults e2e docs mutants dist wheels clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -62,6 +62,9 @@ $(SERVERS): $(READY) $(INSTALLERS)
 
 bench: $(READY) ## Measure; prints tables and writes .cache/bench.json
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
+
+figures: $(READY) ## Write what was measured into docs/reference/figures.md
+	@$(BIN)/python -m tests.benchmarks.page
 
 faults: $(READY) ## The long fault campaign
 	@$(BIN)/python -m tests.faults $(ARGS)

@@ -16,7 +16,7 @@ SERVER_NAMES := moto, SeaweedFS, azurite, s3rver, js-ipfs, axe-core, suites of t
 ROUNDS := buckets checkpoints git-kills git-races two-devices
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: help setup demo test check format servers bench faults e2e docs mutants dist wheels clean
+.PHONY: help setup demo test check format servers bench figures faults e2e docs mutants dist wheels clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -63,16 +63,20 @@ $(SERVERS): $(READY) $(INSTALLERS)
 bench: $(READY) ## Measure; prints tables and writes .cache/bench.json
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
 
+figures: $(READY) ## Write what was measured into docs/reference/figures.md
+	@$(BIN)/python -m tests.benchmarks.page
+
 faults: $(READY) ## The long fault campaign
 	@$(BIN)/python -m tests.faults $(ARGS)
 
-e2e: $(SERVERS) ## Rounds with real programs that are too long for the suite: agent hosts, git, buckets, IPFS, imports (ARGS="--seed N")
+e2e: $(SERVERS) ## Rounds with real programs that are too long for the suite: agent hosts, git, buckets, IPFS, imports, the page (ARGS="--seed N")
 	@$(BIN)/python plugins/hosts/tests/rounds.py
 	@$(BIN)/python -m tests.tools.rounds
 	@$(BIN)/python plugins/mcp/tests/inspector.py --load 2000
 	@$(BIN)/python -m tests.faults $(ROUNDS) $(ARGS)
 	@$(BIN)/python plugins/import/tests/real_programs.py
 	@$(BIN)/python -m pytest -q -rs -s plugins/import/tests/check_real_programs.py plugins/import/tests/check_kills.py
+	@$(BIN)/python -m tests.view.race --rounds 200
 
 docs: $(READY) ## Build the documentation as a site into .cache/site
 	@$(BIN)/zensical build --clean --strict

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import tempfile
+import time
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,7 +49,7 @@ BENCHMARKS = (
 """Modules of this package, each with `run(setting) -> Table`."""
 
 CACHE = Path(__file__).resolve().parents[2] / ".cache"
-SCHEMA = 1
+SCHEMA = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -71,7 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(table.markdown(), end="\n\n", flush=True)
         tables.append(table)
     options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps(as_json(tables, quick=options.quick), indent=2, ensure_ascii=False) + "\n")
+    known = json.loads(options.json.read_text()) if options.json.exists() else {}
+    measured = {**known.get("tables", {}), **as_json(tables, quick=options.quick)}
+    document = {"schema": SCHEMA, "tables": measured if known.get("schema", SCHEMA) == SCHEMA else {}}
+    options.json.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
 def run(name: str, *, scratch: Path, quick: bool) -> Table:
@@ -82,15 +86,16 @@ def run(name: str, *, scratch: Path, quick: bool) -> Table:
     return table
 
 
-def as_json(tables: Sequence[Table], *, quick: bool) -> dict[str, object]:
-    return {
-        "schema": SCHEMA,
+def as_json(tables: Sequence[Table], *, quick: bool) -> dict[str, dict[str, object]]:
+    """Each table with the day and the machine that it is from: a file may hold tables of several runs."""
+    machine = {
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "quick": quick,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "processors": os.cpu_count(),
-        "tables": {table.name: table.rows for table in tables},
     }
+    return {table.name: {"title": table.title, "note": table.note, "rows": table.rows, **machine} for table in tables}
 
 
 if __name__ == "__main__":

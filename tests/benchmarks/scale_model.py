@@ -2,7 +2,8 @@
 
 The steps are those of `update` on a bucket: GET; PUT on condition; refused, a GET that tells whether it was one's own
 write after all, a pause of any length up to 1 ms, which doubles to 50 ms; and again from the first GET, for 30 s.
-A request takes effect in the middle of its time. Latencies are drawn from a range, the seed fixes everything.
+A request takes effect in the middle of its time. Latencies are drawn from a range, or from those that were seen; the
+seed fixes everything.
 """
 
 from __future__ import annotations
@@ -10,6 +11,10 @@ from __future__ import annotations
 import heapq
 import random
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LATENCY = (0.1, 0.2)
 """Seconds: what the maker of the best known object store calls usual for small objects, "roughly 100–200"."""
@@ -43,9 +48,13 @@ def simulate(
     *,
     notes: int = 1,
     latency: tuple[float, float] = LATENCY,
+    seen: Sequence[float] = (),
     seed: int = 1,
 ) -> Outcome:
-    """`devices` edit one of `notes` notes each, `pause` seconds on average after their last edit, for so long."""
+    """`devices` edit one of `notes` notes each, `pause` seconds on average after their last edit, for so long.
+
+    `seen`: what requests took somewhere, to draw from instead of `latency`.
+    """
     draw = random.Random(seed)
     out = Outcome()
     versions = [0] * notes
@@ -63,7 +72,7 @@ def simulate(
             if now < seconds:
                 then(0.0, "get", now, _FIRST_PAUSE)
             continue
-        took = draw.uniform(*latency)
+        took = draw.choice(seen) if seen else draw.uniform(*latency)
         began, wait = state[0], state[1]
         if step == "get":
             out.requests["GET"] += 1

@@ -178,9 +178,9 @@ class Home:
 class Page:
     """`agentm view` as a process of its own."""
 
-    def __init__(self, home: Home, *arguments: str) -> None:
+    def __init__(self, home: Home, *arguments: str, store: str | None = None) -> None:
         self.process = subprocess.Popen(
-            [*AGENTM, "view", "--no-browser", *arguments],
+            [*AGENTM, *(("--store", store) if store else ()), "view", "--no-browser", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

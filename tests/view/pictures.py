@@ -22,6 +22,9 @@ def main() -> None:
         home = Home(Path(folder) / "home").fill()
         save = ("save", "--kind", "fact", "--slug", "bank-holidays")
         home.agentm(*save, input="# The bank closes on 24 December\n\nAlso on 31 December.\n")
+        home.connect()
+        home.session("5f0c")
+        home.propose("idempotency-keys", "# Every request has an idempotency key\n\nThe bank repeats webhooks.\n")
         with Page(home) as page:
             window = browsing.window(page)
             window.shot(PLACE / "light-today.png")

@@ -44,10 +44,11 @@ class Frozen(metaclass=_Fields):
     _defaults: ClassVar[dict[str, object]] = {}
 
     def __init__(self, *given: object, **named: object) -> None:
-        first = dict(zip(self.__slots__, given, strict=False))
-        values = {**self._defaults, **first, **named}
-        if len(given) > len(first) or first.keys() & named or values.keys() != set(self.__slots__):
-            raise TypeError(f"{type(self).__name__} takes {', '.join(self.__slots__)}")
+        values: dict[str, object] = dict(zip(self.__slots__, given, strict=False))
+        if named or len(given) != len(self.__slots__):  # most are given everything, in order
+            first, values = values, {**self._defaults, **values, **named}
+            if len(given) > len(first) or first.keys() & named or values.keys() != set(self.__slots__):
+                raise TypeError(f"{type(self).__name__} takes {', '.join(self.__slots__)}")
         self._set(**values)
         self.__post_init__()
 

@@ -70,7 +70,14 @@ class _Handler(BaseHTTPRequestHandler):
             {"type": "tool_use", "id": f"toolu_{n}_{len(self.server.seen)}", "name": name, "input": arguments}
             for n, (name, arguments) in enumerate(calls)
         ] or [{"type": "text", "text": "ok"}]
-        message = {"id": "m", "type": "message", "role": "assistant", "model": body["model"], "stop_sequence": None}
+        number = len(self.server.seen)  # Claude Code takes answers of one id for parts of one answer
+        message = {
+            "id": f"m{number}",
+            "type": "message",
+            "role": "assistant",
+            "model": body["model"],
+            "stop_sequence": None,
+        }
         usage = {"input_tokens": 1, "output_tokens": 1}
         stop = "tool_use" if calls else "end_turn"
         if not body.get("stream"):

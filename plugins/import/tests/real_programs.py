@@ -302,7 +302,8 @@ def run_claude(home: Path, model: Model, prompt: str) -> None:
 
 def claude_code(home: Path) -> Path:
     def answer(request: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-        turns = sum("tool_result" in json.dumps(message["content"]) for message in request["messages"])
+        results = json.dumps(request["messages"]).count('"type": "tool_result"')
+        turns = -(-results // (COUNT // 4))
         folder = re.search(r"(/[^\s\"`\\]*?/memory)/?[\s`\\]", json.dumps(request.get("system", "")))
         has_tool = any(tool.get("name") == "Write" for tool in request.get("tools", []))
         if not has_tool or folder is None or turns >= 5:

@@ -11,6 +11,7 @@ import pytest
 from conftest import Home, snapshot
 from samples import claude_code, claude_mem, engram, markdown, mem0
 
+from agentm_import import writing
 from agentm_import.importing import Import
 from agentm_import.planning import CREATE, SKIP, UNCHANGED, UPDATE
 from agentm_kernel.plugin import BackendLayer
@@ -88,6 +89,34 @@ def test_a_note_of_somebody_else_keeps_its_name(home: Home) -> None:
     assert run(home, "claude-code").counts()[CREATE] == 0
 
 
+def test_rules_and_the_memory_of_a_projects_subagents_come_along(home: Home) -> None:
+    claude_code(home.path, 4)
+    project = home.path / "widgets"
+    (project / "AGENTS.md").write_text("# For every agent\n\nRun make test.\n")
+    (project / "CLAUDE.md").symlink_to("AGENTS.md")
+    (project / "CLAUDE.local.md").symlink_to("/etc/passwd")
+    for name, text in {
+        "rules/api/style.md": "---\npaths: ['src/**']\n---\n\nUse snake case.\n",
+        "agent-memory/reviewer/MEMORY.md": "Reviews look at tests first.\n",
+        "agent-memory-local/reviewer/habits.md": "The user reviews on Fridays.\n",
+    }.items():
+        file = project / ".claude" / name
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    done = run(home, "claude-code")
+    notes = home.notes()
+    said = {step.origin: notes[step.key] for step in done.of(CREATE)}
+    assert "Run make test." in said[f"{project}/CLAUDE.md"], "a link to the file beside it is that file"
+    assert "kind: convention" in said[f"{project}/.claude/rules/api/style.md"]
+    assert "Use snake case." in said[f"{project}/.claude/rules/api/style.md"]
+    assert "reviewer" in said[f"{project}/.claude/agent-memory/reviewer/MEMORY.md"]
+    assert "Fridays" in said[f"{project}/.claude/agent-memory-local/reviewer/habits.md"]
+    assert [(step.origin, step.reason) for step in done.problems] == [
+        (f"{project}/CLAUDE.local.md", "a link; links are not followed")
+    ]
+    assert run(home, "claude-code").counts()[CREATE] == 0
+
+
 def test_what_says_the_same_twice_is_one_note(home: Home) -> None:
     folder = mem0(home.path, 3)
     with sqlite3.connect(folder / "history.db") as connection:
@@ -160,8 +189,9 @@ def killed_at(home: Home, source: str, path: str, point: int) -> None:
     if child == 0:
         try:
             job = Import(home.device(), source, path, keep_names=True)
-            job._backend = Dying(job._backend, point)
-            job._ledger._backend = job._backend
+            job._ledger._backend = Dying(job._ledger._backend, point)
+            write = writing._write
+            writing._write = lambda step, backend: write(step, Dying(backend, point))  # whichever store it goes to
             job.carry_out()
         finally:
             os._exit(7)

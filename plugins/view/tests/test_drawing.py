@@ -53,6 +53,15 @@ def test_a_note_cannot_bring_markup(text: str, never: str) -> None:
     assert never not in rendered(text).lower()
 
 
+def test_a_list_of_tasks_shows_what_is_done() -> None:
+    shown = rendered("- [x] retries\n- [ ] settlement [x] later\n\n1. [X] one\n\n[x] no task\n\n    - [x] code\n")
+    assert "☑ retries" in shown
+    assert "☐ settlement [x] later" in shown
+    assert "☑ one" in shown
+    assert "[x] no task" in shown
+    assert "- [x] code" in shown
+
+
 def test_what_a_note_can_be() -> None:
     assert '<h3 dir="auto">' in rendered("# one")
     assert 'href="/note/a.md"' in rendered("[[a]]")

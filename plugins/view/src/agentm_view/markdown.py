@@ -15,6 +15,7 @@ from agentm_view.html import Html, escape, tag, visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from markdown_it.rules_core import StateCore
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST = 200_000
 """Characters of a note that are laid out. The rest is shown as it is, by its editor."""
+_BOXES = {"[ ] ": "☐", "[x] ": "☑"}
 _SCHEMES = ("http://", "https://", "mailto:")
 
 
@@ -38,6 +40,7 @@ class Renderer:
         for rule in (_heading_open, _heading_close, _image, _link_open, _table_open, _table_close, _fence):
             self._markdown.add_render_rule(rule.__name__[1:], rule)
         self._markdown.add_render_rule("code_block", _fence)
+        self._markdown.core.ruler.push("tasks", _tasks)
 
     def render(self, text: str) -> Html:
         """The HTML of `text`, or of its beginning where it is huge."""
@@ -71,6 +74,17 @@ class Renderer:
 
 def _is_link(url: str) -> bool:
     return url.lower().startswith(_SCHEMES)
+
+
+def _tasks(state: StateCore) -> None:
+    """`- [x]` and `- [ ]` as boxes: plans are lists of tasks."""
+    for before, paragraph, line in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
+        if before.type != "list_item_open" or paragraph.type != "paragraph_open" or not line.children:
+            continue
+        first = line.children[0]
+        box = _BOXES.get(first.content[:4].lower()) if first.type == "text" else None
+        if box is not None:
+            first.content = f"{box} {first.content[4:]}"
 
 
 def _heading_open(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:

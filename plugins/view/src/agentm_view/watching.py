@@ -61,7 +61,8 @@ class Watcher:
             except AgentmError as error:
                 trouble = str(error)
             device = self._device_files()
-            if found != self._folders or trouble != self.trouble:
+            has_changed = any(found.get(folder) != version for folder, version in self._folders.items())
+            if has_changed or trouble != self.trouble:  # a folder that was not known before came with a fresh list
                 self._number += 1
                 self.news += 1
             elif device != self._device:

@@ -26,9 +26,9 @@ def add(line: str) -> None:
 
 
 def copies() -> list[str]:
-    """What agentm keeps beside a note and lists: conflict copies, and notes with versions that a write displaced."""
-    found = [info.locator for info in store.walk(Locator()) if not info.is_dir]
-    texts = [store.read(each) for each in found if each != NOTE and each.parts[:2] != (layout.META, "store.json")]
+    """What agentm keeps beside a note and lists as such: conflict copies, and versions that a write displaced."""
+    found = [info.locator for info in store.walk(Locator(layout.META)) if not info.is_dir]
+    texts = [store.read(each) for each in found if each.key.startswith(f"{layout.CONFLICTS}/")]
     facet = store.facet(ConflictCopies)
     if facet is not None:
         texts += [facet.read_copy(each.copy) for each in facet.conflict_copies(Locator())]

@@ -39,7 +39,9 @@ def command(yes: bool, dry_run: bool) -> int:
         files = ", ".join(change.path for change in adapter.changes(place))
         click.echo(f"{adapter.title}: entries in {files}")
     if dry_run:
-        return connect_all(found, place, replace=False, dry_run=True)
+        code = connect_all(found, place, replace=False, dry_run=True)
+        _offer_imports(device)
+        return code
     confirm("Do this?", yes=yes)
     _make_store(device)
     code = connect_all(found, place, replace=False, dry_run=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentm_import.items import Found, Item, Skipped
@@ -127,7 +128,7 @@ def _index(path: str, file: MarkdownFile, project: str | None) -> Item | Skipped
 
 
 def _instructions(project: str | None) -> Iterator[Item | Skipped]:
-    """What the project itself tells Claude Code."""
+    """What the project itself tells Claude Code: instructions, rules, and what its subagents remember."""
     if project is None or not os.path.isabs(project) or not os.path.isdir(project):
         return
     for name, slug in (
@@ -137,7 +138,60 @@ def _instructions(project: str | None) -> Iterator[Item | Skipped]:
     ):
         if os.path.lexists(os.path.join(project, *name.split("/"))):
             origin = f"{project}/{name}"
-            yield whole_file(project, name, origin=origin, slug=slug, title=name, project=project)
+            yield whole_file(project, _beside(project, name), origin=origin, slug=slug, title=name, project=project)
+    for found in _below(project, ".claude/rules"):
+        if isinstance(found, Skipped):
+            yield found
+        else:
+            path, file = found
+            name = path.removeprefix(".claude/rules/").removesuffix(".md")
+            yield Item(
+                f"{project}/{path}",
+                file.text,
+                title=f"Rule {name}",
+                kind="convention",
+                project=project,
+                slug=f"claude-rule-{name}",
+                updated=file.changed,
+            )
+    for folder in (".claude/agent-memory", ".claude/agent-memory-local"):
+        for found in _below(project, folder):
+            yield found if isinstance(found, Skipped) else _of_agent(project, folder, *found)
+
+
+def _below(project: str, folder: str) -> Iterator[tuple[str, MarkdownFile] | Skipped]:
+    """The Markdown files of one folder of a project; nothing where it is a link that leads elsewhere."""
+    place = os.path.join(project, *folder.split("/"))
+    if not os.path.isdir(place) or os.path.realpath(place) != os.path.join(os.path.realpath(project), folder):
+        return
+    for found in markdown_files(project, folder):
+        yield replace(found, origin=f"{project}/{found.origin}") if isinstance(found, Skipped) else found
+
+
+def _of_agent(project: str, folder: str, path: str, file: MarkdownFile) -> Item:
+    agent, _, name = path.removeprefix(f"{folder}/").rpartition("/")
+    stem = name.removesuffix(".md")
+    return Item(
+        f"{project}/{path}",
+        file.body,
+        title=file.line_of("title") or f"{agent}: {stem}",
+        project=project,
+        slug=f"{agent}-{stem}",
+        tags=tuple(filter(None, (agent, *tagged(file)))),
+        updated=file.changed,
+        line=file.line,
+    )
+
+
+def _beside(project: str, name: str) -> str:
+    """The file that a link to one in the same folder means, as CLAUDE.md often is one to AGENTS.md."""
+    try:
+        target = os.readlink(os.path.join(project, *name.split("/")))
+    except OSError:
+        return name
+    folder = name.rpartition("/")[0]
+    is_plain = "/" not in target and "\\" not in target and target not in ("", ".", "..")
+    return (f"{folder}/{target}" if folder else target) if is_plain else name
 
 
 def _working_directory(folder: str) -> str | None:

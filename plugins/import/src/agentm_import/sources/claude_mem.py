@@ -38,8 +38,8 @@ class ClaudeMem:
 
     def detect(self, device: Device) -> list[Found]:
         path = _database(device, "")
-        count = quick_count(path, "observations")
-        return [Found(path, count, "observations")] if count else []
+        count = quick_count(path, "observations") + quick_count(path, "session_summaries")
+        return [Found(path, count, "observations and summaries of sessions")] if count else []
 
     def read(self, path: str, device: Device) -> Iterator[Item | Skipped]:
         with private_copy(_database(device, path), device) as database:

@@ -6,7 +6,8 @@ import time
 from typing import TYPE_CHECKING
 
 from agentm_kernel import storage_preview
-from agentm_view.html import join, tag
+from agentm_kernel.plugin import AgentmError
+from agentm_view.html import Html, join, tag
 from agentm_view.moments import seconds_of
 from agentm_view.screens import Screen, empty, heading, section
 from agentm_view.screens.pieces import count_words, failure_of, note_list, panel_place
@@ -46,12 +47,26 @@ def today(given: Asked) -> Screen:
     quiet = tag("p", "Nothing waits for you.", class_="quiet settled", hidden=bool(decide) and given.links.is_live)
     html = join(
         heading("Today", said=said),
+        _elsewhere(given),
         tag("div", *decide, quiet, class_="decide", data_settled=True),
         tag("div", *told),
         news,
         *(failure_of(one) for one in failures),
     )
     return Screen("Today", html)
+
+
+def _elsewhere(given: Asked) -> Html | None:
+    """That the project of this folder keeps its notes in another store, which has a page of its own."""
+    device = given.memory.device()
+    try:
+        name = device.of_store("default").renewed().project(given.memory.cwd).store_name
+    except AgentmError:
+        return None
+    if name is None or name == device.store_name:
+        return None
+    words = ("The notes of the project in this folder are in the store ", tag("strong", name), ": ")
+    return tag("p", *words, tag("code", f"agentm --store {name} view"), " shows them.", class_="notice")
 
 
 def _place(given: Asked) -> str:

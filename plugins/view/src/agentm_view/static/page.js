@@ -426,7 +426,8 @@
     if (!line.changed) return;
     if (shown.about?.editing || isDirty(main)) {
       if (line.note && !document.getElementById("meanwhile")) {
-        main.prepend(element("p", "Somebody has just changed this note. When you save, you see both texts, and nothing is lost.", { class: "notice", id: "meanwhile", role: "status" }));
+        // below the editor: above it, the button would move away from under the pointer
+        main.append(element("p", "Somebody has just changed this note. When you save, you see both texts, and nothing is lost.", { class: "notice", id: "meanwhile", role: "status" }));
       }
       return;
     }

@@ -6,11 +6,9 @@ takes its place among the others by that.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
 from agentm_recall.supersession import superseded_keys
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -66,7 +64,7 @@ def _merged(result: Result, other: Result, dead: set[str], hidden: set[str], lim
     ]
     for hit, sure in zip(other.hits, _padded(other), strict=True):
         place = next((at for at, (_, known) in enumerate(pairs) if known < sure), len(pairs))
-        pairs.insert(place, (replace(hit, is_fresh=True), sure))
+        pairs.insert(place, (hit.as_fresh(), sure))
     pairs = pairs[:limit]
     best = max((sure for _, sure in pairs[:3]), default=0.0)
     sures = tuple(sure for _, sure in pairs)

@@ -6,10 +6,9 @@ and those that name them, however many notes there are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agentm_recall.supersession import superseded_keys
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

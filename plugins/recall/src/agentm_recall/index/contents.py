@@ -5,10 +5,9 @@ A note is one fact, so its beginning is enough; reading more would cost time tha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agentm_recall.index.database import Failures
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 

@@ -8,10 +8,11 @@ What is measured is put together by two small models, one for short questions an
 from __future__ import annotations
 
 from math import exp
-from typing import TYPE_CHECKING, NamedTuple
 
+from agentm_kernel.plugin import Frozen
 from agentm_recall.index.words import ABBREVIATIONS, says_little
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -31,25 +32,19 @@ _ONE_OF_MANY = 0.2
 """A single word that is no more than this of a question answers it by accident."""
 
 
-class _Model(NamedTuple):
-    covered: float
-    share: float
-    words: float
-    identifiers: float
-    title: float
+class _Model(Frozen):
+    """How much each thing that is measured says, in the order of `_Measured`; more of it than `most` says no more."""
+
+    weights: tuple[float, ...]
+    most: tuple[float, ...]
     base: float
 
 
-_SHORT = _Model(1.6, 1.8, 1.8, 1.4, 1.5, -5.1)
-_LONG = _Model(0.75, 1.9, 0.8, 2.0, 1.5, -3.9)
+_SHORT = _Model((1.6, 1.8, 1.8, 1.4, 1.5), (3.0, 1.0, 3, 1.0, 2.0), -5.1)
+_LONG = _Model((0.75, 1.9, 0.8, 2.0, 1.5), (5.0, 1.0, 6, 2.0, 2.0), -3.9)
 
 
-_MOST_SHORT = (3.0, 1.0, 3, 1.0, 2.0)
-_MOST_LONG = (5.0, 1.0, 6, 2.0, 2.0)
-"""More of a thing says no more."""
-
-
-class _Measured(NamedTuple):
+class _Measured(Frozen):
     covered: float
     """The weight of the words that the note has, of a long question in its best passage."""
     share: float
@@ -57,14 +52,19 @@ class _Measured(NamedTuple):
     identifiers: float
     title: float
 
+    @property
+    def values(self) -> tuple[float, ...]:
+        return self.covered, self.share, self.words, self.identifiers, self.title
+
 
 def confidence(plan: Plan, contents: Contents, number: int) -> float:
     """From 0 to 1, for the note of that row."""
     measured = _measure(plan, contents, number)
     if not measured.covered:
         return 0.0
-    model, most = (_SHORT, _MOST_SHORT) if plan.question.is_short else (_LONG, _MOST_LONG)
-    total = sum(weight * min(value, bound) for weight, value, bound in zip(model, measured, most, strict=False))
+    model = _SHORT if plan.question.is_short else _LONG
+    parts = zip(model.weights, measured.values, model.most, strict=True)
+    total = sum(weight * min(value, most) for weight, value, most in parts)
     sure = 1 / (1 + exp(-(total + model.base)))
     is_one_of_many = measured.words <= 1 and measured.share < _ONE_OF_MANY and not measured.identifiers
     return sure / 2 if is_one_of_many else sure

@@ -6,12 +6,11 @@ old note is the answer, and stands in front.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agentm_recall.index.contents import Contents
 from agentm_recall.note import DELETED
 from agentm_recall.supersession import names, target_slug
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_recall.index.database import Database
     from agentm_recall.index.plan import Plan

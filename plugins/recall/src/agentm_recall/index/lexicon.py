@@ -6,10 +6,10 @@ SQLite is asked, in tables that live in memory beside the open index, so that no
 from __future__ import annotations
 
 from math import log
-from typing import TYPE_CHECKING
 
 from agentm_recall.index.database import TOKENIZER, Failures
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 

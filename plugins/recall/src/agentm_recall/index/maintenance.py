@@ -10,7 +10,6 @@ import os
 import time
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import DerivedMaintenance, Locator, StorageError, Tier, make_private_folder
 from agentm_recall.index.asked import Opened
@@ -22,6 +21,7 @@ from agentm_recall.index.refresh import LISTED, Changes, apply_difference, silen
 from agentm_recall.index.sealed_place import SealedPlace
 from agentm_recall.lookup import note_files
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypeVar

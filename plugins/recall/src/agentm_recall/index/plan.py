@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
+from agentm_kernel.plugin import Frozen
 from agentm_recall.index.lexicon import Lexicon
 from agentm_recall.index.question import read_question
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_recall.index.database import Database
     from agentm_recall.index.question import Question
@@ -20,8 +19,7 @@ not looked for. They say least, and ranking takes some microseconds for every no
 """
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Frozen):
     """What is looked for, and how much of the question each word is."""
 
     question: Question

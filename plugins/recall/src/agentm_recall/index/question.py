@@ -7,7 +7,6 @@ nothing; in a paste the line that names the error says most, and frames, paths a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 from agentm_recall.index.words import ABBREVIATIONS, OF_PASTES, STOP_WORDS, compounds, says_little, spelled
@@ -39,20 +38,20 @@ _PASSAGE = 20
 """Telling words: two or three sentences, which is how long people stay with one thought."""
 
 
-@dataclass
 class Question:
     """The words of a question with what each says by where it stands, most of them once, in their order."""
 
-    words: dict[str, float] = field(default_factory=dict)
-    pairs: list[tuple[str, str]] = field(default_factory=list)
-    """Telling words that stand side by side."""
-    compounds: dict[str, float] = field(default_factory=dict)
-    """What is written as one thing: paths, identifiers; as a phrase and glued together."""
-    passages: list[list[str]] = field(default_factory=list)
-    """The telling words of each line of a paste; of other text, of a few sentences at a time."""
-    is_short: bool = True
-    is_pasted: bool = False
-    """Whether it holds a trace or a log."""
+    def __init__(self) -> None:
+        self.words: dict[str, float] = {}
+        self.pairs: list[tuple[str, str]] = []
+        """Telling words that stand side by side."""
+        self.compounds: dict[str, float] = {}
+        """What is written as one thing: paths, identifiers; as a phrase and glued together."""
+        self.passages: list[list[str]] = []
+        """The telling words of each line of a paste; of other text, of a few sentences at a time."""
+        self.is_short = True
+        self.is_pasted = False
+        """Whether it holds a trace or a log."""
 
     @property
     def meanings(self) -> list[str]:

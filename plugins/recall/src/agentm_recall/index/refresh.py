@@ -7,10 +7,8 @@ Times of files decide nothing: sync tools set them as they like.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from agentm_kernel.plugin import InvalidContentError, Locator, NotFoundError, StorageError, content_hash
+from agentm_kernel.plugin import Frozen, InvalidContentError, Locator, NotFoundError, StorageError, content_hash
 from agentm_recall.index.claims import settle_claims
 from agentm_recall.index.database import Failures
 from agentm_recall.index.mentions import mentions
@@ -19,6 +17,7 @@ from agentm_recall.layout import slug_of
 from agentm_recall.note import Note, parse_note
 from agentm_recall.supersession import target_slug
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Sequence
@@ -39,8 +38,7 @@ _RESTLESS = 2.0
 """Seconds. A file that changed this recently may change again without its version showing it."""
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(Frozen):
     """What bringing it up to date took."""
 
     looked_at: int = 0
@@ -104,8 +102,7 @@ def _keep_folders(database: Database, difference: Difference) -> None:
 # ------------------------------------------------------------------------------------------------ one note
 
 
-@dataclass(frozen=True)
-class _Read:
+class _Read(Frozen):
     note: Note
     body: str
     digest: str

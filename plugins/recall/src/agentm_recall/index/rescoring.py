@@ -6,8 +6,7 @@ where several words of one passage meet in one note. The numbers were fitted to 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_recall.index.contents import Contents
     from agentm_recall.index.plan import Plan

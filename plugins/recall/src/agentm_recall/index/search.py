@@ -8,9 +8,8 @@ what was asked for.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from agentm_kernel.plugin import Frozen
 from agentm_recall.index.contents import Contents
 from agentm_recall.index.coverage import ENOUGH, confidence
 from agentm_recall.index.database import Failures
@@ -21,6 +20,7 @@ from agentm_recall.index.rescoring import rescored
 from agentm_recall.index.times import Times, read_times
 from agentm_recall.note import DELETED, SUPERSEDED
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_recall.index.database import Database
     from agentm_recall.note import Note
@@ -57,17 +57,19 @@ _BEST = 3
 """So many of them decide whether there is an answer."""
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(Frozen):
     """A note that answers the question."""
 
     note: Note
     number: int
     text_score: float
-    signals: dict[str, float] = field(default_factory=dict)
+    signals: dict[str, float]
     is_current: bool = True
     is_fresh: bool = False
     """Whether it is of what changed since the index was written."""
+
+    def as_fresh(self) -> Hit:
+        return Hit(self.note, self.number, self.text_score, self.signals, self.is_current, is_fresh=True)
 
     @property
     def score(self) -> float:
@@ -77,8 +79,7 @@ class Hit:
         return score
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(Frozen):
     """Where to look. `project` leaves other projects out; `near` only prefers one."""
 
     project: str | None = None
@@ -87,11 +88,10 @@ class Scope:
     with_dead: bool = False
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(Frozen):
     """The best answers, best first, and how sure it is that they answer at all."""
 
-    hits: list[Hit] = field(default_factory=list)
+    hits: list[Hit]
     plan: Plan | None = None
     confidence: float = 0.0
     """From 0 to 1: how much of what the question is about the best notes cover."""
@@ -114,7 +114,7 @@ def search(database: Database, question: str, scope: Scope, *, limit: int = 10, 
     plan = plan_of(database, question)
     expression = expression_of(plan, scope) if plan else None
     if plan is None or expression is None:
-        return Result(plan=plan)
+        return Result([], plan)
     day = today if today is not None else time.time() / 86_400
     times = read_times(question, day)
     look = max(_FIRST_LOOK if plan.question.is_short else _FIRST_LOOK_IF_LONG, 2 * limit)

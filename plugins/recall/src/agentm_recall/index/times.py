@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from agentm_kernel.plugin import Frozen
 
 _MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
@@ -35,8 +36,7 @@ _MOST_WORDS = 25
 """A longer text speaks of time without asking about it."""
 
 
-@dataclass(frozen=True)
-class Times:
+class Times(Frozen):
     """What is asked about time. Days are counted since 1970."""
 
     wants_latest: bool = False

@@ -122,10 +122,12 @@ def path(file: str | None, as_json: bool, cwd: str | None) -> None:
 
 def tell_rest(resolution: Resolution, names: list[str], nothing: str, prefix: str = "") -> None:
     """On standard error: what lies in the checkout and is not read, or else, without `names`, how to begin."""
-    from agentm_kernel.cli.session_text import left_behind
-
+    lines = []
     left = [name for name in list_left_behind(resolution, names) if name.startswith(prefix)]
-    lines = [line for name in left if (line := left_behind(resolution, name))]
+    if left:
+        from agentm_kernel.cli.session_text import left_behind
+
+        lines = [line for name in left if (line := left_behind(resolution, name))]
     if not (lines or names):
         lines = [f"{nothing}: `agentm state write PLAN.md` makes a plan of standard input"]
     for line in lines:

@@ -276,10 +276,12 @@ def state_read(device: Device, file: str, json: bool, cwd: str | None) -> None:
 def recall_here(
     device: Device, cwd: str | None, phase: str | None, query: str | None, limit: str | None, why: str | None
 ) -> None:
-    from agentm_kernel.process_seam import recall_here as recall
+    from agentm_kernel.process_seam import recall_here as recall, why_here
 
-    context = _context(cwd=cwd, phase=phase, why=why)
-    show_text(recall(context, query=query, limit=_positive(limit), device=device))
+    if why is not None:
+        show_text(why_here(device, why, cwd, phase, query, _positive(limit)))
+    else:
+        show_text(recall(_context(cwd=cwd, phase=phase), query=query, limit=_positive(limit), device=device))
 
 
 def offer_save_here(

@@ -69,6 +69,19 @@ def offer_save_here(
         return []
 
 
+def why_here(
+    device: Device, note: str, cwd: str | None, phase: str | None, query: str | None, limit: int | None
+) -> str:
+    """Why a note is recalled, or why not. A person asks, so what goes wrong is raised."""
+    provider = _recall_provider(device)
+    explain = None if provider is None else getattr(provider[1], "why", None)
+    if provider is None or explain is None:
+        who = f"{provider[0]} cannot" if provider else "no plugin is installed that can"
+        raise AgentmError(f"{who} say why a note is recalled")
+    ask = lambda resolution, **asked: explain(resolution, note=note, **asked)  # noqa: E731
+    return _ask((provider[0], ask), device.memory(cwd), phase if phase in PHASES else DEFAULT_PHASE, query, limit)
+
+
 def state_path(context: Mapping[str, Any] | None, which: str) -> Path:
     """The path of the active plan's file, `which` being `plan` or `progress`; raises rather than guess."""
     from pathlib import Path
@@ -99,12 +112,6 @@ def _recall(device: Device, context: Mapping[str, Any], query: str | None, limit
     cwd = working_directory(context)
     phase = context.get("phase")
     phase = phase if phase in PHASES else DEFAULT_PHASE
-    if (note := context.get("why")) is not None:
-        explain = getattr(provider[1], "why", None)
-        if explain is None:
-            raise AgentmError(f"{provider[0]} cannot say why a note is recalled")
-        ask = lambda resolution, **asked: explain(resolution, note=note, **asked)  # noqa: E731
-        return _ask((provider[0], ask), device.memory(cwd), phase, query, limit)
     parts = [own_notes(device, cwd, limit, phase=phase, query=query)]
     try:
         parts.append(_ask(provider, device.memory(cwd), phase, query, limit))

@@ -20,7 +20,7 @@ _MOST = 10_000
 
 _NEXT = (
     ("setup", "agentm setup", "connect your agents"),
-    ("save", "agentm save --kind fact --slug NAME", "save a note; the text comes from standard input"),
+    ("save", "agentm save TEXT", "save a note"),
     ("search", "agentm search WORDS", "find one"),
     ("view", "agentm view", "look at everything in the browser"),
     ("doctor", "agentm doctor", "check this installation"),

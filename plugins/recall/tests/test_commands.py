@@ -113,9 +113,72 @@ def test_what_is_always_loaded_says_how_much_room_it_takes(filled):
     assert saved.splitlines()[1].startswith("notes that are always loaded take about 1,0")
 
 
-def test_kind_and_slug_are_needed(agentm):
-    agentm("save", "--kind", "fact", text="x", code=2)
+def test_a_kind_that_there_is_not_is_refused(agentm):
     agentm("save", "--kind", "idea", "--slug", "x", text="x", code=2)
+
+
+@pytest.mark.parametrize("words", [["Payments use SQLite"], ["Payments", "use", "SQLite"]])
+def test_the_text_may_be_words(agentm, words):
+    assert agentm("save", *words, text="not this") == "created projects/widgets/facts/payments-use-sqlite.md\n"
+
+    assert agentm("notes", "show", "payments-use-sqlite").endswith("\n\nPayments use SQLite\n")
+    assert agentm("save", *words).startswith("reinforced ")
+    assert agentm("save", text="Payments use SQLite\n").startswith("reinforced ")
+
+
+def test_kind_and_name_of_words_may_be_given_before_and_after(agentm):
+    saved = agentm("save", "--kind", "decision", "Use", "files", "--slug", "files")
+
+    assert saved == "created projects/widgets/decisions/files.md\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "key"),
+    [
+        ([], "Some words first.\n\n# The Title\n", "facts/the-title"),
+        (["--kind", "decision"], "# Use files\n", "decisions/use-files"),
+        (["--slug", "x"], "# Use files\n", "facts/x"),
+        ([], "---\ntags: [a]\n---\n\n# Below fields\n", "facts/below-fields"),
+        ([], "exactly " * 8, "facts/exactly-exactly-exactly-exactly-exactly-exactly-exactly"),
+        ([], "a" * 59 + " b", f"facts/{'a' * 59}"),
+        ([], "a" * 60 + " b", f"facts/{'a' * 60}"),
+        ([], "a" * 70, f"facts/{'a' * 60}"),
+    ],
+)
+def test_what_is_not_said_on_standard_input_is_made_from_the_text(agentm, given, text, key):
+    assert agentm("save", *given, text=text) == f"created projects/widgets/{key}.md\n"
+
+
+def test_a_made_name_that_another_text_has_is_refused(agentm):
+    agentm("save", text="# Port\n\nIt is 80.\n")
+
+    agentm("save", text="# Port\n\nIt is 81.\n", code=1)
+
+    assert agentm.err.startswith("error: 'projects/widgets/facts/port.md' exists and says something else\nhint: ")
+
+
+@pytest.mark.parametrize("option", ["--body-file", "--from-json"])
+def test_words_and_another_text_are_one_too_many(agentm, home, option):
+    agentm("save", "words", option, "-", text="{}", code=2)
+
+    assert f"the text comes either as TEXT or from {option}, not both" in agentm.err
+    assert not home.root.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("", "the note has no text"),
+        (" ", "the note has no text"),
+        ("!?", "the first line has no words to name the note by\nhint: name it with --slug"),
+        ("caf\udce9", "the text is not UTF-8"),
+    ],
+)
+def test_words_that_make_no_note_are_refused(agentm, home, words, said):
+    agentm("save", words, code=1)
+
+    assert agentm.err.startswith(f"error: {said}")
+    assert not home.root.exists()
 
 
 def test_a_secret_is_refused_and_nothing_is_made(agentm, home):

@@ -15,12 +15,13 @@ RIGHT_TO_LEFT = "\u202e"
 MAIN = "import sys; from agentm_kernel.cli.main import main; sys.exit(main())"
 
 
-def on_terminal(home, *arguments):
-    """What a person's terminal is sent."""
+def on_terminal(home, *arguments, typed=b""):
+    """What a person's terminal is sent, who has typed something already."""
     child, terminal = pty.fork()
     if child == 0:
         os.chdir(home.project)
         os.execve(sys.executable, [sys.executable, "-c", MAIN, *arguments], {**home.environ, "LC_ALL": "C.UTF-8"})
+    os.write(terminal, typed)
     sent = b""
     try:
         while chunk := os.read(terminal, 1 << 16):
@@ -73,6 +74,29 @@ def test_no_command_lets_a_note_steer_the_terminal(planted, command):
 def test_what_is_hidden_is_spelled_out_on_a_terminal_and_whole_in_a_pipe(planted, command):
     assert "\\x1b]52;c;" in on_terminal(planted, *command.split())
     assert f"quokka {CLIPBOARD} body\n" in planted.run(*command.split()).stdout
+
+
+def test_a_person_is_told_that_the_text_is_waited_for(home, store):
+    sent = on_terminal(home, "save", "--kind", "fact", "--slug", "a", typed=b"Typed.\n\x04")
+
+    assert "The text; end with Ctrl-D" in sent
+    assert "created projects/widgets/facts/a.md" in sent
+    assert (home.root / "projects/widgets/facts/a.md").read_text().endswith("\nTyped.\n")
+
+
+def test_a_person_who_gives_words_is_asked_nothing(home, store):
+    sent = on_terminal(home, "save", "Payments use SQLite")
+
+    assert sent.split() == ["created", "projects/widgets/facts/payments-use-sqlite.md"]
+    assert "source: operator\n" in (home.root / "projects/widgets/facts/payments-use-sqlite.md").read_text()
+
+
+def test_a_person_who_gives_nothing_is_asked(home, store):
+    sent = on_terminal(home, "save", typed=b"decision\n# Use files\n\x04files\n")
+
+    assert "Kind" in sent
+    assert "Name [use-files]: " in sent
+    assert "created projects/widgets/decisions/files.md" in sent
 
 
 def test_this_terminal_would_have_been_steered(planted):

@@ -199,6 +199,14 @@ def test_why_a_note_is_not_recalled(filled):
     assert "it is of the project other" in why("--why", "foreign")
 
 
+def test_why_of_a_note_that_is_not_there_is_an_error(filled):
+    said = filled.run("recall-here", "--why", "nope")
+
+    assert (said.returncode, said.stdout) == (1, "")
+    assert said.stderr.startswith("error: ")
+    assert "\nhint: " in said.stderr
+
+
 def test_what_happened_a_moment_ago_is_counted_once(filled, store):
     RecallIndex(store).update()
     for slug in ("one", "two", "three"):

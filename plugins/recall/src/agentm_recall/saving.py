@@ -111,9 +111,9 @@ def check_draft(draft: Draft, *, allow_secrets: bool = False) -> None:
         raise InvalidContentError(
             f"there is no kind of note called {draft.kind!r}", hint=f"kinds: {', '.join(KINDS)}"
         )
-    check_slug(draft.slug)
     if not Body(draft.body).text.strip():
-        raise InvalidContentError("the note has no text", hint="give it on standard input or with --body-file")
+        raise InvalidContentError("the note has no text", hint="`agentm save TEXT`, or give it on standard input")
+    check_slug(draft.slug)
     if isinstance(draft.confidence, int | float) and not 0 <= draft.confidence <= 1:
         raise InvalidContentError(f"a confidence is between 0 and 1, not {draft.confidence:g}")
     if draft.stale_after and not is_date(draft.stale_after):

@@ -47,9 +47,7 @@ def command(yes: bool, dry_run: bool) -> int:
     _make_store(device)
     code = connect_all(found, place, replace=False, dry_run=False)
     _offer_imports(device)
-    click.echo(
-        "to try it: `agentm save --kind decision --slug first` with a text on standard input, then start an agent"
-    )
+    click.echo('to try it: `agentm save "Payments use SQLite"` in a project, then start an agent there')
     click.echo("to see that it arrives: `agentm hosts list`")
     return code
 

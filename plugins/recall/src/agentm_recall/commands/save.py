@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _OFFERED = frozenset(
     {"kind", "slug", "body", "project", "tags", "source", "confidence", "confidence_reason", "supersedes"}
 )
+_KIND = "fact"
+"""What a note is unless somebody says."""
 _LONGEST_NAME = 60
 """Characters of a name that is made from a title."""
 _ABOUT_THE_OFFER = frozenset({"phase", "target", "protocol"})
@@ -37,9 +39,12 @@ _ABOUT_THE_OFFER = frozenset({"phase", "target", "protocol"})
 
 
 @click.command("save")
-@click.option("--kind", type=click.Choice(KINDS), help="What the note is; decides its folder.")
-@click.option("--slug", help="Its name: a few words with hyphens between them.")
-@click.option("--body-file", metavar="FILE", help="The text; - (the default) is standard input.")
+@click.argument("text", nargs=-1)
+@click.option("--kind", type=click.Choice(KINDS), help="What the note is; decides its folder. Default: fact.")
+@click.option("--slug", help="Its name, words with hyphens between them. Default: the first words of the text.")
+@click.option(
+    "--body-file", metavar="FILE", help="The text, where no TEXT is given; - (the default) is standard input."
+)
 @project_option
 @click.option("--personal", is_flag=True, help="For every project: saved beside the projects.")
 @click.option("--tag", "tags", multiple=True, help="A word to find it by; may be given again.")
@@ -56,6 +61,7 @@ _ABOUT_THE_OFFER = frozenset({"phase", "target", "protocol"})
 @cwd_option
 @json_option
 def command(
+    text: tuple[str, ...],
     kind: str | None,
     slug: str | None,
     body_file: str | None,
@@ -75,25 +81,30 @@ def command(
 ) -> None:
     """Save one fact as a note of this project.
 
-    On a terminal, what is not given is asked for.
+    The text is TEXT, or comes from standard input. On a terminal without TEXT, what is not given is asked for.
 
     The same text again confirms the note that is there; another text needs --update. Text that looks like it holds a
     secret is refused before the store sees it, with the line named.
     """
+    if text and (body_file is not None or from_json is not None):
+        other = "--body-file" if body_file is not None else "--from-json"
+        raise click.UsageError(f"the text comes either as TEXT or from {other}, not both")
     if from_json is not None:
         _save_offers(read_text(from_json), cwd, replace=replace, allow_secrets=allow_secrets, as_json=as_json)
         return
     if personal and project:
         raise click.UsageError("a note is either --personal or of a --project")
-    body: str | None = None
-    if kind is None or slug is None:
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise click.UsageError("--kind and --slug are needed, unless --from-json is given")
-        kind, slug, body = _asked(kind, slug, body_file)
+    is_asked = not text and sys.stdin.isatty() and sys.stderr.isatty()
+    if kind is None:
+        kind = click.prompt("Kind", type=click.Choice(KINDS), default=_KIND, err=True) if is_asked else _KIND
+    assert kind is not None
+    body = _from_words(text) if text else _read(body_file or "-")
+    if slug is None:
+        slug = _typed("Name", _name_for(body)) if is_asked else _name_for(body)
     draft = Draft(
         kind,
         slug,
-        read_text(body_file or "-") if body is None else body,
+        body,
         tags,
         source or ("operator" if sys.stdin.isatty() else "agent"),
         _confidence(confidence),
@@ -109,17 +120,32 @@ def command(
     _save([(backend, [(draft, folder)])], replace=replace, allow_secrets=allow_secrets, as_json=as_json)
 
 
-def _asked(kind: str | None, slug: str | None, body_file: str | None) -> tuple[str, str, str]:
-    """What was not given, from the person at the terminal; the name comes from the text unless they say another."""
-    kind = kind or click.prompt("Kind", type=click.Choice(KINDS), default="fact", err=True)
-    if body_file in (None, "-"):
-        click.echo("The text; its first line is the title. End with Ctrl-D on an empty line.", err=True)
-    body = read_text(body_file or "-")
-    if slug is None:
-        words = slugify(title_of(Body(body).text))[:_LONGEST_NAME].strip("-")
-        slug = _typed("Name", words)
-    assert kind is not None
-    return kind, slug, body
+def _from_words(words: Sequence[str]) -> str:
+    """The arguments as one line, ended like a line of standard input."""
+    text = " ".join(words)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidContentError("the text is not UTF-8", hint="give it as UTF-8") from error
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+def _read(path: str) -> str:
+    """The text of a file or of standard input; a person whose terminal that is learns what is waited for."""
+    if path == "-" and sys.stdin.isatty():
+        click.echo("The text; end with Ctrl-D on an empty line. Its first line is the title.", err=True)
+    return read_text(path)
+
+
+def _name_for(body: str) -> str:
+    """The first words of the title: whole words, unless one alone is too long. None for no text, which is refused."""
+    text = Body(body).text
+    name = slugify(title_of(text))
+    if not name and text.strip():
+        raise InvalidContentError("the first line has no words to name the note by", hint="name it with --slug")
+    if len(name) > _LONGEST_NAME:
+        name = name[: _LONGEST_NAME + 1].rpartition("-")[0] or name[:_LONGEST_NAME]
+    return name
 
 
 def _typed(question: str, default: str) -> str:

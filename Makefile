@@ -64,7 +64,7 @@ bench: $(READY) ## Measure; prints tables and writes .cache/bench.json
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
 
 figures: $(READY) ## Write what was measured into docs/reference/figures.md
-	@$(BIN)/python -m tests.benchmarks.page
+	@$(BIN)/python -m tests.benchmarks.figures
 
 faults: $(READY) ## The long fault campaign
 	@$(BIN)/python -m tests.faults $(ARGS)

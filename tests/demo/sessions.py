@@ -41,7 +41,7 @@ def a_change_is_undone(device: Device, project: Path) -> None:
         cwd=project,
     )
     device.run("agentm notes undo payments-sqlite", cwd=project)
-    device.run("agentm search 'which database'", cwd=project)
+    device.run("agentm search 'what do payments use'", cwd=project)
 
 
 def show_the_page(scratch: Path) -> None:

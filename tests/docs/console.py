@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 HOME_ON_THE_PAGE = "/home/ana"
 _FENCE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_ANYTHING = re.compile(r"\n\.\.\.(?=\n|$)|\.\.\.")  # a line of dots first: the line before may end with a dot
+_ANYTHING = re.compile(r"\A\.\.\.\n|\n\.\.\.(?=\n|$)|\.\.\.")  # lines of dots first: the line before may end in one
 _MARK = "--- end of step"
 
 

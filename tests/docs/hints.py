@@ -49,6 +49,11 @@ def _text_of(node: ast.AST) -> str:
     return ""
 
 
+def _stands_for_something(word: str) -> bool:
+    """Whether it is an option, or what the reader puts something else for: `NAME`, `$name`, `…`."""
+    return word.startswith(("-", "$", UNKNOWN, "…")) or word.isupper()
+
+
 def complaint(advice: str, app: click.Group) -> str:
     """Why nobody can run `advice`, or nothing. What comes after the options of a command is not looked at."""
     try:
@@ -57,7 +62,7 @@ def complaint(advice: str, app: click.Group) -> str:
         return ""  # half of a quoted text, in a message that is put together
     command: click.Command = app
     context = click.Context(app, info_name="agentm")
-    while words and isinstance(command, click.Group) and not words[0].startswith(("-", UNKNOWN, "…")):
+    while words and isinstance(command, click.Group) and not _stands_for_something(words[0]):
         name = words.pop(0)
         if "|" in name:  # `notes list|show`: each of them
             return next(

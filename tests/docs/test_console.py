@@ -39,6 +39,7 @@ def test_a_session_that_lies_is_caught(tmp_path: Path) -> None:
 def test_dots_after_a_sentence_stand_for_lines_alone() -> None:
     assert matches("One.\n...\nTwo.\n...\n", "One.\nand\nTwo.\nend")
     assert not matches("One.\n...\n", "One\nend.")
+    assert matches("...\nOne\n", "One")
 
 
 def test_the_exit_code_of_a_step_is_its_own(tmp_path: Path) -> None:

@@ -127,6 +127,13 @@ class Recorder:
             self.events.append(Names(self._inode_of(directory), tuple(zip((first, second), inodes, strict=True))))
         return has_happened
 
+    def _rename_to_free(self, real: Real, directory: int, source: str, target: str) -> bool:
+        inode = self._inodes[_identity(_lstat(source, directory))]
+        has_happened: bool = real(directory, source, target)
+        if has_happened:
+            self.events.append(Names(self._inode_of(directory), ((source, None), (target, inode))))
+        return has_happened
+
     def _unlink(self, real: Real, path: str, *, dir_fd: int | None = None) -> None:
         directory, name = self._place(path, dir_fd)
         real(path, dir_fd=dir_fd)

@@ -1,8 +1,8 @@
 """A tap on the file-system calls that the kernel makes in this process: record them, fail them, or die in one.
 
-It replaces functions of `os`, and two calls that the kernel makes without it, for the length of a `with` block. That
-is portable, needs no privilege and is fast enough for thousands of faults; `crash_states` checks that nothing reaches
-the disk around it, and `io_errors` repeats some faults below the interpreter, where the machine allows.
+It replaces functions of `os`, and three calls that the kernel makes without it, for the length of a `with` block.
+That is portable, needs no privilege and is fast enough for thousands of faults; `crash_states` checks that nothing
+reaches the disk around it, and `io_errors` repeats some faults below the interpreter, where the machine allows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Tap:
             for name in _TAPPED
             if hasattr(os, name)
         ]
-        for module, name in ((native_lock, "flock"), (exchange, "exchange")):
+        for module, name in ((native_lock, "flock"), (exchange, "exchange"), (exchange, "rename_to_free")):
             if hasattr(module, name):
                 self._patches.append(mock.patch.object(module, name, self._tapped(name, getattr(module, name))))
 

@@ -8,7 +8,7 @@ import click
 
 from agentm_kernel import __version__
 from agentm_kernel.cli.command_table import KERNEL_COMMANDS
-from agentm_kernel.cli.guide import GROUPS as GUIDE, GUESSES, group_of
+from agentm_kernel.cli.guide import GROUPS as GUIDE, GUESSES, GUESSES_WITH, group_of
 from agentm_kernel.cli.output import current_device
 from agentm_kernel.cli.plugin_commands import load_command, own_command, plugin_commands, write_section
 from agentm_kernel.device.installed import COMMANDS as COMMAND_GROUP
@@ -109,8 +109,8 @@ def app(ctx: click.Context, store: str | None) -> int | None:
 
 def run(device: Device, arguments: list[str]) -> int:
     """Run the application and return the exit code; expected failures leave as `AgentmError`."""
-    if arguments == ["help"]:
-        arguments = ["--help"]
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     try:
         result = app.main(args=arguments, prog_name="agentm", standalone_mode=False, obj=device)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -146,9 +146,10 @@ class _NoSuchCommand(AgentmError):
     def __init__(self, name: str, known: list[str]) -> None:
         from difflib import get_close_matches
 
-        near = (
-            [GUESSES[name]] if name in GUESSES else get_close_matches(name, {*known, *PUBLISHED[COMMAND_GROUP]}, n=1)
-        )
+        if name in GUESSES:
+            near = [GUESSES_WITH.get((current_device().config.storage_backend or "", name), GUESSES[name])]
+        else:
+            near = get_close_matches(name, {*known, *PUBLISHED[COMMAND_GROUP]}, n=1)
         install = how_to_install(COMMAND_GROUP, name)
         guess = (
             f"did you mean `agentm {near[0]}`? `agentm --help` lists the commands" if near else "run `agentm --help`"

@@ -259,9 +259,13 @@ def state_path(device: Device, which: str, cwd: str | None, plan: str | None) ->
 def state_read(device: Device, file: str, json: bool, cwd: str | None) -> None:
     from agentm_kernel.state.files import find_state_file
 
-    text = find_state_file(device.project(cwd), file)
+    project = device.project(cwd)
+    text = find_state_file(project, file)
     if text is None:
-        raise NotFoundError(f"there is no state file {file} here", hint="`agentm state list` shows what there is")
+        from agentm_kernel.cli.session_text import left_behind
+
+        hint = left_behind(project, file) or "`agentm state list` shows what there is"
+        raise NotFoundError(f"there is no state file {file} here", hint=hint)
     if json:
         from agentm_kernel.seam.content import content_hash
 

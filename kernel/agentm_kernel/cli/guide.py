@@ -83,8 +83,13 @@ GUESSES = {
     "ui": "view",
     "stores": "store list",
     "rename": "project rename",
+    "uninstall": "disconnect",
+    "version": "--version",
 }
 """Words that are no commands, and what people mean by them."""
+
+GUESSES_WITH = {("git", "sync"): "git sync"}
+"""What they mean by a word where the store of this device is of that protocol."""
 
 
 def group_of(name: str) -> tuple[str, str] | None:

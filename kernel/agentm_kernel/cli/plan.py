@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from agentm_kernel.cli.output import completing, echo_json, json_option
-from agentm_kernel.cli.state import cwd_option, resolve
+from agentm_kernel.cli.state import cwd_option, resolve, tell_rest
 from agentm_kernel.cli.streams import shown
 from agentm_kernel.errors import ActivePlanError
 from agentm_kernel.projects.checkout import path_as_text
@@ -44,6 +44,8 @@ def list_plans(as_json: bool, cwd: str | None) -> None:
     else:
         for plan in plans:
             click.echo(shown(f"{'*' if plan == active else ' '} {plan}"))
+        if not problem:
+            tell_rest(resolution, plans, "no plan yet", "PLAN")
     if problem:
         raise problem
 

@@ -37,7 +37,8 @@ def state_block(resolution: Resolution) -> str:
     copies = _copies(resolution)
     marker = _marker(resolution)
     if not plans and marker is None:
-        return copies or _left_behind(resolution)
+        left = left_behind(resolution, PLAN, resolution.root)
+        return copies or (left and f"[agentm] {left}")
     directory = state_directory(resolution)
     lines = [f"[agentm] Project state for this repo lives in {_place(resolution)}:"]
     if plans == [PLAN] and marker is None:
@@ -111,17 +112,24 @@ def _copy_age(backend: StorageBackend) -> str:
     return " (a copy of it, never brought up to date)" if age is None else f" (a copy of it, {age / 60:.0f} min old)"
 
 
-def _left_behind(resolution: Resolution) -> str:
-    """A plan in the checkout that is not read, since state belongs elsewhere or since it is a link, say."""
-    forgotten = os.path.join(resolution.root, HARNESS_DIR, PLAN)
+def left_behind(resolution: Resolution, name: str, cwd: str = ".") -> str:
+    """That a file in the checkout is not read, since state belongs elsewhere or since it is a link, say.
+
+    The command that moves it is one for `cwd`.
+    """
+    forgotten = os.path.join(resolution.root, HARNESS_DIR, name)
     is_plain = os.path.isfile(forgotten) and not os.path.islink(forgotten)
     if not resolution.is_synced and os.path.lexists(forgotten) and not is_plain:
-        return one_line(f"[agentm] {forgotten} is not read: it is no plain file. Put the plan itself there.")
+        return one_line(f"{forgotten} is not read: it is no plain file. Put the plan itself there.")
     if not resolution.is_synced or not is_plain:
         return ""
+    from shlex import quote
+
+    short = f"{HARNESS_DIR}/{name}"
+    source = short if os.path.realpath(os.path.join(cwd, short)) == os.path.realpath(forgotten) else forgotten
     return one_line(
-        f"[agentm] {forgotten} is not used: the state of this repo belongs into {_place(resolution)}. "
-        f"To move it there, run `agentm state write {PLAN} --body-file {HARNESS_DIR}/{PLAN}`."
+        f"{forgotten} is not used: the state of this repo belongs into {_place(resolution)}. "
+        f"To move it there, run `agentm state write {quote(name)} --body-file {quote(source)}`."
     )
 
 

@@ -11,10 +11,12 @@ import click
 
 from agentm_kernel.cli.output import completing, current_device, echo_json, json_option
 from agentm_kernel.cli.streams import read_text, shown, write_text
+from agentm_kernel.errors import AgentmError
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.secrets import refuse_secrets
 from agentm_kernel.state.files import append_state_file, list_state_files, write_state_file
+from agentm_kernel.state.plans import list_left_behind
 from agentm_kernel.state.routing import state_directory, state_file_path
 
 if TYPE_CHECKING:
@@ -53,9 +55,12 @@ def command() -> None:
 @click.option(
     "--if-match", metavar="HASH", help="Only if FILE has this sha256 now; `absent` for only if there is none yet."
 )
+@click.option("--allow-empty", is_flag=True, help="Empty FILE if the text is empty.")
 @_allow_option
 @cwd_option
-def write(file: str, body_file: str, if_match: str | None, allow_secrets: bool, cwd: str | None) -> None:
+def write(
+    file: str, body_file: str, if_match: str | None, allow_empty: bool, allow_secrets: bool, cwd: str | None
+) -> None:
     """Replace FILE by standard input, and print its path.
 
     Text that looks like it holds a secret is refused before the store sees it, with the line named.
@@ -63,6 +68,8 @@ def write(file: str, body_file: str, if_match: str | None, allow_secrets: bool, 
     condition = _condition(if_match)
     resolution = resolve(cwd, read_only=False)
     text = read_text(body_file)
+    if not allow_empty:
+        _refuse_empty(text, "; `--allow-empty` empties the file")
     _echo_path(write_state_file(resolution, file, text, if_match=condition, allow_secrets=allow_secrets))
 
 
@@ -78,6 +85,7 @@ def append(file: str, body_file: str, allow_secrets: bool, cwd: str | None) -> N
     """
     resolution = resolve(cwd, read_only=False)
     text = read_text(body_file)
+    _refuse_empty(text)
     if not allow_secrets:
         refuse_secrets("the text", text)  # here, so that the line is counted in what was given
     _echo_path(append_state_file(resolution, file, text, allow_secrets=True))
@@ -95,6 +103,7 @@ def list_files(as_json: bool, cwd: str | None) -> None:
     else:
         for name in names:
             click.echo(shown(name))
+        tell_rest(resolution, names, "no state files yet")
 
 
 @command.command("path")
@@ -109,6 +118,29 @@ def path(file: str | None, as_json: bool, cwd: str | None) -> None:
         echo_json(project=resolution.slug, path=path_as_text(found))
     else:
         _echo_path(found)
+
+
+def tell_rest(resolution: Resolution, names: list[str], nothing: str, prefix: str = "") -> None:
+    """On standard error: what lies in the checkout and is not read, or else, without `names`, how to begin."""
+    lines = []
+    left = [name for name in list_left_behind(resolution, names) if name.startswith(prefix)]
+    if left:
+        from agentm_kernel.cli.session_text import left_behind
+
+        lines = [line for name in left if (line := left_behind(resolution, name))]
+    if not (lines or names):
+        lines = [f"{nothing}: `agentm state write PLAN.md` makes a plan of standard input"]
+    for line in lines:
+        click.echo(shown(line, err=True), err=True)
+
+
+def _refuse_empty(text: str, otherwise: str = "") -> None:
+    """A pipe whose other end failed, or `</dev/null`, must not cost a plan. White space is nothing, too."""
+    if not text.strip():
+        raise AgentmError(
+            "the text is empty; nothing was written",
+            hint=f"give it on standard input or with --body-file{otherwise}",
+        )
 
 
 def _condition(if_match: str | None) -> str | Absent | None:

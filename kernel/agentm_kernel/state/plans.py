@@ -116,6 +116,17 @@ def list_plan_copies(resolution: Resolution) -> list[str]:
     return found
 
 
+def list_left_behind(resolution: Resolution, known: list[str]) -> list[str]:
+    """Plans and progress files in the checkout that nobody reads: state belongs into a store, which has `known`."""
+    if not resolution.is_synced:
+        return []
+    try:
+        names = os.listdir(os.path.join(resolution.root, HARNESS_DIR))
+    except OSError:
+        return []
+    return sorted(name for name in names if _is_plan(name.replace("progress", "PLAN", 1)) and name not in known)
+
+
 def use_plan(resolution: Resolution, name: str) -> str:
     """Make a plan that exists the active one of this checkout; returns its file name."""
     from agentm_kernel.state.files import is_written, write_marker

@@ -74,6 +74,40 @@ def test_without_a_terminal_setup_asks_for_yes(used):
     assert not (used.home / ".codex" / "hooks.json").exists()
 
 
+def test_the_question_of_setup_counts_what_would_change(laptop):
+    (laptop.home / ".claude").mkdir()
+    done = laptop.run("setup")
+
+    assert done.returncode == 1
+    laptop.must("connect", "claude-code")
+    hooks = json.loads((laptop.home / ".claude" / "settings.json").read_text())["hooks"]
+    has_server = (laptop.home / ".claude.json").exists()
+    counted = f"{sum(map(len, hooks.values()))} hooks{', 1 MCP server' if has_server else ''}"
+    assert f"Make these changes? ({counted}; --dry-run shows each line)" in done.stderr
+
+
+def test_setup_asks_nothing_where_no_settings_change(laptop):
+    shown = laptop.must("setup")
+
+    assert "no agent host was found" in shown
+    assert (laptop.home / ".agentm" / "memory" / "_meta" / "store.json").is_file()
+    (laptop.home / ".codex").mkdir()
+    assert laptop.run("setup").returncode == 1
+    laptop.must("connect", "codex")
+    assert "Codex: is connected already" in laptop.must("setup")
+
+
+def test_settings_that_cannot_be_changed_are_said_without_a_question(laptop):
+    (laptop.home / ".claude").mkdir()
+    (laptop.home / ".claude" / "settings.json").write_text("{ broken")
+    (laptop.home / ".claude.json").write_text("{ broken")
+    done = laptop.run("setup")
+
+    assert done.returncode == 1
+    assert "Claude Code: not connected" in done.stderr
+    assert "Make these changes?" not in done.stderr
+
+
 def test_setup_makes_the_default_store(laptop):
     laptop.must("setup", "--yes")
 
@@ -146,6 +180,25 @@ def test_an_unknown_host_is_named_with_those_that_there_are(laptop):
     assert done.returncode == 1
     assert "emacs" in done.stderr
     assert "claude-code" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [("connect",), ("disconnect",), ("hosts", "check"), ("log", "--host")], ids=" ".join
+)
+def test_a_host_that_is_nearly_named_is_suggested(laptop, command):
+    done = laptop.run(*command, "claude")
+
+    assert done.returncode == 1
+    assert "there is no agent host 'claude': did you mean claude-code?" in done.stderr
+    assert "no installed plugin" not in done.stderr
+
+
+def test_a_log_of_nothing_says_so(laptop):
+    assert laptop.must("log") == "no agent was told anything yet\n"
+    assert laptop.must("log", "--session", "s1") == "nothing like that was told\n"
+    assert json.loads(laptop.must("log", "--json"))["lines"] == []
+    laptop.hook("session-start")
+    assert "session-start" in laptop.must("log")
 
 
 def test_the_list_and_doctor_say_what_is_connected(used):

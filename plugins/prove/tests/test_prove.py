@@ -39,9 +39,8 @@ def test_everything_is_kept_in_under_a_minute_and_the_store_is_not_touched(bench
     states = {trial["name"]: trial["state"] for trial in answer["trials"]}
     assert states.keys() > STORE_TRIALS | {"session-start"}
     assert "broken" not in states.values()
-    assert [
-        name for name, state in states.items() if state == "not tried" and name not in ("agent-hosts", "full-disk")
-    ] == []
+    untried = {name for name, state in states.items() if state == "not tried"}
+    assert untried <= {"agent-hosts", "hosts-not-connected", "full-disk"}
     assert files_below(store) == before
     assert bench.left_over() == []
     report = Path(answer["report"]).read_text()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agentm_kernel.cli.command_table import KERNEL_COMMANDS
-from agentm_kernel.cli.guide import GROUPS, GUESSES, group_of
-from agentm_kernel.device.installed import COMMANDS
+from agentm_kernel.cli.guide import GROUPS, GUESSES, GUESSES_WITH, group_of
+from agentm_kernel.device.installed import BACKENDS, COMMANDS
 from agentm_kernel.plugins.published import PUBLISHED
 
 
@@ -20,6 +20,10 @@ def test_every_command_of_ours_stands_in_one_group():
 def test_what_people_guess_leads_to_a_command_of_ours():
     for word, command in GUESSES.items():
         assert word not in KERNEL_COMMANDS
+        assert command == "--version" or group_of(command.split()[0]), command
+    for (store, word), command in GUESSES_WITH.items():
+        assert store in PUBLISHED[BACKENDS]
+        assert word in GUESSES
         assert group_of(command.split()[0]), command
 
 
@@ -38,7 +42,17 @@ def test_alone_it_says_why_there_is_no_store(machine):
     assert "agentm doctor" in done.out
 
 
-@pytest.mark.parametrize(("word", "command"), [("list", "notes list"), ("delete", "forget"), ("status", "doctor")])
+@pytest.mark.parametrize(
+    ("word", "command"),
+    [
+        ("list", "notes list"),
+        ("delete", "forget"),
+        ("status", "doctor"),
+        ("version", "--version"),
+        ("uninstall", "disconnect"),
+        ("sync", "event turn-end"),
+    ],
+)
 def test_a_guess_is_answered_with_the_command(machine, word, command):
     done = machine.execute(word)
     assert done.code == 2
@@ -47,3 +61,21 @@ def test_a_guess_is_answered_with_the_command(machine, word, command):
 
 def test_help_is_help(machine):
     assert machine.execute("help").out == machine.execute("--help").out
+
+
+def test_where_the_store_is_git_its_own_sync_is_meant(machine):
+    machine.configure(**{"storage.backend": "git"})
+
+    assert "`agentm git sync`" in machine.execute("sync").err
+
+
+@pytest.mark.parametrize("command", ["doctor", "state", "state write", "state read"])
+def test_help_of_a_command_is_its_help(machine, command):
+    asked = machine.execute("help", *command.split())
+
+    assert (asked.code, asked.err) == (0, "")
+    assert asked.out == machine.execute(*command.split(), "--help").out
+
+
+def test_help_of_a_guess_is_answered_like_the_guess(machine):
+    assert "`agentm forget`" in machine.execute("help", "delete").err

@@ -155,6 +155,8 @@ def test_a_failure_that_is_not_about_the_output_is_not_taken_for_it(capsys):
 @pytest.mark.parametrize("descriptor", [0, 1, 2])
 @pytest.mark.parametrize("arguments", [["state-path", "plan"], ["state", "list"]])
 def test_closed_streams_are_no_reason_for_a_traceback(machine, descriptor, arguments):
+    machine.run("state", "write", "PLAN.md", input="x")
+
     done = machine.execute(*arguments, preexec_fn=lambda: os.close(descriptor))
 
     assert (done.code, done.err) == (0, "")

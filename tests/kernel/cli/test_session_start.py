@@ -448,6 +448,6 @@ def test_a_plan_that_is_no_plain_file_is_said_not_to_be_read(machine, kind):
     else:
         os.mkfifo(plan)
 
-    out = machine.run("hook", "session-start", input="{}").out
+    out = machine.execute("hook", "session-start", input="{}").out
 
     assert out.startswith(f"[agentm] {plan} is not read: it is no plain file.")

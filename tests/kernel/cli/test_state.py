@@ -47,11 +47,70 @@ def test_what_is_not_there_is_an_error_and_what_is_empty_is_not(machine, place):
     missing = machine.run("state", "read", "PLAN.md")
     assert (missing.code, missing.out) == (1, "")
     assert missing.err.startswith("error: there is no state file PLAN.md")
-    machine.run("state", "write", "PLAN.md", input="")
+    machine.run("state", "write", "PLAN.md", "--allow-empty", input="")
 
     empty = machine.run("state", "read", "PLAN.md")
 
     assert (empty.code, empty.out, empty.err) == (0, "", "")
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+@pytest.mark.parametrize("verb", ["write", "append"])
+def test_no_text_does_not_cost_a_plan(machine, place, verb, text):
+    machine.run("state", "write", "PLAN.md", input="the plan\n")
+
+    refused = machine.run("state", verb, "PLAN.md", input=text)
+
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err.startswith("error: the text is empty; nothing was written\nhint: ")
+    assert ("--allow-empty" in refused.err) == (verb == "write")
+    assert (place / "PLAN.md").read_text() == "the plan\n"
+
+
+def test_a_plan_can_be_emptied_on_purpose(machine, place):
+    machine.run("state", "write", "PLAN.md", input="the plan\n")
+
+    assert machine.run("state", "write", "PLAN.md", "--allow-empty", input="").code == 0
+    assert (place / "PLAN.md").read_text() == ""
+
+
+def test_where_there_is_nothing_the_lists_say_how_to_begin(machine, place):
+    for command, nothing in (("state", "no state files yet"), ("plan", "no plan yet")):
+        listed = machine.run(command, "list")
+        assert (listed.code, listed.out) == (0, "")
+        assert listed.err == f"{nothing}: `agentm state write PLAN.md` makes a plan of standard input\n"
+        assert machine.run(command, "list", "--json").err == ""
+    machine.run("state", "write", "PLAN.md", input="plan")
+    for command in ("state", "plan"):
+        assert machine.run(command, "list").err == ""
+
+
+def test_a_plan_that_was_left_in_the_checkout_is_named_with_the_command_that_moves_it(synced):
+    synced.harness.mkdir()
+    for name in ("PLAN.md", "PLAN-my idea.md", "progress.md", "notes.txt"):
+        (synced.harness / name).write_text(f"old {name}")
+    move = "state write PLAN.md --body-file .harness/PLAN.md"
+
+    refused = synced.run("state", "read", "PLAN.md")
+    assert refused.err.splitlines()[0] == "error: there is no state file PLAN.md here"
+    assert refused.err.splitlines()[1].startswith(f"hint: {synced.harness}/PLAN.md is not used: ")
+    assert f"`agentm {move}`" in refused.err
+    states, plans = (synced.run(command, "list") for command in ("state", "plan"))
+    assert (states.code, states.out, plans.code, plans.out) == (0, "", 0, "")
+    assert [line.partition(" is not used")[0] for line in states.err.splitlines()] == [
+        f"{synced.harness}/{name}" for name in ("PLAN-my idea.md", "PLAN.md", "progress.md")
+    ]
+    assert [line.partition(" is not used")[0] for line in plans.err.splitlines()] == [
+        f"{synced.harness}/{name}" for name in ("PLAN-my idea.md", "PLAN.md")
+    ]
+    assert "--body-file '.harness/PLAN-my idea.md'`" in plans.err
+
+    assert synced.run(*move.split()).code == 0
+    assert synced.run("state", "read", "PLAN.md").out == "old PLAN.md"
+    assert "PLAN.md is not used" not in synced.run("plan", "list").err
+    deeper = synced.project / "src"
+    deeper.mkdir()
+    assert f"--body-file {synced.harness}/progress.md`" in synced.run("state", "read", "progress.md", cwd=deeper).err
 
 
 def test_a_write_may_demand_what_is_there_now(machine):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from agentm_hosts.files.connections import Plan
     from agentm_kernel.plugin import Device
 
+_ALL_HOSTS = "`agentm hosts list` shows all of them"
 _PLAIN_PROMISES = {"promised": 0, "best effort": 1, "unproven": 2}
 
 
@@ -35,7 +36,13 @@ def adapters(device: Device) -> list[HostAdapter]:
 
 
 def adapter_named(device: Device, name: str) -> HostAdapter:
-    """The adapter of one host, or `PluginError`."""
+    """The adapter of one host, or `PluginError`, which says what a name nearly is."""
+    known = {record.name for record in device.plugins.of("agentm.hosts")}
+    if name not in known:
+        from difflib import get_close_matches
+
+        if near := get_close_matches(name, sorted(known), n=1):
+            raise PluginError(f"there is no agent host '{name}': did you mean {near[0]}?", hint=_ALL_HOSTS)
     found = load_plugin(device, "agentm.hosts", name)
     if not isinstance(found, HostAdapter):
         raise PluginError(

@@ -1,7 +1,7 @@
 """Trials of agent hosts. Their adapters are other plugins, found by the entry-point group `agentm.hosts`.
 
-Each adapter is asked for the text of a session that starts. Where the command `agentm hosts check` is installed, it
-also starts the program of each connected host and sees whether that text reaches its model.
+Each adapter is asked for the text of a session that starts. `agentm hosts check` then starts the program of each
+connected host and sees whether that text reaches its model. A host whose program was not started is never "kept".
 """
 
 from __future__ import annotations
@@ -30,10 +30,15 @@ def host_trials(device: Device) -> list[Trial]:
     if not names:
         return [Trial("agent-hosts", "what an agent is told reaches it", _no_adapter)]
     connected = _connected(device)
-    return [
-        Trial(f"host {name}", f"what {name} is told reaches its model", partial(_try_host, name, name in connected))
+    trials = [
+        Trial(f"host {name}", f"what {name} is told reaches its model", partial(_try_host, name))
         for name in names
+        if name in connected
     ]
+    if others := [name for name in names if name not in connected]:
+        promise = "what agents of other hosts are told reaches them"
+        trials.append(Trial("hosts-not-connected", promise, partial(_try_adapters, others)))
+    return trials
 
 
 def _no_adapter(_laboratory: Laboratory) -> str:
@@ -42,14 +47,24 @@ def _no_adapter(_laboratory: Laboratory) -> str:
     )
 
 
-def _try_host(name: str, is_connected: bool, laboratory: Laboratory) -> str:
+def _try_host(name: str, laboratory: Laboratory) -> str:
+    _ask_adapters([name], laboratory)
+    _check_program(name)
+    return "its adapter answers with the project's plan; its program was started, and its model got the text"
+
+
+def _try_adapters(names: list[str], laboratory: Laboratory) -> str:
+    """A wrong answer is a broken promise. A right one is not proof that it arrives: no program was started."""
+    _ask_adapters(names, laboratory)
+    raise NotTried(
+        f"not connected here, so no program was started: {', '.join(names)}; what agentm answers them is right"
+    )
+
+
+def _ask_adapters(names: list[str], laboratory: Laboratory) -> None:
     home = project_with_plan(laboratory)
-    text = session_text(home, ("--host", name))
-    check_named(home, text, f"the answer for {name}")
-    said = "its adapter answers with the project's plan"
-    if not is_connected:
-        return f"{said}; it is not connected here, so the program was not started"
-    return f"{said}; {_check_program(name)}"
+    for name in names:
+        check_named(home, session_text(home, ("--host", name)), f"the answer for {name}")
 
 
 def _connected(device: Device) -> set[str]:
@@ -64,27 +79,22 @@ def _connected(device: Device) -> set[str]:
     return {str(row.get("name") or row.get("host")) for row in rows if isinstance(row, dict) and row.get("connected")}
 
 
-def _check_program(name: str) -> str:
+def _check_program(name: str) -> None:
+    """Return if the model got the text. `NotTried` where `agentm hosts check` says why it cannot tell."""
     try:
         done = _agentm("hosts", "check", name, "--json")
     except subprocess.TimeoutExpired:
-        return f"its program did not finish within {_LIMIT:g} s, so that it reads the text was not seen"
-    said = (done.stdout.strip() or done.stderr.strip()).splitlines()
+        raise NotTried(f"connected, but its program did not finish within {_LIMIT:g} s") from None
     if done.returncode == 0:
-        return "its program was started, and its model got the text"
-    detail = _detail(done.stdout) or (said[-1] if said else f"exit {done.returncode}")
-    if "cannot check" in done.stdout.lower() + done.stderr.lower():
-        return f"its program cannot be checked here: {detail}"
-    raise Broken(f"its program was started, and its model did not get the text: {detail}")
-
-
-def _detail(text: str) -> str:
+        return
     try:
-        answer: Any = json.loads(text)
+        answer: Any = json.loads(done.stdout)
     except ValueError:
-        return ""
-    found = answer.get("detail") or answer.get("reason") if isinstance(answer, dict) else ""
-    return str(found or "")
+        said = done.stderr.strip().splitlines() or [f"exit {done.returncode}"]
+        raise Broken(f"`agentm hosts check {name}` failed: {said[-1]}") from None
+    if reason := answer.get("error") or answer.get("cannot"):
+        raise NotTried(f"connected, but {reason}")
+    raise Broken("its program was started, and its model did not get the text")
 
 
 def _agentm(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -148,7 +148,7 @@ def search_both(
     Scores of two indexes do not compare, so the answers are merged by their rank. In a search for one project, the
     default store answers with the operator's own notes. A store that cannot be had is a notice.
     """
-    own = scope if scope.project is None else replace(scope, project=NOBODY)
+    own = scope if scope.project is None else Scope(NOBODY, scope.near, scope.kind, scope.with_dead)
     answers: list[Answer] = []
     problems: list[AgentmError] = []
     for store, wanted in ((name, scope), (None, own)):

@@ -68,8 +68,8 @@ def check_host(device: Device, adapter: HostAdapter, *, program: str | None = No
     found = program or shutil.which(adapter.programs[0], path=device.environ.get("PATH"))
     if found is None or not os.access(found, os.X_OK):
         raise AgentmError(
-            f"{adapter.title} is not installed: there is no command {program or adapter.programs[0]}",
-            hint="install it, or name it with --program",
+            f"there is no command {program or adapter.programs[0]}",
+            hint=f"install {adapter.title}, or name its program with --program",
         )
     is_alone = _can_be_alone()
     with tempfile.TemporaryDirectory(prefix="agentm-check-", ignore_cleanup_errors=True) as folder:

@@ -65,6 +65,10 @@ class ModelStub:
 
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
+        self.close()
+
+    def close(self) -> None:
+        """Give the address back; of a stub that was never started, this is all."""
         self._server.server_close()
 
 

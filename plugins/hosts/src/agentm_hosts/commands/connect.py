@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +19,7 @@ from agentm_hosts.connecting import (
     plan_for,
     undoing_plans,
 )
+from agentm_hosts.files.recognition import command_of
 from agentm_kernel.command import completing, current_device
 from agentm_kernel.plugin import AgentmError
 
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from agentm_hosts.files.connections import Plan
     from agentm_hosts.place import Place
     from agentm_kernel.plugin import Device
+
+_KINDS = ("hook", "MCP server", "setting", "own file", "restored file")
 
 _scope = click.option(
     "--scope",
@@ -117,6 +122,25 @@ def connect_all(chosen: list[HostAdapter], place: Place, *, replace: bool, dry_r
         for line in (*adapter.advice(place), *hooks_of_the_project(adapter, place)) if not dry_run else ():
             click.echo(f"  note: {line}")
     return failed
+
+
+def planned_changes(chosen: list[HostAdapter], place: Place) -> str:
+    """What connecting would put into files, counted: "5 hooks, 1 MCP server"; nothing where no file would change."""
+    plans: list[Plan] = []
+    for adapter in chosen:
+        with suppress(AgentmError):  # said when it is connected
+            plans += [plan for plan in plan_for(adapter, place) if plan.is_change]
+    counts = Counter(kind for plan in plans for kind in _kinds(plan))
+    return ", ".join(f"{counts[kind]} {kind}{'s' * (counts[kind] > 1)}" for kind in _KINDS if counts[kind])
+
+
+def _kinds(plan: Plan) -> list[str]:
+    if not plan.connects:
+        return ["restored file"]
+    if plan.receipt.format == "text":
+        return ["own file"]
+    started = (command_of(entry["value"]).partition(" ")[0] for entry in plan.receipt.entries)
+    return [{"hook": "hook", "mcp": "MCP server"}.get(verb, "setting") for verb in started] or ["setting"]
 
 
 def _say_failure(adapter: HostAdapter, what: str, error: AgentmError) -> int:

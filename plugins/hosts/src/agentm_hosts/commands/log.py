@@ -8,7 +8,7 @@ from datetime import datetime
 
 import click
 
-from agentm_hosts.connecting import adapters
+from agentm_hosts.connecting import adapter_named, adapters
 from agentm_hosts.settling import settle
 from agentm_kernel.command import current_device, echo_json, echo_table, json_option
 
@@ -26,14 +26,18 @@ def command(session: str | None, host: str | None, limit: int, as_json: bool) ->
     device = current_device()
     lines = [
         line
-        for adapter in adapters(device)
-        if host in (None, adapter.name)
+        for adapter in (adapters(device) if host is None else [adapter_named(device, host)])
         for line in settle(device, adapter, seconds=1.0)
         if session is None or line.session.startswith(session)
     ]
     lines = sorted(lines, key=lambda line: line.time)[-max(1, limit) :]
     if as_json:
         echo_json(lines=[asdict(line) for line in lines])
+        return
+    if not lines:
+        click.echo(
+            "no agent was told anything yet" if host is None and session is None else "nothing like that was told"
+        )
         return
     echo_table(
         ("time", "host", "session", "event", "notes", "status"),

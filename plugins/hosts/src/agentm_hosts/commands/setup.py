@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_hosts.commands.connect import chosen_hosts, connect_all
+from agentm_hosts.commands.connect import chosen_hosts, connect_all, planned_changes
 from agentm_hosts.connecting import place_for
 from agentm_kernel import storage_preview
 from agentm_kernel.command import confirm, current_device
@@ -24,7 +24,7 @@ _DEFAULT_STORE = "device-local"
 def command(yes: bool, dry_run: bool) -> int:
     """Set agentm up: connect the agent hosts of this device, make the default store, and say what to try.
 
-    Nothing is touched that is not listed first. Running it again is harmless.
+    Nothing is touched that is not listed first. Where no settings change, nothing is asked. A second run is harmless.
     """
     device = current_device()
     place = place_for(device)
@@ -42,7 +42,8 @@ def command(yes: bool, dry_run: bool) -> int:
         code = connect_all(found, place, replace=False, dry_run=True)
         _offer_imports(device)
         return code
-    confirm("Do this?", yes=yes)
+    if changes := planned_changes(found, place):
+        confirm(f"Make these changes? ({changes}; --dry-run shows each line)", yes=yes)
     _make_store(device)
     code = connect_all(found, place, replace=False, dry_run=False)
     _offer_imports(device)

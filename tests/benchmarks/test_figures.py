@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.benchmarks.__main__ import BENCHMARKS, as_json
-from tests.benchmarks.page import BLOCK, PAGE, fill
+from tests.benchmarks.figures import BLOCK, PAGE, fill
 from tests.benchmarks.tables import Table
 
 TABLE = Table("writes", "Writing", "Against a bare loop.", [{"work": "overwrite", "speed (×)": 0.871}])

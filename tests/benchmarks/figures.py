@@ -1,0 +1,47 @@
+"""`python -m tests.benchmarks.figures`: what `make bench` measured, written into the page of figures.
+
+The page says in a comment where a table belongs, `<!-- bench startup -->` until `<!-- end -->`; everything around is
+written by hand. Only tables that were measured in full are taken over; the others stay as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.benchmarks.__main__ import CACHE, SCHEMA
+from tests.benchmarks.tables import Table
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "figures.md"
+BLOCK = re.compile(r"(?P<begin><!-- bench (?P<name>\w+) -->\n)(?P<table>.*?)(?P<end><!-- end -->)", re.DOTALL)
+
+
+def block(name: str, measured: dict[str, Any]) -> str:
+    """The table, below the command that makes it, and when and where it was made."""
+    table = Table(name, measured["title"], measured["note"], measured["rows"])
+    _, _, rows = table.markdown().partition("\n\n")
+    machine = f"{measured['system']}, {measured['processors']} processors, Python {measured['python']}"
+    return f"`make bench ARGS={name}`, {measured['date']}, {machine}:\n\n{rows}\n"
+
+
+def fill(page: str, tables: dict[str, Any]) -> str:
+    def renew(found: re.Match[str]) -> str:
+        measured = tables.get(found["name"])
+        if measured is None or measured["quick"]:
+            return found[0]
+        return found["begin"] + block(found["name"], measured) + found["end"]
+
+    return BLOCK.sub(renew, page)
+
+
+def main() -> None:
+    document = json.loads((CACHE / "bench.json").read_text())
+    if document["schema"] != SCHEMA:
+        raise SystemExit("these figures were written by another version: run `make bench` again")
+    PAGE.write_text(fill(PAGE.read_text(), document["tables"]))
+
+
+if __name__ == "__main__":
+    main()

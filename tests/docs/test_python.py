@@ -57,6 +57,14 @@ def test_the_code_on_a_page_runs_and_overrides_only_what_there_is(page: Path, tm
     assert done.returncode == 0, done.stderr
 
 
+def test_the_wrapper_on_its_page_passes_the_kit(tmp_path: Path) -> None:
+    (tmp_path / "test_page.py").write_text(code_on(ROOT / "docs/how-to/write-a-wrapper.md"))
+    some = "-k layering or declaring or conditions or device_files or foreign_entries"
+    arguments = ["-q", "-p", "no:cacheprovider", some, str(tmp_path / "test_page.py")]
+    done = run(f"import sys, pytest; sys.exit(pytest.main({arguments!r}))", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_code_that_is_out_of_date_is_caught(tmp_path: Path) -> None:
     stale = (
         "from agentm_kernel.plugin import FileStore\nclass N(FileStore):\n    def hidden_names(self, names): ...\n"

@@ -92,8 +92,9 @@ class EncryptedStore(BackendLayer, Sealed):
         return self._opened(locator, stored)[1]
 
     def _checked(self, locator: Locator, stored: str) -> Note:
-        if self._last is not None and self._last[0] == locator.key and self._last[1] == stored:
-            return self._last[2]
+        last = self._last  # once: another thread may put its own there at any time
+        if last is not None and last[0] == locator.key and last[1] == stored:
+            return last[2]
         note = self._at(locator, open_note(self.keys, stored, locator.key))
         if note.epoch < self.keys.oldest:
             raise IntegrityError(
@@ -131,7 +132,11 @@ class EncryptedStore(BackendLayer, Sealed):
             return self.inner.write(locator, content, if_match=if_match)
         encode_content(content, locator)  # refuses what is no text, or too much of it, before anything is sealed
         if if_match is ABSENT:
-            return self._create(locator, content)
+            self._put(locator, content, 0, ABSENT)
+            return locator
+
+        if if_match == content_hash(content):
+            self._last = None  # nothing will be written, so nobody else compares it with what is stored
 
         def replace(note: Note | None, condition: str | Absent) -> None:
             if note is None or note.text != content or note.epoch != self.keys.current.number:
@@ -147,19 +152,24 @@ class EncryptedStore(BackendLayer, Sealed):
             return
 
         def remove(note: Note | None, condition: str | Absent) -> None:
-            # Where nothing is stored, or a folder is, the store says so, as it says it of a plain note.
-            self.inner.delete(locator, if_match=condition if isinstance(condition, str) else if_match)
-            newest = max(self.seen.revision(locator.key), 0 if note is None else note.revision)
-            self.seen.record(locator.key, newest + 1)  # the same version, brought back, is an older one
+            with self.seen.coming_and_going(locator.key):
+                # Known before it is gone: what another device creates there afterwards is newer, and stays so.
+                newest = max(self.seen.revision(locator.key), 0 if note is None else note.revision)
+                # Where nothing is stored, or a folder is, the store says so, as it says it of a plain note.
+                self.inner.delete(locator, if_match=condition if isinstance(condition, str) else if_match)
+                self.seen.record(locator.key, newest + 1)  # the same version, brought back, is an older one
 
         self._change(locator, if_match, remove, may_be_missing=True)
 
-    def _create(self, locator: Locator, content: str) -> Locator:
-        self._put(locator, content, 0, ABSENT)
-        return locator
-
-    def _put(self, locator: Locator, content: str, before: int, condition: str | Absent | None) -> None:
+    def _put(self, locator: Locator, content: str, before: int, condition: str | Absent) -> None:
         keys = self.source.keys_for_writing()
+        if condition is not ABSENT:  # the store compares it with what we go above
+            self._put_above(keys, locator, content, before, condition)
+            return
+        with self.seen.coming_and_going(locator.key):
+            self._put_above(keys, locator, content, before, condition)
+
+    def _put_above(self, keys: Keys, locator: Locator, content: str, before: int, condition: str | Absent) -> None:
         # Never below what anybody can have seen: the clock is for notes that were deleted on another device.
         revision = max(before + 1, self.seen.revision(locator.key) + 1, time.time_ns() // 1_000_000)
         note = Note(locator.key, content, keys.current.number, revision, self.source.identity.device_id)
@@ -208,11 +218,13 @@ class EncryptedStore(BackendLayer, Sealed):
             stored = self.inner.read(locator)
         except NotFoundError:
             return None, None
-        if if_match is not None:
-            return self._opened(locator, stored)
         try:
             return self._opened(locator, stored)
+        except NotFoundError:  # it was deleted when we looked at it again
+            return None, None
         except (IntegrityError, InvalidContentError):
+            if if_match is not None:
+                raise
             return stored, None
 
     def _refuse_keys(self, locator: Locator) -> None:

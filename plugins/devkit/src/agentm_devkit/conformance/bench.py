@@ -60,12 +60,19 @@ class Bench:
 
     # -- the store's files ----------------------------------------------------------------------------------
 
-    def device_path(self, *names: str) -> str:
-        """The path of names below the store's root on this host, whether or not a key could spell them."""
+    def device_files(self) -> DeviceFiles:
+        """The facet that a store which declares `device_files` has."""
         files = self.store.facet(DeviceFiles)
         if files is None:
-            raise Violation("the backend declares device_files and has no facet DeviceFiles")
-        return os.path.join(files.device_path(Locator()), *names)
+            raise Violation(
+                f"{type(self.store).__name__} declares device_files and has no facet DeviceFiles (a layer that does "
+                "not pass the facet declares device_files=False and names the flag in `changes`)"
+            )
+        return files
+
+    def device_path(self, *names: str) -> str:
+        """The path of names below the store's root on this host, whether or not a key could spell them."""
+        return os.path.join(self.device_files().device_path(Locator()), *names)
 
     def plant(self, name: str | bytes, data: bytes = b"planted\n") -> str:
         """Put a file into the store's tree behind the backend's back, as a sync tool or an editor would."""

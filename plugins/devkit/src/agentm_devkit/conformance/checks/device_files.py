@@ -12,7 +12,6 @@ from agentm_kernel.plugin import (
     ABSENT,
     MAX_CONTENT_BYTES,
     ConcurrentModificationError,
-    DeviceFiles,
     InvalidContentError,
     Locator,
     NotFoundError,
@@ -30,9 +29,7 @@ _NOTE = Locator("dir/note.md")
 def check_device_path(bench: Bench) -> None:
     """`device_path` gives an absolute path as `str`, below the root's, for what is there and what is not."""
     store = bench.store
-    files = store.facet(DeviceFiles)
-    if files is None:
-        raise Violation(f"{type(store).__name__} declares device_files and has no facet DeviceFiles")
+    files = bench.device_files()
     store.write(_NOTE, "one\n")
     root = files.device_path(Locator())
     for locator in (_NOTE, Locator("missing/note.md")):

@@ -1,0 +1,160 @@
+"""Processes and threads of one device at one note: none takes what another did for a version brought back."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import time
+
+import pytest
+
+from agentm_encryption.seen import Seen
+from agentm_kernel.plugin import (
+    ABSENT,
+    ConcurrentModificationError,
+    Sealed,
+    StorageIOError,
+    StorageSelectionError,
+    content_hash,
+)
+
+PATIENCE = 0.5
+"""Seconds in which the other could have done its part, if it were not kept waiting."""
+
+
+@pytest.fixture
+def stores(laptop):
+    """The store twice, as two processes of one device have it."""
+    laptop.init()
+    return laptop.store(), laptop.store()
+
+
+def meanwhile(monkeypatch, store, verb, work, *, after):
+    """Do `work` in a thread while the inner store carries out `verb` for `store`: just before it, or just after."""
+    inner = store.facet(Sealed).as_stored
+    real = getattr(inner, verb)
+    thread = threading.Thread(target=work, daemon=True)
+
+    def let_work():
+        thread.start()
+        thread.join(PATIENCE)
+
+    def hooked(*arguments, **options):
+        monkeypatch.setattr(inner, verb, real)
+        if not after:
+            let_work()
+        done = real(*arguments, **options)
+        if after:
+            let_work()
+        return done
+
+    monkeypatch.setattr(inner, verb, hooked)
+    return thread
+
+
+def test_a_note_that_is_created_while_its_deletion_ends_is_no_old_one(laptop, stores, note, monkeypatch):
+    one, other = stores
+    one.write(note, "first")
+    thread = meanwhile(monkeypatch, one, "delete", lambda: other.write(note, "again", if_match=ABSENT), after=True)
+    one.delete(note)
+    thread.join()
+    assert laptop.store().read(note) == "again"
+
+
+def test_a_creation_that_was_held_up_goes_above_what_was_deleted_meanwhile(laptop, stores, note, monkeypatch):
+    one, other = stores
+
+    def come_and_go():
+        time.sleep(0.01)  # later by the clock
+        try:
+            other.write(note, "short-lived", if_match=ABSENT)
+        except ConcurrentModificationError:
+            return
+        other.delete(note)
+
+    thread = meanwhile(monkeypatch, one, "write", come_and_go, after=False)
+    one.write(note, "held up", if_match=ABSENT)
+    thread.join()
+    assert laptop.store().read(note) == "held up"
+
+
+def test_a_note_that_is_deleted_under_a_writer_is_created_again(stores, note, monkeypatch):
+    """The writer has read it, and finds it gone when it looks again: that is absence, and no error of a write."""
+    one, other = stores
+    other.write(note, "first")
+    inner = one.facet(Sealed).as_stored
+    thread = meanwhile(monkeypatch, one, "read", lambda: other.delete(note), after=True)
+    one.write(note, "second")
+    thread.join()
+    assert inner.exists(note)
+    assert other.read(note) == "second"
+
+
+def test_a_write_of_the_same_text_is_compared_with_what_is_stored_now(stores, note):
+    one, other = stores
+    one.write(note, "first")
+    other.write(note, "second")
+    with pytest.raises(ConcurrentModificationError):
+        one.write(note, "first", if_match=content_hash("first"))
+
+
+def test_rewriting_loses_nothing_that_others_have_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr("agentm_encryption.seen._WASTEFUL", 200)
+    folder = str(tmp_path)
+    keys = [f"notes/{number}.md" for number in range(8)]
+
+    def count(key):
+        seen = Seen(folder, read_only=False)
+        for revision in range(1, 101):
+            seen.record(key, revision)
+
+    monkeypatch.setattr("agentm_encryption.seen._GROUPS", 1)
+    threads = [threading.Thread(target=count, args=[key]) for key in keys]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {key: Seen(folder, read_only=True).revision(key) for key in keys} == dict.fromkeys(keys, 100)
+
+
+def test_a_disk_that_fails_is_a_typed_error(stores, note, monkeypatch):
+    one, _ = stores
+    one.write(note, "first")
+
+    def fail(*_arguments, **_options):
+        raise OSError(errno.EIO, "Input/output error")
+
+    seen = one.facet(Sealed).seen
+    for name in ("stat", "open"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, fail)
+            patch.setattr("builtins.open", fail)
+            with pytest.raises(StorageIOError):
+                seen.record(note.key, 1 << 50)
+
+
+def tree(folder):
+    return {
+        os.path.join(parent, name): os.lstat(os.path.join(parent, name)).st_mtime_ns
+        for parent, folders, files in os.walk(folder)
+        for name in (*folders, *files)
+    }
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_opening_alone_makes_and_changes_nothing(laptop, note, read_only):
+    laptop.init()
+    laptop.store().write(note, "one")
+    before = tree(laptop.home)
+    laptop.store(read_only=read_only)
+    assert tree(laptop.home) == before
+
+
+def test_a_store_without_keys_is_refused_and_given_none(laptop, note):
+    laptop.store().write(note, "plain")
+    laptop.done("config", "set", "wrappers", '["encryption"]')
+    before = tree(laptop.home)
+    with pytest.raises(StorageSelectionError):
+        laptop.store(read_only=True)
+    assert tree(laptop.home) == before

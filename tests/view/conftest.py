@@ -31,9 +31,12 @@ def page(home: Home) -> Iterator[Page]:
         yield page
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browsing() -> Iterator[Browsing]:
-    """One Chromium of this system for all tests; each test has windows of its own in it."""
+    """One Chromium of this system for a module's tests; each test has windows of its own in it.
+
+    Not for the whole session: its driver keeps a loop running in this thread, where other modules start their own.
+    """
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
         _missing("Chromium is not installed (Debian: apt-get install chromium)")

@@ -40,7 +40,7 @@ def vault(root: Path) -> VaultBackend:
     return store
 
 
-_ALLOWED = ["agentm-obsidian-vault", "agentm-device-local"]
+_ALLOWED = ["agentm-obsidian-vault", "agentm-device-local", "agentm-import"]
 
 
 class Device:

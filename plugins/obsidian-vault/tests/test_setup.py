@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,9 +27,10 @@ def test_init_makes_and_marks_the_folder_and_says_what_to_run(device: Device) ->
     assert lines == [
         f"agentm config set plugins.vault.vault_path '{folder}'",
         "agentm config set storage.backend vault",
+        f"agentm store add NAME vault vault_path='{folder}'",
     ]
     assert "vault" not in device.agentm("config", "list").stdout.replace("obsidian-vault", "")
-    for line in lines:
+    for line in lines[:-1]:
         device.agentm(*[word.strip("'") for word in line.removeprefix("agentm ").split(" ", 3)])
     assert f"backend 'vault' at {folder}" in device.agentm("doctor").stdout
 
@@ -77,6 +79,7 @@ def test_a_store_that_is_used_already_needs_nothing_more(device: Device) -> None
 
 
 def test_whoever_has_notes_in_another_store_is_told_how_to_take_them_along(device: Device) -> None:
+    pytest.importorskip("agentm_import", reason="`agentm migrate` is its command")
     device.agentm("project", "register", "--slug", "widgets", cwd=device.project)
     shown = device.agentm("vault", "init", "--create", "~/notes", "--use").stdout
     assert f"stay at {device.home / '.agentm' / 'memory'}\n" in shown
@@ -86,11 +89,13 @@ def test_whoever_has_notes_in_another_store_is_told_how_to_take_them_along(devic
 
 
 def test_without_use_the_way_along_is_in_place_of_the_last_line(device: Device) -> None:
+    pytest.importorskip("agentm_import", reason="`agentm migrate` is its command")
     device.agentm("project", "register", "--slug", "widgets", cwd=device.project)
     shown = device.agentm("vault", "init", "--create", "~/notes").stdout
     assert "along, run these in place of the last line:\n" in shown
-    lines = [line.strip() for line in shown.splitlines() if line.startswith("  agentm ")]
-    for line in [*lines[:-3], *lines[-2:]]:
+    use, along, _beside = (part.splitlines() for part in re.split(r"(?m)^(?:to take|or, for).*$", shown))
+    lines = [[line.strip() for line in part if line.startswith("  agentm ")] for part in (use, along)]
+    for line in [*lines[0][:-1], *lines[1]]:
         device.agentm(*line.split()[1:], *(["--yes"] if " migrate " in line else []))
     assert "widgets" in (device.home / "notes" / "_meta" / "repos.json").read_text()
 

@@ -66,7 +66,7 @@ class OpenBucket:
     server: Server
 
     def __call__(self, scratch: str) -> StorageBackend:
-        bucket = self.server.open("encrypted/" + hashlib.sha256(scratch.encode()).hexdigest()[:16])
+        bucket = self.server.open("kit/" + hashlib.sha256(scratch.encode()).hexdigest()[:16])
         return encrypt(bucket, os.path.join(scratch, "state"))
 
 

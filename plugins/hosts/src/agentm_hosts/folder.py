@@ -46,7 +46,7 @@ or a key: it is refused. Never save what the code or the history of the reposito
 _README = """\
 # agentm
 
-Connects an agent to [agentm](https://pypi.org/project/agentm-memory/), a memory that does not lose
+Connects an agent to agentm (the distribution `agentm-memory`), a memory that does not lose
 or misplace a note.
 
 1. `uv tool install agentm-memory` (or `pipx install agentm-memory`), so that `agentm` is on the search path.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 
 import pytest
 from plugins.encryption.tests.conftest import Laptop
@@ -49,6 +50,13 @@ def test_two_members_share_sealed_notes_over_git(pair, tmp_path, note):
     assert SECRET.encode() not in objects
 
 
+def _until_the_next_second() -> None:
+    """Git dates commits by the second, and the last writer is who has the later date."""
+    began = int(time.time())
+    while int(time.time()) == began:
+        time.sleep(0.02)
+
+
 @pytest.mark.parametrize("policy", ["rebase", "merge", "last-writer-wins"])
 def test_of_two_versions_neither_is_lost(pair, note, policy):
     one, other = pair
@@ -58,6 +66,7 @@ def test_of_two_versions_neither_is_lost(pair, note, policy):
     one.store().write(note, "of one\n")
     other.store().write(note, "of other\n")
     one.done("git", "sync")
+    _until_the_next_second()
     other.done("git", "sync", "--conflict", policy)
     store = other.store()
     kept = [info.locator for info in store.walk(Locator("_meta/conflicts")) if not info.is_dir]

@@ -220,7 +220,7 @@ class DeletesWhatIsGone(Files):
             super().delete(locator, if_match=if_match)
             return
         found = self.exists(locator)
-        time.sleep(0.002)
+        time.sleep(0.02)  # long enough for the others, on a busy machine too
         with suppress(NotFoundError):
             super().delete(locator, if_match=if_match)
         if not found:

@@ -26,6 +26,7 @@ AZURE = (
     "conditions",
     "content",
     "deleting",
+    "lookalikes",
     "racing",
 )
 EMULATOR = ("conditions", "deleting", "listing", "reading")

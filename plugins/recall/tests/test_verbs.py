@@ -218,4 +218,4 @@ def test_what_happened_a_moment_ago_is_counted_once(filled, store):
 
     assert said.splitlines()[-1] == "Left out: 1 deleted. Find more with `agentm search`."
     assert said.count("```note\n") == 4
-    assert "number 3 of 4" in done(filled.run("recall-here", "--why", "zwei"))
+    assert " of 4, as the room allows" in done(filled.run("recall-here", "--why", "zwei"))

@@ -32,7 +32,8 @@ _FAILURES = (exceptions.BaseError, OSError)  # the library raises FileNotFoundEr
 _GOOGLE_TOKENS = "oauth2.googleapis.com"
 _PAGE = 1000
 _REMEMBERED = 512
-_SIGNED_FOR = timedelta(seconds=60)
+_SIGNED_FOR = timedelta(minutes=15)
+"""As far as clocks may be apart: a server whose clock is ahead takes a shorter one for expired."""
 
 
 class Version(NamedTuple):
@@ -165,13 +166,22 @@ class Client:
         self._once(lambda: obstore.delete(self._store, path))
 
     def delete_on_condition(self, path: str, version: Version, deadline: Deadline) -> None:
-        """Delete exactly these bytes. The library has no conditional deletion, but it signs one."""
+        """Delete exactly these bytes. The library has no conditional deletion, so we send one ourselves."""
         deadline.check()
-        url = self._once(lambda: obstore.sign(self._store, "DELETE", path, _SIGNED_FOR))
+        url = self._once(lambda: self._deletion_address(path))
         headers, seconds = {"If-Match": version.etag or ""}, self.timing.attempt
         status = within(seconds, lambda: _send_delete(url, headers, seconds))
         if status not in {200, 202, 204}:
             raise answered(status)
+
+    def _deletion_address(self, path: str) -> str:
+        if self.place.kind != "azure":
+            return obstore.sign(self._store, "DELETE", path, _SIGNED_FOR)
+        from agentm_bucket.azure_signing import address, deletion_query
+
+        given = self._credentials.azure()
+        query = given.get("sas_token") or deletion_query(self.place, path, given["access_key"], _SIGNED_FOR)
+        return address(self.place, path, query)
 
     def _remember_length(self, path: str, length: int) -> None:
         if length >= _PAGE or len(self._short) >= _REMEMBERED:

@@ -80,7 +80,7 @@ class Credentials:
     def _provide(self) -> dict[str, Any]:
         self.problem = None
         try:
-            return self._s3() if self._kind == "s3" else self._azure()
+            return self._s3() if self._kind == "s3" else self.azure()
         except AgentmError as error:
             self.problem = error
             raise
@@ -93,7 +93,7 @@ class Credentials:
             "expires_at": None,
         }
 
-    def _azure(self) -> dict[str, Any]:
+    def azure(self) -> dict[str, Any]:
         if self._has("account_key_env"):
             return {"access_key": self._key("account_key_env"), "expires_at": None}
         return {"sas_token": self._key("sas_token_env").lstrip("?"), "expires_at": None}

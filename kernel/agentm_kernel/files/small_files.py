@@ -10,7 +10,8 @@ import os
 import stat
 
 _CHUNK = 4096
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+NOT_WAITING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+"""How a file is opened of which nobody knows whether it is one."""
 
 
 def read_small_file(path: str, limit: int) -> bytes:
@@ -18,7 +19,7 @@ def read_small_file(path: str, limit: int) -> bytes:
 
     What is no regular file, or has more than `limit` bytes, is an `OSError` too: `EINVAL`, `EFBIG`.
     """
-    descriptor = os.open(path, _FLAGS)
+    descriptor = os.open(path, NOT_WAITING)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

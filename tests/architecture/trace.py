@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "explanation" / "architecture.md"
 
 TRACER = """
 import json, os, sys
-import agentm_kernel.cli.streams as deadline
+import agentm_kernel.cli as deadline
 
 order, counts = [], {"scan": 0, "load": 0}
 COUNTED = {("agentm_kernel.device.installed", "scan"): "scan", ("agentm_kernel.device.config", "load"): "load"}

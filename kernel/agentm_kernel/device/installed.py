@@ -10,8 +10,8 @@ import os
 import sys
 import time
 
-from agentm_kernel.files.small_files import NOT_WAITING, read_small_file
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.files import NOT_WAITING, read_small_file
+from agentm_kernel.seam import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from agentm_kernel.files.failures import Failures
 from agentm_kernel.files.medium import shows_all_names
 from agentm_kernel.files.root import open_root
 from agentm_kernel.files.tree import NO_DIRECTORY, TooLarge
+from agentm_kernel.seam import Info
 from agentm_kernel.seam.content import check_size, decode_content
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import Info
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ import sys
 
 from agentm_kernel.device.installed import is_hook_plugin, listens_to
 from agentm_kernel.errors import AgentmError, ConfigError, one_line
-from agentm_kernel.plugins import hookspecs
-from agentm_kernel.plugins.calling import Call, in_time, reason_of, wrong_answer
+from agentm_kernel.plugins import Call, hookspecs, in_time, reason_of, wrong_answer
 from agentm_kernel.plugins.table import load, refusal, unusable
 from agentm_kernel.plugins.values import DoctorRow, HookContext, Panel, PluginFailure, Section
 
@@ -139,7 +138,9 @@ class HookCaller:
     def _hooks_of(self, record: PluginRecord) -> Mapping[str, Hook]:
         """The hooks of a plugin, which is loaded once; none, and a failure kept, if it cannot be used."""
         if record not in self._loaded:
-            self._loaded[record] = self._within(self._patience, record, "its import", lambda: _load_hooks(record)) or {}
+            self._loaded[record] = (
+                self._within(self._patience, record, "its import", lambda: _load_hooks(record)) or {}
+            )
         return self._loaded[record]
 
     def _keep(self, record: PluginRecord, error: AgentmError) -> None:

@@ -8,15 +8,15 @@ import sys
 
 from agentm_kernel.device.installed import OPTIONS, canonical_name, is_hook_plugin, kind_of
 from agentm_kernel.errors import AgentmError, PluginError
-from agentm_kernel.plugins.calling import Call, StdoutToStderr, reason_of
+from agentm_kernel.plugins import Call, StdoutToStderr, reason_of
 from agentm_kernel.seam.backend import API_VERSION, StorageBackend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from agentm_kernel.device import DeviceFacts
     from agentm_kernel.device.config import Config
-    from agentm_kernel.device.facts import DeviceFacts
     from agentm_kernel.device.installed import PluginRecord
     from agentm_kernel.seam.options import Option
 

@@ -14,8 +14,8 @@ import os
 
 from agentm_kernel.device.json_text import MalformedJson, parse_bytes
 from agentm_kernel.errors import AgentmError, ConfigError, StorageIOError
-from agentm_kernel.files.small_files import read_small_file
-from agentm_kernel.projects.root import HARNESS_DIR, read_checkout_file, refuse_linked_harness
+from agentm_kernel.files import read_small_file
+from agentm_kernel.projects import HARNESS_DIR, read_checkout_file, refuse_linked_harness
 from agentm_kernel.projects.slug import PROJECT_FILE, parse_project_file, plain_slug, project_file
 from agentm_kernel.selection.identity import read_stamp
 

@@ -24,7 +24,7 @@ STORE_OPENERS = tuple(
 )
 """The confined walk, its short form for hooks, and the lock on the root directory."""
 
-OUTSIDE_OF_STORES = f"{KERNEL}.files.small_files"
+OUTSIDE_OF_STORES = f"{KERNEL}.files"
 """Looks at files of the device and of checkouts."""
 
 _FILE_CALLS = frozenset({"open", "io.open", "codecs.open"}) | frozenset(

@@ -7,9 +7,9 @@ import base64
 from broken_backends.table import broken_layer
 
 from agentm_kernel.errors import NotFoundError, StorageError
+from agentm_kernel.seam import Capabilities, Info
 from agentm_kernel.seam.backend import BackendLayer
 from agentm_kernel.seam.facets import FACETS, Appends, History
-from agentm_kernel.seam.values import Capabilities, Info
 
 
 class Transparent(BackendLayer):

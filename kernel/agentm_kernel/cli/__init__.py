@@ -1,7 +1,7 @@
 """The command line: `main` decides, `command_table` answers hooks without click, `app` is everything else.
 
-Standard streams, byte for byte; JSON answers; and how a command ends: every failure as two lines on standard error
-and an exit code, never as a traceback.
+Here is what all of them need: how modules are found; standard streams, byte for byte; JSON answers; and how a command
+ends: every failure as two lines on standard error and an exit code, never as a traceback.
 """
 
 from __future__ import annotations
@@ -10,13 +10,83 @@ import _thread
 import os
 import sys
 import time
+from _frozen_importlib import BuiltinImporter, ModuleSpec
+from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
+from marshal import loads
 
 from agentm_kernel.errors import AgentmError, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from types import CodeType
     from typing import Any, NoReturn
+
+
+class QuickFinder:
+    """Finds the modules inside of agentm's packages, of which a command loads dozens, by looking where they must be.
+
+    What Python does for each takes twice as long: it lists folders and asks for five kinds of files. Whatever is not
+    a source file with its compiled form beside it is left to Python, and so is a compiled form that is out of date.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None, _target: object = None) -> ModuleSpec | None:
+        if not path or not name.startswith("agentm_"):
+            return None
+        folder, module, is_package = path[0], name.rpartition(".")[2], False
+        try:
+            status = os.stat(f"{folder}{os.sep}{module}.py")
+        except OSError:
+            folder, module, is_package = f"{folder}{os.sep}{module}", "__init__", True
+            try:
+                status = os.stat(f"{folder}{os.sep}{module}.py")
+            except OSError:
+                return None
+        loader = _QuickLoader(name, f"{folder}{os.sep}{module}.py")
+        loader.cached = f"{folder}{os.sep}__pycache__{os.sep}{module}.{sys.implementation.cache_tag}.pyc"
+        # As PEP 552 says: which Python, no flags, when the source was changed, and how long it is.
+        loader.header = b"%b\0\0\0\0%b%b" % (
+            MAGIC_NUMBER,
+            (int(status.st_mtime) & 0xFFFFFFFF).to_bytes(4, "little"),
+            (status.st_size & 0xFFFFFFFF).to_bytes(4, "little"),
+        )
+        spec = ModuleSpec(name, loader, origin=loader.path, is_package=is_package)
+        spec.has_location, spec.cached = True, loader.cached
+        if spec.submodule_search_locations is not None:
+            spec.submodule_search_locations.append(folder)
+        return spec
+
+
+_LONGEST = 100_000  # bytes of a compiled form
+
+
+class _QuickLoader(SourceFileLoader):
+    cached: str
+    header: bytes
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        try:
+            descriptor = os.open(self.cached, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            try:
+                compiled = os.read(descriptor, _LONGEST)
+            finally:
+                os.close(descriptor)
+            if compiled.startswith(self.header) and len(compiled) < _LONGEST:
+                return loads(memoryview(compiled)[16:])  # type: ignore[no-any-return]  # noqa: S302 - as Python does
+        except OSError:
+            pass
+        return super().get_code(fullname)
+
+
+if (
+    sys.implementation.cache_tag
+    and not (sys.pycache_prefix or sys.flags.optimize)
+    and BuiltinImporter in sys.meta_path
+):
+    sys.meta_path.insert(sys.meta_path.index(BuiltinImporter), QuickFinder)
+
+# ------------------------------------------------------------------------------------------------ streams
 
 SCHEMA = 1
 """The shape of every JSON answer; a change that readers would notice gets the next number."""

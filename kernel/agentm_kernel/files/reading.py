@@ -34,13 +34,17 @@ def is_spelled_like_this(directory: Directory, name: str, identity: tuple[int, i
 
     Asks for the name in another case: only where that reaches the same file is the directory read.
     """
-    other = _respelled(name)
-    if other == name or directory.looks_free(other):
+    if _has_one_spelling(directory, name):
         return True
-    twin = directory.status(other)
+    twin = directory.status(_respelled(name))
     if twin is None or (twin.st_dev, twin.st_ino) != identity:
         return True
     return any(_composed(listed) == name for listed in directory.names())
+
+
+def _has_one_spelling(directory: Directory, name: str) -> bool:
+    other = _respelled(name)
+    return other == name or directory.looks_free(other)
 
 
 def clashing_name(names: Sequence[str], name: str) -> str | None:
@@ -300,7 +304,7 @@ def enter_exactly(directory: Directory, name: str) -> Directory | None:
     except FileNotFoundError:
         return None
     try:
-        if is_spelled_like_this(directory, name, child.identity):
+        if _has_one_spelling(directory, name) or is_spelled_like_this(directory, name, child.identity):
             return child
     except BaseException:
         child.close()

@@ -34,8 +34,12 @@ def load(record: PluginRecord) -> object:
     check_declared_api(record)
     module, attributes = _reference(record)
     try:
-        with StdoutToStderr(), Call(str(record), "its import"):
-            __import__(module)
+        with Call(str(record), "its import"):
+            if module in sys.modules:
+                __import__(module)  # another thread may not be done with it
+            else:
+                with StdoutToStderr():
+                    __import__(module)
             found: object = sys.modules[module]
             for name in attributes:
                 found = getattr(found, name)

@@ -46,10 +46,10 @@ def is_no_project(root: str) -> bool:
 
     One that has `.harness/` or a repository was made a project on purpose.
     """
-    common = (os.path.dirname(root), os.path.expanduser("~"), os.environ.get("TMPDIR", "/tmp"), "/var/tmp")  # noqa: S108
-    if root not in map(os.path.realpath, common):
+    if _has_harness(root) or is_work_tree(root):
         return False
-    return not (_has_harness(root) or is_work_tree(root))
+    common = (os.path.dirname(root), os.path.expanduser("~"), os.environ.get("TMPDIR", "/tmp"), "/var/tmp")  # noqa: S108
+    return root in map(os.path.realpath, common)
 
 
 def is_work_tree(directory: str) -> bool:

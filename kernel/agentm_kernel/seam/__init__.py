@@ -35,6 +35,9 @@ class _Fields(type):
         return super().__new__(cls, name, bases, body)
 
 
+_keep = object.__setattr__
+
+
 @dataclass_transform(frozen_default=True)
 class Frozen(metaclass=_Fields):
     """A value: its annotated names are what it is made of, in that order; it cannot be changed once it is made.
@@ -46,23 +49,26 @@ class Frozen(metaclass=_Fields):
     _defaults: ClassVar[dict[str, object]] = {}
 
     def __init__(self, *given: object, **named: object) -> None:
-        values: dict[str, object] = dict(zip(self.__slots__, given, strict=False))
-        if named or len(given) != len(self.__slots__):  # most are given everything, in order
-            first, values = values, {**self._defaults, **values, **named}
-            if len(given) > len(first) or first.keys() & named or values.keys() != set(self.__slots__):
-                raise TypeError(f"{type(self).__name__} takes {', '.join(self.__slots__)}")
-        self._set(**values)
+        names = self.__slots__
+        if named or len(given) != len(names):  # most are given everything, in order
+            first = dict(zip(names, given, strict=False))
+            values = {**self._defaults, **first, **named}
+            if len(given) > len(first) or first.keys() & named or values.keys() != set(names):
+                raise TypeError(f"{type(self).__name__} takes {', '.join(names)}")
+            given = tuple(values[name] for name in names)
+        for name, value in zip(names, given, strict=True):
+            _keep(self, name, value)
         self.__post_init__()
 
     def __post_init__(self) -> None:
         """Raise if a value cannot be."""
 
-    def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in self.__slots__)
-
     def _set(self, **values: object) -> None:
         for name, value in values.items():
-            object.__setattr__(self, name, value)
+            _keep(self, name, value)
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self.__slots__)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable: cannot set {name!r}")
@@ -104,7 +110,7 @@ class Info(Frozen):
         _keep_version(self, version)
 
 
-# The slots themselves, not `_set`: a walk makes thousands of these.
+# The slots themselves: a walk makes thousands of these.
 _keep_locator, _keep_is_dir, _keep_size, _keep_mtime, _keep_version = (
     vars(Info)[name].__set__ for name in Info.__slots__
 )

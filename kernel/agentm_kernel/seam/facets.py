@@ -144,6 +144,9 @@ class Appends(ABC):
 class Identity(ABC):
     """The store is known on this device by the mark that it carries."""
 
+    store_id: str | None = None
+    """What the mark said when the store was opened; `None` for one that had none then."""
+
     @abstractmethod
     def confirm(self) -> None:
         """Raise `StoreIdentityError` unless the store is still the one that this device knows there."""

@@ -229,9 +229,10 @@ def _decide(device: Device, choice: Choice, opening: Opening) -> Decision:
     backend = open_backend(device, choice, opening)
     backend.check_usable(read_only=opening.read_only)
     warning = None
-    if check_identity(backend, choice.protocol, opening.state_dir) is None and not backend.self_stamping:
+    store_id = check_identity(backend, choice.protocol, opening.state_dir)
+    if store_id is None and not backend.self_stamping:
         warning = f"{unmarked(backend, choice.protocol).message}; reading works"
-    guarded: StorageBackend = IdentityGuard(backend, choice.protocol, opening.state_dir)
+    guarded: StorageBackend = IdentityGuard(backend, choice.protocol, opening.state_dir, store_id)
     if not opening.read_only:
         from agentm_kernel.selection.replacing import with_listeners
 

@@ -64,8 +64,9 @@ class IdentityGuard(BackendLayer, facets.Identity):
         *(facets.Appends, facets.Rules, facets.Unguarded, facets.WorkingCopy, facets.WatchedStore),
     )
 
-    def __init__(self, inner: StorageBackend, protocol: str, state_dir: str) -> None:
+    def __init__(self, inner: StorageBackend, protocol: str, state_dir: str, store_id: str | None = None) -> None:
         super().__init__(inner)
+        self.store_id = store_id
         self._protocol = protocol
         self._state_dir = state_dir
         self._settled = False

@@ -201,12 +201,15 @@ def _environment(variables: Iterable[str]) -> dict[str, str]:
 
 
 def _show(name: str, report: Report) -> None:
+    from agentm_devkit.conformance.runner import names_of, one_reason
+
     words = {"failed": styled("FAIL", fg="red"), "warned": styled("WARN", fg="yellow"), "skipped": "SKIP"}
-    for result in report.results:
-        if result.outcome != "passed":
-            click.echo(f"{words[result.outcome]}  {result.check.group}/{result.check.name}: {result.detail}")
-            if result.where:
-                click.echo(f"      at {result.where}")
+    for results in report.shared:
+        click.echo(f"{words['failed']}  {one_reason(results)}\n      in {names_of(results)}")
+    for result in (*report.single, *report.having("skipped")):
+        click.echo(f"{words[result.outcome]}  {result.check.group}/{result.check.name}: {result.detail}")
+        if result.where:
+            click.echo(f"      at {result.where}")
     click.echo(f"{name}: {report.counts}")
 
 

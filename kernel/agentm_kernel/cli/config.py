@@ -179,7 +179,9 @@ def _warn_of_missing(device: Device, key: str, wanted: object) -> None:
         try:
             find_plugin(device, group, str(name).strip())
         except PluginError as error:
-            click.echo(f"warning: {error.message}; until one does, the store does not open\nhint: {error.hint}", err=True)
+            click.echo(
+                f"warning: {error.message}; until one does, the store does not open\nhint: {error.hint}", err=True
+            )
 
 
 def _ask_to_leave(device: Device, key: str) -> None:

@@ -36,6 +36,13 @@ class OpensBelow:
         return FileStore(os.path.join(scratch, self.folder), create_root=True)
 
 
+class Small(FileStore):
+    """Takes notes of four kilobytes, and says so."""
+
+    def __init__(self, scratch):
+        super().__init__(scratch, size_limit=4096)
+
+
 class CannotConnect(FileStore):
     def __init__(self, scratch):
         raise ConnectionError(f"no one answers at '{scratch}'")
@@ -119,9 +126,17 @@ def test_a_report_has_one_result_for_each_check_in_order() -> None:
 def test_what_fails_in_many_checks_for_one_reason_is_said_once_and_first() -> None:
     report = run(CannotConnect, only=("reading", "deleting", "resolve"))
     first, *others = str(report).splitlines()
-    assert re.match(r"failed  \d\d checks for one reason: the backend raised the untyped ConnectionError: no one", first)
+    assert re.match(
+        r"failed  \d\d checks for one reason: the backend raised the untyped ConnectionError: no one", first
+    )
     assert "in declaring/resolve, reading/read_of_nothing, " in first
     assert len(others) == 1, "and nothing but the counts"
+
+
+def test_a_store_with_a_size_limit_of_its_own_is_held_to_that_one() -> None:
+    report = run(Small, only=("content", "killed_writer_tears_nothing", "whole_reads", "file_over_the_limit"))
+    assert report.ok, report
+    assert not [result for result in report.having("skipped") if "limit" in result.check.name]
 
 
 def test_a_run_can_be_limited_to_groups_and_checks_and_refuses_unknown_names() -> None:

@@ -83,7 +83,7 @@ def check_content_that_is_not_text(bench: Bench) -> None:
 
 @check("content", rows=(23,))
 def check_size_limit(bench: Bench) -> None:
-    """Content over the limit (16 MB, or the store's `size_limit`) is an `InvalidContentError` that changes nothing."""
+    """Content over the limit (16 MB, or the store's `size_limit`) is an `InvalidContentError` and changes nothing."""
     store, limit = bench.store, _limit(bench)
     store.write(_NOTE, "one\n")
     with unchanged(store):

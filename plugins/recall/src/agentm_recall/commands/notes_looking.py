@@ -21,6 +21,7 @@ from agentm_recall.commands.common import (
 from agentm_recall.commands.names import name_argument
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.index.place import NoPlace, index_path
+from agentm_recall.layout import project_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,14 +93,20 @@ def _kept(device: Device, command: str, words: Sequence[str]) -> None:
 @cwd_option
 @json_option
 def review(project: str | None, cwd: str | None, as_json: bool) -> None:
-    """List the notes that want a look: stale, naming what is gone, doubted, or nearly the same as another one.
+    """List the notes that want a look: stale, naming what is gone, doubted, given to no agent, nearly the same.
 
     Settle each with `agentm notes confirm`, `notes edit`, `forget`, or `save --supersedes`.
     """
+    from agentm_recall.deliveries import read_deliveries
+    from agentm_recall.review import review as reviewed
+
     backend, slug, _ = store_and_project(project, cwd, read_only=True)
-    findings, notices = RecallIndex(backend).ask(
-        lambda opened: (_findings(opened, _index(backend), slug), opened.notices), may_write=True, progress=bar
-    )
+    delivered = read_deliveries(current_device().state_dir, project_folder(backend, slug).key)
+
+    def look(opened: Opened) -> tuple[list[Finding], Sequence[str]]:
+        return reviewed(opened.database, _index(backend), slug, delivered), opened.notices
+
+    findings, notices = RecallIndex(backend).ask(look, may_write=True, progress=bar)
     if as_json:
         echo_json(
             found=[
@@ -120,12 +127,6 @@ def review(project: str | None, cwd: str | None, as_json: bool) -> None:
         echo_table(("what", "note", "why"), rows)
     for notice in notices:
         click.echo(shown(notice, err=True), err=True)
-
-
-def _findings(opened: Opened, index: str, project: str) -> list[Finding]:
-    from agentm_recall.review import review as reviewed
-
-    return reviewed(opened.database, index, project)
 
 
 def _index(backend: Any) -> str:

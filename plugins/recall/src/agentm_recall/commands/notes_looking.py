@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.command import echo_json, echo_table, json_option, shown
+from agentm_kernel.command import current_device, echo_json, echo_table, json_option, shown
 from agentm_kernel.plugin import AgentmError, StorageError, find_plugin, load
 from agentm_recall.commands.common import (
     as_json as note_as_json,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.plugins.table import find_plugin as find_plugin, load_plugin as load_plugin, permitted as permitted
     from agentm_kernel.plugins.values import Alert as Alert, DoctorRow as DoctorRow, HookContext as HookContext, Panel as Panel, PluginFailure as PluginFailure, Section as Section, Tool as Tool, ToolCall as ToolCall
     from agentm_kernel.projects.claiming import add_remote as add_remote, change_record as change_record, create_record as create_record, point as point, claim_name as claim_name
+    from agentm_kernel.projects.moves import record_move as record_move
     from agentm_kernel.projects.records import has_notes as has_notes, ProjectRecord as ProjectRecord, read_pointer as read_pointer, read_record as read_record
     from agentm_kernel.projects.repo_registry import list_repos as list_repos, read_registry as read_registry, register_repo as register_repo, registry_locator as registry_locator, unregister_repo as unregister_repo
     from agentm_kernel.projects.root import HARNESS_DIR as HARNESS_DIR, find_project_root as find_project_root
@@ -83,6 +84,7 @@ _HOMES = {
     "plugins.table": "find_plugin load load_backend load_plugin permitted unusable",
     "plugins.values": "Alert DoctorRow HookContext Panel PluginFailure Section Tool ToolCall",
     "projects.claiming": "add_remote change_record claim_name create_record point",
+    "projects.moves": "record_move",
     "projects.records": "ProjectRecord has_notes read_pointer read_record",
     "projects.repo_registry": "list_repos read_registry register_repo registry_locator unregister_repo",
     "projects.root": "HARNESS_DIR find_project_root",

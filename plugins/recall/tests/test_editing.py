@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from agentm_kernel.plugin import InvalidContentError
-from agentm_recall.editing import new_text, with_body, with_fields
+from agentm_recall.editing import with_body, with_fields
 from agentm_recall.note import parse_note
+from agentm_recall.rendering import new_text
 
 ODD = """---
 # written by hand

@@ -199,6 +199,21 @@ def test_why_a_note_is_not_recalled(filled):
     assert "it is of the project other" in why("--why", "foreign")
 
 
+def test_review_lists_what_no_agent_was_given_in_many_sessions(filled):
+    ledger = filled.path / ".local/state/agentm/deliveries/claude-code.jsonl"
+    ledger.parent.mkdir(parents=True)
+    line = {"time": 4e9, "event": "session-start", "notes": ["projects/widgets/decisions/use-files"]}
+
+    def unused(sessions):
+        lines = [json.dumps({**line, "session": str(number)}) + "\n" for number in range(sessions)]
+        ledger.write_text("not a line\n" + "".join(lines))
+        found = json.loads(done(filled.run("notes", "review", "--json")))["found"]
+        return [one["key"] for one in found if one["what"] == "unused"]
+
+    assert unused(19) == []
+    assert unused(20) == ["projects/widgets/facts/port.md"]
+
+
 def test_why_of_a_note_that_is_not_there_is_an_error(filled):
     said = filled.run("recall-here", "--why", "nope")
 

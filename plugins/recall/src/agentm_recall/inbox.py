@@ -25,9 +25,9 @@ from agentm_kernel.plugin import (
     content_hash,
     layout,
 )
-from agentm_recall.editing import new_text
 from agentm_recall.front_matter import find_block, read_fields
 from agentm_recall.layout import is_note, place_of, project_of, slug_of
+from agentm_recall.rendering import new_text
 from agentm_recall.replacing import replace_text
 from agentm_recall.saving import Draft, Saved, check_draft, save_note
 

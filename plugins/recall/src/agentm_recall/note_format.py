@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentm_recall.editing import is_text, new_text, with_body, with_fields
+from agentm_recall.editing import with_body, with_fields
 from agentm_recall.front_matter import find_block, plain_fields, read_fields
 from agentm_recall.layout import FOLDERS, KINDS, is_note, kind_by_place, place_of
+from agentm_recall.rendering import is_text, new_text
 from agentm_recall.saving import slugify
 
 if TYPE_CHECKING:

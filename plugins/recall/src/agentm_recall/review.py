@@ -1,9 +1,10 @@
-"""What somebody should look at: notes whose time is over, that name what is gone, that are doubted, or that say the
-same as another one of another time.
+"""What somebody should look at: notes whose time is over, that name what is gone, that are doubted, that no agent was
+ever given, or that say the same as another one of another time.
 """
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentm_recall.index.contents import Contents
@@ -12,6 +13,9 @@ from agentm_recall.index.lexicon import Lexicon
 from agentm_recall.remarks import read_remarks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentm_recall.deliveries import Delivered
     from agentm_recall.index.database import Database
     from agentm_recall.note import Note
 
@@ -28,13 +32,13 @@ class Finding(NamedTuple):
 
     note: Note
     what: str
-    """`stale`, `gone`, `doubted` or `alike`."""
+    """`stale`, `gone`, `doubted`, `unused` or `alike`."""
     why: str
     other: Note | None = None
     """The older note that is nearly the same."""
 
 
-def review(database: Database, index: str, project: str) -> list[Finding]:
+def review(database: Database, index: str, project: str, delivered: Delivered) -> list[Finding]:
     """What there is to settle in a project and among the personal notes."""
     with Failures():
         rows = database.connection.execute(
@@ -53,7 +57,20 @@ def review(database: Database, index: str, project: str) -> list[Finding]:
             findings.append(Finding(note, "gone", remark.long))
         if note.confidence is not None and note.confidence < _DOUBTED:
             findings.append(Finding(note, "doubted", f"doubted: confidence {note.confidence:g}"))
-    return findings + _alike(database, notes)
+    return findings + _unused(notes.values(), project, delivered) + _alike(database, notes)
+
+
+def _unused(notes: Iterable[Note], project: str, delivered: Delivered) -> list[Finding]:
+    """Notes of the project that were there before all that is known of its sessions, and came up in none."""
+    if not delivered.says_enough:
+        return []
+    since = datetime.fromtimestamp(delivered.since, UTC).isoformat()
+    why = f"given to no agent in the {delivered.sessions} sessions since {since[:10]}"
+    return [
+        Finding(note, "unused", why)
+        for note in notes
+        if note.project == project and note.changed < since and note.key.removesuffix(".md") not in delivered.keys
+    ]
 
 
 def _alike(database: Database, notes: dict[int, Note]) -> list[Finding]:

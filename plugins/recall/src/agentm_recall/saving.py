@@ -19,11 +19,12 @@ from agentm_kernel.plugin import (
     update,
 )
 from agentm_recall.bodies import Body
-from agentm_recall.editing import new_text, with_body, with_fields
+from agentm_recall.editing import with_body, with_fields
 from agentm_recall.front_matter import find_block, read_fields
 from agentm_recall.layout import ALWAYS_LOAD_KIND, KINDS, PERSONAL, place_of
 from agentm_recall.lookup import find_note
 from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, is_date, parse_note
+from agentm_recall.rendering import new_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,7 +15,7 @@ from agentm_recall.scopes import find_in, parts_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agentm_kernel.plugin import Info, Locator, Resolution, StorageBackend
+    from agentm_kernel.plugin import Device, Info, Locator, Resolution, StorageBackend
     from agentm_recall.note import Note
     from agentm_recall.scopes import Part
 
@@ -49,10 +49,18 @@ def parts_for_reading(project: str | None, cwd: str | None) -> list[Part]:
 
 def found_note(name: str, project: str | None, cwd: str | None, *, read_only: bool) -> tuple[StorageBackend, Locator]:
     """The note that `name` means: of the project, or else the operator's own; and the store that has it."""
+    backend, locator, _ = found_in_store(name, project, cwd, read_only=read_only)
+    return backend, locator
+
+
+def found_in_store(
+    name: str, project: str | None, cwd: str | None, *, read_only: bool
+) -> tuple[StorageBackend, Locator, Device]:
+    """The same, and the device as it is for that store: what it keeps for each is kept apart."""
     part, locator = find_in(parts_for_reading(project, cwd), name)
-    if read_only:
-        return part.backend, locator
-    return current_device().store(part.store, read_only=False), locator
+    device = current_device()
+    backend = part.backend if read_only else device.store(part.store, read_only=False)
+    return backend, locator, device if part.store is None else device.of_store(part.store)
 
 
 def _here(cwd: str | None, *, read_only: bool) -> Resolution:

@@ -77,7 +77,7 @@ e2e: $(SERVERS) ## Rounds with real programs that are too long for the suite: ag
 	@$(BIN)/python plugins/import/tests/real_programs.py
 	@$(BIN)/python -m pytest -q -rs -s plugins/import/tests/check_real_programs.py plugins/import/tests/check_kills.py
 	@$(BIN)/python -m tests.view.race --rounds 200
-	@AGENTM_WHOLE_KIT=1 $(BIN)/python -m pytest -q plugins/devkit/tests/conformance/test_correct_stores.py
+	@AGENTM_WHOLE_KIT=1 AGENTM_REQUIRE_SERVERS=1 $(PYTEST) plugins/bucket/tests/test_conformance.py plugins/encryption/tests/test_conformance.py plugins/devkit/tests/conformance/test_correct_stores.py
 
 docs: $(READY) ## Build the documentation as a site into .cache/site
 	@$(BIN)/zensical build --clean --strict

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from contextlib import contextmanager
+import weakref
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from agentm_kernel.plugin import (
@@ -147,6 +148,7 @@ class PostgresStore(StorageBackend):
         if kept is None:
             place = {"host": "127.0.0.1", "port": self._port, "database": "postgres"}
             kept = self._of_thread.connection = postgres.connect(user="agentm", timeout=10, **place)
+            weakref.finalize(self, _close, kept)
         return kept
 
     def _end(self, connection: Any) -> None:
@@ -208,6 +210,13 @@ class PostgresStore(StorageBackend):
     def _check_spelling(self, cursor: Any, locator: Locator) -> None:
         for (stored,) in self._select(cursor, "key", "folded = %s", locator.key.casefold()):
             raise LocatorConflictError(f"'{locator}' differs only in case from the stored '{stored}'")
+
+
+def _close(connection: Any) -> None:
+    import pg8000.dbapi as postgres
+
+    with suppress(postgres.Error, OSError):  # the server may have gone away
+        connection.close()
 
 
 def _said(error: Exception) -> str:

@@ -120,7 +120,7 @@ def drawn(order: list[str]) -> str:
             lines.append(f"{place or 'kernel':<24}{module or rest or package}")
             room = place
         else:
-            lines[-1] += f" → {module or rest}"
+            lines[-1] += f" → {module or rest or package}"
     return "\n".join(lines)
 
 

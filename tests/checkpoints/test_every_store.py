@@ -6,44 +6,20 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.checkpoints.device import AGENTM, Device
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-AGENTM = os.path.join(os.path.dirname(sys.executable), "agentm")
 STORES: dict[str, list[str]] = {
     "device-local": [],
     "vault": ["vault", "init", "{home}/vault", "--create", "--use"],
     "git": ["git", "init", "{home}/clone", "--use"],
 }
-
-
-class Device:
-    """A home of its own and a project in it."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.project = home / "widgets"
-        self.project.mkdir()
-        subprocess.run(["git", "init", "-q", str(self.project)], check=True)
-
-    def agentm(self, *arguments: str, stdin: str = "", code: int = 0) -> str:
-        environ = {"HOME": str(self.home), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
-        done = subprocess.run(
-            [AGENTM, *arguments],
-            env=environ,
-            cwd=self.project,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == code, (arguments, done.stdout, done.stderr)
-        return done.stdout
 
 
 @pytest.fixture(params=sorted(STORES))

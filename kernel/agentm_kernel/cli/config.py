@@ -10,9 +10,11 @@ from agentm_kernel.cli.command_table import as_text
 from agentm_kernel.cli.output import completing, current_device, echo_json, echo_table, json_option
 from agentm_kernel.device.config import find, spellings
 from agentm_kernel.device.config_writer import set_value, unset_value
+from agentm_kernel.device.installed import BACKENDS, WRAPPERS
 from agentm_kernel.device.json_text import MalformedJson, parse
 from agentm_kernel.device.settings import is_list, is_text
 from agentm_kernel.errors import ConfigError, PluginError
+from agentm_kernel.plugins.table import find_plugin
 from agentm_kernel.seam.options import check_option
 
 if TYPE_CHECKING:
@@ -64,6 +66,7 @@ def set_command(key: str, value: str, allow_secrets: bool) -> None:
     set_value(environ, key, wanted)
     after = find(environ)[0]
     click.echo(f"set {key} in {after}" + (f", with everything from {before}" if was_legacy else ""))
+    _warn_of_missing(device, key, wanted)
 
 
 @command.command("unset")
@@ -165,6 +168,20 @@ def _refuse_unknown(device: Device, key: str) -> None:
     raise ConfigError(
         f"'{key}' is not a setting of agentm; nothing was changed", hint=f"{meant} see `agentm config set --help`"
     )
+
+
+def _warn_of_missing(device: Device, key: str, wanted: object) -> None:
+    """A plugin may be installed after it is chosen; but as often its name has a slip in it."""
+    group = {"storage.backend": BACKENDS, "wrappers": WRAPPERS}.get(key)
+    if group is None:
+        return
+    for name in wanted if isinstance(wanted, list) else [wanted]:
+        try:
+            find_plugin(device, group, str(name).strip())
+        except PluginError as error:
+            click.echo(
+                f"warning: {error.message}; until one does, the store does not open\nhint: {error.hint}", err=True
+            )
 
 
 def _ask_to_leave(device: Device, key: str) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from agentm_kernel.cli.output import current_device
+from agentm_kernel.device.config_writer import set_value
+from agentm_kernel.device.installed import COMMANDS
 from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.seam.layout import META
 from agentm_kernel.seam.locator import Locator
@@ -40,18 +42,27 @@ def selected_store(
 
 
 def conclude_set_up(
-    protocol: str, options: Mapping[str, str], *, store_id: str, place: str, was_there: bool, use_it: bool
+    protocol: str,
+    options: Mapping[str, str],
+    *,
+    store_id: str,
+    place: str,
+    was_there: bool,
+    use_it: bool,
+    take_along: bool = False,
 ) -> None:
     """Say what `init` did, and select the store on this device or say which commands do.
 
-    Whoever changes the store has notes elsewhere, perhaps: where they stay, and how to take them along, is said too.
+    Whoever changes the store has notes elsewhere, perhaps: they are taken along, or it is said where they stay.
     """
     click.echo(f"{'joined' if was_there else 'made'} the store {store_id} at {place}")
     found = inspect_store(current_device())
     before = None if isinstance(found, Refusal) else found
     is_present = before is not None and (before.choice.protocol, before.backend.describe()) == (protocol, place)
     others = before if before and not is_present and _has_notes(before.backend) else None
-    if use_it:
+    if take_along and others is not None:
+        _take_along(others, protocol, options, merging=was_there)
+    elif use_it or take_along:
         select_store(current_device(), protocol, options)
         click.echo("this device uses it now")
         _say_what_stays(others, protocol)
@@ -61,25 +72,38 @@ def conclude_set_up(
         _say_how_to_use(others, protocol, options)
 
 
+def _take_along(others: Decision, protocol: str, options: Mapping[str, str], *, merging: bool) -> None:
+    """Let `agentm migrate` copy the notes of the store before, compare them, and then select the new one."""
+    from agentm_kernel.plugins.table import load_plugin
+
+    if others.choice.protocol == protocol:
+        raise StorageSelectionError(
+            f"the store before, {others.backend.describe()}, is of the same kind, so its options would be lost",
+            hint="use the new one (--use instead of --take-along), and copy the notes as files",
+        )
+    device = current_device()
+    migrate: Any = load_plugin(device, COMMANDS, "migrate")  # before anything is changed
+    if device.config.shortcut is None:  # where a store lies must not be said before it is said which one is meant
+        set_value(device.environ, "storage.backend", others.choice.protocol)
+    for name, value in options.items():
+        set_value(device.environ, f"plugins.{protocol}.{name}", value)
+    words = ["--to", protocol, "--yes", *(["--merge"] if merging else [])]
+    migrate.main(words, standalone_mode=False, parent=click.get_current_context(), obj=device.renewed())
+
+
 def _say_what_stays(others: Decision | None, protocol: str) -> None:
     if others is None:
         return
     click.echo(f"the notes of the store before stay at {others.backend.describe()}")
     if others.choice.protocol != protocol:
-        click.echo("to take them along, run:")
-        click.echo(f"  agentm config set storage.backend {others.choice.protocol}")
-        click.echo(f"  agentm migrate --to {protocol}")
+        click.echo(f"to take them along: agentm migrate --from {others.choice.protocol} --to {protocol}")
 
 
 def _say_how_to_use(others: Decision | None, protocol: str, options: Mapping[str, str]) -> None:
-    click.echo("to use it on this device, run:")
-    for name, value in options.items():
-        click.echo(f"  agentm config set plugins.{protocol}.{name} {shlex.quote(value)}")
-    click.echo(f"  agentm config set storage.backend {protocol}")
-    if others is not None and others.choice.protocol != protocol:
-        click.echo(f"to take the notes at {others.backend.describe()} along, run these in place of the last line:")
-        click.echo(f"  agentm config set storage.backend {others.choice.protocol}")
-        click.echo(f"  agentm migrate --to {protocol}")
+    can_take = others is not None and others.choice.protocol != protocol
+    click.echo("to use it on this device, run the same command again with --use")
+    if others is not None and can_take:
+        click.echo(f"to take the notes at {others.backend.describe()} along as well, with --take-along")
     given = " ".join(f"{name}={shlex.quote(value)}" for name, value in options.items())
     click.echo("or, for some projects only, beside the store that this device has:")
     click.echo(f"  agentm store add NAME {protocol} {given}")

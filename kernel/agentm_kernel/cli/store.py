@@ -44,8 +44,9 @@ def show(name: str | None, as_json: bool) -> None:
         "warning": found.warning,
     }
     if as_json:
-        echo_json(**fields, capabilities=promises)
+        echo_json(**fields, wrappers=found.wrappers, capabilities=promises)
         return
+    fields["wrappers"] = ", ".join(found.wrappers)
     rows = [(name.replace("_", " "), value) for name, value in fields.items() if value]
     echo_table(
         ("", ""), [*rows, ("promises", ", ".join(name for name, given in promises.items() if given) or "nothing")]

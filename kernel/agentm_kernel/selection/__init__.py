@@ -196,6 +196,8 @@ class Decision(Frozen):
     choice: Choice
     backend: StorageBackend
     warning: str | None
+    wrappers: tuple[str, ...] = ()
+    """The layers around the backend, the innermost first."""
 
 
 class Refusal(Frozen):
@@ -238,7 +240,7 @@ def _decide(device: Device, choice: Choice, opening: Opening) -> Decision:
 
         guarded = with_listeners(device, guarded)
     wrappers = (*device.config.wrappers, *backend.own_wrappers)
-    return Decision(choice, with_wrappers(device, guarded, wrappers, opening), warning)
+    return Decision(choice, with_wrappers(device, guarded, wrappers, opening), warning, device.config.wrappers)
 
 
 def require(found: Decision | Refusal, required: Capabilities | None = None) -> StorageBackend:
@@ -263,7 +265,9 @@ def preview_of(found: Decision | Refusal) -> StoragePreview:
     protocol, origin = found.choice.protocol, found.choice.origin
     if found.warning:
         return StoragePreview("warn", protocol, found.warning)
-    return StoragePreview("ok", protocol, f"backend '{protocol}' at {found.backend.describe()}, chosen by {origin}")
+    within = f" within {', '.join(found.wrappers)}" if found.wrappers else ""
+    place = f"backend '{protocol}' at {found.backend.describe()}"
+    return StoragePreview("ok", protocol, f"{place}{within}, chosen by {origin}")
 
 
 def open_other(device: Device, protocol: str) -> IdentityGuard:

@@ -13,6 +13,7 @@ from agentm_kernel.device.config_writer import bind_project
 from agentm_kernel.errors import ConcurrentModificationError, ConfigError, LocatorConflictError, StoreIdentityError
 from agentm_kernel.projects.checkouts import Checkouts, binding_key
 from agentm_kernel.projects.claiming import change_record, claim
+from agentm_kernel.projects.moves import record_move
 from agentm_kernel.projects.records import MOVED_TO_STORE
 from agentm_kernel.seam import Frozen
 from agentm_kernel.seam.backend import ABSENT, SWAP_PROVIDER
@@ -137,6 +138,7 @@ class StoreChange:
             raise StoreIdentityError(f"the store at {self.place} has no identity", hint="set it up with its `init`")
         bind_project(self._device.environ, binding_key(self._identity.checkout), self._name)
         change_record(self._source, self._before, {MOVED_TO_STORE: store_id})
+        record_move(self._source, self._move.folder, self._target, self._move.place)
         return self._move.copy()  # once more: somebody may have written there who had not heard of it yet
 
     def remove(self, copied: dict[Locator, str]) -> int:

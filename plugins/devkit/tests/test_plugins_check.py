@@ -78,6 +78,27 @@ def test_check_says_which_options_are_missing(site: Site) -> None:
     assert fixed.returncode == 0, fixed.stderr
 
 
+def test_an_option_arrives_as_config_set_would_store_it(site: Site) -> None:
+    source = (
+        "from agentm_kernel.plugin import Option\n"
+        'OPTIONS = (Option("retries", "number", "how often"), Option("code", "text", "a word"))\n'
+        + STORE
+        + "    @classmethod\n"
+        + "    def create(cls, options, device, opening): raise ValueError(sorted(options.items()))\n"
+    )
+    site.install_plugin("mem", source)
+    site.install("declares-mem", entry_points="[agentm.options]\nmem = plugin_mem:OPTIONS\n")
+
+    given = site.agentm("plugins", "check", "mem", "--option", "retries=3", "--option", "code=007")
+    refused = site.agentm("plugins", "check", "mem", "--option", "retries=many")
+
+    assert "('code', '007'), ('retries', 3)" in given.stderr
+    assert (refused.returncode, refused.stderr.splitlines()[0]) == (
+        1,
+        "error: plugins.mem.retries is a number, not str",
+    )
+
+
 def test_check_passes_on_only_the_variables_it_is_told_to(site: Site) -> None:
     create = (
         "    @classmethod\n    def create(cls, options, device, opening): raise ValueError(sorted(device.environ))\n"

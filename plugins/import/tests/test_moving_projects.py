@@ -167,3 +167,24 @@ def test_what_cannot_be_moved_is_refused_before_anything_changes(store: FileStor
             move(store, old, new)  # type: ignore[operator]
     assert {info.locator.key: info.version for info in store.walk(Locator())} == before
     assert json.loads(store.read(Locator("projects/widgets/_project.json")))["remotes"] == [MINE]
+
+
+def test_a_project_can_have_its_first_name_back(store: FileStore) -> None:
+    project(store, "widgets", MINE)
+    rename_project(store, "widgets", "gadgets")
+    rename_project(store, "gadgets", "gears")
+
+    rename_project(store, "gears", "widgets")
+
+    assert all(read_record(store, name).slug == "widgets" for name in ("widgets", "gadgets", "gears"))  # type: ignore[union-attr]
+    assert files(store, "widgets") == FILES
+
+
+def test_a_project_is_not_merged_into_a_name_that_it_had(store: FileStore) -> None:
+    project(store, "widgets", MINE)
+    rename_project(store, "widgets", "gadgets")
+
+    with pytest.raises(ConfigError, match="'widgets' is called 'gadgets' now"):
+        merge_projects(store, "gadgets", "widgets")
+
+    assert files(store, "gadgets") == FILES

@@ -13,7 +13,7 @@ import pytest
 
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_devkit.conformance.stubs import SyncedStub
-from agentm_import.moving.stores import copy_notes, plan_migration, settle
+from agentm_import.moving.stores import copy_notes, leave_word, plan_migration, settle
 from agentm_kernel import Locator
 from agentm_kernel.plugin import ConcurrentModificationError, LocatorConflictError, content_hash, stamp_store
 
@@ -176,3 +176,10 @@ def test_a_migration_killed_at_any_moment_is_simply_run_again(tmp_path):
         }.items()
     migrate(source, target)
     assert content(target) == content(source) == before
+
+
+def test_a_migration_that_was_cut_off_after_it_left_word_is_run_again(source, target):
+    stamp_store(target)
+    plan = migrate(source, target)
+    leave_word(source, target, plan, 1)
+    assert migrate(source, target).missing == []

@@ -132,8 +132,22 @@ def test_a_value_is_printed_whatever_the_locale_can_express(config):
     ],
 )
 def test_set_reads_the_word_as_the_key_wants_it(run, config, key, word, value):
-    assert run("set", "--", key, word) == (0, f"set {key} in {config}\n", "")
+    assert run("set", "--", key, word)[:2] == (0, f"set {key} in {config}\n")
     assert json.loads(config.read_text()) == {key: value}
+
+
+@pytest.mark.parametrize(
+    ("key", "word", "kind"), [("storage.backend", "devcie-local", "backend"), ("wrappers", "encrypton", "wrapper")]
+)
+def test_set_warns_of_a_plugin_that_is_not_installed(run, config, key, word, kind):
+    code, _, err = run("set", key, word)
+    assert code == 0, "it may be installed later"
+    assert err.startswith(f"warning: no installed plugin provides the {kind} '{word}'; installed: ")
+    assert json.loads(config.read_text())
+
+
+def test_set_warns_of_no_plugin_that_is_installed(run):
+    assert run("set", "storage.backend", "device-local")[2] == ""
 
 
 def test_set_says_what_it_carried_over_from_an_older_install(run, config, tmp_path):

@@ -82,3 +82,12 @@ def test_the_refusal_of_a_store_that_is_gone_names_the_command_that_forgets_it(s
 
     assert synced.run(*command.strip().rstrip("`").split(), "--yes").code == 0
     assert "is gone" not in synced.run("state", "read", "PLAN.md").err
+
+
+def test_show_and_doctor_name_the_layers_around_the_store(machine: Machine) -> None:
+    assert machine.run("config", "set", "wrappers", "integrity").code == 0
+
+    shown, doctor = machine.run("store", "show"), machine.run("doctor")
+
+    assert "wrappers   integrity" in shown.out, shown
+    assert " within integrity, chosen by " in doctor.out

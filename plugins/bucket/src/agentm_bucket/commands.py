@@ -40,7 +40,8 @@ def command() -> None:
 @click.option("--account", default="", help="Of an Azure container.")
 @click.option("--adopt", is_flag=True, help="Accept a place that has notes already.")
 @click.option("--use", "use_it", is_flag=True, help="Select the bucket on this device at once.")
-def init(bucket: str, adopt: bool, use_it: bool, **given: str) -> None:
+@click.option("--take-along", is_flag=True, help="Select it, with the notes of the store before copied to it.")
+def init(bucket: str, adopt: bool, use_it: bool, take_along: bool, **given: str) -> None:
     """Make BUCKET a store of the agent. One that another device made is joined.
 
     Credentials are read from the environment (AWS_ACCESS_KEY_ID and so on) and stored nowhere.
@@ -63,6 +64,7 @@ def init(bucket: str, adopt: bool, use_it: bool, **given: str) -> None:
         place=store.describe(),
         was_there=is_joined,
         use_it=use_it,
+        take_along=take_along,
     )
 
 

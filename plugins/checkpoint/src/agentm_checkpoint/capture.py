@@ -18,6 +18,7 @@ from agentm_kernel.plugin import (
     InvalidContentError,
     Locator,
     NotFoundError,
+    layout,
     walk_folders,
 )
 
@@ -220,7 +221,9 @@ class _Survey:
     def _take_over(self, folder: Folder) -> list[Info]:
         """Keep what is known of a folder; the notes of which nothing is known."""
         key = folder.info.locator.key
-        if key == _STAMP_FOLDER:
+        if key == layout.MOVES:
+            folder.versions.clear()  # how notes came to be where they are: that stays true whatever is restored
+        elif key == _STAMP_FOLDER:
             folder.versions.pop(_STAMP_NAME, None)
         known = self._before.get(key)
         now = self._after[key] = SurveyedFolder()

@@ -15,12 +15,13 @@ from agentm_checkpoint.guard import below_guard, find_guard
 from agentm_checkpoint.guarded import survey_guarded
 from agentm_checkpoint.local_state import gather_known
 from agentm_checkpoint.lost_stores import explain_loss, unfinished_restore
+from agentm_checkpoint.past import older_images
 from agentm_checkpoint.reading import read_tree
 from agentm_checkpoint.replaced import open_history
 from agentm_checkpoint.settings import settings_of
 from agentm_checkpoint.verifying import verify_image
 from agentm_kernel.command import current_device
-from agentm_kernel.plugin import ConfigError, IntegrityError, StorageSelectionError, find_project_root
+from agentm_kernel.plugin import ConfigError, IntegrityError, NotFoundError, StorageSelectionError, find_project_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -72,6 +73,16 @@ class CommandContext:
     @cached_property
     def history(self) -> History:
         return open_history(self.store, self.device)
+
+    def find(self, name: str) -> tuple[Snapshot, Image]:
+        """The checkpoint that `name` means, also one of a store that the notes came from; and the image it is in."""
+        try:
+            return self.image.find_certain(name), self.image
+        except NotFoundError:
+            for image in older_images(self.backend, self.device):
+                if sum(shot.id.startswith(name) for shot in image.snapshots) == 1:
+                    return image.find(name), image
+            raise
 
     def local_state(self) -> LocalState | None:
         """What the checkouts of this device hold besides the store."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_checkpoint.command_context import CommandContext
-from agentm_checkpoint.sealed import is_sealed, opened
+from agentm_checkpoint.past import open_past
+from agentm_checkpoint.sealed import is_sealed
 from agentm_checkpoint.texts import counted, visible
 from agentm_checkpoint.tree import leaf_of
 from agentm_kernel.command import echo_json, echo_table, json_option
@@ -17,7 +18,8 @@ from agentm_kernel.plugin import ABSENT, Locator, NotFoundError, content_hash, d
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agentm_checkpoint.history import Changes, Entry
+    from agentm_checkpoint.history import Entry
+    from agentm_checkpoint.past import Past
     from agentm_kernel.plugin import StorageBackend
 
 _LIST = "`agentm checkpoint history NOTE` lists the versions"
@@ -30,20 +32,20 @@ _LIST = "`agentm checkpoint history NOTE` lists the versions"
 def history_command(note: str, show: str | None, as_json: bool) -> None:
     """List what was changed in NOTE through agentm on this device, oldest first. NOTE is a key or a unique name."""
     here = CommandContext()
-    changes = here.history.read()
-    key = find_key(note, {entry.key for entry in changes.entries})
-    entries = changes.of(key)
+    past = open_past(here.backend, here.device)
+    key = find_key(note, past.keys)
+    entries = past.of(key)
     if show is not None:
-        sys.stdout.buffer.write(opened(here.backend, key, changes.read(_version(entries, key, show))))
+        sys.stdout.buffer.write(past.read(_version(entries, key, show), here.backend))
         return
     if as_json:
-        echo_json(note=key, head=changes.head, changes=[_fields(entry) for entry in entries])
+        echo_json(note=key, head=past.head, changes=[_fields(past, key, entry) for entry in entries])
         return
     click.echo(visible(key))
     echo_table(
         ("when", "what", "version before", "bytes"),
         [
-            (entry.when, entry.what, entry.version or "-", f"{entry.old[0]:,}" if entry.old else "-")
+            (entry.when, past.what(key, entry), entry.version or "-", f"{entry.old[0]:,}" if entry.old else "-")
             for entry in entries
         ],
     )
@@ -60,9 +62,9 @@ def undo_command(note: str, version: str | None, as_json: bool) -> None:
     the same moment, it is left alone.
     """
     here = CommandContext(read_only=False)
-    changes = here.history.read()
-    key = find_key(note, {entry.key for entry in changes.entries})
-    text, now = undo(here.backend, changes, key, version)
+    past = open_past(here.backend, here.device)
+    key = find_key(note, past.keys)
+    text, now = undo(here.backend, past, key, version)
     if as_json:
         echo_json(note=key, version=_name(text), replaced=None if now is None else _name(now))
         return
@@ -72,22 +74,22 @@ def undo_command(note: str, version: str | None, as_json: bool) -> None:
         click.echo(f"back again: `agentm checkpoint undo {visible(key)} {_name(now)}`")
 
 
-def undo(backend: StorageBackend, changes: Changes, key: str, version: str | None = None) -> tuple[str, str | None]:
+def undo(backend: StorageBackend, past: Past, key: str, version: str | None = None) -> tuple[str, str | None]:
     """Write an earlier version of a note on condition that nobody changes it meanwhile; its text, and that before."""
     locator = Locator(key)
     try:
         now: str | None = backend.read(locator)
     except NotFoundError:
         now = None
-    entries = changes.of(key)
+    entries = past.of(key)
     if version is None:
         current = None if now is None else leaf_of(now.encode())
-        leaf = next((entry.old for entry in reversed(entries) if entry.old not in (None, current)), None)
-        if leaf is None:
+        found = next((entry for entry in reversed(entries) if entry.old not in (None, current)), None)
+        if found is None:
             raise NotFoundError(f"'{key}' has no earlier version in the history", hint=_LIST)
     else:
-        leaf = _version(entries, key, version)
-    text = decode_content(opened(backend, key, changes.read(leaf)), locator)
+        found = _version(entries, key, version)
+    text = decode_content(past.read(found, backend), locator)
     backend.write(locator, text, if_match=ABSENT if now is None else content_hash(now))
     return text, now
 
@@ -109,8 +111,8 @@ def find_key(name: str, keys: Iterable[str]) -> str:
     )
 
 
-def _version(entries: list[Entry], key: str, name: str) -> tuple[int, bytes]:
-    found = {entry.old[1]: entry.old for entry in entries if entry.old and entry.old[1][4:].hex().startswith(name)}
+def _version(entries: list[Entry], key: str, name: str) -> Entry:
+    found = {entry.old[1]: entry for entry in entries if entry.old and entry.old[1][4:].hex().startswith(name)}
     if len(found) != 1 or not name:
         problem = "several versions begin" if found else "no version begins"
         raise NotFoundError(f"of '{key}', {problem} with {ascii(name)}", hint=_LIST)
@@ -122,11 +124,12 @@ def _name(text: str) -> str:
     return leaf_of(text.encode())[1][4:].hex()[:12]
 
 
-def _fields(entry: Entry) -> dict[str, object]:
+def _fields(past: Past, key: str, entry: Entry) -> dict[str, object]:
     return {
         "id": entry.id,
         "time": entry.time,
-        "what": entry.what,
+        "note": entry.key,
+        "what": past.what(key, entry),
         "version": entry.version,
         "bytes": entry.old[0] if entry.old else None,
     }

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentm_checkpoint.guard import IntegrityGuard
+    from agentm_checkpoint.image import Image
     from agentm_checkpoint.known_good import Record
     from agentm_checkpoint.restoring import Step
     from agentm_checkpoint.snapshot import Snapshot
@@ -75,8 +76,8 @@ def restore_command(
         here = CommandContext(read_only=False)
         here.report_damage()
         assert name is not None
-        snapshot = pull_from(here, name, ipfs, as_json) if source == "ipfs" else here.image.find_certain(name)
-        _restore(here, snapshot, paths, keep_extra, dry_run=dry_run, yes=yes, as_json=as_json)
+        found = (pull_from(here, name, ipfs, as_json), here.image) if source == "ipfs" else here.find(name)
+        _restore(here, *found, paths, keep_extra, dry_run=dry_run, yes=yes, as_json=as_json)
 
 
 def _check_usage(
@@ -101,6 +102,7 @@ def _check_usage(
 def _restore(
     here: CommandContext,
     snapshot: Snapshot,
+    image: Image,
     paths: tuple[str, ...],
     keep_extra: bool,
     *,
@@ -108,13 +110,13 @@ def _restore(
     yes: bool,
     as_json: bool,
 ) -> None:
-    wanted = read_tree(snapshot.root, here.image.fetch)
+    wanted = read_tree(snapshot.root, image.fetch)
     now = survey(here.store, here.image).leaves
     steps = plan_restore(here.backend, wanted, now, paths=paths, keep_extra=keep_extra)
     if dry_run:
         report(snapshot, steps, None, dry_run=True, as_json=as_json)
         return
-    check_contents(steps, here.image.fetch)
+    check_contents(steps, image.fetch)
     if here.guard is not None:
         check_guarded(here.guard.record, here.device, steps)
     before = None
@@ -122,7 +124,7 @@ def _restore(
         confirm_steps(steps, yes)
         before = take_before(here, snapshot)
     with here.guard.operator() if here.guard is not None else nullcontext():
-        apply_restore(here.backend, steps, here.image.fetch, silent if as_json else bar)
+        apply_restore(here.backend, steps, image.fetch, silent if as_json else bar)
     if here.guard is not None:
         _unlock_restored(here.guard, wanted, paths)
     if not paths:

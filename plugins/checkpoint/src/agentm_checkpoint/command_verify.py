@@ -20,6 +20,7 @@ from agentm_kernel.command import echo_json, json_option
 if TYPE_CHECKING:
     from agentm_checkpoint.cids import Cid
     from agentm_checkpoint.comparing import Difference
+    from agentm_checkpoint.image import Image
     from agentm_checkpoint.tree import Blocks, Leaf
     from agentm_checkpoint.verifying import Verification
 
@@ -38,21 +39,21 @@ def diff_command(before: str, after: str | None, all_lines: bool, as_json: bool)
     For notes that changed, the headings and code blocks that did are named, and the lines are shown.
     """
     here = CommandContext()
-    first = _leaves(here, before)
+    first, image = _leaves(here, before)
     unsaved: Blocks = {}
     if after is not None:
-        second = _leaves(here, after)
+        second, later = _leaves(here, after)
     else:
         contents = survey(here.store, here.image)
-        second, unsaved = contents.leaves, contents.blocks
+        second, unsaved, later = contents.leaves, contents.blocks, here.image
 
     def fetch(cid: Cid) -> bytes:
-        return unsaved[cid] if cid in unsaved else here.image.fetch(cid)
+        return unsaved[cid] if cid in unsaved else later.fetch(cid)
 
     differences = compare(first, second)
     describe_changes(
         differences,
-        lambda key: opened(here.backend, key, read_note(first[key], here.image.fetch)),
+        lambda key: opened(here.backend, key, read_note(first[key], image.fetch)),
         lambda key: opened(here.backend, key, read_note(second[key], fetch)),
     )
     if as_json:
@@ -73,8 +74,9 @@ def _echo_some(lines: list[str], limit: int, indent: str) -> None:
         click.echo(f"{indent}and {len(lines) - limit} more")
 
 
-def _leaves(here: CommandContext, name: str) -> dict[str, Leaf]:
-    return read_tree(here.image.find(name).root, here.image.fetch)
+def _leaves(here: CommandContext, name: str) -> tuple[dict[str, Leaf], Image]:
+    snapshot, image = here.find(name)
+    return read_tree(snapshot.root, image.fetch), image
 
 
 def _as_json(difference: Difference) -> dict[str, object]:

@@ -16,6 +16,7 @@ from agentm_checkpoint.command_verify import diff_command, verify_command
 from agentm_checkpoint.known_good import Record
 from agentm_checkpoint.lockdown import first_unguarded, know_first, say_unguarded, turn_on
 from agentm_checkpoint.lost_stores import all_images
+from agentm_checkpoint.past import older_images
 from agentm_checkpoint.reading import read_note, read_tree
 from agentm_checkpoint.sealed import opened
 from agentm_checkpoint.texts import counted, visible
@@ -23,8 +24,11 @@ from agentm_kernel.command import current_device, echo_json, echo_table, json_op
 from agentm_kernel.plugin import Locator, NotFoundError, known_stores
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agentm_checkpoint.capture import Taken
     from agentm_checkpoint.local_state import LocalState
+    from agentm_checkpoint.snapshot import Snapshot
 
 
 @click.group("checkpoint")
@@ -107,16 +111,25 @@ def list_command(all_stores: bool, as_json: bool) -> None:
         return
     here = CommandContext()
     here.report_damage()
+    older = [shot for image in older_images(here.backend, here.device) for shot in image.snapshots]
     if as_json:
         echo_json(
             image=here.image.path,
             damage=here.image.damage,
             checkpoints=[fields_of(snapshot) for snapshot in here.image.snapshots],
+            older=[fields_of(snapshot) for snapshot in older],
         )
         return
     if not here.image.snapshots:
         click.echo("no checkpoints yet; `agentm checkpoint create` takes one")
-        return
+    else:
+        _echo_snapshots(here.image.snapshots)
+    if older:
+        click.echo("of the store before, from which the notes came; `restore` takes these too, by their ids:")
+        _echo_snapshots(older)
+
+
+def _echo_snapshots(snapshots: Sequence[Snapshot]) -> None:
     echo_table(
         ("id", "taken", "notes", "bytes", "by", "", "reason"),
         [
@@ -129,7 +142,7 @@ def list_command(all_stores: bool, as_json: bool) -> None:
                 "auto" if shot.automatic else "",
                 visible(shot.reason),
             )
-            for shot in here.image.snapshots
+            for shot in snapshots
         ],
     )
 
@@ -182,13 +195,13 @@ def _list_stores(as_json: bool) -> None:
 def show(name: str, path: str | None, as_json: bool) -> None:
     """Show a checkpoint, by default the latest: what it is and which notes it holds."""
     here = CommandContext()
-    snapshot = here.image.find(name)
-    leaves = read_tree(snapshot.root, here.image.fetch)
+    snapshot, image = here.find(name)
+    leaves = read_tree(snapshot.root, image.fetch)
     if path is not None:
         leaf = leaves.get(Locator(path).key)
         if leaf is None:
             raise NotFoundError(f"the checkpoint has no note '{path}'", hint=f"`agentm checkpoint show {name}`")
-        text = opened(here.backend, Locator(path).key, read_note(leaf, here.image.fetch))
+        text = opened(here.backend, Locator(path).key, read_note(leaf, image.fetch))
         show_text(text.decode("utf-8", "surrogateescape"))
         return
     if as_json:
@@ -198,7 +211,7 @@ def show(name: str, path: str | None, as_json: bool) -> None:
     echo_table(("", ""), [(label, visible(str(value))) for label, value in shown.items() if value is not None])
     for key in sorted(leaves):
         click.echo(f"  {visible(key)}")
-    state = here.image.device_state(snapshot)
+    state = image.device_state(snapshot)
     for root in sorted(state.checkouts.values()) if state is not None else ():
         click.echo(f"with .harness/ of {visible(root)} on this device")
 

@@ -20,8 +20,9 @@ from agentm_kernel.plugin import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentm_checkpoint.history import Changes, Entry
+    from agentm_checkpoint.history import Entry
     from agentm_checkpoint.image import Image
+    from agentm_checkpoint.past import Past
     from agentm_checkpoint.snapshot import Snapshot
     from agentm_checkpoint.tree import Leaf
     from agentm_kernel.plugin import Device, HookContext, StorageBackend
@@ -62,24 +63,23 @@ def agentm_page_panels(context: HookContext) -> list[Panel] | None:
 
 def _versions(store: StorageBackend, device: Device, query: Query) -> Blocks:
     """What writes through agentm replaced, newest first; with `version`, what is different now."""
-    from agentm_checkpoint.guard import below_guard
-    from agentm_checkpoint.replaced import open_history
+    from agentm_checkpoint.past import open_past
 
     key = query.get("note", "")
-    changes = open_history(below_guard(store), device).read()
-    entries = [entry for entry in reversed(changes.of(key)) if entry.old is not None]
+    past = open_past(store, device)
+    entries = [entry for entry in reversed(past.of(key)) if entry.old is not None]
     wanted = query.get("version")
     if wanted:
         entry = _entry(entries, key, wanted)
         return _compared(
-            store, key, _text(changes, entry), f"as it was until {entry.when}", {"version": entry.id}, "restore"
+            store, key, _text(store, past, entry), f"as it was until {entry.when}", {"version": entry.id}, "restore"
         )
     if not entries:
         return []
     items = [
         {
             "time": entry.time / 1000,
-            "title": f"{entry.what}; this is what was there before",
+            "title": f"{past.what(key, entry)}; this is what was there before",
             "text": f"{entry.old[0]:,} bytes" if entry.old else "",
             "open": {"note": key, "version": entry.id},
         }
@@ -89,13 +89,12 @@ def _versions(store: StorageBackend, device: Device, query: Query) -> Blocks:
 
 
 def _restore(device: Device, fields: Query) -> str:
-    from agentm_checkpoint.guard import below_guard
-    from agentm_checkpoint.replaced import open_history
+    from agentm_checkpoint.past import open_past
 
     key, store = fields.get("note", ""), device.store(read_only=False)
-    changes = open_history(below_guard(store), device).read()
-    entry = _entry(changes.of(key), key, fields.get("version", ""))
-    _write_back(store, key, _text(changes, entry), fields.get("expect", ""))
+    past = open_past(store, device)
+    entry = _entry(past.of(key), key, fields.get("version", ""))
+    _write_back(store, key, _text(store, past, entry), fields.get("expect", ""))
     return f"Brought back as it was until {entry.when}. What it said before is in its versions."
 
 
@@ -106,9 +105,8 @@ def _entry(entries: list[Entry], key: str, wanted: str) -> Entry:
     return found
 
 
-def _text(changes: Changes, entry: Entry) -> str:
-    assert entry.old is not None
-    return decode_content(changes.read(entry.old), Locator(entry.key))
+def _text(store: StorageBackend, past: Past, entry: Entry) -> str:
+    return decode_content(past.read(entry, store), Locator(entry.key))
 
 
 def _compared(store: StorageBackend, key: str, old: str, when: str, which: Query, action: str) -> Blocks:

@@ -24,6 +24,11 @@ def agentm_replaced(locator: Locator, old: str | None, new: str | None, context:
 
 def open_history(backend: StorageBackend, device: Device) -> History:
     """The history of a store on this device, with the limits that the configuration sets."""
+    return open_history_of(store_id(backend), device)
+
+
+def open_history_of(store: str, device: Device) -> History:
+    """The same of a store that need not be there any more, by its id."""
     settings = settings_of(device)
-    folder = folder_of(device.state_dir, store_id(backend))
+    folder = folder_of(device.state_dir, store)
     return History(history_folder(folder), days=settings.history_days, megabytes=settings.history_megabytes)

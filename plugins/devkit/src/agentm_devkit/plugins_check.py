@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -11,13 +12,13 @@ import click
 
 from agentm_devkit.scratch import PLACEHOLDER, ScratchLayer, ScratchStore
 from agentm_kernel.command import current_device, echo_json, echo_table, json_option, styled
-from agentm_kernel.plugin import BACKENDS, PluginError, find_plugin
+from agentm_kernel.plugin import BACKENDS, PluginError, find_plugin, load_plugin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from agentm_devkit.conformance import Report, Result, Subject
-    from agentm_kernel.plugin import Device, PluginRecord
+    from agentm_kernel.plugin import Device, Option, PluginRecord
 
 KINDS = {
     "backend": BACKENDS,
@@ -30,6 +31,7 @@ KINDS = {
 }
 """Kinds of plugins and their groups; a name that several have means the first."""
 _STORES = ("backend", "wrapper")
+_OPTIONS = "agentm.options"
 
 
 @click.command("check")
@@ -75,7 +77,7 @@ def command(
     if only_list:
         _list(checks, as_json)
         return 0
-    report = _run(records, kind, checks, _options(options), _environment(variables))
+    report = _run(records, kind, checks, _options(records[0].name, options), _environment(variables))
     if as_json:
         echo_json(plugin=name, kind=kind, ok=report.ok, results=[_fields(result) for result in report.results])
     else:
@@ -139,7 +141,7 @@ def _list(checks: Sequence[Any], as_json: bool) -> None:
 
 
 def _run(
-    records: list[PluginRecord], kind: str, checks: Sequence[Any], options: dict[str, str], environ: dict[str, str]
+    records: list[PluginRecord], kind: str, checks: Sequence[Any], options: dict[str, object], environ: dict[str, str]
 ) -> Report:
     bar: Any
     with click.progressbar(
@@ -163,7 +165,7 @@ def _run(
         return Report(tuple(result for report in reports for result in report.results))
 
 
-def _subject(record: PluginRecord, kind: str, options: dict[str, str], environ: dict[str, str]) -> Subject:
+def _subject(record: PluginRecord, kind: str, options: dict[str, object], environ: dict[str, str]) -> Subject:
     from agentm_devkit.conformance import LayerSubject, Subject
 
     secrets = tuple(
@@ -183,14 +185,31 @@ def _subject(record: PluginRecord, kind: str, options: dict[str, str], environ: 
 # ------------------------------------------------------------------------------------------------ words
 
 
-def _options(given: Iterable[str]) -> dict[str, str]:
+def _options(plugin: str, given: Iterable[str]) -> dict[str, object]:
+    """What `--option` gives, read as `config set` would read it for this plugin."""
+    device = current_device()
+    declares = any(record.name == plugin for record in device.plugins.of(_OPTIONS))
+    found: Any = load_plugin(device, _OPTIONS, plugin) if declares else ()
+    declared: dict[str, Option] = {option.name: option for option in found}
     options = {}
-    for option in given:
-        name, equals, value = option.partition("=")
+    for text in given:
+        name, equals, value = text.partition("=")
         if not equals or not name:
-            raise click.UsageError(f"--option takes NAME=VALUE, not '{option}'")
-        options[name] = value
+            raise click.UsageError(f"--option takes NAME=VALUE, not '{text}'")
+        option = declared.get(name)
+        options[name] = _value(value, option.kind if option else "any")
+        if option is not None:
+            option.check(plugin, options[name])
     return options
+
+
+def _value(text: str, kind: str) -> object:
+    if kind in ("text", "path"):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _environment(variables: Iterable[str]) -> dict[str, str]:
@@ -201,12 +220,15 @@ def _environment(variables: Iterable[str]) -> dict[str, str]:
 
 
 def _show(name: str, report: Report) -> None:
+    from agentm_devkit.conformance.runner import names_of, one_reason
+
     words = {"failed": styled("FAIL", fg="red"), "warned": styled("WARN", fg="yellow"), "skipped": "SKIP"}
-    for result in report.results:
-        if result.outcome != "passed":
-            click.echo(f"{words[result.outcome]}  {result.check.group}/{result.check.name}: {result.detail}")
-            if result.where:
-                click.echo(f"      at {result.where}")
+    for results in report.shared:
+        click.echo(f"{words['failed']}  {one_reason(results)}\n      in {names_of(results)}")
+    for result in (*report.single, *report.having("skipped")):
+        click.echo(f"{words[result.outcome]}  {result.check.group}/{result.check.name}: {result.detail}")
+        if result.where:
+            click.echo(f"      at {result.where}")
     click.echo(f"{name}: {report.counts}")
 
 

@@ -19,6 +19,9 @@ from agentm_kernel.plugin import API_VERSION, PluginError
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
+_DECLARES_OPTIONS = '\n[project.entry-points."agentm.options"]\n$name = "$package.options:OPTIONS"\n'
+
+
 class Start(NamedTuple):
     """What a new plugin of one kind consists of."""
 
@@ -49,7 +52,9 @@ STARTS = {
         "What makes `agentm config set storage.backend $name` work once this is installed.",
         "agentm config set storage.backend $name",
         "write-a-backend.md",
+        modules=("options",),
         tests=("test_conformance", "test_backend"),
+        more=_DECLARES_OPTIONS,
     ),
     "wrapper": Start(
         *("wrapper", "layer", ".layer:wrap", "Layer"),
@@ -58,7 +63,7 @@ STARTS = {
         "write-a-wrapper.md",
         modules=("options",),
         tests=("test_layer",),
-        more='\n[project.entry-points."agentm.options"]\n$name = "$package.options:OPTIONS"\n',
+        more=_DECLARES_OPTIONS,
     ),
     "hooks": Start(
         *("hook plugin", "hooks", ".hooks", "Hooks"),

@@ -27,6 +27,13 @@ PLACEHOLDER = "{scratch}"
 """Stands in the options for the folder that the store is made in."""
 
 
+def _filled(options: Mapping[str, object], scratch: str) -> dict[str, object]:
+    return {
+        name: value.replace(PLACEHOLDER, scratch) if isinstance(value, str) else value
+        for name, value in options.items()
+    }
+
+
 class ScratchStore:
     """Opens the backend of `record` in a folder. A class, so that other processes can be given one.
 
@@ -34,7 +41,7 @@ class ScratchStore:
     environment of this process say, the real store is not what gets opened.
     """
 
-    def __init__(self, record: PluginRecord, options: Mapping[str, str], environ: Mapping[str, str]) -> None:
+    def __init__(self, record: PluginRecord, options: Mapping[str, object], environ: Mapping[str, str]) -> None:
         self._record = record
         self._options = dict(options)
         self._environ = dict(environ)
@@ -43,7 +50,7 @@ class ScratchStore:
         backend = load_backend(self._record)
         options = {**backend.scratch_options, **self._options}
         device = Device({**self._environ, "HOME": scratch, "XDG_STATE_HOME": f"{scratch}-state"})
-        filled = {name: value.replace(PLACEHOLDER, scratch) for name, value in options.items()}
+        filled = _filled(options, scratch)
         with StdoutToStderr():
             return backend.create(filled, device, Opening(state_dir=f"{scratch}-state"))
 
@@ -70,7 +77,7 @@ class ScratchStore:
 class ScratchLayer:
     """The wrapper of `record` around a sound store of files, or around any other (`wrap`). The same rules hold."""
 
-    def __init__(self, record: PluginRecord, options: Mapping[str, str], environ: Mapping[str, str]) -> None:
+    def __init__(self, record: PluginRecord, options: Mapping[str, object], environ: Mapping[str, str]) -> None:
         self._record = record
         self._options = dict(options)
         self._environ = dict(environ)
@@ -82,7 +89,7 @@ class ScratchLayer:
         """The layer around `inner`, with `scratch` as its home."""
         make: Any = load(self._record)
         device = Device({**self._environ, "HOME": scratch, "XDG_STATE_HOME": f"{scratch}-state"})
-        filled = {name: value.replace(PLACEHOLDER, scratch) for name, value in self._options.items()}
+        filled = _filled(self._options, scratch)
         with StdoutToStderr():
             made: object = make(inner, filled, device, Opening(state_dir=f"{scratch}-state"))
         if not isinstance(made, StorageBackend):

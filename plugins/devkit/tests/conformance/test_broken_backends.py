@@ -12,7 +12,18 @@ from broken_backends.table import BROKEN, Broken
 from agentm_devkit.conformance import LayerSubject, all_checks, run
 
 GROUPS = {check.name: check.group for check in all_checks()}
-SLOW = {"importing", "racing", "crashing", "routing", "deepest_keys", "faults", "opening", "lookalikes", "layering"}
+SLOW = {
+    "importing",
+    "racing",
+    "crashing",
+    "routing",
+    "deepest_keys",
+    "faults",
+    "damage",
+    "opening",
+    "lookalikes",
+    "layering",
+}
 
 for group in sorted(set(GROUPS.values()) - {"directories"}):  # the broken `mkdir`s are among the broken writers
     import_module(f"broken_backends.{group}")

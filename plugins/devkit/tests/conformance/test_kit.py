@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,18 @@ class OpensBelow:
 
     def __call__(self, scratch: str) -> FileStore:
         return FileStore(os.path.join(scratch, self.folder), create_root=True)
+
+
+class Small(FileStore):
+    """Takes notes of four kilobytes, and says so."""
+
+    def __init__(self, scratch):
+        super().__init__(scratch, size_limit=4096)
+
+
+class CannotConnect(FileStore):
+    def __init__(self, scratch):
+        raise ConnectionError(f"no one answers at '{scratch}'")
 
 
 class Prints(FileStore):
@@ -108,6 +121,22 @@ def test_a_report_has_one_result_for_each_check_in_order() -> None:
     assert not report.ok
     assert str(report).splitlines()[0].startswith("failed  reading/read_of_nothing: `read` of nothing")
     assert str(report).splitlines()[-1] == "1 passed, 1 failed, 1 skipped"
+
+
+def test_what_fails_in_many_checks_for_one_reason_is_said_once_and_first() -> None:
+    report = run(CannotConnect, only=("reading", "deleting", "resolve"))
+    first, *others = str(report).splitlines()
+    assert re.match(
+        r"failed  \d\d checks for one reason: the backend raised the untyped ConnectionError: no one", first
+    )
+    assert "in declaring/resolve, reading/read_of_nothing, " in first
+    assert len(others) == 1, "and nothing but the counts"
+
+
+def test_a_store_with_a_size_limit_of_its_own_is_held_to_that_one() -> None:
+    report = run(Small, only=("content", "killed_writer_tears_nothing", "whole_reads", "file_over_the_limit"))
+    assert report.ok, report
+    assert not [result for result in report.having("skipped") if "limit" in result.check.name]
 
 
 def test_a_run_can_be_limited_to_groups_and_checks_and_refuses_unknown_names() -> None:
@@ -247,6 +276,22 @@ def test_a_failing_check_is_a_failing_test_with_the_sentence(tmp_path) -> None:
     assert "FAILED test_mine.py::test_store[declaring-describe]" in output
     assert "`describe` says in one line of text where the store is; but it gave ''" in output
     assert "1 failed, 1 passed" in output
+
+
+def test_the_author_is_shown_his_own_lines_and_none_of_the_kit_s(tmp_path) -> None:
+    output = run_pytest(
+        tmp_path,
+        "from agentm_devkit.conformance.pytest_suite import conformance_tests\n"
+        "from agentm_kernel.plugin import FileStore\n"
+        "class Broken(FileStore):\n"
+        "    def info(self, locator):\n        return self.row(locator)\n"
+        "    def row(self, locator):\n        raise KeyError(locator.key)\n"
+        "test_store = conformance_tests(Broken, only=('info_kind', 'info_of_nothing', 'info_size'))\n",
+    )
+    assert "in row\n    raise KeyError(locator.key)" in output
+    assert "raised the untyped KeyError: 'missing.md'\nat checks/reading.py:" in output
+    assert "agentm_devkit" not in output.replace("agentm_devkit.conformance.pytest_suite", "")
+    assert output.count("for the same reason as info_of_nothing: ") == 2
 
 
 def test_the_subject_may_come_from_a_fixture(tmp_path) -> None:

@@ -54,7 +54,8 @@ def command() -> None:
 @click.option("--token-env", default="", help="The environment variable that holds the token for an https origin.")
 @click.option("--adopt", is_flag=True, help="Accept a folder or an origin that has files already.")
 @click.option("--use", "use_it", is_flag=True, help="Select the clone on this device at once.")
-def init(path: str, url: str, adopt: bool, use_it: bool, **given: str | None) -> None:
+@click.option("--take-along", is_flag=True, help="Select it, with the notes of the store before copied to it.")
+def init(path: str, url: str, adopt: bool, use_it: bool, take_along: bool, **given: str | None) -> None:
     """Make PATH a clone of URL, or a repository of its own, and the agent's store.
 
     An origin that another device has set up already is joined as it is. No token is stored anywhere.
@@ -73,6 +74,7 @@ def init(path: str, url: str, adopt: bool, use_it: bool, **given: str | None) ->
         place=done.place,
         was_there=done.was_there,
         use_it=use_it,
+        take_along=take_along,
     )
     if done.outer:
         click.echo(f"it lies in the repository {done.outer}: a line in its .gitignore keeps the two apart")

@@ -37,14 +37,15 @@ def command() -> None:
 @click.option("--adopt", is_flag=True, help="Accept a folder that has notes already.")
 @click.option("--create", is_flag=True, help="Make the folder if it is not there; on a terminal you are asked.")
 @click.option("--use", "use_it", is_flag=True, help="Select the vault on this device at once.")
-def init(path: str, adopt: bool, create: bool, use_it: bool) -> None:
+@click.option("--take-along", is_flag=True, help="Select it, with the notes of the store before copied to it.")
+def init(path: str, adopt: bool, create: bool, use_it: bool, take_along: bool) -> None:
     """Make PATH the agent's store: a folder inside your vault, or beside it.
 
     A folder that another device has set up already is joined as it is. One that is not there is made only with
     --create, or after a yes on a terminal: a misspelled path would be a new, empty store.
     """
     done = set_up(path, adopt=adopt, create=create or _may_create(path))
-    if use_it:
+    if use_it or take_along:
         check_variable(done.place)
     conclude_set_up(
         PROTOCOL,
@@ -53,6 +54,7 @@ def init(path: str, adopt: bool, create: bool, use_it: bool) -> None:
         place=done.place,
         was_there=done.was_there,
         use_it=use_it,
+        take_along=take_along,
     )
 
 

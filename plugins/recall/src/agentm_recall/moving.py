@@ -5,7 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from agentm_kernel.plugin import ABSENT, ConcurrentModificationError, LocatorConflictError, StorageError, content_hash
+from agentm_kernel.plugin import (
+    ABSENT,
+    ConcurrentModificationError,
+    LocatorConflictError,
+    StorageError,
+    content_hash,
+    record_move,
+)
 from agentm_recall.editing import with_fields
 from agentm_recall.layout import ALWAYS_LOAD_KIND
 
@@ -30,6 +37,7 @@ def move_note(
     if project is not None and kind != ALWAYS_LOAD_KIND:
         fields["project"] = project.name
     backend.write(target, with_fields(target.key, current, fields), if_match=ABSENT)
+    record_move(backend, source, backend, target)
     try:
         backend.delete(source, if_match=content_hash(current))
     except ConcurrentModificationError as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from agentm_devkit.conformance.expect import NotApplicable, Violation
 from agentm_devkit.conformance.processes import Process
-from agentm_kernel.plugin import Capabilities, DeviceFiles, Locator
+from agentm_kernel.plugin import MAX_CONTENT_BYTES, Capabilities, DeviceFiles, Locator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,6 +57,15 @@ class Bench:
         """What the backend declares; nothing, where what it declares is not even a `Capabilities`."""
         declared = self.store.capabilities
         return declared if isinstance(declared, Capabilities) else Capabilities()
+
+    @property
+    def size_limit(self) -> int:
+        """How many bytes a note may have: what the store's `size_limit` says, else what every store takes."""
+        return int(getattr(self.store, "size_limit", MAX_CONTENT_BYTES))
+
+    def lines(self, text: str, bytes_wanted: int) -> str:
+        """Lines of `text`, about as many bytes of them as a check wants, and as the store takes."""
+        return f"{text}\n" * (min(bytes_wanted, self.size_limit * 9 // 10) // (len(text.encode()) + 1))
 
     # -- the store's files ----------------------------------------------------------------------------------
 

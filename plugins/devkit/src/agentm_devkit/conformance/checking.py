@@ -6,9 +6,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agentm_devkit.conformance.bench import Bench
-from agentm_devkit.conformance.expect import ConformanceFailure, NotApplicable, Violation, Warned, surprise
+from agentm_devkit.conformance.expect import (
+    ConformanceFailure,
+    NotApplicable,
+    Violation,
+    Warned,
+    surprise,
+    without_names,
+)
 from agentm_devkit.conformance.subject import OpenStore, Subject
-from agentm_devkit.conformance.within import place_of, within
+from agentm_devkit.conformance.within import place_of, place_outside, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +60,8 @@ class Check:
                 raise self._failure(surprise(error), error) from error
 
     def _failure(self, seen: str, error: Exception) -> ConformanceFailure:
-        failure = ConformanceFailure(self.name, f"{self.contract}; but {seen}", place_of(error))
+        detail = f"{self.contract}; but {seen}"
+        failure = ConformanceFailure(self.name, detail, place_of(error), _cause(seen, error))
         if failure.where:
             failure.add_note(f"at {failure.where}")
         return failure
@@ -69,6 +77,16 @@ class Check:
         if self.persistent and bench.subject.in_memory:
             raise NotApplicable("the store ends with its process")
         self.body(bench)
+
+
+def _cause(seen: str, error: Exception) -> str:
+    """What checks that fail for one reason have in common: the backend's errors and their lines, else the words."""
+    raised = error.__cause__ if isinstance(error, Violation) else error
+    errors = []
+    while raised is not None:
+        errors.append(f"{type(raised).__name__} at {place_outside(raised)}")
+        raised = raised.__cause__
+    return ", ".join(errors) or without_names(seen)
 
 
 def check(

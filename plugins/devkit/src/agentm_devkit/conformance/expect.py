@@ -6,6 +6,7 @@ turns both into one `ConformanceFailure`.
 
 from __future__ import annotations
 
+import re
 import reprlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,12 +28,14 @@ _short.maxlist = _short.maxtuple = _short.maxset = _short.maxdict = 12
 class ConformanceFailure(AssertionError):
     """A backend does not keep its contract: which check says so, what is wanted, and what the backend did."""
 
-    def __init__(self, check: str, detail: str, where: str = "") -> None:
-        super().__init__(check, detail, where)
+    def __init__(self, check: str, detail: str, where: str = "", cause: str = "") -> None:
+        super().__init__(check, detail, where, cause)
         self.check = check
         self.detail = detail
         self.where = where
         """File and line: of the check, and of the plugin's code where that raised."""
+        self.cause = cause or detail
+        """The same for checks that fail for the same reason: the plugin's line, and what it raised there."""
 
     def __str__(self) -> str:
         return f"{self.check}: {self.detail}"
@@ -103,9 +106,14 @@ def _named(error: BaseException) -> str:
     return f"{kind}: {text[:200]}" if text else kind
 
 
-def surprise(error: Exception) -> str:
+def surprise(error: BaseException) -> str:
     """What to say about an error that no check expected."""
     return f"the backend raised {_named(error)}"
+
+
+def without_names(text: str) -> str:
+    """`text` without what stands in quotes: the same for one error about several notes."""
+    return re.sub(r"'[^']*'", "…", text)
 
 
 # ------------------------------------------------------------------------------------------------ the whole store

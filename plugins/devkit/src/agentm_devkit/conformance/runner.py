@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from agentm_devkit.conformance.checking import Check
     from agentm_devkit.conformance.subject import OpenStore, Subject
 
+_SEVERAL = 3
+"""As many checks that fail for one reason are shown as one."""
+
 Outcome = Literal["passed", "failed", "skipped", "warned"]
 
 
@@ -30,6 +33,8 @@ class Result:
     where: str = ""
     """File and line of a failure: of the check, and of the plugin's code where that raised."""
     seconds: float = 0.0
+    cause: str = ""
+    """Of a failure: the same for all that fail for one reason."""
 
     def __str__(self) -> str:
         line = f"{self.outcome:<8}{self.check.group}/{self.check.name}"
@@ -51,8 +56,25 @@ class Report:
         """Whether nothing failed. What was skipped is not a failure: the backend does not promise it."""
         return not self.having("failed")
 
+    @property
+    def shared(self) -> tuple[tuple[Result, ...], ...]:
+        """Failures that several checks have for one reason, the most frequent reason first: it hides the others."""
+        causes: dict[str, list[Result]] = {}
+        for result in self.having("failed"):
+            causes.setdefault(result.cause, []).append(result)
+        several = [tuple(results) for results in causes.values() if len(results) >= _SEVERAL]
+        return tuple(sorted(several, key=len, reverse=True))
+
+    @property
+    def single(self) -> tuple[Result, ...]:
+        """Every other failure, and the warnings."""
+        told = {result.check.name for results in self.shared for result in results}
+        failed = tuple(result for result in self.having("failed") if result.check.name not in told)
+        return (*failed, *self.having("warned"))
+
     def __str__(self) -> str:
-        return "\n".join([*map(str, (*self.having("failed"), *self.having("warned"))), self.counts])
+        shared = [f"failed  {one_reason(results)} in {names_of(results)}" for results in self.shared]
+        return "\n".join([*shared, *map(str, self.single), self.counts])
 
     @property
     def counts(self) -> str:
@@ -60,6 +82,17 @@ class Report:
         names: tuple[Outcome, ...] = ("passed", "failed", "skipped", "warned")
         shown = [name for name in names if name != "warned" or self.having("warned")]
         return ", ".join(f"{len(self.having(name))} {name}" for name in shown)
+
+
+def one_reason(results: tuple[Result, ...]) -> str:
+    """What several checks found, said once."""
+    first = results[0]
+    seen = first.detail.partition("; but ")[2] or first.detail
+    return f"{len(results)} checks for one reason: {seen}" + (f" (at {first.where})" if first.where else "")
+
+
+def names_of(results: tuple[Result, ...]) -> str:
+    return ", ".join(f"{result.check.group}/{result.check.name}" for result in results)
 
 
 def run(
@@ -98,7 +131,7 @@ def selected(only: Collection[str] | None, checks: tuple[Any, ...]) -> tuple[Any
 def _result(check: Check, subject: Subject | OpenStore) -> Result:
     began = time.monotonic()
     outcome: Outcome = "passed"
-    detail = where = ""
+    detail = where = cause = ""
     try:
         check(subject)
     except NotApplicable as reason:
@@ -106,5 +139,5 @@ def _result(check: Check, subject: Subject | OpenStore) -> Result:
     except Warned as warning:
         outcome, detail = "warned", str(warning)
     except ConformanceFailure as failure:
-        outcome, detail, where = "failed", failure.detail, failure.where
-    return Result(check, outcome, detail, where, time.monotonic() - began)
+        outcome, detail, where, cause = "failed", failure.detail, failure.where, failure.cause
+    return Result(check, outcome, detail, where, time.monotonic() - began, cause)

@@ -51,6 +51,17 @@ def place_of(error: BaseException) -> str:
     return ", ".join(dict.fromkeys(place for place in places if place))
 
 
+def place_outside(error: BaseException) -> str:
+    """The innermost line that is not the kit's own: the plugin's, where that raised."""
+    return _last(traceback.extract_tb(error.__traceback__), outside=_KIT)
+
+
+def frames_outside(error: BaseException) -> str:
+    """The part of a traceback that its author can change, as Python shows it; empty if nothing of it is his."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _last([frame], outside=_KIT)]
+    return "".join([*traceback.format_list(frames), *traceback.format_exception_only(error)]) if frames else ""
+
+
 def _last(frames: Iterable[traceback.FrameSummary], *, inside: str = "", outside: str = "") -> str:
     """The innermost frame of a file that lies there, as `folder/file.py:line`."""
     found = ""

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from agentm_devkit.conformance.expect import NotApplicable, Violation, surprise
+from agentm_devkit.conformance.within import place_outside
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +64,7 @@ def _report(child: Child, parent: BinaryIO, task: Callable[..., object], argumen
     except NotApplicable as reason:
         _send(parent, "not applicable", str(reason))
     except Exception as error:  # noqa: BLE001
-        _send(parent, "failed", surprise(error))
+        _send(parent, "failed", f"{surprise(error)} (at {place_outside(error) or 'the check itself'})")
 
 
 def _send(parent: BinaryIO, kind: str, value: object = None) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 
-from broken_backends.table import broken_layer
+from broken_backends.table import BROKEN, Around, Broken, broken_layer
 
+from agentm_devkit.conformance import LayerSubject
 from agentm_kernel.errors import NotFoundError, StorageError
+from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam import Capabilities, Info
 from agentm_kernel.seam.backend import BackendLayer
 from agentm_kernel.seam.facets import FACETS, Appends, History
@@ -185,3 +187,21 @@ class HidesWhatCannotBeListed(Transparent):
             return self.inner.list(locator)
         except StorageError:
             return []
+
+
+class _OpensPlain(Around):
+    """The author handed the kit the store, and not the layer around it."""
+
+    def __call__(self, scratch):
+        return FileStore(scratch)
+
+
+_forgotten = _OpensPlain(Transparent)
+BROKEN.append(
+    Broken(
+        LayerSubject(_forgotten, wrap=_forgotten.wrap),
+        ("layer_is_what_is_opened",),
+        "it gave a FileStore, and `wrap` makes a Transparent",
+        (),
+    )
+)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import click
 
 from agentm_import.moving.merging import plan_merge, unite_projects
-from agentm_import.moving.stores import copy_notes, plan_migration, settle
+from agentm_import.moving.stores import copy_notes, leave_word, plan_migration, settle
 from agentm_kernel.command import confirm, current_device, echo_json, json_option, set_value, shown, unset_value
 from agentm_kernel.plugin import (
     SWAP_PROVIDER,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--to", "protocol", required=True, metavar="PROTOCOL", help="Backend to move to, as `plugins list` names it."
 )
+@click.option("--from", "source_protocol", metavar="PROTOCOL", help="Backend to move from, if not the selected one.")
 @click.option("--merge", is_flag=True, help="Move into a store that has notes already; none of them is overwritten.")
 @click.option("--keep-apart", is_flag=True, help="With --merge: keep both where both stores have one name.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
@@ -38,7 +40,14 @@ if TYPE_CHECKING:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
 def command(
-    protocol: str, merge: bool, keep_apart: bool, dry_run: bool, allow_skipped: bool, yes: bool, as_json: bool
+    protocol: str,
+    source_protocol: str | None,
+    merge: bool,
+    keep_apart: bool,
+    dry_run: bool,
+    allow_skipped: bool,
+    yes: bool,
+    as_json: bool,
 ) -> None:
     """Copy every note to another backend, verify all of them, then make it the selected store.
 
@@ -52,14 +61,17 @@ def command(
     if keep_apart and not merge:
         raise click.UsageError("--keep-apart goes with --merge")
     device = current_device()
-    source_protocol = choose_protocol(device=device)
+    selected = choose_protocol(device=device)
+    source_protocol = source_protocol or selected
     if source_protocol == protocol:
         raise StorageSelectionError(
             f"'{protocol}' is the selected store already",
-            hint="to take the notes of another store along, select that one first, with `agentm config set "
-            "storage.backend NAME`; to move within one kind of store, copy the folder and run `agentm store forget`",
+            hint="to take the notes of another store along, name it with --from; to move within one kind of store, "
+            "copy the folder and run `agentm store forget`",
         )
-    source, target = device.store(read_only=True), open_other(device, protocol)
+    is_selected = source_protocol == selected
+    source = device.store(read_only=True) if is_selected else open_other(device, source_protocol)
+    target = open_other(device, protocol)
     source.check_allowed(SWAP_PROVIDER)
     progress = (lambda _label, items: items) if as_json else _bar
     if merge:
@@ -78,11 +90,13 @@ def command(
             yes=yes,
             hint="add --dry-run to see what it would do, or --yes to do it without asking",
         )
+        begun = int(time.time() * 1000)
         stamp_store(target.inner)
         copy_notes(source, target, plan, progress)
         settle(source, target, plan, progress)
         unite_projects(source, target, plan)
         Checkouts(device.state_dir, source).carry_over_to(target)
+        leave_word(source, target, plan, begun)
         set_value(device.environ, "storage.backend", protocol)
         if device.config.shortcut is not None:  # it names the store that was left; until it is gone, both are refused
             unset_value(device.environ, device.config.shortcut[0])

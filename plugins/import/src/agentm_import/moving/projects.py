@@ -7,6 +7,7 @@ the project went: checkouts of other devices follow it, and no other project tak
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import (
@@ -27,6 +28,7 @@ from agentm_kernel.plugin import (
     plain_slug,
     point,
     read_record,
+    record_move,
 )
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ def rename_project(store: StorageBackend, old: str, new: str) -> int:
                 hint="choose another name",
             )
         create_record(store, target)
+    elif found.folder == record.folder:  # a name that it had before, and has again
+        change_record(store, target, {"moved_to": None, "remotes": list(record.remotes)})
     return _move_all(store, record, target)
 
 
@@ -66,6 +70,8 @@ def merge_projects(store: StorageBackend, source: str, into: str) -> int:
         raise NotFoundError(
             f"there is no project '{into}' in this store", hint=f"`agentm project rename {source} {into}` renames it"
         )
+    if target.folder == record.folder:  # the name that it had before leads back to it
+        raise ConfigError(f"'{into}' is called '{target.slug}' now", hint="there is nothing to merge: both are one")
     for remote in record.remotes:
         target = add_remote(store, target, remote)
     return _move_all(store, record, target)
@@ -98,15 +104,17 @@ def _movable(store: StorageBackend, old: str, new: str) -> ProjectRecord:
 
 def _move_all(store: StorageBackend, record: ProjectRecord, target: ProjectRecord) -> int:
     moved = 0
+    begun = int(time.time() * 1000)
     for remote in record.remotes:
         point(store, remote, target.slug)
     while files := _files(store, record.folder):
         for file in files:
-            _move(store, file, record.folder, target.folder)
+            _move(store, file, record.folder, target.folder, begun)
         moved += len(files)
+    record_move(store, record.folder, store, target.folder, begun)
     change_record(store, record, {"remotes": [], "moved_to": target.slug})
     for file in _files(store, record.folder):  # what somebody wrote in the meantime, who had not heard of it yet
-        _move(store, file, record.folder, target.folder)
+        _move(store, file, record.folder, target.folder, begun)
         moved += 1
     return moved
 
@@ -119,11 +127,14 @@ def _files(store: StorageBackend, folder: Locator) -> list[Locator]:
     ]
 
 
-def _move(store: StorageBackend, file: Locator, folder: Locator, target: Locator) -> None:
-    place = target.child(*file.parts[len(folder.parts) :])
+def _move(store: StorageBackend, file: Locator, folder: Locator, target: Locator, begun: int) -> None:
+    wanted = place = target.child(*file.parts[len(folder.parts) :])
     for _ in range(_ROUNDS):
         text = store.read(file)
         place = _put(store, place, text, folder.name)
+        if place != wanted:  # beside a file of the same name; it takes its own history along
+            record_move(store, file, store, place, begun)
+            wanted = place
         try:
             store.delete(file, if_match=content_hash(text))
         except ConcurrentModificationError:

@@ -18,7 +18,9 @@ from agentm_kernel.plugin import (
     Locator,
     LocatorConflictError,
     content_hash,
+    layout,
     read_or_none,
+    record_move,
 )
 
 if TYPE_CHECKING:
@@ -70,7 +72,9 @@ def plan_migration(source: StorageBackend, target: StorageBackend, progress: Pro
             plan.missing.append(locator)
         elif held != plan.hashes[locator]:
             differing.append(locator.key)
-    strangers = [locator.key for locator in _notes(target) if locator not in plan.hashes]
+    strangers = [
+        locator.key for locator in _notes(target) if not (locator in plan.hashes or is_word_of_a_move(locator))
+    ]
     if differing or strangers:
         raise LocatorConflictError(
             f"the target {target.describe()} is not a copy of the source: {_listed(differing + strangers)}",
@@ -96,6 +100,13 @@ def copy_notes(source: StorageBackend, target: StorageBackend, plan: Plan, progr
         text = source.read(locator)
         target.write(plan.place(locator), text, if_match=ABSENT)
         plan.hashes[locator] = content_hash(text)
+
+
+def leave_word(source: StorageBackend, target: StorageBackend, plan: Plan, begun: int) -> None:
+    """Say in the target where its notes came from, so that what they were before is found."""
+    for locator, place in plan.places.items():
+        record_move(source, locator, target, place, begun)
+    record_move(source, Locator(), target, Locator(), begun)
 
 
 def settle(source: StorageBackend, target: StorageBackend, plan: Plan, progress: Progress) -> None:
@@ -137,6 +148,11 @@ def hash_at(backend: StorageBackend, locator: Locator) -> str | None:
     """The content hash of what is stored, `None` if nothing is."""
     text = read_or_none(backend, locator)
     return None if text is None else content_hash(text)
+
+
+def is_word_of_a_move(locator: Locator) -> bool:
+    """Whether it says where notes of the target came from: a run that was cut off leaves that too."""
+    return locator.key.startswith(f"{layout.MOVES}/")
 
 
 def _listed(keys: list[str]) -> str:

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentm_kernel.command import current_device
-from agentm_kernel.plugin import AgentmError, Locator
-from agentm_recall.layout import PERSONAL, project_folder
-from agentm_recall.scopes import Part, find_in, parts_of
+from agentm_kernel.plugin import AgentmError
+from agentm_recall.named_projects import named_project
+from agentm_recall.scopes import find_in, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agentm_kernel.plugin import Info, Resolution, StorageBackend
+    from agentm_kernel.plugin import Device, Info, Locator, Resolution, StorageBackend
     from agentm_recall.note import Note
+    from agentm_recall.scopes import Part
 
 project_option = click.option("--project", metavar="SLUG", help="Another project than the one of this directory.")
 cwd_option = click.option("--cwd", metavar="DIR", help="Directory of the project; the current one if not given.")
@@ -27,8 +28,8 @@ def store_and_project(
 ) -> tuple[StorageBackend, str, Locator]:
     """The store, the project that is meant, and the project's folder; `claiming` for what makes a new note in it."""
     if project is not None and not _is_named_here(project, cwd):
-        backend = current_device().store(read_only=read_only)
-        return backend, project, project_folder(backend, project)
+        named = named_project(current_device(), project, read_only=read_only)
+        return named.backend, named.folder.name, named.folder
     here = _here(cwd, read_only=read_only)
     folder = here.claim() if claiming else here.project_locator
     if here.notice:
@@ -40,18 +41,26 @@ def store_and_project(
 
 def parts_for_reading(project: str | None, cwd: str | None) -> list[Part]:
     """Where the notes of the project are, and the operator's own: two stores, if the project is bound to another."""
-    backend, _, folder = store_and_project(project, cwd, read_only=True)
     if project is not None and not _is_named_here(project, cwd):
-        return [Part(backend, [folder, Locator(PERSONAL)], None)]
+        return named_project(current_device(), project, read_only=True).parts(current_device())
+    _, _, folder = store_and_project(project, cwd, read_only=True)
     return parts_of(_here(cwd, read_only=True), folder)
 
 
 def found_note(name: str, project: str | None, cwd: str | None, *, read_only: bool) -> tuple[StorageBackend, Locator]:
     """The note that `name` means: of the project, or else the operator's own; and the store that has it."""
+    backend, locator, _ = found_in_store(name, project, cwd, read_only=read_only)
+    return backend, locator
+
+
+def found_in_store(
+    name: str, project: str | None, cwd: str | None, *, read_only: bool
+) -> tuple[StorageBackend, Locator, Device]:
+    """The same, and the device as it is for that store: what it keeps for each is kept apart."""
     part, locator = find_in(parts_for_reading(project, cwd), name)
-    if read_only:
-        return part.backend, locator
-    return current_device().store(part.store, read_only=False), locator
+    device = current_device()
+    backend = part.backend if read_only else device.store(part.store, read_only=False)
+    return backend, locator, device if part.store is None else device.of_store(part.store)
 
 
 def _here(cwd: str | None, *, read_only: bool) -> Resolution:

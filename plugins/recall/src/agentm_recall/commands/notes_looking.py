@@ -13,6 +13,7 @@ from agentm_recall.commands.common import (
     as_json as note_as_json,
     bar,
     cwd_option,
+    found_in_store,
     found_note,
     project_option,
     store_and_project,
@@ -25,6 +26,7 @@ from agentm_recall.layout import project_folder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agentm_kernel.plugin import Device
     from agentm_recall.index.asked import Opened
     from agentm_recall.review import Finding
 
@@ -56,8 +58,8 @@ def path(name: str, project: str | None, cwd: str | None) -> None:
 @json_option
 def history(name: str, show: str | None, project: str | None, cwd: str | None, as_json: bool) -> None:
     """List the earlier versions of the note NAME that this device has kept."""
-    _, locator = found_note(name, project, cwd, read_only=True)
-    _kept("history", [locator.key, *(["--show", show] if show else []), *(["--json"] if as_json else [])])
+    _, locator, device = found_in_store(name, project, cwd, read_only=True)
+    _kept(device, "history", [locator.key, *(["--show", show] if show else []), *(["--json"] if as_json else [])])
 
 
 @click.command("undo")
@@ -68,14 +70,13 @@ def history(name: str, show: str | None, project: str | None, cwd: str | None, a
 @json_option
 def undo(name: str, version: str | None, project: str | None, cwd: str | None, as_json: bool) -> None:
     """Bring the note NAME back to what it was before its last change, or to VERSION. Undoing again takes it back."""
-    backend, locator = found_note(name, project, cwd, read_only=False)
-    _kept("undo", [locator.key, *([version] if version else []), *(["--json"] if as_json else [])])
+    backend, locator, device = found_in_store(name, project, cwd, read_only=False)
+    _kept(device, "undo", [locator.key, *([version] if version else []), *(["--json"] if as_json else [])])
     RecallIndex(backend).note_written([locator])
 
 
-def _kept(command: str, words: Sequence[str]) -> None:
-    """Have the plugin that keeps earlier versions answer, as if its own command had been given."""
-    device = current_device()
+def _kept(device: Device, command: str, words: Sequence[str]) -> None:
+    """Have the plugin that keeps earlier versions answer, as if its own command had been given on `device`."""
     record = find_plugin(device, "agentm.commands", _KEEPER)
     group: Any = None if record is None else load(record)
     found = group.get_command(click.get_current_context(), command) if isinstance(group, click.Group) else None
@@ -84,7 +85,7 @@ def _kept(command: str, words: Sequence[str]) -> None:
             "nobody keeps earlier versions of notes on this device",
             hint="`pip install agentm-checkpoint` keeps what is replaced from then on",
         )
-    found.main([*words], standalone_mode=False, parent=click.get_current_context())
+    found.main([*words], standalone_mode=False, parent=click.get_current_context(), obj=device)
 
 
 @click.command("review")

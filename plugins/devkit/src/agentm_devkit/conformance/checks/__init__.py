@@ -28,6 +28,7 @@ _MODULES = (
     "foreign_entries",
     "disk",
     "faults",
+    "damage",
     "layering",
     "importing",
     "routing",

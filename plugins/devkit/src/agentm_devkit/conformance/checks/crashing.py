@@ -17,22 +17,26 @@ if TYPE_CHECKING:
 
     from agentm_devkit.conformance.bench import Bench
     from agentm_devkit.conformance.worker import Child
-    from agentm_kernel.plugin import StorageBackend
 
 _NOTE = Locator("dir/note.md")
 _NEIGHBOUR = Locator("dir/neighbour.md")
 _KILLS = 6
 
 
-def _body(number: int) -> str:
-    """Text that is large, so that most of the time goes into writing it, and that tells its number at both ends."""
-    return f"{number}\n" + f"{number:07}\n" * 80_000 + f"{number}\n"
+def _lines(bench: Bench) -> int:
+    """So many lines of 8 bytes that most of the time goes into writing them, if the store takes as much."""
+    return min(80_000, bench.size_limit // 10)
 
 
-def _write_for_ever(child: Child, first: int) -> None:
+def _body(number: int, lines: int) -> str:
+    """A text that tells its number at both ends."""
+    return f"{number}\n" + f"{number:07}\n" * lines + f"{number}\n"
+
+
+def _write_for_ever(child: Child, first: int, lines: int) -> None:
     number = first
     while True:
-        body = _body(number)
+        body = _body(number, lines)
         child.say(number)  # that the one before was acknowledged, and that this one is under way
         child.store.write(_NOTE, body)
         number += 1
@@ -40,7 +44,7 @@ def _write_for_ever(child: Child, first: int) -> None:
 
 def _killed_inside_write(bench: Bench, first: int) -> int:
     """Kill a process that writes bodies from `first` on, at a random moment: the number that was under way."""
-    writer = bench.start(_write_for_ever, first)
+    writer = bench.start(_write_for_ever, first, _lines(bench))
     writer.go()
     said: Iterator[int] = writer.said()
     began = [time.monotonic() for _, _ in zip(range(3), said, strict=False)]
@@ -55,20 +59,20 @@ def check_killed_writer_tears_nothing(bench: Bench) -> None:
     """After a kill inside `write` the note is the last acknowledged one or the one under way, whole."""
     store = bench.store
     number = 0
-    store.write(_NOTE, _body(number))
+    store.write(_NOTE, _body(number, _lines(bench)))
     for _ in range(_KILLS):
         under_way = _killed_inside_write(bench, number + 1)
-        number = _number_found(store, under_way)
+        number = _number_found(bench, under_way)
 
 
-def _number_found(store: StorageBackend, under_way: int) -> int:
-    found = store.read(_NOTE)
+def _number_found(bench: Bench, under_way: int) -> int:
+    found = bench.store.read(_NOTE)
     for number in (under_way - 1, under_way):
-        if found == _body(number):
+        if found == _body(number, _lines(bench)):
             return number
     raise Violation(
         f"killed while writing body {under_way}, with {under_way - 1} acknowledged, the note holds {shown(found)}, "
-        f"{len(found)} of {len(_body(under_way))} characters"
+        f"{len(found)} of {len(_body(under_way, _lines(bench)))} characters"
     )
 
 
@@ -92,7 +96,7 @@ def check_killed_writer_leaves_no_entry(bench: Bench) -> None:
     """What a killed writer leaves behind is never listed: not as a note, not as a directory."""
     store = bench.store
     store.write(_NEIGHBOUR, "one\n")
-    store.write(_NOTE, _body(0))
+    store.write(_NOTE, _body(0, _lines(bench)))
     for _ in range(_KILLS):
         _killed_inside_write(bench, 1)
         same("the set of keys", set(contents(store)), {"dir", _NEIGHBOUR.key, _NOTE.key})

@@ -216,27 +216,23 @@ def _delete_what_was_read(child: Child) -> int:
 def check_whole_reads(bench: Bench) -> None:
     """Whoever reads while another process writes sees the old note or the new one, never half of one, never none."""
     store = bench.store
-    whole = {_body(number) for number in range(2)}
-    store.write(_COUNTER, _body(0))
-    writer = bench.start(_rewrite)
+    bodies = [bench.lines(f"{number}" * 99, 300_000) for number in range(2)]
+    store.write(_COUNTER, bodies[0])
+    writer = bench.start(_rewrite, bodies)
     writer.go()
     for _ in writer.said():
         seen = store.read(_COUNTER)
-        if seen not in whole:
-            raise Violation(f"a reader saw {shown(seen)}, {len(seen)} of {len(_body(0))} characters")
+        if seen not in bodies:
+            raise Violation(f"a reader saw {shown(seen)}, {len(seen)} of {len(bodies[0])} characters")
 
 
 _REWRITES = 60
 
 
-def _body(number: int) -> str:
-    return f"{number}" * 300_000 + "\n"
-
-
-def _rewrite(child: Child) -> None:
+def _rewrite(child: Child, bodies: list[str]) -> None:
     for number in range(_REWRITES):
         child.say(number)
-        child.store.write(_COUNTER, _body(number % 2))
+        child.store.write(_COUNTER, bodies[number % 2])
 
 
 @check("racing", needs=("concurrent_writers",), rows=(35, 36))

@@ -199,7 +199,7 @@ def test_sync_carries_notes_from_one_device_to_the_other(laptops):
     one, two = laptops
     one.write("plans/plan.md", "the plan\n")
     assert "committed" in one.run("git", "sync").stdout
-    assert "1 note changed" in two.run("git", "sync").stdout
+    assert "1 file changed" in two.run("git", "sync").stdout
     assert (two.clone / "plans/plan.md").read_text() == "the plan\n"
     assert two.run("git", "sync").stdout == "nothing to do\n"
 

@@ -69,7 +69,7 @@ def create(reason: str, full: bool, allow_skipped: bool, ipfs: str | None, as_js
         echo_json(**fields, **({} if sent is None else {"blocks_sent": sent}), left_out=left_out)
     else:
         verb = "took" if taken.is_new else "nothing has changed since"
-        click.echo(f"{verb} checkpoint {taken.snapshot.id} of {counted(taken.snapshot.root.notes, 'note')}")
+        click.echo(f"{verb} checkpoint {taken.snapshot.id} of {counted(taken.snapshot.root.notes, 'file')}")
         _echo_left_out(taken, local)
         if sent is not None:
             click.echo(f"pinned on IPFS; {counted(sent, 'block')} sent")
@@ -131,7 +131,7 @@ def list_command(all_stores: bool, as_json: bool) -> None:
 
 def _echo_snapshots(snapshots: Sequence[Snapshot]) -> None:
     echo_table(
-        ("id", "taken", "notes", "bytes", "by", "", "reason"),
+        ("id", "taken", "files", "bytes", "by", "", "reason"),
         [
             (
                 shot.id,
@@ -173,7 +173,7 @@ def _list_stores(as_json: bool) -> None:
         click.echo("no checkpoints of any store on this device")
         return
     echo_table(
-        ("store", "checkpoints", "latest", "taken", "notes", "place"),
+        ("store", "checkpoints", "latest", "taken", "files", "place"),
         [
             (
                 visible(image.store),

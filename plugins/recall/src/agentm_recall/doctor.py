@@ -33,6 +33,8 @@ def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     try:
         with Database.open(path, read_only=True) as database:
             database.check()
-            return [DoctorRow("ok", _CHECK, f"{database.count()} notes indexed in {path}")]
+            count, gone = database.count(), database.count_gone()
+            said = f", {gone} of them forgotten" if gone else ""
+            return [DoctorRow("ok", _CHECK, f"{count} note{'s' * (count != 1)} indexed{said}, in {path}")]
     except IndexUnavailable as error:
         return [DoctorRow("warn", _CHECK, f"the index {path} cannot be used: {error}", "run `agentm reindex`")]

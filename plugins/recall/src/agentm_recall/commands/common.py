@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentm_kernel.command import current_device
-from agentm_kernel.plugin import AgentmError, Locator
+from agentm_kernel.plugin import AgentmError, Locator, NotFoundError, layout, read_record
 from agentm_recall.layout import PERSONAL, project_folder
 from agentm_recall.scopes import Part, find_in, parts_of
 
@@ -23,12 +23,20 @@ cwd_option = click.option("--cwd", metavar="DIR", help="Directory of the project
 
 
 def store_and_project(
-    project: str | None, cwd: str | None, *, read_only: bool, claiming: bool = False
+    project: str | None, cwd: str | None, *, read_only: bool, claiming: bool = False, may_be_new: bool = False
 ) -> tuple[StorageBackend, str, Locator]:
-    """The store, the project that is meant, and the project's folder; `claiming` for what makes a new note in it."""
+    """The store, the project that is meant, and the project's folder; `claiming` for what makes a new note in it.
+
+    A project that is named has to be one that the store knows, unless it `may_be_new`: a slip of the pen would make
+    another one.
+    """
     if project is not None and not _is_named_here(project, cwd):
         backend = current_device().store(read_only=read_only)
-        return backend, project, project_folder(backend, project)
+        folder = known_folder(backend, project)
+        if folder is None and not may_be_new:
+            raise no_such_project(backend, project)
+        folder = folder or project_folder(backend, project)
+        return backend, folder.name, folder
     here = _here(cwd, read_only=read_only)
     folder = here.claim() if claiming else here.project_locator
     if here.notice:
@@ -38,12 +46,47 @@ def store_and_project(
     return here.backend, folder.name, folder
 
 
+def known_folder(backend: StorageBackend, project: str) -> Locator | None:
+    """The folder of a project that the store has notes or a record of, also by a name that it had before."""
+    folder = project_folder(backend, project)
+    record = read_record(backend, project)
+    if record is not None:
+        return record.folder
+    return folder if backend.exists(folder) else None
+
+
+def no_such_project(backend: StorageBackend, project: str) -> AgentmError:
+    from difflib import get_close_matches
+
+    trees = (Locator(layout.PROJECTS), Locator(layout.LEGACY_PROJECTS))
+    names = [folder.name for tree in trees for folder in backend.list(tree)]
+    near = get_close_matches(project, names, 1)
+    meant = f"did you mean '{near[0]}'? " if near else ""
+    return NotFoundError(
+        f"there is no project '{project}' in this store",
+        hint=f"{meant}`agentm project list` shows them; the first note of a new one is saved with --new-project",
+    )
+
+
 def parts_for_reading(project: str | None, cwd: str | None) -> list[Part]:
-    """Where the notes of the project are, and the operator's own: two stores, if the project is bound to another."""
+    """Where the notes of the project are, and the operator's own: two stores, if the project is bound to another.
+
+    Where there is no project, the operator's own and nothing else.
+    """
+    if project is None and is_outside(cwd):
+        return [Part(current_device().store(read_only=True), [Locator(PERSONAL)], None)]
     backend, _, folder = store_and_project(project, cwd, read_only=True)
     if project is not None and not _is_named_here(project, cwd):
         return [Part(backend, [folder, Locator(PERSONAL)], None)]
     return parts_of(_here(cwd, read_only=True), folder)
+
+
+def whole_stores(cwd: str | None) -> list[Part]:
+    """Everything: the default store, and the one that the project here is bound to."""
+    device = current_device()
+    bound = None if is_outside(cwd) else device.bound_store(cwd)
+    names = [None] if bound is None else [bound, "default"]
+    return [Part(device.store(name, read_only=True), [Locator()], name) for name in names]
 
 
 def found_note(name: str, project: str | None, cwd: str | None, *, read_only: bool) -> tuple[StorageBackend, Locator]:
@@ -56,10 +99,19 @@ def found_in_store(
     name: str, project: str | None, cwd: str | None, *, read_only: bool
 ) -> tuple[StorageBackend, Locator, Device]:
     """The same, and the device as it is for that store: what it keeps for each is kept apart."""
-    part, locator = find_in(parts_for_reading(project, cwd), name)
+    if project is None and is_outside(cwd):  # no project comes first, so it may be of any
+        parts = [Part(current_device().store(read_only=True), [Locator()], None)]
+    else:
+        parts = parts_for_reading(project, cwd)
+    part, locator = find_in(parts, name)
     device = current_device()
     backend = part.backend if read_only else device.store(part.store, read_only=False)
     return backend, locator, device if part.store is None else device.of_store(part.store)
+
+
+def is_outside(cwd: str | None) -> bool:
+    """Whether this directory belongs to no project, as a home does."""
+    return current_device().memory(cwd).project_locator is None
 
 
 def _here(cwd: str | None, *, read_only: bool) -> Resolution:

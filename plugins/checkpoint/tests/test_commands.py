@@ -44,7 +44,7 @@ def test_create_says_what_it_took(device):
     out = device.run("create", "--reason", "before the move")
 
     assert "took checkpoint bafyrei" in out
-    assert out.endswith(" of 1 note\n")
+    assert out.endswith(" of 1 file\n")
     (listed,) = device.json("list")["checkpoints"]
     assert (listed["reason"], listed["notes"], listed["bytes"]) == ("before the move", 1, 4)
     assert "nothing has changed since" in device.run("create")

@@ -111,7 +111,10 @@ def found_in_store(
 
 def is_outside(cwd: str | None) -> bool:
     """Whether this directory belongs to no project, as a home does."""
-    return current_device().memory(cwd).project_locator is None
+    try:
+        return current_device().memory(cwd).project_locator is None
+    except AgentmError:
+        return False  # it is a project, and whoever asks for its notes learns what is wrong
 
 
 def _here(cwd: str | None, *, read_only: bool) -> Resolution:

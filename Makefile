@@ -70,6 +70,7 @@ faults: $(READY) ## The long fault campaign
 	@$(BIN)/python -m tests.faults $(ARGS)
 
 e2e: $(SERVERS) ## Rounds with real programs that are too long for the suite: agent hosts, git, buckets, IPFS, imports, the page (ARGS="--seed N")
+	@$(BIN)/python -m tests.packaging.first_minutes
 	@$(BIN)/python plugins/hosts/tests/rounds.py
 	@$(BIN)/python -m tests.tools.rounds
 	@$(BIN)/python plugins/mcp/tests/inspector.py --load 2000
@@ -77,6 +78,7 @@ e2e: $(SERVERS) ## Rounds with real programs that are too long for the suite: ag
 	@$(BIN)/python plugins/import/tests/real_programs.py
 	@$(BIN)/python -m pytest -q -rs -s plugins/import/tests/check_real_programs.py plugins/import/tests/check_kills.py
 	@$(BIN)/python -m tests.view.race --rounds 200
+	@AGENTM_WHOLE_KIT=1 AGENTM_REQUIRE_SERVERS=1 $(PYTEST) plugins/bucket/tests/test_conformance.py plugins/encryption/tests/test_conformance.py
 
 docs: $(READY) ## Build the documentation as a site into .cache/site
 	@$(BIN)/zensical build --clean --strict

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.errors import ActivePlanError as ActivePlanError, AgentmError as AgentmError, AuthorizationError as AuthorizationError, BackendNotInstalledError as BackendNotInstalledError, CapabilityMismatchError as CapabilityMismatchError, ConcurrentModificationError as ConcurrentModificationError, ConfigError as ConfigError, IntegrityError as IntegrityError, InvalidContentError as InvalidContentError, InvalidLocatorError as InvalidLocatorError, LocatorConflictError as LocatorConflictError, LockTimeout as LockTimeout, NotFoundError as NotFoundError, PluginError as PluginError, ProtocolError as ProtocolError, StorageConflictError as StorageConflictError, StorageError as StorageError, StorageIOError as StorageIOError, StorageReadOnlyError as StorageReadOnlyError, StorageRefUnresolvableError as StorageRefUnresolvableError, StorageSelectionError as StorageSelectionError, StoreIdentityError as StoreIdentityError, one_line as one_line
     from agentm_kernel.files.atomic import atomic_write as atomic_write
     from agentm_kernel.files.bytes_tree import BytesTree as BytesTree
+    from agentm_kernel.files.known_names import FolderNames as FolderNames
     from agentm_kernel.files.native_lock import DirectoryLock as DirectoryLock
     from agentm_kernel.files.medium import CONFLICTS as CONFLICTS, conflict_place as conflict_place, Beside as Beside, EditedFolder as EditedFolder, Medium as Medium
     from agentm_kernel.files.store import FileStore as FileStore
@@ -31,7 +32,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.plugins.values import Alert as Alert, DoctorRow as DoctorRow, HookContext as HookContext, Panel as Panel, PluginFailure as PluginFailure, Section as Section, Tool as Tool, ToolCall as ToolCall
     from agentm_kernel.projects.claiming import add_remote as add_remote, change_record as change_record, create_record as create_record, point as point, claim_name as claim_name
     from agentm_kernel.projects.moves import record_move as record_move
-    from agentm_kernel.projects.records import has_notes as has_notes, ProjectRecord as ProjectRecord, read_record as read_record
+    from agentm_kernel.projects.records import has_notes as has_notes, ProjectRecord as ProjectRecord, read_pointer as read_pointer, read_record as read_record
     from agentm_kernel.projects.repo_registry import list_repos as list_repos, read_registry as read_registry, register_repo as register_repo, registry_locator as registry_locator, unregister_repo as unregister_repo
     from agentm_kernel.projects.root import HARNESS_DIR as HARNESS_DIR, find_project_root as find_project_root
     from agentm_kernel.seam import layout as layout
@@ -69,6 +70,7 @@ _HOMES = {
     "errors": "ActivePlanError AgentmError AuthorizationError BackendNotInstalledError CapabilityMismatchError ConcurrentModificationError ConfigError IntegrityError InvalidContentError InvalidLocatorError LocatorConflictError LockTimeout NotFoundError PluginError ProtocolError StorageConflictError StorageError StorageIOError StorageReadOnlyError StorageRefUnresolvableError StorageSelectionError StoreIdentityError one_line",
     "files.atomic": "atomic_write",
     "files.bytes_tree": "BytesTree",
+    "files.known_names": "FolderNames",
     "files.medium": "CONFLICTS EditedFolder Medium conflict_place",
     "files.store": "FileStore",
     "files.mutex": "StoreMutex store_mutex",
@@ -83,7 +85,7 @@ _HOMES = {
     "plugins.values": "Alert DoctorRow HookContext Panel PluginFailure Section Tool ToolCall",
     "projects.claiming": "add_remote change_record claim_name create_record point",
     "projects.moves": "record_move",
-    "projects.records": "ProjectRecord has_notes read_record",
+    "projects.records": "ProjectRecord has_notes read_pointer read_record",
     "projects.repo_registry": "list_repos read_registry register_repo registry_locator unregister_repo",
     "projects.root": "HARNESS_DIR find_project_root",
     "seam.backend": "ABSENT API_VERSION Absent BackendLayer COMMIT FolderWalk PUSH SWAP_PROVIDER StorageBackend",

@@ -33,7 +33,10 @@ class Laptop(SlowLaptop):
         given, out, err = (io.TextIOWrapper(io.BytesIO(data), encoding="utf-8") for data in (text.encode(), b"", b""))
         environ = mock.patch.dict(os.environ, self.environ, clear=True)
         with chdir(cwd), redirect_stdout(out), redirect_stderr(err), mock.patch.object(sys, "stdin", given), environ:
-            code = exit_code_of(lambda: run_app(Device.now(), list(arguments)))
+            try:
+                code = exit_code_of(lambda: run_app(Device.now(), list(arguments)))
+            except SystemExit as exit_:
+                code = int(exit_.code or 0)
         said = []
         for stream in (out, err):
             stream.flush()
@@ -167,6 +170,96 @@ def test_the_page_can_show_one_store_and_saves_nothing_personal_there(laptop: La
         open_notes(team).save({"kind": "fact", "name": "mine", "body": "Mine alone."})
 
 
+# ------------------------------------------------------------------------------------------------ projects by name
+
+
+@pytest.mark.parametrize("is_git", [True, False])
+def test_a_project_that_is_named_is_looked_for_in_its_own_store(laptop: Laptop, *, is_git: bool) -> None:
+    """Whoever works on the diary, or on nothing, and speaks of the team's project: it is in the team's store."""
+    here = laptop.checkout("diary", None) if is_git else laptop.home
+    saved = laptop.run(here, "save", "--project", "widgets", "--kind", "fact", "--slug", "a", text="Ours alone.\n")
+    assert saved.stdout == f"created projects/widgets/facts/a.md in {laptop.team}\n"
+    assert keys(laptop.own) == []
+    assert "Ours alone" in laptop.run(here, "notes", "show", "a", "--project", "widgets").stdout
+    found = json.loads(laptop.run(here, "search", "ours", "tabs", "--project", "widgets", "--json").stdout)["found"]
+    assert {note["slug"]: note["store"] for note in found} == {"a": "team", "tabs": "default"}
+    assert "SQLite" in laptop.run(here, "documenter-context", "--slug", "widgets").stdout
+    laptop.run(here, "forget", "a", "--project", "widgets")
+    assert "Ours alone" not in laptop.run(here, "notes", "list", "--project", "widgets").stdout
+
+
+def test_a_named_project_has_the_name_that_its_store_gave_it(tmp_path: Path) -> None:
+    """Somebody else's widgets was in the team's store first."""
+    laptop = Laptop(tmp_path, "one", tmp_path / "team")
+    laptop.add_team(make=True)
+    theirs, mine = laptop.checkout("theirs/widgets", "git@example.com:bob/widgets.git"), laptop.checkout("widgets")
+    laptop.run(theirs, "--store", "team", "save", "--kind", "fact", "--slug", "bobs", text="Of Bob.\n")
+    laptop.save(mine, "before", "Before the move.\n")
+    laptop.run(mine, "project", "use-store", "team", "--move", "--yes")
+    named = json.loads(laptop.run(mine, "project", "show", "--json").stdout)["slug"]
+    assert named != "widgets"
+    for name in ("widgets", named):  # as the default store knows it, and as the team's does
+        said = laptop.run(laptop.home, "save", "--project", name, "--slug", f"by-{name}", text="Mine.\n").stdout
+        assert said == f"created projects/{named}/facts/by-{name}.md in {laptop.team}\n"
+    assert "Of Bob" not in laptop.run(laptop.home, "notes", "list", "--project", named).stdout
+
+
+def test_a_named_project_whose_store_is_gone_is_refused(laptop: Laptop) -> None:
+    laptop.team.rename(laptop.team.with_name("unmounted"))
+    save = ("save", "--project", "widgets", "--kind", "fact", "--slug", "a")
+    refused = laptop.run(laptop.home, *save, text="Ours.\n", ok=False)
+    assert refused.returncode == 1
+    assert "the store 'team' cannot be had" in refused.stderr
+    assert keys(laptop.own) == []
+
+
+def test_a_named_project_without_a_remote_is_written_to_from_its_folder_only(laptop: Laptop) -> None:
+    """Another folder of this name may be in the team's store, and nothing tells the two apart."""
+    diary = laptop.checkout("diary", None)
+    laptop.run(diary, "project", "use-store", "team")
+    save = ("save", "--project", "diary", "--kind", "fact", "--slug", "a")
+    refused = laptop.run(laptop.home, *save, text="Mine.\n", ok=False)
+    assert refused.returncode == 1
+    assert "--cwd" in refused.stderr
+    laptop.run(diary, *save, text="Mine.\n")
+    laptop.run(laptop.home, *save, "--update", "--cwd", str(diary), text="Mine, and changed.\n")
+    assert keys(laptop.own) == []
+
+
+def test_a_tool_call_finds_a_project_that_is_named(laptop: Laptop) -> None:
+    from agentm_kernel.plugin import ToolCall
+    from agentm_recall.tool_place import place_for_reading, place_for_writing
+
+    call = ToolCall(Device.now(laptop.environ), (str(laptop.checkout("diary", None)),), "test", print)
+    for place in (place_for_reading(call, "widgets"), place_for_writing(call, "widgets")):
+        assert place.backend.describe() == str(laptop.team)
+    assert [part.store for part in place.parts] == ["team", "default"]
+
+
+def test_an_import_and_an_export_find_a_project_that_is_named(laptop: Laptop, tmp_path: Path) -> None:
+    (tmp_path / "facts").mkdir()
+    (tmp_path / "facts" / "moon.md").write_text("The moon is far.\n")
+    words = ("import", "markdown", str(tmp_path / "facts"), "--project", "widgets", "--yes")
+    laptop.run(laptop.home, *words)
+    assert [key for key in keys(laptop.team) if key.endswith("moon.md")]
+    assert keys(laptop.own) == []
+    assert "0 new" not in laptop.run(laptop.home, *words).stdout
+    laptop.run(laptop.home, "export", "codex", str(tmp_path / "out"), "--project", "widgets")
+    assert "moon is far" in "".join(file.read_text() for file in (tmp_path / "out").rglob("*.md"))
+
+
+def test_the_log_says_which_store_each_note_came_from(laptop: Laptop, widgets: Path) -> None:
+    event = {"hook_event_name": "SessionStart", "session_id": "one", "cwd": str(widgets), "source": "startup"}
+    laptop.run(widgets, "hook", "session-start", "--host", "claude-code", text=json.dumps(event))
+    (line,) = json.loads(laptop.run(widgets, "log", "--json").stdout)["lines"]
+    assert line["store"] == "team"
+    assert dict(zip(line["notes"], line["stores"], strict=True)) == {
+        "personal/decisions/tabs": "default",
+        "projects/widgets/decisions/sqlite": "team",
+    }
+    assert "tabs (default), sqlite (team)" in laptop.run(widgets, "log").stdout
+
+
 # ------------------------------------------------------------------------------------------------ only a team's store
 
 
@@ -201,3 +294,32 @@ def test_whoever_has_the_remote_alone_says_so_once(teams_only: Laptop) -> None:
     teams_only.run(diary, "config", "set", "plugins.recall.share_personal", "true")
     teams_only.run(diary, "save", "--kind", "fact", "--personal", "--slug", "job", text="I look for a job.\n")
     assert keys(teams_only.team, "personal") == ["personal/facts/job.md"]
+
+
+def test_an_import_leaves_personal_text_behind_where_only_a_teams_store_is(
+    teams_only: Laptop, tmp_path: Path
+) -> None:
+    memory = teams_only.home / ".claude" / "CLAUDE.md"
+    memory.parent.mkdir()
+    memory.write_text("# Mine\n\nI look for a job.\n")
+    words = ("import", "claude-code", "--yes")
+    planned = teams_only.run(teams_only.home, *words, "--dry-run", ok=False)
+    refused = teams_only.run(teams_only.home, *words, ok=False)
+    assert refused.returncode == 1
+    for said in (planned.stderr, refused.stderr):
+        assert "would read a personal note" in said
+        assert "agentm config set storage.backend device-local" in said
+    assert keys(teams_only.team, "personal") == []
+    teams_only.run(teams_only.home, "config", "set", "plugins.recall.share_personal", "true")
+    teams_only.run(teams_only.home, *words)
+    assert keys(teams_only.team, "personal") != []
+
+
+def test_an_import_of_a_whole_store_leaves_personal_text_behind_too(teams_only: Laptop, tmp_path: Path) -> None:
+    """A folder that was exported has the keys of its notes."""
+    own = Laptop(tmp_path, "three", tmp_path / "none")
+    own.save(own.home, "job", "I look for a job.\n", "--personal")
+    own.run(own.home, "export", "markdown", str(tmp_path / "out"))
+    refused = teams_only.run(teams_only.home, "import", "markdown", str(tmp_path / "out"), "--yes", ok=False)
+    assert "would read a personal note" in refused.stderr
+    assert keys(teams_only.team, "personal") == []

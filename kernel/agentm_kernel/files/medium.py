@@ -14,8 +14,9 @@ from agentm_kernel.seam.locator import Locator
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
 
+    from agentm_kernel.files.known_names import FolderNames
     from agentm_kernel.files.tree import Directory
 
     Beside = Callable[[str], bool]
@@ -45,7 +46,7 @@ class Medium:
         """The name of the note that an entry stands for; another than its own for what only holds a place."""
         return name
 
-    def check_new_name(self, locator: Locator, names: Collection[str]) -> None:
+    def check_new_name(self, locator: Locator, names: FolderNames) -> None:
         """Raise if a new note of this name would change what the `names` beside it are taken for."""
 
     # -- presence -------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from agentm_kernel.seam.values import Info
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from agentm_kernel.files.medium import Medium
     from agentm_kernel.files.tree import Directory
@@ -40,20 +40,7 @@ def is_spelled_like_this(directory: Directory, name: str, identity: tuple[int, i
     twin = directory.status(other)
     if twin is None or (twin.st_dev, twin.st_ino) != identity:
         return True
-    return any(_composed(listed) == name for listed in directory.names())
-
-
-def clashing_name(names: Sequence[str], name: str) -> str | None:
-    """The one of a directory's names that differs from the free `name` only in case or Unicode form."""
-    folded = name.casefold()
-    everything = "\0".join(names)  # no name has this character: thousands are compared in one step
-    if everything.isascii() and f"\0{folded}\0" not in f"\0{everything.lower()}\0":
-        return None
-    for listed in names:
-        composed = listed if listed.isascii() else _composed(listed)
-        if composed.casefold() == folded and listed != name:
-            return listed
-    return None
+    return any(composed(listed) == name for listed in directory.names())
 
 
 def is_same_entry(directory: Directory, name: str, other: str) -> bool:
@@ -70,7 +57,7 @@ def _respelled(name: str) -> str:
     return name.swapcase()
 
 
-def _composed(name: str) -> str:
+def composed(name: str) -> str:
     if name.isascii():
         return name
     import unicodedata

@@ -13,6 +13,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 
 from agentm_kernel.errors import StorageIOError
 from agentm_kernel.seam.locator import TEMP_PREFIX
@@ -162,6 +163,24 @@ class Directory:
         """Make the names in this directory durable."""
         if self._fd is not None:  # a platform that cannot open a directory cannot sync it either
             os.fsync(self._fd)
+
+    def times(self) -> tuple[int, int]:
+        """When something in here changed last, and when the directory itself did."""
+        status = os.stat(self._place)
+        return status.st_mtime_ns, status.st_ctime_ns
+
+    def mark(self) -> tuple[int, int] | None:
+        """Times that no change will leave, by us or by others: a clock that files share is too coarse for that.
+
+        `None` where they cannot be set so exactly.
+        """
+        now = time.time_ns()
+        try:
+            os.utime(self._place, ns=(now, now))
+            times = self.times()
+        except OSError:  # the directory is somebody else's
+            return None
+        return times if times[0] == now and now % 1_000_000 else None
 
     def close(self) -> None:
         descriptor, self._fd = self._fd, -1

@@ -17,8 +17,9 @@ from agentm_kernel.files.appending import append, settle_records, settle_records
 from agentm_kernel.files.atomic import replace_file
 from agentm_kernel.files.displaced import DisplacedVersions
 from agentm_kernel.files.failures import Failures, changed
+from agentm_kernel.files.known_names import FolderNames, KnownNames
 from agentm_kernel.files.mutex import store_mutex
-from agentm_kernel.files.reading import clashing_name, enter_exactly, identity_of, is_spelled_like_this, kind_of
+from agentm_kernel.files.reading import enter_exactly, identity_of, is_spelled_like_this, kind_of
 from agentm_kernel.files.root import make_root
 from agentm_kernel.files.swap import ConflictKeeper, SwapPublisher, hash_of_note, remove
 from agentm_kernel.files.tree import NO_DIRECTORY, Directory
@@ -45,6 +46,7 @@ class StoreWriter:
         self._dir_mode = 0o700 if private else 0o777
         self._lock_timeout = lock_timeout
         self.displaced = DisplacedVersions()
+        self._names = KnownNames()
         self._append_records: AppendRecords | None = None
         self._swept: set[tuple[int, int]] = set()
         self._durable: set[tuple[int, int]] = set()
@@ -157,12 +159,14 @@ class StoreWriter:
     def _replace(self, parent: Directory, locator: Locator, data: bytes, if_match: str | Absent | None) -> None:
         name = locator.name
         self._check_not_hidden(locator, is_copy=self.reader.medium.is_copy(name, parent.has_file))
+        listed = None
         status = parent.status(name)
         if status is None or not is_spelled_like_this(parent, name, identity_of(status)):
             if if_match is not None and if_match is not ABSENT:
                 raise changed(locator, "it is not there any more")
             self.reader.medium.when_missing(parent, locator)
-            self.reader.medium.check_new_name(locator, self._check_new_name(parent, locator))
+            listed = self._check_new_name(parent, locator, is_free=status is None)
+            self.reader.medium.check_new_name(locator, listed)
             status = None
         elif not stat.S_ISREG(status.st_mode):
             raise LocatorConflictError(f"'{locator}' is {kind_of(status)}, so no note can be stored there")
@@ -177,6 +181,8 @@ class StoreWriter:
         except OSError:
             self.sweep_again(parent)  # a failing disk may have kept the temp file
             raise
+        if listed is not None:
+            self._names.remember(parent, listed, name)
 
     def _publisher(
         self,
@@ -241,17 +247,19 @@ class StoreWriter:
                 hint="choose another name for the note",
             )
 
-    def _check_new_name(self, directory: Directory, locator: Locator) -> list[str]:
-        """Raise unless the last name of `locator` may come into being beside those that `directory` has: these."""
-        name = locator.name
-        names = directory.names()
-        other = clashing_name(names, name)
+    def _check_new_name(self, directory: Directory, locator: Locator, *, is_free: bool = True) -> FolderNames:
+        """Raise unless the last name of `locator` may come into being beside those that `directory` has: these.
+
+        If it is not even `is_free`, the file system folds cases, and what was known of the names is wrong.
+        """
+        listed = self._names.listed(directory) if is_free else FolderNames(directory.names())
+        other = listed.clashing_with(locator.name)
         if other is not None:
             raise LocatorConflictError(
                 f"'{locator}' differs only in case or Unicode form from the stored {ascii(other)} beside it",
                 hint="use the stored spelling: on Windows and macOS the two would be one file",
             )
-        return names
+        return listed
 
     # -- directories ----------------------------------------------------------------------------------------
 

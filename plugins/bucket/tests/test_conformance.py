@@ -1,7 +1,7 @@
 """The contract of the seam, on real servers: one that speaks S3, one that speaks Azure, and an emulator.
 
 What depends on the backend alone is checked once, on SeaweedFS; the emulator only where it answers in its own way.
-AGENTM_REQUIRE_SERVERS, which asks for everything, runs the whole kit on each.
+AGENTM_WHOLE_KIT runs all of it on each, as `make e2e` does.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from agentm_devkit.conformance.worker import is_child
 
 
 def unless_all_is_asked_for(groups):
-    return None if is_child() or os.environ.get("AGENTM_REQUIRE_SERVERS") else groups
+    return None if is_child() or os.environ.get("AGENTM_WHOLE_KIT") else groups
 
 
 AZURE = (

@@ -1,7 +1,7 @@
 """An encrypted store keeps the contract of the seam: encryption adds a rule and takes nothing away.
 
-The kit runs on a folder; on the other stores what depends on them. AGENTM_REQUIRE_SERVERS, which asks for everything,
-runs all of it on each. Sealed names make keys longer, so there the checks of the longest keys are left out.
+The kit runs on a folder; on the other stores what depends on them. AGENTM_WHOLE_KIT runs all of it on each, as
+`make e2e` does. Sealed names make keys longer, so there the checks of the longest keys are left out.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ QUICK = (*VERBS, "declaring", "directories", "errors", "spelling")
 
 
 def unless_all_is_asked_for(*groups):
-    return None if is_child() or os.environ.get("AGENTM_REQUIRE_SERVERS") else groups
+    return None if is_child() or os.environ.get("AGENTM_WHOLE_KIT") else groups
 
 
 def open_folder(scratch: str) -> StorageBackend:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pyrage
 import pytest
 from conftest import Laptop, let_in
@@ -127,16 +129,22 @@ def test_a_note_of_another_store_is_refused(laptop, store, note, tmp_path):
 
 
 def test_a_version_that_was_brought_back_is_refused(laptop, store, note):
+    """Every command that the refusal names does what it says."""
     store.write(note, "old")
     old = stored(store, note)
     store.write(note, "new")
+    laptop.done("checkpoint", "create")
     put(laptop, note.key, old)
-    with pytest.raises(IntegrityError, match="older version than this device has seen"):
+    with pytest.raises(IntegrityError, match="older version than this device has seen") as refused:
         laptop.store().read(note)
     with pytest.raises(IntegrityError, match="older version"):
         laptop.store(read_only=True).read(note)
-    laptop.done("encryption", "accept", note.key)
+    show, accept, restore = (shlex.split(words)[1:] for words in str(refused.value.hint).split("`")[1::2])
+    assert "old" in laptop.done(*show)
+    laptop.done(*accept)
     assert laptop.store().read(note) == "old"
+    laptop.done(*restore, "--yes")
+    assert laptop.store().read(note) == "new"
 
 
 def test_a_deleted_note_that_was_brought_back_is_refused(laptop, store, note):

@@ -73,6 +73,34 @@ def test_claude_code_that_logs_a_context_but_drops_it_is_not_called_delivered(tm
         assert report["dropped"] == 1
 
 
+def test_claude_code_that_passes_on_a_preview_is_called_cut(tmp_path: Path) -> None:
+    """It keeps what is longer than 10,000 signs in a file, and shows the model the beginning. We say less than that;
+    here something else makes our answer longer.
+    """
+    with a_round("claude-code", tmp_path) as it:
+        it.set_up()
+        it.save("Every lamp has a number.\n" * 200 + rounds.NOTE)
+        padding = tmp_path / "padding"
+        padding.write_text(
+            f"#!{sys.executable}\n"
+            "import json, subprocess, sys\n"
+            f"said = subprocess.run(['{it.agentm}', *sys.argv[1:]], capture_output=True, text=True).stdout\n"
+            "answer = json.loads(said or '{}')\n"
+            "told = answer.get('hookSpecificOutput', {})\n"
+            "if told.get('hookEventName') == 'SessionStart': told['additionalContext'] += 'x' * 20_000\n"
+            "print(json.dumps(answer))\n"
+        )
+        padding.chmod(0o755)
+        settings = it.home / ".claude" / "settings.json"
+        settings.write_text(settings.read_text().replace(json.dumps(it.agentm), json.dumps(str(padding))))
+        it.ask("Hello.")
+
+        assert it.reached("Every lamp has a number.")
+        assert it.reached() == []
+        report = it.report()
+        assert (report["told"], report["delivered"], report["cut"]) == (1, 0, 1)
+
+
 def test_gemini_goes_on_when_agentm_is_gone(tmp_path: Path) -> None:
     """Without the guard in the hook's line, a program that is missing blocks every prompt there."""
     with a_round("gemini", tmp_path) as it:

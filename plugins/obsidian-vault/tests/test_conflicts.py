@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, strategies as st
 
+from agentm_kernel.plugin import FolderNames
 from agentm_kernel.state.plans import _is_plan
 from agentm_obsidian_vault.conflicts import conflict_copy, suspect_copy
 from agentm_obsidian_vault.names import is_tool_file, may_be_copies_of, may_be_copy
@@ -161,7 +162,7 @@ def test_the_kernel_s_own_list_agrees() -> None:
 def test_the_quick_look_lets_every_copy_through(name: str) -> None:
     assert may_be_copy(name, DEVICES)
     assert may_be_copy(name.upper(), DEVICES)
-    assert may_be_copies_of("PLAN.md", [name, "other.md"], DEVICES) == [name]
+    assert may_be_copies_of("PLAN.md", FolderNames([name, "other.md"]), DEVICES) == [name]
 
 
 @pytest.mark.parametrize("name", [*UNMISTAKABLE, *BESIDE])
@@ -269,7 +270,7 @@ def test_any_text_has_an_answer_and_a_copy_has_a_shorter_base(stem: str, extensi
     if found is not None:
         assert 0 < len(found.base) < len(name)
         assert may_be_copy(name, DEVICES)
-        assert may_be_copies_of(found.base, [name], DEVICES)
+        assert may_be_copies_of(found.base, FolderNames([name]), DEVICES)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentm_kernel import Locator
-from agentm_recall.editing import new_text
 from agentm_recall.layout import place_of
+from agentm_recall.rendering import new_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

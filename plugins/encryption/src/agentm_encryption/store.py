@@ -81,8 +81,11 @@ class EncryptedStore(BackendLayer, Sealed):
             again = self.inner.read(locator)
             if again == stored:
                 raise IntegrityError(
-                    f"'{locator}' is an older version than this device has seen: somebody brought it back",
-                    hint=f"if that was you, run `agentm encryption accept {locator}`; else restore the newer version",
+                    f"'{locator}' is an older version than this device has seen: somebody brought it back, or two "
+                    "devices wrote it at once and the other's version won",
+                    hint=f"`agentm encryption show '{locator}'` prints it, `agentm encryption accept '{locator}'` "
+                    f"takes it; then `agentm checkpoint restore latest --path '{locator}'` can bring back the newer "
+                    "one, and so can a conflict copy below _meta/conflicts",
                 )
             stored = again
         raise ConcurrentModificationError(f"'{locator}' keeps changing and cannot be read", hint="try again")

@@ -47,11 +47,22 @@ def note_delivery(adapter: HostAdapter, call: HookCall) -> None:
         "receipt": quoted(_receipt(call, text)),
         "length": str(len(text)),
         "notes": f"[{', '.join(quoted(key) for key in keys_in(text))}]",
+        "store": quoted(_store(call)),
         "cwd": quoted((call.cwd or os.getcwd())[:_LONGEST_FIELD]),
         "transcript": quoted(transcript),
         "size": str(_size(transcript)),
     }
     append(call.device.state_dir, adapter.name, "{" + ", ".join(f'"{k}": {v}' for k, v in fields.items()) + "}\n")
+
+
+def _store(call: HookCall) -> str:
+    """The further store that the project's notes came from; empty where there is none but the default one."""
+    from agentm_kernel.plugin import AgentmError
+
+    try:
+        return (call.device.bound_store(call.cwd or None) or "") if call.device.config.stores else ""
+    except AgentmError:
+        return ""  # the answer said what is wrong
 
 
 def _receipt(call: HookCall, text: str) -> str:

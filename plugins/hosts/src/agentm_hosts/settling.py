@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentm_hosts.ledger import deliveries_folder, ledger_path
 from agentm_hosts.receipt import found_in, is_whole
-from agentm_kernel.plugin import atomic_write
+from agentm_kernel.plugin import atomic_write, layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,6 +50,14 @@ class Delivery:
     transcript: str
     size: int
     status: str = PENDING
+    store: str = ""
+    """The further store that the project is in; empty for the default one."""
+
+    @property
+    def stores(self) -> list[str]:
+        """The store that each note came from: what is personal is in the default one."""
+        own = f"{layout.PERSONAL}/"
+        return [(self.store if not key.startswith(own) else "") or "default" for key in self.notes]
 
     @property
     def name(self) -> str:

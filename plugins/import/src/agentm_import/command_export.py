@@ -71,7 +71,7 @@ def _files(
         stored = list(everything(backend))
         return (okf_files(notes, stored) if form == "okf" else dict(stored)), [], {}
     own = device.store()
-    places = [(own, Locator(layout.PERSONAL)), *_project_place(device, own, notes, project)]
+    places = [(own, Locator(layout.PERSONAL)), *_project_place(device, notes, project)]
     for backend, _ in places:
         _ask_policy(backend)
     found, gone = current(notes, places)
@@ -82,12 +82,10 @@ def _files(
     return files, remarks + left_out, {INDEX: content_hash(index)}
 
 
-def _project_place(
-    device: Device, own: StorageBackend, notes: NoteFormat, project: str | None
-) -> list[tuple[StorageBackend, Locator]]:
+def _project_place(device: Device, notes: NoteFormat, project: str | None) -> list[tuple[StorageBackend, Locator]]:
     """The store and the folder of the project's notes; nothing if it has none yet."""
     if project is not None:
-        return [(own, notes.project_folder(own, project))]
+        return [notes.named_project(device, project, read_only=True)]
     here = device.memory(None).in_the_store()
     here.refuse_no_project()
     if not here.is_claimed or here.backend is None or here.project_locator is None:

@@ -39,7 +39,6 @@ class Import:
         self._backend = device.store(read_only=dry_run)
         self._targets = Targets(
             device,
-            self._backend,
             self._notes,
             project=project,
             mapped=mapped,

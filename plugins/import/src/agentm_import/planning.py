@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from agentm_import.items import Item, Skipped, as_item
 from agentm_import.ledger import Entry, digest
 from agentm_import.note_text import note_text, renewed_text
+from agentm_import.targets import Target
 from agentm_kernel.plugin import AgentmError, InvalidContentError, Locator, NotFoundError, find_secrets, layout
 
 if TYPE_CHECKING:
@@ -114,13 +115,18 @@ class Planner:
             refusal = _refused(item)
             if refusal is not None:
                 return refusal
-            target = self._targets.of(item.project)
-            if target.reason is not None and not item.key:
+            target = self._target(item)
+            if target.reason is not None:
                 return _skip(item, target.reason)
-            step = self._placed(item, target.folder, None if item.key else target.store)
-            return replace(step, store=None if item.key else target.store)
+            return replace(self._placed(item, target.folder, target.store), store=target.store)
         except (AgentmError, UnicodeError) as error:
             return _skip(item, error.message if isinstance(error, AgentmError) else "not text that can be stored")
+
+    def _target(self, item: Item) -> Target:
+        if not item.key:
+            return self._targets.of(item.project)
+        is_personal = item.key.startswith(f"{layout.PERSONAL}/")  # it brings its place in the store along
+        return self._targets.personal() if is_personal else Target()
 
     # -- one item -----------------------------------------------------------------------------------------------
 

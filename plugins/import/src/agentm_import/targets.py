@@ -27,17 +27,19 @@ class Target(NamedTuple):
     """Why they go nowhere."""
     here: Resolution | None = None
     """The checkout on this device, whose place is claimed before the first note."""
+    named: StorageBackend | None = None
+    """The store of a project that was named."""
 
     @property
     def store(self) -> StorageBackend | None:
         """The store that the project lives in; `None` for the default one."""
-        return self.here.backend if self.here is not None else None
+        return self.here.backend if self.here is not None else self.named
 
     def claimed(self) -> Target:
         """The same place, which is the project's own from now on."""
         if self.here is None:
             return self
-        return Target(self.here.claim(), None, self.here)
+        return self._replace(folder=self.here.claim())
 
 
 class Targets:
@@ -46,7 +48,6 @@ class Targets:
     def __init__(
         self,
         device: Device,
-        backend: StorageBackend,
         notes: NoteFormat,
         *,
         project: str | None = None,
@@ -56,21 +57,31 @@ class Targets:
         read_only: bool = False,
     ) -> None:
         self._device = device
-        self._backend = backend
         self._notes = notes
         self._project = project
         self._mapped = dict(mapped or {})
         self._keep_names = keep_names
         self._ask = ask
         self._read_only = read_only
-        self._known: dict[str | None, Target] = {None: Target()}
+        self._known: dict[str | None, Target] = {}
+        self._own: Target | None = None
 
     def of(self, project: str | None) -> Target:
         """The target of what the source calls `project`."""
         name = self._name(project)
         if name not in self._known:
-            self._known[name] = self._look(name) if name else Target()
+            self._known[name] = self._look(name) if name else self.personal()
         return self._known[name]
+
+    def personal(self) -> Target:
+        """Where personal notes go: nowhere, if everybody who has the store would read them."""
+        if self._own is None:
+            try:
+                self._notes.check_personal(self._device)
+                self._own = Target()
+            except AgentmError as error:
+                self._own = Target(reason=f"{error.message}: {error.hint}" if error.hint else error.message)
+        return self._own
 
     def _name(self, project: str | None) -> str | None:
         """What is looked up: `--project` beats what the source says, but for what it says of no project."""
@@ -86,7 +97,7 @@ class Targets:
         plain = os.path.basename(project.rstrip("/\\")) or project
         for name in (project, plain):
             if name in self._mapped:
-                return self._named(self._mapped[name]) if self._mapped[name] else Target()
+                return self._named(self._mapped[name]) if self._mapped[name] else self.personal()
         if os.path.isabs(project) and os.path.isdir(project):
             return self._checkout(project)
         slug = self._notes.slug(plain)
@@ -94,11 +105,12 @@ class Targets:
             return self._named(slug)
         answer = self._ask(project) if self._ask else None
         if answer is not None:
-            return self._named(answer) if answer else Target()
+            return self._named(answer) if answer else self.personal()
         return Target(reason=f"its project '{plain}' is not known here: add --map '{plain}=NAME' or --project NAME")
 
     def _exists(self, slug: str) -> bool:
-        return self._backend.exists(self._notes.project_folder(self._backend, slug))
+        store, folder = self._notes.named_project(self._device, slug, read_only=True)
+        return store.exists(folder)
 
     def _named(self, name: str) -> Target:
         here = self._device.memory(None, read_only=self._read_only).in_the_store()
@@ -108,12 +120,13 @@ class Targets:
                 return Target(here.project_locator, None, here)
         except AgentmError:
             pass  # this directory is no project: what was named counts
-        return Target(self._notes.project_folder(self._backend, name))
+        store, folder = self._notes.named_project(self._device, name, read_only=self._read_only)
+        return Target(folder, None, None, store)
 
     def _checkout(self, path: str) -> Target:
         here = self._device.memory(path, read_only=self._read_only).in_the_store()
         try:
             here.refuse_no_project()
         except AgentmError:
-            return Target()  # said in a home folder or the like: for every project
+            return self.personal()  # said in a home folder or the like: for every project
         return Target(here.project_locator, None, here)

@@ -10,9 +10,7 @@ from agentm_obsidian_vault.presence import elsewhere, is_elsewhere, means_elsewh
 
 TYPE_CHECKING = False  # importing `typing` would cost hooks more than this module does
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from agentm_kernel.plugin import Beside, Directory, Locator
+    from agentm_kernel.plugin import Beside, Directory, FolderNames, Locator
 
 
 class SyncedFolder(Medium):
@@ -38,7 +36,7 @@ class SyncedFolder(Medium):
     def note_name(self, name: str) -> str:
         return note_of_stub(name) or name
 
-    def check_new_name(self, locator: Locator, names: Collection[str]) -> None:
+    def check_new_name(self, locator: Locator, names: FolderNames) -> None:
         """A note that comes into being must not turn another one into its conflict copy."""
         others = may_be_copies_of(locator.name, names, self._devices)
         if not others:

@@ -10,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from agentm_kernel.plugin import FolderNames
+
 _NAMES = frozenset(
     (
         ".trash",  # Obsidian
@@ -104,11 +106,10 @@ def may_be_copy(name: str, devices: Iterable[str]) -> bool:
     return any(mark in folded for mark in _COPY_MARKS) or any(f"-{device.casefold()}" in folded for device in devices)
 
 
-def may_be_copies_of(note: str, names: Collection[str], devices: Iterable[str]) -> list[str]:
+def may_be_copies_of(note: str, names: FolderNames, devices: Iterable[str]) -> list[str]:
     """Those of a folder's `names` of which that may be said, as copies of one note only."""
     beginnings = ((note.rpartition(".")[0] or note).casefold(), _COPY_BEGINNING)
-    everything = "\0" + "\0".join(names).casefold()  # no name has this character: thousands are compared in one step
-    if not any(f"\0{beginning}" in everything for beginning in beginnings):
+    if not any(f"\0{beginning}" in names.folded for beginning in beginnings):
         return []
     alike = [name for name in names if name.casefold().startswith(beginnings)]
     return [name for name in alike if name != note and may_be_copy(name, devices)]

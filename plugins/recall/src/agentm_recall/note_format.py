@@ -1,7 +1,7 @@
 """The format of notes, for plugins that write many of them: entry point `recall` of `agentm.note_formats`.
 
 Importers and exporters place, read and write notes as `save` does, and this plugin stays the only one that knows
-how. Everything here computes; nothing reads or writes a store.
+how. Nothing here writes to a store.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from agentm_recall.editing import with_body, with_fields
 from agentm_recall.front_matter import find_block, plain_fields, read_fields
-from agentm_recall.layout import FOLDERS, KINDS, is_note, kind_by_place, place_of, project_folder
+from agentm_recall.layout import FOLDERS, KINDS, is_note, kind_by_place, place_of
 from agentm_recall.rendering import is_text, new_text
 from agentm_recall.saving import slugify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agentm_kernel.plugin import Locator, StorageBackend
+    from agentm_kernel.plugin import Device, Locator, StorageBackend
     from agentm_recall.front_matter import Fields
 
 
@@ -32,9 +32,18 @@ class NoteFormat:
         """Where a note of that kind belongs; `project` is the project's folder, `None` for a personal note."""
         return place_of(kind, slug, project)
 
-    def project_folder(self, backend: StorageBackend, project: str) -> Locator:
-        """The folder of the project with that name."""
-        return project_folder(backend, project)
+    def named_project(self, device: Device, name: str, *, read_only: bool) -> tuple[StorageBackend, Locator]:
+        """The store and the folder of the project with that name, in whichever store of this device it is."""
+        from agentm_recall.named_projects import named_project
+
+        found = named_project(device, name, read_only=read_only, may_be_new=True)
+        return found.backend, found.folder
+
+    def check_personal(self, device: Device) -> None:
+        """Raise, with what to run, where a personal note would be told to everybody who has the store."""
+        from agentm_recall.scopes import own_store
+
+        own_store(device, read_only=True)
 
     def slug(self, text: str) -> str:
         """The words of `text` with hyphens between them."""

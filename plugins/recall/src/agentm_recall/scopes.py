@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 SHARING = "plugins.recall.share_personal"
 
 
-def own_store(device: Device) -> StorageBackend:
-    """The default store, to save what is the operator's own; refused where that would tell it to a team."""
+def own_store(device: Device, *, read_only: bool = False) -> StorageBackend:
+    """The default store, to save what is the operator's own; refused where that would tell it to a team. `read_only`
+    asks without the wish to save.
+    """
     if device.store_name is not None:
         raise AgentmError(
             f"what is personal lives in the default store, and not in '{device.store_name}'",
             hint="leave --store out, or save a note of the project",
         )
-    store = device.store(read_only=False)
+    store = device.store(read_only=read_only)
     if _is_shared(store) and device.config.get(SHARING) is not True:
         raise AgentmError(
             f"everybody who has the store at {store.describe()} would read a personal note, and this device has no "

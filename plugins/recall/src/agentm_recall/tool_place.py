@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import AgentmError, InvalidContentError, Locator, NotFoundError
-from agentm_recall.layout import PERSONAL, project_folder
+from agentm_recall.layout import PERSONAL
+from agentm_recall.named_projects import named_project
 from agentm_recall.scopes import Part, find_in, parts_of
 
 if TYPE_CHECKING:
@@ -24,13 +25,24 @@ class Place:
     """Its notes; `None` while the store knows none of it, whatever lies under its name."""
     here: Resolution | None = None
     """The open folder that is meant; `None` where a project was named that is not open, or none is meant."""
+    parts_of_named: tuple[Part, ...] = ()
+    """Where the notes of a project are that was named and is not open."""
 
     @property
     def parts(self) -> list[Part]:
         """Where its notes are looked for: its own, then the personal ones, which may be in another store."""
         if self.here is not None:
             return parts_of(self.here, self.folder)
+        if self.parts_of_named:
+            return list(self.parts_of_named)
         return [Part(self.backend, [*([self.folder] if self.folder is not None else []), Locator(PERSONAL)], None)]
+
+    @property
+    def bound(self) -> str | None:
+        """The further store that the project is in; `None` for the default one."""
+        if self.here is not None:
+            return self.here.store_name
+        return self.parts_of_named[0].store if self.parts_of_named else None
 
     def find(self, call: ToolCall, note: str, *, read_only: bool = True) -> tuple[Place, Locator]:
         """The note that is meant, and the place with the store that has it."""
@@ -92,11 +104,10 @@ def _slug(here: Resolution) -> str | None:
 
 
 def _named(call: ToolCall, project: str, *, read_only: bool) -> Place:
-    backend = call.device.store(read_only=read_only)
-    folder = project_folder(backend, project)
-    if not backend.exists(folder):
+    named = named_project(call.device, project, read_only=read_only, may_be_new=True)
+    if not named.backend.exists(named.folder):
         raise NotFoundError(
-            f"there is no project '{project}' in {backend.describe()}",
+            f"there is no project '{project}' in {named.backend.describe()}",
             hint="leave project out for the project of this folder; `agentm project list` shows the others",
         )
-    return Place(backend, project, folder)
+    return Place(named.backend, named.folder.name, named.folder, parts_of_named=tuple(named.parts(call.device)))

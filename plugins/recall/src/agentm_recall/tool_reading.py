@@ -11,7 +11,7 @@ from agentm_recall.layout import DEFAULT_PHASE, NOBODY, PHASES, PROJECTS
 from agentm_recall.phases import recalled
 from agentm_recall.searching import CLOSE, OPEN, search_both, search_notes
 from agentm_recall.tool_place import place_for_reading
-from agentm_recall.two_stores import notes_of_bound, own_notes
+from agentm_recall.two_stores import notes_of_bound, notes_of_named, own_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,9 +38,8 @@ def search(
                 call.progress(number, len(items), label)
             yield item
 
-    bound = None if place.here is None else place.here.store_name
-    if bound is not None:
-        answer = search_both(call.device, bound, query, scope, limit=limit, progress=progress)
+    if place.bound is not None:
+        answer = search_both(call.device, place.bound, query, scope, limit=limit, progress=progress)
     else:
         answer = search_notes(
             place.backend, query, scope, limit=limit, environ=call.device.environ, progress=progress
@@ -93,11 +92,13 @@ def recall(
 ) -> dict[str, object]:
     """What the process seam would say, for any project that was named."""
     place = place_for_reading(call, project)
-    if place.here is not None and place.here.store_name is not None:
+    if place.bound is not None:
         known = phase if phase in PHASES else DEFAULT_PHASE
         parts = (
             own_notes(call.device, phase=known, query=query, limit=budget),
-            notes_of_bound(place.here, known, query, budget),
+            notes_of_bound(place.here, known, query, budget)
+            if place.here is not None
+            else notes_of_named(place.backend, place.folder, place.bound, known, query, budget),
         )
         text = "\n".join(part for part in parts if part)
     else:

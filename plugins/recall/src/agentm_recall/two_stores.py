@@ -41,6 +41,17 @@ def notes_of_bound(resolution: Resolution, phase: str, query: str | None, limit:
     return recall_project(resolution, phase, query, room - room // _OWN_PART, personal=False, title=title)
 
 
+def notes_of_named(
+    backend: StorageBackend, folder: Locator | None, store: str, phase: str, query: str | None, limit: int | None
+) -> str:
+    """The same for a project that is not open, and was named."""
+    if folder is None:
+        return ""
+    room = budget_of(phase, limit)
+    title = f"{folder.name} (in the store '{store}')"
+    return recalled(backend, title, folder, phase, budget=room - room // _OWN_PART, query=query, personal=False)
+
+
 def answers_of_both(
     resolution: Resolution, ask: Callable[[StorageBackend, str, Sequence[Locator]], list[Answer]]
 ) -> list[Answer]:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 from dataclasses import asdict
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from agentm_hosts.connecting import adapter_named, adapters
 from agentm_hosts.settling import settle
 from agentm_kernel.command import current_device, echo_json, echo_table, json_option
+
+if TYPE_CHECKING:
+    from agentm_hosts.settling import Delivery
+
+_SHOWN = 3
 
 
 @click.command()
@@ -32,7 +38,7 @@ def command(session: str | None, host: str | None, limit: int, as_json: bool) ->
     ]
     lines = sorted(lines, key=lambda line: line.time)[-max(1, limit) :]
     if as_json:
-        echo_json(lines=[asdict(line) for line in lines])
+        echo_json(lines=[{**asdict(line), "stores": line.stores} for line in lines])
         return
     if not lines:
         click.echo(
@@ -47,10 +53,17 @@ def command(session: str | None, host: str | None, limit: int, as_json: bool) ->
                 line.host,
                 line.session[:8],
                 line.event,
-                ", ".join(os.path.basename(key) for key in line.notes[:3])
-                + (f" and {len(line.notes) - 3} more" if len(line.notes) > 3 else ""),
+                _notes(line),
                 line.status,
             )
             for line in lines
         ],
     )
+
+
+def _notes(line: Delivery) -> str:
+    """The first few by name, each with its store where more than one is involved."""
+    names = [os.path.basename(key) for key in line.notes[:_SHOWN]]
+    if line.store:
+        names = [f"{name} ({store})" for name, store in zip(names, line.stores, strict=False)]
+    return ", ".join(names) + (f" and {len(line.notes) - _SHOWN} more" if len(line.notes) > _SHOWN else "")

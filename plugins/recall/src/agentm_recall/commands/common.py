@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentm_kernel.command import current_device
-from agentm_kernel.plugin import AgentmError, Locator, NotFoundError, layout, read_record
-from agentm_recall.layout import PERSONAL, project_folder
+from agentm_kernel.plugin import AgentmError, Locator
+from agentm_recall.layout import PERSONAL
+from agentm_recall.named_projects import named_project
 from agentm_recall.scopes import Part, find_in, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agentm_kernel.plugin import Device, Info, Resolution, StorageBackend
+    from agentm_kernel.plugin import Device, Info, Locator, Resolution, StorageBackend
     from agentm_recall.note import Note
+    from agentm_recall.scopes import Part
 
 project_option = click.option("--project", metavar="SLUG", help="Another project than the one of this directory.")
 cwd_option = click.option("--cwd", metavar="DIR", help="Directory of the project; the current one if not given.")
@@ -31,12 +33,8 @@ def store_and_project(
     another one.
     """
     if project is not None and not _is_named_here(project, cwd):
-        backend = current_device().store(read_only=read_only)
-        folder = known_folder(backend, project)
-        if folder is None and not may_be_new:
-            raise no_such_project(backend, project)
-        folder = folder or project_folder(backend, project)
-        return backend, folder.name, folder
+        named = named_project(current_device(), project, read_only=read_only, may_be_new=may_be_new)
+        return named.backend, named.folder.name, named.folder
     here = _here(cwd, read_only=read_only)
     folder = here.claim() if claiming else here.project_locator
     if here.notice:
@@ -46,28 +44,6 @@ def store_and_project(
     return here.backend, folder.name, folder
 
 
-def known_folder(backend: StorageBackend, project: str) -> Locator | None:
-    """The folder of a project that the store has notes or a record of, also by a name that it had before."""
-    folder = project_folder(backend, project)
-    record = read_record(backend, project)
-    if record is not None:
-        return record.folder
-    return folder if backend.exists(folder) else None
-
-
-def no_such_project(backend: StorageBackend, project: str) -> AgentmError:
-    from difflib import get_close_matches
-
-    trees = (Locator(layout.PROJECTS), Locator(layout.LEGACY_PROJECTS))
-    names = [folder.name for tree in trees for folder in backend.list(tree)]
-    near = get_close_matches(project, names, 1)
-    meant = f"did you mean '{near[0]}'? " if near else ""
-    return NotFoundError(
-        f"there is no project '{project}' in this store",
-        hint=f"{meant}`agentm project list` shows them; the first note of a new one is saved with --new-project",
-    )
-
-
 def parts_for_reading(project: str | None, cwd: str | None) -> list[Part]:
     """Where the notes of the project are, and the operator's own: two stores, if the project is bound to another.
 
@@ -75,9 +51,9 @@ def parts_for_reading(project: str | None, cwd: str | None) -> list[Part]:
     """
     if project is None and is_outside(cwd):
         return [Part(current_device().store(read_only=True), [Locator(PERSONAL)], None)]
-    backend, _, folder = store_and_project(project, cwd, read_only=True)
     if project is not None and not _is_named_here(project, cwd):
-        return [Part(backend, [folder, Locator(PERSONAL)], None)]
+        return named_project(current_device(), project, read_only=True).parts(current_device())
+    _, _, folder = store_and_project(project, cwd, read_only=True)
     return parts_of(_here(cwd, read_only=True), folder)
 
 

@@ -8,8 +8,9 @@ import click
 
 from agentm_kernel.command import current_device, echo_json, json_option, shown, styled
 from agentm_kernel.plugin import AgentmError
-from agentm_recall.commands.common import as_json as note_as_json, bar, cwd_option, known_folder, no_such_project
+from agentm_recall.commands.common import as_json as note_as_json, bar, cwd_option
 from agentm_recall.index.search import Scope
+from agentm_recall.named_projects import named_project
 from agentm_recall.remarks import Remarks
 from agentm_recall.searching import CLOSE, OPEN, search_both, search_notes
 
@@ -46,14 +47,11 @@ def command(
     """
     device = current_device()
     here, bound = _here(device, cwd)
-    if project not in (None, here):
-        assert project is not None
-        folder = known_folder(device.store(), project)
-        if folder is None:
-            raise no_such_project(device.store(), project)
-        project = folder.name
+    if project is not None and project != here:
+        named = named_project(device, project, read_only=True)
+        project, bound = named.folder.name, named.store
     scope = Scope(project, None if project else here, kind, with_dead)
-    if bound is not None and project in (None, here):
+    if bound is not None:
         answer = search_both(device, bound, " ".join(query), scope, limit=limit, explain=explain, progress=bar)
     else:
         answer = search_notes(device.store(), " ".join(query), scope, limit=limit, explain=explain, progress=bar)

@@ -366,7 +366,7 @@
       if (error instanceof Problem) document.getElementById("found")?.replaceChildren(fragment(failure(error)));
     }
   }
-  query.addEventListener("input", () => { clearTimeout(searchNow.timer); searchNow.timer = setTimeout(searchNow, 40); });
+  query.addEventListener("input", () => { clearTimeout(searchNow.timer); searchNow.timer = setTimeout(searchNow, 10); }); // keys of one moment are one question
 
   // ---------------------------------------------------------------------------------------------- keys
 

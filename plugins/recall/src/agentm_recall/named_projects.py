@@ -1,0 +1,115 @@
+"""A project that is meant by its name, from another folder than its own: it is in the store that it was put in.
+
+The default store says of a project that was moved in which store it is, by that store's id. The record there has to
+be of the same repository: names are given by each store on its own, and another project may have this one there.
+"""
+
+from __future__ import annotations
+
+from agentm_kernel.plugin import (
+    AgentmError,
+    ConfigError,
+    Frozen,
+    Locator,
+    NotFoundError,
+    StorageSelectionError,
+    has_notes,
+    layout,
+    read_pointer,
+    read_record,
+    read_stamp,
+)
+from agentm_recall.layout import PERSONAL, project_folder
+from agentm_recall.scopes import Part
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agentm_kernel.plugin import Device, ProjectRecord, StorageBackend
+
+
+class NamedProject(Frozen):
+    """Where the project that somebody named lies."""
+
+    backend: StorageBackend
+    folder: Locator
+    store: str | None = None
+    """The name of the further store that it is in; `None` for the default one."""
+
+    def parts(self, device: Device) -> list[Part]:
+        """Its notes and the operator's own."""
+        if self.store is None:
+            return [Part(self.backend, [self.folder, Locator(PERSONAL)], None)]
+        own = Part(device.store(read_only=True), [Locator(PERSONAL)], "default")
+        return [Part(self.backend, [self.folder], self.store), own]
+
+
+def named_project(device: Device, name: str, *, read_only: bool, may_be_new: bool = False) -> NamedProject:
+    """The project that has the name in the default store, or in one that a project of this device is bound to.
+
+    A name that is nowhere is refused, for a slip of the pen would make another project; unless it `may_be_new`: then
+    it is one of the default store. One whose store cannot be had is refused in any case.
+    """
+    own = device.store(read_only=read_only)
+    folder = project_folder(own, name)
+    record = read_record(own, folder.name)
+    if record is not None and record.elsewhere is not None:
+        return _moved(device, record, read_only=read_only)
+    if record is None and has_notes(own, folder.name) is None:
+        found = _only_there(device, folder.name, read_only=read_only)
+        if found is not None:
+            return found
+        if not may_be_new:
+            raise _no_such_project(own, name)
+    return NamedProject(own, folder if record is None else record.folder)
+
+
+def _no_such_project(store: StorageBackend, name: str) -> NotFoundError:
+    from difflib import get_close_matches
+
+    trees = (Locator(layout.PROJECTS), Locator(layout.LEGACY_PROJECTS))
+    near = get_close_matches(name, [folder.name for tree in trees for folder in store.list(tree)], 1)
+    meant = f"did you mean '{near[0]}'? " if near else ""
+    return NotFoundError(
+        f"there is no project '{name}' in this store",
+        hint=f"{meant}`agentm project list` shows them; the first note of a new one is saved with --new-project",
+    )
+
+
+def _moved(device: Device, record: ProjectRecord, *, read_only: bool) -> NamedProject:
+    """The project of a record that says in which store it is now."""
+    unknown: AgentmError = StorageSelectionError(
+        f"the notes of the project '{record.slug}' are in another store, {record.elsewhere}",
+        hint="`agentm store add NAME PROTOCOL OPTION=VALUE …` adds it",
+    )
+    for store in device.config.stores:
+        try:
+            backend = device.store(store, read_only=read_only)
+        except StorageSelectionError as error:
+            unknown = error  # it may be this one
+            continue
+        if read_stamp(backend) == record.elsewhere:
+            return NamedProject(backend, _same_project(backend, record), store)
+    raise unknown
+
+
+def _same_project(backend: StorageBackend, record: ProjectRecord) -> Locator:
+    for remote in record.remotes:
+        slug = read_pointer(backend, remote)
+        there = None if slug is None else read_record(backend, slug)
+        if there is not None and remote in there.remotes:
+            return there.folder
+    raise ConfigError(
+        f"nothing in {backend.describe()} says which project there '{record.slug}' is",
+        hint="name its folder with `--cwd DIR`, or change to it",
+    )
+
+
+def _only_there(device: Device, name: str, *, read_only: bool) -> NamedProject | None:
+    """A project that has the name in the store that it is bound to, and not in the default one."""
+    bindings = device.config.bindings
+    for store in dict.fromkeys(bindings.values()):
+        backend = device.store(store, read_only=read_only)
+        record = read_record(backend, name)
+        if record is not None and any(bindings.get(remote) == store for remote in record.remotes):
+            return NamedProject(backend, record.folder, store)
+    return None

@@ -16,9 +16,8 @@ from agentm_recall.scopes import Part, find_in, parts_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agentm_kernel.plugin import Device, Info, Locator, Resolution, StorageBackend
+    from agentm_kernel.plugin import Device, Info, Resolution, StorageBackend
     from agentm_recall.note import Note
-    from agentm_recall.scopes import Part
 
 project_option = click.option("--project", metavar="SLUG", help="Another project than the one of this directory.")
 cwd_option = click.option("--cwd", metavar="DIR", help="Directory of the project; the current one if not given.")

@@ -236,7 +236,7 @@ def _decide(device: Device, choice: Choice, opening: Opening) -> Decision:
 
         guarded = with_listeners(device, guarded)
     wrappers = (*device.config.wrappers, *backend.own_wrappers)
-    return Decision(choice, with_wrappers(device, guarded, wrappers, opening), warning, wrappers)
+    return Decision(choice, with_wrappers(device, guarded, wrappers, opening), warning, device.config.wrappers)
 
 
 def require(found: Decision | Refusal, required: Capabilities | None = None) -> StorageBackend:

@@ -77,12 +77,12 @@ class Newcomer(rounds.Round):
         return text
 
     def look(self) -> str:
-        """The first line of `agentm view`: where the page is."""
+        """The first lines of `agentm view`: where the page is."""
         command = [self.agentm, "view", "--no-browser"]
         server = subprocess.Popen(command, cwd=self.project, env=self.environ, stdout=subprocess.PIPE, text=True)
         try:
             assert server.stdout is not None
-            return server.stdout.readline()
+            return server.stdout.readline() + server.stdout.readline()
         finally:
             server.terminate()
             server.wait()

@@ -129,10 +129,6 @@ def _place(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator]:
 
 def _place_for_writing(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator, str]:
     """Store, locator and path, everything that can be refused having been refused: nothing is written before."""
-    if name == "PLAN-PLAN.md":
-        from agentm_kernel.state.plans import plan_files
-
-        plan_files(name)  # nobody could choose such a plan: it is refused by its name
     store, locator = _place(resolution, name)
     path = state_file_path(resolution, name)
     if resolution.is_synced:

@@ -82,7 +82,7 @@ class Newcomer(rounds.Round):
         server = subprocess.Popen(command, cwd=self.project, env=self.environ, stdout=subprocess.PIPE, text=True)
         try:
             assert server.stdout is not None
-            return server.stdout.readline() + server.stdout.readline()
+            return "".join(server.stdout.readline() for _ in range(3))
         finally:
             server.terminate()
             server.wait()

@@ -9,9 +9,9 @@ EDITABLE := $(foreach file,$(PLUGINS),-e $(dir $(file)))
 READY  := $(VENV)/.ready
 
 SERVERS := $(VENV)/.servers
-INSTALLERS := tests/node.py plugins/bucket/tests/install_servers.py plugins/checkpoint/tests/js_ipfs.py plugins/mcp/tests/install_suites.py plugins/mcp/tests/inspector.py tests/view/axe.py plugins/hosts/tests/programs.py plugins/storage-policy/tests/install_specification.py
+INSTALLERS := tests/node.py plugins/bucket/tests/install_servers.py plugins/checkpoint/tests/js_ipfs.py plugins/mcp/tests/install_suites.py plugins/mcp/tests/inspector.py tests/view/axe.py plugins/hosts/tests/programs.py plugins/storage-policy/tests/install_specification.py plugins/devkit/tests/install_databases.py
 # What FAST=1 leaves out, by name: it is not installed, and not used where it is.
-SERVER_NAMES := moto, SeaweedFS, azurite, s3rver, js-ipfs, axe-core, suites of the adapted packages, the MCP Inspector, and the agent hosts Claude Code, Codex, Gemini CLI, Copilot CLI
+SERVER_NAMES := moto, SeaweedFS, azurite, s3rver, js-ipfs, Redis, PostgreSQL, axe-core, suites of the adapted packages, the MCP Inspector, and the agent hosts Claude Code, Codex, Gemini CLI, Copilot CLI
 # Campaigns of tests/faults in which whole devices work through a real server or a real remote.
 ROUNDS := buckets checkpoints git-kills git-races two-devices
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
@@ -78,7 +78,7 @@ e2e: $(SERVERS) ## Rounds with real programs that are too long for the suite: ag
 	@$(BIN)/python plugins/import/tests/real_programs.py
 	@$(BIN)/python -m pytest -q -rs -s plugins/import/tests/check_real_programs.py plugins/import/tests/check_kills.py
 	@$(BIN)/python -m tests.view.race --rounds 200
-	@AGENTM_WHOLE_KIT=1 AGENTM_REQUIRE_SERVERS=1 $(PYTEST) plugins/bucket/tests/test_conformance.py plugins/encryption/tests/test_conformance.py
+	@AGENTM_WHOLE_KIT=1 AGENTM_REQUIRE_SERVERS=1 $(PYTEST) plugins/bucket/tests/test_conformance.py plugins/encryption/tests/test_conformance.py plugins/devkit/tests/conformance/test_correct_stores.py
 
 docs: $(READY) ## Build the documentation as a site into .cache/site
 	@$(BIN)/zensical build --clean --strict

@@ -42,6 +42,7 @@ BENCHMARKS = (
     "git_engines",
     "rivals",
     "scale",
+    "scale_git",
     "scale_large",
     "tools",
     "page",

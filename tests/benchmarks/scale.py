@@ -70,9 +70,13 @@ class FarAway:
 
 
 def measured(server: Any, devices: int, seconds: float) -> tuple[Outcome, list[float]]:
-    """Each device has a store and a thread of its own. Also what each request took."""
+    """Each device has a store and a thread of its own, and has written before. Also what each request took."""
     out, lock = Outcome(), threading.Lock()
     stores = [server.open(f"scale-{devices}", device=f"device-{number}") for number in range(devices)]
+    for number, store in enumerate(
+        stores
+    ):  # once in its life, a device has the server prove that it keeps conditions
+        store.write(Locator(f"of-{number}.md"), "begin\n")
     stores[0].write(_NOTE, "begin\n")
     end = time.monotonic() + seconds
 

@@ -80,9 +80,13 @@ class Check:
 
 
 def _cause(seen: str, error: Exception) -> str:
-    """What checks that fail for one reason have in common: the backend's own error and line, else what was seen."""
+    """What checks that fail for one reason have in common: the backend's errors and their lines, else the words."""
     raised = error.__cause__ if isinstance(error, Violation) else error
-    return f"{without_names(surprise(raised))} at {place_outside(raised)}" if raised else without_names(seen)
+    errors = []
+    while raised is not None:
+        errors.append(f"{type(raised).__name__} at {place_outside(raised)}")
+        raised = raised.__cause__
+    return ", ".join(errors) or without_names(seen)
 
 
 def check(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from agentm_checkpoint.capture import Taken
     from agentm_checkpoint.local_state import LocalState
     from agentm_checkpoint.snapshot import Snapshot
+
+
+_SHORT, _LONGEST = 16, 100
+"""Characters of an id; the first seven are the same in all of them."""
 
 
 @click.group("checkpoint")
@@ -130,11 +135,15 @@ def list_command(all_stores: bool, as_json: bool) -> None:
 
 
 def _echo_snapshots(snapshots: Sequence[Snapshot]) -> None:
+    """On a terminal, the beginnings of ids, as far as they tell one from the other: every command takes those."""
+    length = _SHORT if sys.stdout.isatty() else 100
+    while length < _LONGEST and len({shot.id[:length] for shot in snapshots}) < len({shot.id for shot in snapshots}):
+        length += 1
     echo_table(
         ("id", "taken", "files", "bytes", "by", "", "reason"),
         [
             (
-                shot.id,
+                shot.id[:length],
                 shot.when,
                 f"{shot.root.notes:,}",
                 f"{shot.root.size:,}",

@@ -41,13 +41,14 @@ def campaign(intensity: Intensity) -> Outcome:
     outcome = Outcome("kills of encryption init, rotate and decrypt")
     rng = intensity.random("sealing")
     finished = 0
-    with scratch() as folder:
+    with scratch(in_memory=True) as folder:  # whom a kill meets is decided by the process, and not by the disk
         laptop = _Laptop(folder)
         laptop.fill(notes)
+        lengths = {work: _through(outcome, laptop, work) for work in WORKS}
         while outcome.count < kills or finished % len(WORKS):
             work = list(WORKS)[finished % len(WORKS)]
             wanted = outcome.count + max(1, kills // len(WORKS) // 4)
-            _kill_and_resume(outcome, laptop, work, wanted, notes / 2000, rng)
+            _kill_and_resume(outcome, laptop, work, wanted, lengths[work], rng)
             finished += 1
             if outcome.violations:
                 break
@@ -56,14 +57,23 @@ def campaign(intensity: Intensity) -> Outcome:
     return outcome
 
 
+def _through(outcome: Outcome, laptop: _Laptop, work: str) -> float:
+    """How long the work takes when nobody disturbs it."""
+    started = time.monotonic()
+    laptop.run(WORKS[work])
+    took = time.monotonic() - started
+    _check(outcome, laptop, work, is_through=True)
+    return took
+
+
 def _kill_and_resume(
-    outcome: Outcome, laptop: _Laptop, work: str, wanted: int, scale: float, rng: random.Random
+    outcome: Outcome, laptop: _Laptop, work: str, wanted: int, length: float, rng: random.Random
 ) -> None:
     """Begin the work, kill it until there were as many kills as wanted or it was through, then let it finish."""
     command = WORKS[work]
     while outcome.count < wanted:
-        # Most of a run is one pass over the notes; the longer waits reach what comes before and after it.
-        if not laptop.killed(command, rng.choice((0.3, 1.5, 6.0)) * rng.random() * scale + 0.01):
+        # A run that goes on has less to do: short waits let many of them meet, long ones reach what comes at the end.
+        if not laptop.killed(command, rng.choice((0.05, 0.3, 1.0)) * rng.random() * length + 0.01):
             break
         outcome.count += 1
         command = _AGAIN[work] if laptop.has_keys else command

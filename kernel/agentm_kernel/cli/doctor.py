@@ -175,13 +175,15 @@ class _Rows:
 
 def _as_lines(row: DoctorRow) -> Iterator[str]:
     status = row.status.upper()
-    on_terminal = sys.stdout.isatty()
-    coloured, plain = status, one_line if on_terminal else str
-    if on_terminal:  # whoever looks at a terminal does not notice what importing click takes
-        from agentm_kernel.cli.output import status_style
+    said = f"{row.message}{f' [{row.code}]' if row.code else ''}"
+    coloured, lines, hints = status, [said], [f"hint: {row.hint}"] if row.hint else []
+    indent = " " * (_WIDTH + 8)
+    if sys.stdout.isatty():  # whoever looks at a terminal does not notice what importing click takes
+        from agentm_kernel.cli.output import status_style, terminal_width, wrapped
 
-        coloured = status_style(status)
-    code = f" [{row.code}]" if row.code else ""
-    yield f"{coloured}{'':<{4 - len(status)}}  {row.check:<{_WIDTH}}  {plain(row.message)}{code}\n"
-    if row.hint:
-        yield f"{'':<{_WIDTH + 8}}hint: {plain(row.hint)}\n"
+        coloured, room = status_style(status), terminal_width() - len(indent)
+        lines = wrapped(one_line(said), room)
+        hints = wrapped(one_line(hints[0]), room) if hints else []
+    yield f"{coloured}{'':<{4 - len(status)}}  {row.check:<{_WIDTH}}  {lines[0]}\n"
+    for line in (*lines[1:], *hints):
+        yield f"{indent}{line}\n"

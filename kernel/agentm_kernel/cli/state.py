@@ -16,7 +16,7 @@ from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.secrets import refuse_secrets
 from agentm_kernel.state.files import append_state_file, list_state_files, write_state_file
-from agentm_kernel.state.plans import list_left_behind
+from agentm_kernel.state.plans import list_left_behind, plan_files
 from agentm_kernel.state.routing import state_directory, state_file_path
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def write(
     Text that looks like it holds a secret is refused before the store sees it, with the line named.
     """
     condition = _condition(if_match)
-    resolution = resolve(cwd, read_only=False)
+    resolution = _resolve_for_writing(file, cwd)
     text = read_text(body_file)
     if not allow_empty:
         _refuse_empty(text, "; `--allow-empty` empties the file")
@@ -83,7 +83,7 @@ def append(file: str, body_file: str, allow_secrets: bool, cwd: str | None) -> N
 
     Text that looks like it holds a secret is refused before the store sees it, with the line named.
     """
-    resolution = resolve(cwd, read_only=False)
+    resolution = _resolve_for_writing(file, cwd)
     text = read_text(body_file)
     _refuse_empty(text)
     if not allow_secrets:
@@ -132,6 +132,12 @@ def tell_rest(resolution: Resolution, names: list[str], nothing: str, prefix: st
         lines = [f"{nothing}: `agentm state write PLAN.md` makes a plan of standard input"]
     for line in lines:
         click.echo(shown(line, err=True), err=True)
+
+
+def _resolve_for_writing(file: str, cwd: str | None) -> Resolution:
+    if file == "PLAN-PLAN.md":
+        plan_files(file)  # nobody could choose such a plan: it is refused by its name
+    return resolve(cwd, read_only=False)
 
 
 def _refuse_empty(text: str, otherwise: str = "") -> None:

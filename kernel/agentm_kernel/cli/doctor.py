@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 import sys
 
+from agentm_kernel.cli import PATIENCE_VARIABLE, UsageError, json_text, patience, write_text
 from agentm_kernel.cli.plugin_inventory import take_inventory
-from agentm_kernel.cli.streams import PATIENCE_VARIABLE, UsageError, json_text, patience, write_text
 from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError, one_line
 from agentm_kernel.plugins.hooks import PATIENCE
 from agentm_kernel.plugins.table import conflict
 from agentm_kernel.plugins.values import DoctorRow, HookContext
-from agentm_kernel.seam.values import Capabilities
-from agentm_kernel.selection.open import Decision, Refusal, as_selection_error, inspect_store, preview_of, require
+from agentm_kernel.seam import Capabilities
+from agentm_kernel.selection import Decision, Refusal, as_selection_error, inspect_store, preview_of, require
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
 
 _REACH_SECONDS = 2.0
 """How long a store elsewhere may take to answer."""
@@ -44,7 +44,7 @@ def doctor(device: Device, requires: str | None, json: bool) -> int:
 
 def _inspected(device: Device) -> Decision | Refusal:
     """The inspection of the store, as long as it takes no longer than a plugin may, or `$AGENTM_PATIENCE` says."""
-    from agentm_kernel.plugins.calling import in_time
+    from agentm_kernel.plugins import in_time
 
     try:
         seconds = patience(device.environ) if PATIENCE_VARIABLE in device.environ else PATIENCE

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.streams import json_text, shown
+from agentm_kernel.cli import json_text, shown
 from agentm_kernel.errors import AgentmError
-from agentm_kernel.state.device import Device
+from agentm_kernel.state import Device
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

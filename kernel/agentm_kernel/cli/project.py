@@ -10,6 +10,7 @@ import click
 from agentm_kernel.cli.output import completing, confirm, current_device, echo_json, echo_table, json_option
 from agentm_kernel.cli.state import cwd_option
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
+from agentm_kernel.projects import find_project_root
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.projects.checkouts import declare_slug
 from agentm_kernel.projects.claiming import claim_as
@@ -17,7 +18,6 @@ from agentm_kernel.projects.lookup import find_record
 from agentm_kernel.projects.records import read_record
 from agentm_kernel.projects.remote import parse_remote
 from agentm_kernel.projects.repo_registry import list_repos, register_repo, unregister_repo
-from agentm_kernel.projects.root import find_project_root
 from agentm_kernel.projects.slug import identify_project, plain_slug
 from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECTS
 from agentm_kernel.seam.locator import Locator

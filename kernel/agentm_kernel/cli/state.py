@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agentm_kernel.cli import read_text, shown, write_text
 from agentm_kernel.cli.output import completing, current_device, echo_json, json_option
-from agentm_kernel.cli.streams import read_text, shown, write_text
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.seam.backend import ABSENT

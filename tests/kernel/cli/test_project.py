@@ -9,8 +9,8 @@ import pytest
 
 from agentm_devkit.conformance.stubs import SyncedStub
 from agentm_kernel import Locator
+from agentm_kernel.cli import exit_code_of
 from agentm_kernel.cli.app import run as run_click
-from agentm_kernel.cli.streams import exit_code_of
 from agentm_kernel.plugin import Device, registry
 
 if TYPE_CHECKING:

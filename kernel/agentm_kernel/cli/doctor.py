@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from agentm_kernel.cli import UsageError, json_text, write_text
+from agentm_kernel.cli import PATIENCE_VARIABLE, UsageError, json_text, patience, write_text
 from agentm_kernel.cli.plugin_inventory import take_inventory
 from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError, one_line
 from agentm_kernel.plugins.hooks import PATIENCE
@@ -43,11 +43,12 @@ def doctor(device: Device, requires: str | None, json: bool) -> int:
 
 
 def _inspected(device: Device) -> Decision | Refusal:
-    """The inspection of the store, as long as it takes no longer than a plugin may."""
+    """The inspection of the store, as long as it takes no longer than a plugin may, or `$AGENTM_PATIENCE` says."""
     from agentm_kernel.plugins import in_time
 
     try:
-        return in_time(lambda: inspect_store(device, read_only=False), PATIENCE)
+        seconds = patience(device.environ) if PATIENCE_VARIABLE in device.environ else PATIENCE
+        return in_time(lambda: inspect_store(device, read_only=False), seconds)
     except AgentmError as error:
         return Refusal(None, as_selection_error(error))
 

@@ -216,7 +216,7 @@ def test_unregister_takes_the_project_here_or_the_named_one_out(run, checkout, s
     run("register")
     store.write(Locator("projects/widgets/note.md"), "kept\n")
     assert run("unregister") == (0, "removed widgets from the registry\n", "")
-    assert run("list") == (0, "", "")
+    assert run("list")[1].split() == ["widgets", "github.com/ada/widgets"]  # a project, of no known folder
     assert store.read(Locator("projects/widgets/note.md")) == "kept\n"
     code, _, errors = run("unregister", "widgets")
     assert code == 1

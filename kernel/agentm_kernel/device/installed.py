@@ -138,7 +138,7 @@ def installed_plugins(path: Iterable[str] | None = None) -> Installed:
     """
     global _last_scan
     folders = tuple(sys.path if path is None else path)
-    times = tuple(_change_time(folder) for folder in folders)
+    times = tuple(_change_time(folder) for folder in folders if folder not in _NEVER_SITES)
     last = _last_scan
     if last is not None and last[:2] == (folders, times):
         return last[2]

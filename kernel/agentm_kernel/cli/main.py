@@ -76,11 +76,11 @@ def _serve(device: Device, arguments: list[str]) -> int:
 
 
 def _click(device: Device, arguments: list[str]) -> int:
-    if tuple(arguments[:2]) in LIMITED:
-        limit(" ".join(arguments[:2]), patience(device.environ))
     from agentm_kernel.cli.app import run
 
     gc.enable()  # click is imported; what follows may take its time, a migration for instance
+    if tuple(arguments[:2]) in LIMITED:
+        limit(" ".join(arguments[:2]), patience(device.environ))
     return run(device, arguments)
 
 

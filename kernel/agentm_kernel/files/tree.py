@@ -218,11 +218,8 @@ class Directory:
             if status.st_size > limit:
                 raise TooLarge(status.st_size)
             data = os.read(descriptor, min(limit, status.st_size) + 1)
-            while len(data) != status.st_size and len(data) <= limit:  # it has been changed since, or comes in parts
-                chunk = os.read(descriptor, limit + 1 - len(data))
-                if not chunk:
-                    break
-                data += chunk
+            while len(data) <= limit and (more := os.read(descriptor, min(limit + 1 - len(data), 65536))):
+                data += more
             if len(data) > limit:
                 raise TooLarge(len(data))
             return data, status

@@ -70,6 +70,7 @@ faults: $(READY) ## The long fault campaign
 	@$(BIN)/python -m tests.faults $(ARGS)
 
 e2e: $(SERVERS) ## Rounds with real programs that are too long for the suite: agent hosts, git, buckets, IPFS, imports, the page (ARGS="--seed N")
+	@$(BIN)/python -m tests.packaging.first_minutes
 	@$(BIN)/python plugins/hosts/tests/rounds.py
 	@$(BIN)/python -m tests.tools.rounds
 	@$(BIN)/python plugins/mcp/tests/inspector.py --load 2000

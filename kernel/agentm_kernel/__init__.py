@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.process_seam import is_available as is_available, offer_save_here as offer_save_here, recall_here as recall_here, state_path as state_path
     from agentm_kernel.seam.locator import Locator as Locator
     from agentm_kernel.seam.update import update as update
-    from agentm_kernel.seam.values import Capabilities as Capabilities
+    from agentm_kernel.seam import Capabilities as Capabilities
     # fmt: on
 
 _HOMES = {
@@ -28,20 +28,22 @@ _HOMES = {
     "process_seam": "is_available offer_save_here recall_here state_path",
     "seam.locator": "Locator",
     "seam.update": "update",
-    "seam.values": "Capabilities",
+    "seam": "Capabilities",
 }
 
 __version__ = "0.2.0"
 
 
-def _lazy_door(
-    door: str, homes: dict[str, str]
-) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a module whose names live elsewhere loaded when first used."""
-    home_of = {name: home for home, names in homes.items() for name in names.split()}
+def _lazy_door(door: str, homes: dict[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a module whose names live elsewhere and are loaded when first used."""
+
+    def names() -> list[str]:
+        return sorted(" ".join(homes.values()).split())
 
     def load(name: str) -> object:
-        home = home_of.get(name)
+        if name == "__all__":
+            return names()
+        home = next((home for home, listed in homes.items() if name in listed and name in listed.split()), None)
         if home is None:
             raise AttributeError(f"module {door!r} has no attribute {name!r}")
         # not importlib.import_module: importing importlib is a tenth of what a hook may cost
@@ -49,8 +51,8 @@ def _lazy_door(
         vars(sys.modules[door])[name] = value
         return value
 
-    return load, lambda: sorted({*vars(sys.modules[door]), *home_of}), sorted(home_of)
+    return load, lambda: sorted({*vars(sys.modules[door]), *names()})
 
 
 if not TYPE_CHECKING:  # hidden from type checkers: for them, a misspelt name must stay an error
-    __getattr__, __dir__, __all__ = _lazy_door(__name__, _HOMES)
+    __getattr__, __dir__ = _lazy_door(__name__, _HOMES)

@@ -10,16 +10,16 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from agentm_kernel.seam import Capabilities
     from agentm_kernel.seam.backend import Absent, StorageBackend
-    from agentm_kernel.seam.values import Capabilities
-    from agentm_kernel.selection.open import StoragePreview
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.selection import StoragePreview
+    from agentm_kernel.state import Device
     from agentm_kernel.state.routing import Resolution
 
 
 def this_device(environ: Mapping[str, str] | None = None) -> Device:
     """This device as it is now."""
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
 
     return Device.now(environ)
 
@@ -40,14 +40,14 @@ def select_backend(
 
 def storage_preview(environ: Mapping[str, str] | None = None, *, device: Device | None = None) -> StoragePreview:
     """What `select_backend` would do now, as a line for people; never raises, never writes."""
-    from agentm_kernel.selection.open import inspect_store, preview_of
+    from agentm_kernel.selection import inspect_store, preview_of
 
     return preview_of(inspect_store(device or this_device(environ), read_only=False))
 
 
 def choose_protocol(environ: Mapping[str, str] | None = None, *, device: Device | None = None) -> str:
     """The protocol of the store that this device uses."""
-    from agentm_kernel.selection.open import choose
+    from agentm_kernel.selection import choose
 
     return choose(device or this_device(environ)).protocol
 

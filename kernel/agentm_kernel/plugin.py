@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.files.root import make_private_folder as make_private_folder
     from agentm_kernel.files.tree import Directory as Directory
     from agentm_kernel.here import choose_protocol as choose_protocol, list_plan_files as list_plan_files, list_state_files as list_state_files, resolve_active_plan as resolve_active_plan
-    from agentm_kernel.plugins.calling import Call as Call, StdoutToStderr as StdoutToStderr, reason_of as reason_of
+    from agentm_kernel.plugins import Call as Call, StdoutToStderr as StdoutToStderr, reason_of as reason_of
     from agentm_kernel.plugins.events import EVENTS as EVENTS, PULLING as PULLING, PUSHING as PUSHING, Event as Event, is_event as is_event
     from agentm_kernel.plugins.hooks import HookCaller as HookCaller
     from agentm_kernel.plugins.hookspecs import hookimpl as hookimpl
@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.projects.moves import record_move as record_move
     from agentm_kernel.projects.records import has_notes as has_notes, ProjectRecord as ProjectRecord, read_pointer as read_pointer, read_record as read_record
     from agentm_kernel.projects.repo_registry import list_repos as list_repos, read_registry as read_registry, register_repo as register_repo, registry_locator as registry_locator, unregister_repo as unregister_repo
-    from agentm_kernel.projects.root import HARNESS_DIR as HARNESS_DIR, find_project_root as find_project_root
+    from agentm_kernel.projects import HARNESS_DIR as HARNESS_DIR, find_project_root as find_project_root
     from agentm_kernel.seam import layout as layout
     from agentm_kernel.seam.backend import FolderWalk as FolderWalk, ABSENT as ABSENT, API_VERSION as API_VERSION, COMMIT as COMMIT, PUSH as PUSH, SWAP_PROVIDER as SWAP_PROVIDER, Absent as Absent, StorageBackend as StorageBackend
     from agentm_kernel.seam.content import check_size as check_size, content_hash as content_hash, decode_content as decode_content, encode_content as encode_content
@@ -50,21 +50,21 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.seam.tier_layout import TierLayout as TierLayout
     from agentm_kernel.seam.tiers import DerivedMaintenance as DerivedMaintenance, Tier as Tier
     from agentm_kernel.seam.update import read_or_none as read_or_none, append as append, update as update
-    from agentm_kernel.seam.values import MAX_CONTENT_BYTES as MAX_CONTENT_BYTES, Capabilities as Capabilities, Frozen as Frozen, Info as Info, Opening as Opening
+    from agentm_kernel.seam import MAX_CONTENT_BYTES as MAX_CONTENT_BYTES, Capabilities as Capabilities, Frozen as Frozen, Info as Info, Opening as Opening
     from agentm_kernel.selection.adopting import UnidentifiedStore as UnidentifiedStore, add_wrapper as add_wrapper, adopt_store as adopt_store, check_store as check_store, open_unidentified as open_unidentified, return_identity as return_identity, select_store as select_store
     from agentm_kernel.selection.identity import known_stores as known_stores, read_stamp as read_stamp, stamp_store as stamp_store
-    from agentm_kernel.state.device import Device as Device
+    from agentm_kernel.state import Device as Device
     from agentm_kernel.state.mirrored import MirroredState as MirroredState
     from agentm_kernel.state.routing import Resolution as Resolution
     from agentm_kernel.projects.checkouts import Checkouts as Checkouts
     from agentm_kernel.projects.slug import plain_slug as plain_slug
-    from agentm_kernel.selection.open import open_other as open_other
+    from agentm_kernel.selection import open_other as open_other
     # fmt: on
 
 _HOMES = {
     "state.routing": "Resolution",
     "files.native_lock": "DirectoryLock",
-    "selection.open": "open_other",
+    "selection": "open_other",
     "cli.hook": "HookCall",
     "device.installed": "BACKENDS PluginRecord TOOLS",
     "errors": "ActivePlanError AgentmError AuthorizationError BackendNotInstalledError CapabilityMismatchError ConcurrentModificationError ConfigError IntegrityError InvalidContentError InvalidLocatorError LocatorConflictError LockTimeout NotFoundError PluginError ProtocolError StorageConflictError StorageError StorageIOError StorageReadOnlyError StorageRefUnresolvableError StorageSelectionError StoreIdentityError one_line",
@@ -77,7 +77,7 @@ _HOMES = {
     "files.root": "make_private_folder",
     "files.tree": "Directory",
     "here": "choose_protocol list_plan_files list_state_files resolve_active_plan",
-    "plugins.calling": "Call StdoutToStderr reason_of",
+    "plugins": "Call StdoutToStderr reason_of",
     "plugins.events": "EVENTS Event PULLING PUSHING is_event",
     "plugins.hooks": "HookCaller",
     "plugins.hookspecs": "hookimpl",
@@ -87,12 +87,11 @@ _HOMES = {
     "projects.moves": "record_move",
     "projects.records": "ProjectRecord has_notes read_pointer read_record",
     "projects.repo_registry": "list_repos read_registry register_repo registry_locator unregister_repo",
-    "projects.root": "HARNESS_DIR find_project_root",
+    "projects": "HARNESS_DIR find_project_root",
     "seam.backend": "ABSENT API_VERSION Absent BackendLayer COMMIT FolderWalk PUSH SWAP_PROVIDER StorageBackend",
     "seam.content": "check_size content_hash decode_content encode_content",
     "seam.facets": "Appends ConflictCopies ConflictCopy DeviceCopy DeviceFiles History Identity PersonalSpace Rules Sealed Transfer Unguarded Version WatchedStore WorkingCopy",
     "seam.folders": "Folder walk_folders",
-    "seam": "layout",
     "seam.layout": "STAMP_KEY",
     "seam.locator": "Locator MAX_KEY_BYTES MAX_SEGMENT_BYTES TEMP_PREFIX normalize_key",
     "seam.options": "Option check_options",
@@ -102,14 +101,14 @@ _HOMES = {
     "seam.tier_layout": "TierLayout",
     "seam.tiers": "DerivedMaintenance Tier",
     "seam.update": "append read_or_none update",
-    "seam.values": "Capabilities Frozen Info MAX_CONTENT_BYTES Opening",
+    "seam": "Capabilities Frozen Info MAX_CONTENT_BYTES Opening layout",
     "selection.adopting": "UnidentifiedStore add_wrapper adopt_store check_store open_unidentified return_identity select_store",
     "selection.identity": "known_stores read_stamp stamp_store",
     "projects.checkouts": "Checkouts",
     "projects.slug": "plain_slug",
-    "state.device": "Device",
+    "state": "Device",
     "state.mirrored": "MirroredState",
 }
 
 if not TYPE_CHECKING:  # hidden from type checkers: for them, a misspelt name must stay an error
-    __getattr__, __dir__, __all__ = _lazy_door(__name__, _HOMES)
+    __getattr__, __dir__ = _lazy_door(__name__, _HOMES)

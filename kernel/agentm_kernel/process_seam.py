@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Protocol
 
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
     from agentm_kernel.state.routing import Resolution
 
     class RecallProvider(Protocol):
@@ -97,7 +97,7 @@ def state_path(context: Mapping[str, Any] | None, which: str) -> Path:
 
 def is_available() -> bool:
     """Whether the configured store can be had."""
-    from agentm_kernel.selection.open import Decision, inspect_store
+    from agentm_kernel.selection import Decision, inspect_store
 
     return isinstance(inspect_store(this_device()), Decision)
 
@@ -161,7 +161,7 @@ def recall_for_prompt(device: Device, cwd: str | None, prompt: str, limit: int, 
 
 def _memory_for_prompt(device: Device, cwd: str | None) -> Resolution:
     """The project and its store. A further store that cannot be had costs its own notes, and not the operator's."""
-    from agentm_kernel.projects.root import find_project_root
+    from agentm_kernel.projects import find_project_root
     from agentm_kernel.state.routing import Resolution
 
     try:
@@ -176,7 +176,7 @@ def _memory_for_prompt(device: Device, cwd: str | None) -> Resolution:
 def _ask(
     provider: tuple[str, Any], about: Resolution | Device, phase: str, query: str | None, limit: int | None
 ) -> str:
-    from agentm_kernel.plugins.calling import Call, StdoutToStderr, wrong_answer
+    from agentm_kernel.plugins import Call, StdoutToStderr, wrong_answer
 
     label, ask = provider
     with StdoutToStderr(), Call(label, "recalling"):
@@ -208,14 +208,14 @@ def _recall_provider(device: Device) -> tuple[str, RecallProvider] | None:
 
 def _offers(device: Device, context: Mapping[str, Any], candidate: Any) -> list[dict[str, Any]]:
     """None where there is no project: a note of the whole disk would be nobody's."""
-    from agentm_kernel.projects.root import is_no_project
+    from agentm_kernel.projects import is_no_project
 
     resolution = device.memory(working_directory(context))
     return [] if is_no_project(resolution.root) else [_completed(device, resolution, context, candidate)]
 
 
 def _completed(device: Device, resolution: Resolution, context: Mapping[str, Any], candidate: Any) -> dict[str, Any]:
-    from agentm_kernel.selection.open import choose
+    from agentm_kernel.selection import choose
 
     assert resolution.project_locator is not None  # there is a store, so there is a place in it
     offer = dict(candidate) if isinstance(candidate, dict) else {"body": candidate}

@@ -66,7 +66,7 @@ HOT = (
     "agentm_kernel.seam.locator",
     "agentm_kernel.seam.registry",
     "agentm_kernel.seam.update",
-    "agentm_kernel.seam.values",
+    "agentm_kernel.seam",
     "agentm_kernel.files.atomic",
     "agentm_kernel.files.mutex",
 )

@@ -26,7 +26,7 @@ WORDS = {
         *("guide.py", "names.py", "published.py", "personal_command.py", "search.py", "outlines.py", "tools.py"),
         *("note.py", "pieces.py", "export.py"),
     },
-    "projects": {"layers.py", "gemini.py", "basic_memory.py", "claude_code.py", "routes.py"},
+    "projects": {"layers.py", "plugin.py", "gemini.py", "basic_memory.py", "claude_code.py", "routes.py"},
 }
 
 

@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "explanation" / "architecture.md"
 
 TRACER = """
 import json, os, sys
-import agentm_kernel.cli.streams as deadline
+import agentm_kernel.cli as deadline
 
 order, counts = [], {"scan": 0, "load": 0}
 COUNTED = {("agentm_kernel.device.installed", "scan"): "scan", ("agentm_kernel.device.config", "load"): "load"}
@@ -120,7 +120,7 @@ def drawn(order: list[str]) -> str:
             lines.append(f"{place or 'kernel':<24}{module or rest or package}")
             room = place
         else:
-            lines[-1] += f" → {module or rest}"
+            lines[-1] += f" → {module or rest or package}"
     return "\n".join(lines)
 
 

@@ -74,8 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         tables.append(table)
     options.json.parent.mkdir(parents=True, exist_ok=True)
     known = json.loads(options.json.read_text()) if options.json.exists() else {}
-    measured = {**known.get("tables", {}), **as_json(tables, quick=options.quick)}
-    document = {"schema": SCHEMA, "tables": measured if known.get("schema", SCHEMA) == SCHEMA else {}}
+    kept = known["tables"] if known.get("schema") == SCHEMA else {}
+    document = {"schema": SCHEMA, "tables": {**kept, **as_json(tables, quick=options.quick)}}
     options.json.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 NOTES = 1000
 COMMANDS = ("hook session-start", "recall-here --query retries", "search retries")
 GOALS = {"overwrite": "≤ 1.5 ×", "read": "≤ 3 ×", COMMANDS[0]: "≤ 5 ×"}
+VERBS = {
+    "overwrite": "overwrite 2 kB, sealed",
+    "read": "read 2 kB, sealed, for the first time",
+    "read again": "read 2 kB, sealed, again by the same process",
+}
 _AT = Locator("projects/agentm/decisions/decision.md")
 
 
@@ -49,23 +54,24 @@ def _verbs(setting: Setting) -> list[Row]:
         turn += 1
         store.write(_AT, f"{turn}\n{NOTE}")
 
-    others = [Locator(f"projects/agentm/decisions/other-{number}.md") for number in range(50)]
+    others = [Locator(f"projects/agentm/decisions/other-{number}.md") for number in range(200)]
     work: dict[str, Callable[[], object]] = {}
     for name, store in (("plain", plain), ("sealed", sealed)):
         for locator in others:
             store.write(locator, NOTE)
         work[f"{name} overwrite"] = partial(overwrite, store)
-        work[f"{name} read"] = partial(_read_next, store, cycle(others))  # never the one that was read last
+        work[f"{name} read"] = partial(_read_next, store, cycle(others))  # more than a process remembers
+        work[f"{name} read again"] = partial(store.read, _AT)
     samples = interleave(work, rounds=setting.rounds(120, 12), batch=5)
     return [
         {
-            "work": f"{verb} 2 kB, sealed",
+            "work": VERBS[verb],
             "time (ms)": samples.seconds(f"sealed {verb}") * 1e3,
             "against": "the plain store",
             "ratio (×)": samples.cost(f"sealed {verb}", f"plain {verb}"),
-            "goal": GOALS[verb],
+            "goal": GOALS.get(verb, ""),
         }
-        for verb in ("overwrite", "read")
+        for verb in VERBS
     ]
 
 

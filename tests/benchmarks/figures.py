@@ -1,7 +1,8 @@
 """`python -m tests.benchmarks.figures`: what `make bench` measured, written into the page of figures.
 
 The page says in a comment where a table belongs, `<!-- bench startup -->` until `<!-- end -->`; everything around is
-written by hand. Only tables that were measured in full are taken over; the others stay as they are.
+written by hand, and true whatever the numbers are. Only tables that were measured in full are taken over; the others
+stay as they are, with the day on which they were measured, or the line that they never were.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tests.benchmarks.__main__ import CACHE, SCHEMA
 from tests.benchmarks.tables import Table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "figures.md"
+UNMEASURED = "Not measured yet on this version: `make bench ARGS={}`.\n"
 BLOCK = re.compile(r"(?P<begin><!-- bench (?P<name>\w+) -->\n)(?P<table>.*?)(?P<end><!-- end -->)", re.DOTALL)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.benchmarks.__main__ import BENCHMARKS, as_json
-from tests.benchmarks.figures import BLOCK, PAGE, fill
+from tests.benchmarks.figures import BLOCK, PAGE, UNMEASURED, fill
 from tests.benchmarks.tables import Table
 
 TABLE = Table("writes", "Writing", "Against a bare loop.", [{"work": "overwrite", "speed (×)": 0.871}])
@@ -26,7 +28,17 @@ def test_what_was_not_measured_stays() -> None:
     assert fill(EMPTY, {}) == EMPTY
 
 
-def test_the_page_asks_for_benchmarks_that_there_are() -> None:
+def test_the_page_has_a_place_for_every_benchmark_that_needs_nothing_from_elsewhere() -> None:
     names = [found["name"] for found in BLOCK.finditer(PAGE.read_text())]
-    assert set(names) <= set(BENCHMARKS)
-    assert len(names) == len(set(names))
+    assert sorted(names) == sorted({*BENCHMARKS} - {"locomo", "scale_large"})
+
+
+def test_every_table_on_the_page_says_when_and_where_it_was_measured_or_that_it_was_not() -> None:
+    measured = re.compile(r"`make bench ARGS=\w+`, \d{4}-\d\d-\d\d, .+ processors, Python 3\.\d+.*:\n\n\|")
+    for found in BLOCK.finditer(PAGE.read_text()):
+        assert found["table"] == UNMEASURED.format(found["name"]) or measured.match(found["table"]), found["name"]
+
+
+def test_no_other_table_of_the_page_is_of_a_benchmark() -> None:
+    by_hand = BLOCK.sub("", PAGE.read_text())
+    assert by_hand.count("|---|") == by_hand.partition("## Faults")[2].count("|---|")

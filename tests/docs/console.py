@@ -57,7 +57,14 @@ def run(steps: list[Step], home: Path) -> list[tuple[int, str]]:
         ["bash"],
         input=script,
         cwd=home,
-        env={"HOME": str(home), "PATH": path, "LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", "TERM": "dumb"},
+        env={
+            "HOME": str(home),
+            "PATH": path,
+            "LC_ALL": "C.UTF-8",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "TERM": "dumb",
+            "AGENTM_PATIENCE": "30",  # what a page says does not depend on how busy the machine is
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

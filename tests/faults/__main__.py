@@ -29,6 +29,8 @@ CAMPAIGNS = {
     "compare-and-swap": "tests.faults.compare_and_swap",
     "confinement": "tests.faults.confinement",
     "crash-states": "tests.faults.crash_states",
+    "encrypted-stores": "tests.faults.encrypted_stores",
+    "fences": "tests.faults.fences",
     "forks": "tests.faults.forks",
     "git-kills": "tests.faults.git_kills",
     "git-races": "tests.faults.git_races",

@@ -28,19 +28,19 @@ COUNTER = Locator("counter.md")
 def campaign(intensity: Intensity) -> Outcome:
     outcome = Outcome("appends of 8 processes to one note")
     appends = intensity.pick(short=50, full=1300)
-    _race_appends(intensity.store, outcome, appends_each=appends)
+    race_appends(intensity.store, outcome, appends_each=appends)
     for _ in range(intensity.pick(short=1, full=5)):
         _race_increments(intensity.store, outcome)
     for name, layer in CONTROLS.items():
-        store = _layered(intensity.store, layer)
-        outcome.control(name, until_caught(partial(_race_appends, store, appends_each=25)))
+        store = layered(intensity.store, layer)
+        outcome.control(name, until_caught(partial(race_appends, store, appends_each=25)))
     return outcome
 
 
 # ------------------------------------------------------------------------------------------------ appending
 
 
-def _race_appends(store: StoreUnderTest, outcome: Outcome, *, appends_each: int) -> None:
+def race_appends(store: StoreUnderTest, outcome: Outcome, *, appends_each: int) -> None:
     with scratch() as root, Crew() as crew:
         appenders = [crew.start(_append_lines, store, root, number, appends_each) for number in range(APPENDERS)]
         reader = crew.start(_read_now_and_then, store, root)
@@ -194,5 +194,5 @@ CONTROLS = {
 }
 
 
-def _layered(store: StoreUnderTest, layer: type[BackendLayer]) -> StoreUnderTest:
+def layered(store: StoreUnderTest, layer: type[BackendLayer]) -> StoreUnderTest:
     return StoreUnderTest(f"{store.name}, broken", lambda root: layer(store.open(root)))

@@ -42,17 +42,17 @@ CONDITIONS = st.sampled_from(("none", "absent", "current", "wrong"))
 def campaign(intensity: Intensity) -> Outcome:
     outcome = Outcome("verbs compared with a dictionary")
     steps = intensity.pick(short=300, full=5_000)
-    _compare(intensity.store, nullcontext, steps, intensity.seed, outcome)
-    _compare(intensity.store, on_a_folding_file_system, steps, intensity.seed, outcome)
+    compare(intensity.store, nullcontext, steps, intensity.seed, outcome)
+    compare(intensity.store, on_a_folding_file_system, steps, intensity.seed, outcome)
     for name, (layer, surroundings) in CONTROLS.items():
         broken = Outcome(name)
         store = StoreUnderTest(name, lambda root, layer=layer: layer(intensity.store.open(root)))  # type: ignore[misc]
-        _compare(store, surroundings, STEPS_OF_A_CONTROL, intensity.seed, broken)
+        compare(store, surroundings, STEPS_OF_A_CONTROL, intensity.seed, broken)
         outcome.control(name, broken)
     return outcome
 
 
-def _compare(
+def compare(
     store: StoreUnderTest,
     surroundings: Callable[[], AbstractContextManager[None]],
     steps: int,

@@ -41,13 +41,14 @@ def campaign(intensity: Intensity) -> Outcome:
     outcome = Outcome("kills of encryption init, rotate and decrypt")
     rng = intensity.random("sealing")
     finished = 0
-    with scratch() as folder:
+    with scratch(in_memory=True) as folder:  # whom a kill meets is decided by the process, and not by the disk
         laptop = _Laptop(folder)
         laptop.fill(notes)
+        lengths = {work: _through(outcome, laptop, work) for work in WORKS}
         while outcome.count < kills or finished % len(WORKS):
             work = list(WORKS)[finished % len(WORKS)]
             wanted = outcome.count + max(1, kills // len(WORKS) // 4)
-            _kill_and_resume(outcome, laptop, work, wanted, notes / 2000, rng)
+            _kill_and_resume(outcome, laptop, work, wanted, lengths[work], rng)
             finished += 1
             if outcome.violations:
                 break
@@ -56,14 +57,23 @@ def campaign(intensity: Intensity) -> Outcome:
     return outcome
 
 
+def _through(outcome: Outcome, laptop: _Laptop, work: str) -> float:
+    """How long the work takes when nobody disturbs it."""
+    started = time.monotonic()
+    laptop.run(WORKS[work])
+    took = time.monotonic() - started
+    _check(outcome, laptop, work, is_through=True)
+    return took
+
+
 def _kill_and_resume(
-    outcome: Outcome, laptop: _Laptop, work: str, wanted: int, scale: float, rng: random.Random
+    outcome: Outcome, laptop: _Laptop, work: str, wanted: int, length: float, rng: random.Random
 ) -> None:
     """Begin the work, kill it until there were as many kills as wanted or it was through, then let it finish."""
     command = WORKS[work]
     while outcome.count < wanted:
-        # Most of a run is one pass over the notes; the longer waits reach what comes before and after it.
-        if not laptop.killed(command, rng.choice((0.3, 1.5, 6.0)) * rng.random() * scale + 0.01):
+        # A run that goes on has less to do: short waits let many of them meet, long ones reach what comes at the end.
+        if not laptop.killed(command, rng.choice((0.05, 0.3, 1.0)) * rng.random() * length + 0.01):
             break
         outcome.count += 1
         command = _AGAIN[work] if laptop.has_keys else command
@@ -74,6 +84,8 @@ def _kill_and_resume(
 
 
 def _check(outcome: Outcome, laptop: _Laptop, work: str, *, is_through: bool) -> None:
+    if is_through:
+        laptop.opened.clear()  # every note is opened anew: keys may be over
     found = laptop.texts()
     for key, text in laptop.wanted.items():
         if found.get(key) != text:
@@ -111,6 +123,8 @@ class _Laptop:
         self.environ = {"HOME": folder, "PATH": os.environ["PATH"], "TMPDIR": os.path.join(folder, "tmp")}
         os.mkdir(self.environ["TMPDIR"])
         self.wanted: dict[str, str] = {}
+        self.opened: dict[str, tuple[str, str]] = {}
+        """By key: what was stored when the note was opened, and its text. Opening takes most of a check."""
 
     def fill(self, notes: int) -> None:
         store = Device.now(self.environ).store(read_only=False)
@@ -162,22 +176,24 @@ class _Laptop:
         return self.selected.is_configured
 
     def sealed_keys(self) -> set[str]:
-        backend = self.selected.backend
-        return {locator.key for locator in note_locators(backend) if is_sealed(backend.read(locator))}
+        """Of the notes as `texts` has found them: nobody is at work while this looks."""
+        return {key for key, (stored, _) in self.opened.items() if is_sealed(stored)}
 
     def texts(self) -> dict[str, str]:
         """What every note says, sealed or not, by whoever has the keys."""
         selected = self.selected
         backend = selected.backend
         opened = selected.joined() if newest_epoch(backend) else None
-        texts = {}
+        known, self.opened = self.opened, {}
         for locator in note_locators(backend):
-            stored = backend.read(locator)
-            if is_sealed(stored):
+            stored = text = backend.read(locator)
+            if known.get(locator.key, ("", ""))[0] == stored:
+                text = known[locator.key][1]
+            elif is_sealed(stored):
                 assert opened is not None, f"{locator} is sealed, and there are no keys"
-                stored = opened.open_stored(locator, stored).text
-            texts[locator.key] = stored
-        return texts
+                text = opened.open_stored(locator, stored).text
+            self.opened[locator.key] = stored, text
+        return {key: text for key, (_, text) in self.opened.items()}
 
     def plain_files(self) -> list[str]:
         """Every file of the device that has a text of a note in it: store, temporary files, cache, state, logs."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 RECOVERY = "age1ggm8vkwv5ttsule3w86ff4ddu0nk5nr425x3v34ydtt6arhp7q5qzlqw4d"
 """Somebody's public key. Nobody has the other half."""
+_PATIENCE = 120.0
 
 
 def open_vault(root: str) -> StorageBackend:
@@ -71,7 +72,7 @@ def open_encrypted_git(root: str) -> StorageBackend:
 def encrypt(inner: StorageBackend, state_dir: str, *, sealed_names: bool = False) -> StorageBackend:
     """Any store with encryption around it. Of two processes that open a new one at once, only one may make keys."""
     make_private_folder(state_dir)
-    with store_mutex(state_dir):
+    with store_mutex(state_dir, timeout=_PATIENCE):  # nine processes may open a bucket one after the other here
         stamp_store(inner)
         DeviceIdentity(state_dir, {}, {}).make("file")
         source = KeySource(inner, state_dir, {}, {}, read_only=False)

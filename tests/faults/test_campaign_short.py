@@ -25,11 +25,6 @@ def test_the_store_survives_and_a_broken_one_is_caught(name: str) -> None:
     _check(name, *_run(name))
 
 
-@pytest.mark.parametrize("store", ["encrypted", "encrypted-git"])
-def test_an_encrypted_store_loses_no_race(store: str) -> None:
-    _check("compare-and-swap", *_run("compare-and-swap", "--store", store))
-
-
 @pytest.mark.parametrize(("name", "seed"), [(name, seed) for name, seeds in FOUND_SEEDS.items() for seed in seeds])
 def test_what_a_seed_found_once_is_not_found_again(name: str, seed: int) -> None:
     _check(name, *_run(name, "--seed", str(seed)))

@@ -1,4 +1,7 @@
-"""`python -m tests.packaging.wheels DIST`: every wheel in DIST, alone in a clean environment, with its own tests."""
+"""`python -m tests.packaging.wheels DIST`: every wheel in DIST, alone in a clean environment, with its own tests.
+
+Then the bundle as people install, use, upgrade and remove it.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tests.packaging.built import KERNEL, mismatched_ranges, wheels_in
 from tests.packaging.environment import CleanEnvironment, Failed
+from tests.packaging.installing import WAYS, Unavailable, install_use_and_remove, upgrade
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,16 +42,30 @@ def main() -> int:
     for wheel in wheels:
         steps.append((f"{wheel.distribution} alone", partial(_test_alone, wheel, dist, lowest=False)))
         steps.append((f"{wheel.distribution}, lowest", partial(_test_alone, wheel, dist, lowest=True)))
+    for way in WAYS:
+        steps.append(
+            (f"installed with {way}, used and removed", partial(_in_folder, install_use_and_remove, way, dist))
+        )
+    steps.append(("upgraded from 0.1", partial(_in_folder, upgrade, dist)))
     return max(_report(name, step) for name, step in steps)
 
 
 def _report(name: str, step: Callable[[], str]) -> int:
     try:
         print(f"ok      {name}: {step()}", flush=True)
+    except Unavailable as reason:
+        print(f"skipped {name}: {reason}", flush=True)
     except Failed as failure:
         print(f"FAILED  {name}: {failure}", flush=True)
         return 1
     return 0
+
+
+def _in_folder(step: Callable[..., str], *given: object) -> str:
+    """A step that wants a folder, before the wheels; the folder is removed afterwards."""
+    *first, dist = given
+    with tempfile.TemporaryDirectory(prefix="agentm-installed-") as folder:
+        return step(*first, Path(folder), dist)
 
 
 def _check_ranges(wheels: list[Wheel]) -> str:

@@ -14,8 +14,8 @@ from unittest import mock
 
 import pytest
 
+from agentm_kernel.cli import exit_code_of
 from agentm_kernel.cli.app import run as run_app
-from agentm_kernel.cli.streams import exit_code_of
 from agentm_kernel.plugin import AgentmError, Device
 from agentm_recall.page import open_notes
 from tests.projects.test_more_stores import Laptop as SlowLaptop, keys

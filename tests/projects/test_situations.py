@@ -227,7 +227,7 @@ def bucket_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     from bucket_servers import ServerMissingError, running
 
     try:
-        with running("moto", str(tmp_path_factory.mktemp("moto"))) as started:
+        with running("seaweedfs", str(tmp_path_factory.mktemp("seaweedfs"))) as started:
             yield started.server
     except ServerMissingError as reason:
         if os.environ.get("AGENTM_REQUIRE_SERVERS"):

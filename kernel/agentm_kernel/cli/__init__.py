@@ -1,1 +1,282 @@
-"""The command line: `main` decides, `command_table` answers hooks without click, `app` is everything else."""
+"""The command line: `main` decides, `command_table` answers hooks without click, `app` is everything else.
+
+Here is what all of them need: how modules are found; standard streams, byte for byte; JSON answers; and how a command
+ends: every failure as two lines on standard error and an exit code, never as a traceback.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import sys
+import time
+from _frozen_importlib import BuiltinImporter, ModuleSpec
+from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
+from marshal import loads
+
+from agentm_kernel.errors import AgentmError, one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import CodeType
+    from typing import Any, NoReturn
+
+
+class QuickFinder:
+    """Finds the modules inside of agentm's packages, of which a command loads dozens, by looking where they must be.
+
+    What Python does for each takes twice as long: it lists folders and asks for five kinds of files. Whatever is not
+    a source file with its compiled form beside it is left to Python, and so is a compiled form that is out of date.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None, _target: object = None) -> ModuleSpec | None:
+        if not path or not name.startswith("agentm_"):
+            return None
+        folder, module, is_package = path[0], name.rpartition(".")[2], False
+        try:
+            status = os.stat(f"{folder}{os.sep}{module}.py")
+        except OSError:
+            folder, module, is_package = f"{folder}{os.sep}{module}", "__init__", True
+            try:
+                status = os.stat(f"{folder}{os.sep}{module}.py")
+            except OSError:
+                return None
+        loader = _QuickLoader(name, f"{folder}{os.sep}{module}.py")
+        loader.cached = f"{folder}{os.sep}__pycache__{os.sep}{module}.{sys.implementation.cache_tag}.pyc"
+        # As PEP 552 says: which Python, no flags, when the source was changed, and how long it is.
+        loader.header = b"%b\0\0\0\0%b%b" % (
+            MAGIC_NUMBER,
+            (int(status.st_mtime) & 0xFFFFFFFF).to_bytes(4, "little"),
+            (status.st_size & 0xFFFFFFFF).to_bytes(4, "little"),
+        )
+        spec = ModuleSpec(name, loader, origin=loader.path, is_package=is_package)
+        spec.has_location, spec.cached = True, loader.cached
+        if spec.submodule_search_locations is not None:
+            spec.submodule_search_locations.append(folder)
+        return spec
+
+
+_LONGEST = 100_000  # bytes of a compiled form
+
+
+class _QuickLoader(SourceFileLoader):
+    cached: str
+    header: bytes
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        try:
+            descriptor = os.open(self.cached, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            try:
+                compiled = os.read(descriptor, _LONGEST)
+            finally:
+                os.close(descriptor)
+            if compiled.startswith(self.header) and len(compiled) < _LONGEST:
+                return loads(memoryview(compiled)[16:])  # type: ignore[no-any-return]  # noqa: S302 - as Python does
+        except OSError:
+            pass
+        return super().get_code(fullname)
+
+
+if (
+    sys.implementation.cache_tag
+    and not (sys.pycache_prefix or sys.flags.optimize)
+    and BuiltinImporter in sys.meta_path
+):
+    sys.meta_path.insert(sys.meta_path.index(BuiltinImporter), QuickFinder)
+
+# ------------------------------------------------------------------------------------------------ streams
+
+SCHEMA = 1
+"""The shape of every JSON answer; a change that readers would notice gets the next number."""
+
+
+def read_text(path: str) -> str:
+    """The text of `path`, or of standard input for `-`, byte for byte."""
+    try:
+        if path == "-":
+            return sys.stdin.buffer.read().decode()
+        with open(path, "rb") as file:
+            return file.read().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise AgentmError(
+            f"cannot read {path}: {error}", hint="give a file with UTF-8 text, or - for standard input"
+        ) from error
+
+
+def json_text(**fields: Any) -> str:
+    """One JSON object, with the number of its shape first."""
+    from json import dumps
+
+    return dumps({"schema": SCHEMA, **fields}, indent=2, ensure_ascii=False) + "\n"
+
+
+_ON_SCREEN = frozenset("\n\t\u00a0\u3000\u200c\u200d")
+"""Kept although Python does not call it printable: line ends, wide spaces, and what joins letters and emoji."""
+
+
+def shown(text: str, *, err: bool = False) -> str:
+    r"""`text` of a note, or a file's name, for standard output, or for standard error with `err`.
+
+    A terminal obeys what it is sent: a note could write the clipboard, retitle the window or hide a line. So on a
+    terminal every control character is spelled out (`\x1b`). A pipe or a file gets the text as it is.
+    """
+    stream = sys.stderr if err else sys.stdout
+    if text.isprintable() or not stream.isatty():
+        return text
+    return "".join(c if c.isprintable() or c in _ON_SCREEN else ascii(c)[1:-1] for c in text)
+
+
+def show_text(text: str) -> None:
+    """`write_text` for what notes and files say: only a terminal, which would obey them, gets control characters
+    spelled out.
+    """
+    write_text(shown(text))
+
+
+def write_text(text: str) -> None:
+    """Print `text` as UTF-8 bytes, as it is: a locale that cannot express a path must not change it."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+    sys.stdout.buffer.flush()
+
+
+DEBUG_VARIABLE = "AGENTM_DEBUG"
+
+
+class UsageError(AgentmError):
+    """A command line that cannot be used."""
+
+    exit_code = 2
+
+
+def report(error: AgentmError) -> None:
+    """`error:` and, where there is one, `hint:`; one line each, whatever the text holds."""
+    if os.environ.get(DEBUG_VARIABLE):
+        import traceback
+
+        traceback.print_exception(error)
+    code = f" [{error.code}]" if error.code else ""
+    sys.stderr.write(f"error: {one_line(error.message)}{code}\n")
+    if error.hint:
+        sys.stderr.write(f"hint: {one_line(error.hint)}\n")
+
+
+def _answer_in_json(error: AgentmError) -> None:
+    """Whoever asked for JSON gets an object on standard output in any case, and learns there what went wrong."""
+    answer = json_text(**error.details, error=error.message, code=error.code, hint=error.hint)
+    try:
+        sys.stdout.write(answer)
+        sys.stdout.flush()
+    except OSError:  # the lines on standard error have said it
+        _give_output_up()
+
+
+def exit_code_of(work: Callable[[], int], *, as_json: bool = False) -> int:
+    """Run `work`, say what went wrong if something did, in JSON too where it was asked for; the exit code."""
+    try:
+        code = work()
+        sys.stdout.flush()
+    except AgentmError as error:
+        report(error)
+        if as_json:
+            _answer_in_json(error)
+        return error.exit_code
+    except KeyboardInterrupt:
+        sys.stderr.write("error: interrupted\n")
+        return 130
+    except BrokenPipeError:
+        _give_output_up()  # whoever read our output has gone: nothing is left to say
+        return 1
+    except OSError as error:
+        if _can_flush():
+            report(_unexpected(error))
+            return 1
+        _give_output_up()
+        report(AgentmError(f"the output cannot be written: {error.strerror}"))
+        return 1
+    except Exception as error:  # noqa: BLE001 - a bug, ours or a plugin's: said in one line, and in full on demand
+        report(_unexpected(error))
+        return 1
+    return code
+
+
+def _unexpected(error: Exception) -> AgentmError:
+    """A bug, told with the module it happened in: a plugin's command may have brought it."""
+    module = "agentm"
+    trace = error.__traceback__
+    while trace is not None:
+        module = trace.tb_frame.f_globals.get("__name__") or module
+        trace = trace.tb_next
+    found = AgentmError(
+        f"something unexpected happened in {module.partition('.')[0]}: {type(error).__name__}: {error}",
+        hint=f"run it again with {DEBUG_VARIABLE}=1 to see where, and report it",
+    )
+    found.__cause__ = error
+    return found
+
+
+def _can_flush() -> bool:
+    """Whether standard output takes what is waiting for it: if not, an error was about that and nothing else."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return False
+    return True
+
+
+def _give_output_up() -> None:
+    """Python must not try again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# ------------------------------------------------------------------------------------------------ a limit
+
+
+PATIENCE_VARIABLE = "AGENTM_PATIENCE"
+SECONDS = 1.9
+
+
+def patience(environ: Mapping[str, str]) -> float:
+    """Seconds that a command may take; `$AGENTM_PATIENCE` for stores that are far away."""
+    try:
+        return max(0.1, float(environ.get(PATIENCE_VARIABLE, "")))
+    except ValueError:
+        return SECONDS
+
+
+def limit(command: str, seconds: float) -> None:
+    """End this process with an error that says who was waited for, unless it has ended by then.
+
+    For commands that only look something up: a store that hangs must not hang the agent that asks.
+    """
+    _thread.start_new_thread(_end_late, (command, time.monotonic() + seconds, seconds))
+
+
+def _end_late(command: str, deadline: float, seconds: float) -> None:
+    time.sleep(max(0.0, deadline - time.monotonic()))
+    report(
+        AgentmError(
+            f"`agentm {command}` took more than {seconds:g} s{waiting_for()}",
+            hint=f"run `agentm doctor`; {PATIENCE_VARIABLE}=30 in the environment lets it take longer",
+        )
+    )
+    sys.stderr.flush()
+    end_process(1)
+
+
+def waiting_for() -> str:
+    """Which plugin is being waited for, in words that follow a sentence; nothing if it is none."""
+    calling = sys.modules.get("agentm_kernel.plugins")
+    if calling is None or not calling.active:
+        return ""
+    label, doing = calling.active[-1]
+    return f": the {label} has not answered ({doing})"
+
+
+def end_process(code: int) -> NoReturn:
+    """`os._exit`, also while a plugin runs that is not allowed to call it."""
+    calling = sys.modules.get("agentm_kernel.plugins")
+    leave: Callable[[int], NoReturn] = os._exit if calling is None else calling.end_process
+    leave(code)

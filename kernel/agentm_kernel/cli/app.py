@@ -16,7 +16,7 @@ from agentm_kernel.errors import AgentmError
 from agentm_kernel.plugins.published import PUBLISHED, how_to_install
 
 if TYPE_CHECKING:
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
 
 
 class LazyGroup(click.Group):

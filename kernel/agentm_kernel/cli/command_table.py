@@ -7,15 +7,15 @@ all commands of the kernel are here too, known without importing one of them, or
 
 from __future__ import annotations
 
-from agentm_kernel.cli.streams import UsageError, json_text, read_text, show_text, write_text
+from agentm_kernel.cli import UsageError, json_text, read_text, show_text, write_text
 from agentm_kernel.errors import NotFoundError
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.seam import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
 
 
 class Parameter(Frozen):

@@ -19,7 +19,7 @@ from agentm_kernel.seam.options import check_option
 
 if TYPE_CHECKING:
     from agentm_kernel.seam.options import Option
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
 
 _OURS = (
     *("storage", "stores", "state_mode", "plugins", "plugin_policy", "wrappers", "capture", "inbox", "vault_path"),
@@ -187,7 +187,7 @@ def _warn_of_missing(device: Device, key: str, wanted: object) -> None:
 def _ask_to_leave(device: Device, key: str) -> None:
     """Another store is another place for the notes: whatever guards the selected one has to agree."""
     if key.partition(".")[0] == "storage":
-        from agentm_kernel.selection.open import check_may_leave
+        from agentm_kernel.selection import check_may_leave
 
         check_may_leave(device)
 

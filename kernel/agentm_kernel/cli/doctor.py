@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 import sys
 
+from agentm_kernel.cli import PATIENCE_VARIABLE, UsageError, json_text, patience, write_text
 from agentm_kernel.cli.plugin_inventory import take_inventory
-from agentm_kernel.cli.streams import UsageError, json_text, write_text
 from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError, one_line
 from agentm_kernel.plugins.hooks import PATIENCE
 from agentm_kernel.plugins.table import conflict
 from agentm_kernel.plugins.values import DoctorRow, HookContext
-from agentm_kernel.seam.values import Capabilities
-from agentm_kernel.selection.open import Decision, Refusal, as_selection_error, inspect_store, preview_of, require
+from agentm_kernel.seam import Capabilities
+from agentm_kernel.selection import Decision, Refusal, as_selection_error, inspect_store, preview_of, require
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
 
 _REACH_SECONDS = 2.0
 """How long a store elsewhere may take to answer."""
@@ -43,11 +43,12 @@ def doctor(device: Device, requires: str | None, json: bool) -> int:
 
 
 def _inspected(device: Device) -> Decision | Refusal:
-    """The inspection of the store, as long as it takes no longer than a plugin may."""
-    from agentm_kernel.plugins.calling import in_time
+    """The inspection of the store, as long as it takes no longer than a plugin may, or `$AGENTM_PATIENCE` says."""
+    from agentm_kernel.plugins import in_time
 
     try:
-        return in_time(lambda: inspect_store(device, read_only=False), PATIENCE)
+        seconds = patience(device.environ) if PATIENCE_VARIABLE in device.environ else PATIENCE
+        return in_time(lambda: inspect_store(device, read_only=False), seconds)
     except AgentmError as error:
         return Refusal(None, as_selection_error(error))
 
@@ -175,13 +176,15 @@ class _Rows:
 
 def _as_lines(row: DoctorRow) -> Iterator[str]:
     status = row.status.upper()
-    on_terminal = sys.stdout.isatty()
-    coloured, plain = status, one_line if on_terminal else str
-    if on_terminal:  # whoever looks at a terminal does not notice what importing click takes
-        from agentm_kernel.cli.output import status_style
+    said = f"{row.message}{f' [{row.code}]' if row.code else ''}"
+    coloured, lines, hints = status, [said], [f"hint: {row.hint}"] if row.hint else []
+    indent = " " * (_WIDTH + 8)
+    if sys.stdout.isatty():  # whoever looks at a terminal does not notice what importing click takes
+        from agentm_kernel.cli.output import status_style, terminal_width, wrapped
 
-        coloured = status_style(status)
-    code = f" [{row.code}]" if row.code else ""
-    yield f"{coloured}{'':<{4 - len(status)}}  {row.check:<{_WIDTH}}  {plain(row.message)}{code}\n"
-    if row.hint:
-        yield f"{'':<{_WIDTH + 8}}hint: {plain(row.hint)}\n"
+        coloured, room = status_style(status), terminal_width() - len(indent)
+        lines = wrapped(one_line(said), room)
+        hints = wrapped(one_line(hints[0]), room) if hints else []
+    yield f"{coloured}{'':<{4 - len(status)}}  {row.check:<{_WIDTH}}  {lines[0]}\n"
+    for line in (*lines[1:], *hints):
+        yield f"{indent}{line}\n"

@@ -10,20 +10,20 @@ from __future__ import annotations
 import os
 import sys
 
+from agentm_kernel.cli import PATIENCE_VARIABLE, end_process, exit_code_of, patience, report
 from agentm_kernel.cli.hook_input import read_event, working_directory
-from agentm_kernel.cli.streams import PATIENCE_VARIABLE, end_process, exit_code_of, patience, report
 from agentm_kernel.errors import AgentmError, PluginError, one_line
 from agentm_kernel.plugins.events import EVENTS, is_event
 from agentm_kernel.plugins.hooks import PATIENCE, HookCaller
 from agentm_kernel.plugins.values import HookContext
-from agentm_kernel.projects.root import find_project_root
+from agentm_kernel.projects import find_project_root
 from agentm_kernel.state.routing import bound_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
 
 _IN_THE_BACKGROUND = 60.0
 
@@ -122,7 +122,7 @@ def _be_the_child(work: Callable[[], int], writing: int, *, is_heard: bool = Tru
     """
     code = 1
     try:
-        from agentm_kernel.plugins.calling import wait_for_late
+        from agentm_kernel.plugins import wait_for_late
 
         nothing = os.open(os.devnull, os.O_RDWR)
         os.setsid()  # what ends the agent's session does not end a sync half way

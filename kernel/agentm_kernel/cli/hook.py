@@ -12,14 +12,14 @@ import os
 import sys
 import time
 
-from agentm_kernel.cli.streams import end_process, waiting_for
+from agentm_kernel.cli import end_process, waiting_for
 from agentm_kernel.errors import AgentmError, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
     from agentm_kernel.state.routing import Resolution
 
 DEADLINE_SECONDS = 1.9

@@ -10,9 +10,9 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 import gc
 import os
 
+from agentm_kernel.cli import UsageError, end_process, exit_code_of, limit, patience, report
 from agentm_kernel.cli.command_table import KERNEL_COMMANDS, LIMITED, kernel_subcommands, match
-from agentm_kernel.cli.streams import UsageError, end_process, exit_code_of, limit, patience, report
-from agentm_kernel.state.device import Device
+from agentm_kernel.state import Device
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.streams import json_text, shown
+from agentm_kernel.cli import json_text, shown
 from agentm_kernel.errors import AgentmError
-from agentm_kernel.state.device import Device
+from agentm_kernel.state import Device
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from click.shell_completion import CompletionItem
+
+_NARROWEST = 16
+"""Columns of a terminal below which nothing can be read."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
 
@@ -63,23 +66,42 @@ def echo_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     if on_terminal:
         cells.insert(0, tuple(heading.upper() for heading in headings))
     widths = [max((len(row[column]) for row in cells), default=0) for column in range(len(headings))]
+    if on_terminal:
+        _fit(widths)
     for number, row in enumerate(cells):
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        if on_terminal:
-            line = _fitted(line, indent=sum(widths[:-1]) + 2 * len(widths[:-1]))
-        click.echo(styled(line, bold=True) if on_terminal and number == 0 else line)
+        for line in _lines(row, widths):
+            click.echo(styled(line, bold=True) if on_terminal and number == 0 else line)
 
 
-def _fitted(line: str, indent: int) -> str:
-    """`line` with what is too wide for the terminal on lines of its own, below the last column."""
+def _fit(widths: list[int]) -> None:
+    """Make the widest column so narrow that a row fits into the terminal, unless nothing would be left of it."""
+    excess = sum(widths) + 2 * (len(widths) - 1) - terminal_width()
+    if excess > 0 and max(widths) - excess >= _NARROWEST:
+        widest = len(widths) - 1 - widths[::-1].index(max(widths))
+        widths[widest] -= excess
+
+
+def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterable[str]:
+    """A row of a table; cells that are wider than their column go on in the lines below."""
+    from itertools import zip_longest
+
+    columns = [wrapped(cell, width) if len(cell) > width else [cell] for cell, width in zip(row, widths, strict=True)]
+    for parts in zip_longest(*columns, fillvalue=""):
+        yield "  ".join(part.ljust(width) for part, width in zip(parts, widths, strict=True)).rstrip()
+
+
+def terminal_width() -> int:
+    """How many columns the terminal has."""
     import shutil
+
+    return shutil.get_terminal_size().columns
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """`text` in lines of that width, at least one; a word that is longer, a path mostly, is broken."""
     import textwrap
 
-    width = shutil.get_terminal_size().columns
-    if len(line) <= width or width - indent < 16:
-        return line
-    last = textwrap.wrap(line[indent:], width - indent)
-    return ("\n" + " " * indent).join([line[:indent] + last[0], *last[1:]])
+    return textwrap.wrap(text, max(width, _NARROWEST)) or [""]
 
 
 def styled(text: str, **style: Any) -> str:

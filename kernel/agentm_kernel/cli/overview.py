@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agentm_kernel.cli import shown
 from agentm_kernel.cli.plugin_commands import plugin_commands
-from agentm_kernel.cli.streams import shown
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.seam.layout import HARNESS, PROJECT_RECORD
 
 if TYPE_CHECKING:
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
     from agentm_kernel.state.routing import Resolution
 
 _MOST = 10_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from agentm_kernel.cli import shown
 from agentm_kernel.cli.output import completing, echo_json, json_option
 from agentm_kernel.cli.state import cwd_option, resolve, tell_rest
-from agentm_kernel.cli.streams import shown
 from agentm_kernel.errors import ActivePlanError
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.state.plans import clear_plan, list_plan_files, resolve_active_plan, use_plan

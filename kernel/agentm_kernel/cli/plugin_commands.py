@@ -33,6 +33,15 @@ def load_command(record: PluginRecord) -> click.Command:
     command = load_plugin(current_device(), OF_PLUGINS, record.name)
     if not isinstance(command, click.Command):
         raise PluginError(f"the {record} is not a click command")
+    return _with_whole_lines(command)
+
+
+def _with_whole_lines(command: click.Command) -> click.Command:
+    """Let lists of commands show the whole first sentence of each, on more lines if need be: click would cut it."""
+    for each in (command, *getattr(command, "commands", {}).values()):
+        if each.help and not each.short_help:
+            sentence, stop, _ = " ".join(each.help.partition("\n\n")[0].split()).partition(". ")
+            each.short_help = sentence + stop.rstrip()
     return command
 
 
@@ -69,11 +78,11 @@ def own_command(name: str) -> click.Command | None:
         module = __import__(f"agentm_kernel.cli.{name}", fromlist=["command"])
         found: click.Command = module.command
     else:
-        return _to_click(declared[0]) if declared else None
+        return _with_whole_lines(_to_click(declared[0])) if declared else None
     if isinstance(found, click.Group):
         for command in declared:
             found.add_command(_to_click(command))
-    return found
+    return _with_whole_lines(found)
 
 
 def _to_click(declared: DeclaredCommand) -> click.Command:

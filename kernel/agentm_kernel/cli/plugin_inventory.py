@@ -8,11 +8,11 @@ from agentm_kernel.cli.command_table import misplaced
 from agentm_kernel.device.installed import BACKENDS, COMMANDS, KINDS, WRAPPERS, kind_of
 from agentm_kernel.errors import AgentmError, ConfigError, PluginError
 from agentm_kernel.plugins.table import check_declared_api, conflicts, refusal
-from agentm_kernel.selection.open import choose
+from agentm_kernel.selection import choose
 
 if TYPE_CHECKING:
     from agentm_kernel.device.installed import PluginRecord
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
 
 
 class Entry(NamedTuple):

@@ -16,7 +16,7 @@ from agentm_kernel.plugins.table import conflict, load_plugin
 if TYPE_CHECKING:
     from agentm_kernel.cli.plugin_inventory import Entry, Inventory
     from agentm_kernel.device.installed import PluginRecord
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
 
     Verified = dict[PluginRecord, dict[str, Any]]
     """What came of loading each plugin: `state`, `reason` and `capabilities`."""

@@ -10,6 +10,7 @@ import click
 from agentm_kernel.cli.output import completing, confirm, current_device, echo_json, echo_table, json_option
 from agentm_kernel.cli.state import cwd_option
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
+from agentm_kernel.projects import find_project_root
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.projects.checkouts import declare_slug
 from agentm_kernel.projects.claiming import claim_as
@@ -17,13 +18,13 @@ from agentm_kernel.projects.lookup import find_record
 from agentm_kernel.projects.records import read_record
 from agentm_kernel.projects.remote import parse_remote
 from agentm_kernel.projects.repo_registry import list_repos, register_repo, unregister_repo
-from agentm_kernel.projects.root import find_project_root
 from agentm_kernel.projects.slug import identify_project, plain_slug
+from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECTS
+from agentm_kernel.seam.locator import Locator
 from agentm_kernel.state.routing import in_store, is_local
 from agentm_kernel.state.store_change import StoreChange
 
 if TYPE_CHECKING:
-    from agentm_kernel.seam.locator import Locator
     from agentm_kernel.state.routing import Resolution
 
 
@@ -94,8 +95,9 @@ def _shown(value: object) -> str:
 @click.option("--slug", metavar="NAME", help="Name the project, in its .harness/project.json.")
 @click.option("--adopt", is_flag=True, help="It is the project that has the name, under another remote.")
 @click.option("--wiki-path", metavar="DIR", help="Where the project's wiki is.")
+@json_option
 @cwd_option
-def register(slug: str | None, adopt: bool, wiki_path: str | None, cwd: str | None) -> None:
+def register(slug: str | None, adopt: bool, wiki_path: str | None, as_json: bool, cwd: str | None) -> None:
     """Enter the project here into the store's registry and claim its name there; prints the name.
 
     Notes that lie under the name and belong to nobody become this project's.
@@ -107,7 +109,10 @@ def register(slug: str | None, adopt: bool, wiki_path: str | None, cwd: str | No
     if slug is not None and folder.name != here.identity.slug:
         declare_slug(here.root, folder.name)
     register_repo(here.backend, folder.name, here.root, remote=here.identity.origin, wiki_path=wiki_path)
-    click.echo(folder.name)
+    if as_json:
+        echo_json(slug=folder.name, place=folder.key)
+    else:
+        click.echo(folder.name)
 
 
 def _claimed(here: Resolution, slug: str | None, *, adopt: bool) -> Locator:
@@ -189,9 +194,16 @@ def unregister(slug: str | None, cwd: str | None) -> None:
 
 @command.command("list")
 @json_option
-def list_registered(as_json: bool) -> None:
-    """List the repositories that the store's registry has."""
-    repos = list_repos(current_device().store(read_only=True))
+def list_projects(as_json: bool) -> None:
+    """List the projects of the store, and the folder and remote of those that its registry has."""
+    store = current_device().store(read_only=True)
+    repos = list_repos(store)
+    known = {str(repo.get("slug")) for repo in repos}
+    found = [folder.name for tree in (PROJECTS, LEGACY_PROJECTS) for folder in store.list(Locator(tree))]
+    for slug in dict.fromkeys(found):
+        record = None if slug in known else read_record(store, slug)
+        if slug not in known and (record is None or record.slug == slug):  # another slug: it has a new name
+            repos.append({"slug": slug, "remote": record.remotes[0] if record and record.remotes else ""})
     if as_json:
         echo_json(repos=repos)
     else:

@@ -6,7 +6,7 @@ import os
 import sys
 
 from agentm_kernel.errors import ActivePlanError, AgentmError, one_line
-from agentm_kernel.projects.root import HARNESS_DIR
+from agentm_kernel.projects import HARNESS_DIR
 from agentm_kernel.state.files import is_written
 from agentm_kernel.state.plans import (
     PLAN,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from agentm_kernel.cli.hook import HookCall
     from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
     from agentm_kernel.state.routing import Resolution
 
 _SHOWN = 3

@@ -13,14 +13,14 @@ from agentm_kernel.device.installed import COMMANDS
 from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.seam.layout import META
 from agentm_kernel.seam.locator import Locator
+from agentm_kernel.selection import Refusal, inspect_store
 from agentm_kernel.selection.adopting import select_store
-from agentm_kernel.selection.open import Refusal, inspect_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.selection.open import Decision
+    from agentm_kernel.selection import Decision
 
 Store = TypeVar("Store")
 

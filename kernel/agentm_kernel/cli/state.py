@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agentm_kernel.cli import read_text, shown, write_text
 from agentm_kernel.cli.output import completing, current_device, echo_json, json_option
-from agentm_kernel.cli.streams import read_text, shown, write_text
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.seam.backend import ABSENT
+from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.secrets import refuse_secrets
 from agentm_kernel.state.files import append_state_file, list_state_files, write_state_file
-from agentm_kernel.state.plans import list_left_behind
+from agentm_kernel.state.plans import list_left_behind, plan_files
 from agentm_kernel.state.routing import state_directory, state_file_path
 
 if TYPE_CHECKING:
@@ -57,38 +58,54 @@ def command() -> None:
 )
 @click.option("--allow-empty", is_flag=True, help="Empty FILE if the text is empty.")
 @_allow_option
+@json_option
 @cwd_option
 def write(
-    file: str, body_file: str, if_match: str | None, allow_empty: bool, allow_secrets: bool, cwd: str | None
+    file: str,
+    body_file: str,
+    if_match: str | None,
+    allow_empty: bool,
+    allow_secrets: bool,
+    as_json: bool,
+    cwd: str | None,
 ) -> None:
     """Replace FILE by standard input, and print its path.
 
     Text that looks like it holds a secret is refused before the store sees it, with the line named.
     """
     condition = _condition(if_match)
-    resolution = resolve(cwd, read_only=False)
+    resolution = _resolve_for_writing(file, cwd)
     text = read_text(body_file)
     if not allow_empty:
         _refuse_empty(text, "; `--allow-empty` empties the file")
-    _echo_path(write_state_file(resolution, file, text, if_match=condition, allow_secrets=allow_secrets))
+    written = write_state_file(resolution, file, text, if_match=condition, allow_secrets=allow_secrets)
+    if as_json:
+        echo_json(file=file, path=path_as_text(written), hash=content_hash(text))
+    else:
+        _echo_path(written)
 
 
 @command.command("append")
 @_file_argument
 @_body_option
 @_allow_option
+@json_option
 @cwd_option
-def append(file: str, body_file: str, allow_secrets: bool, cwd: str | None) -> None:
+def append(file: str, body_file: str, allow_secrets: bool, as_json: bool, cwd: str | None) -> None:
     """Add standard input at the end of FILE, on a line of its own, losing nobody's edit; prints its path.
 
     Text that looks like it holds a secret is refused before the store sees it, with the line named.
     """
-    resolution = resolve(cwd, read_only=False)
+    resolution = _resolve_for_writing(file, cwd)
     text = read_text(body_file)
     _refuse_empty(text)
     if not allow_secrets:
         refuse_secrets("the text", text)  # here, so that the line is counted in what was given
-    _echo_path(append_state_file(resolution, file, text, allow_secrets=True))
+    written = append_state_file(resolution, file, text, allow_secrets=True)
+    if as_json:
+        echo_json(file=file, path=path_as_text(written))
+    else:
+        _echo_path(written)
 
 
 @command.command("list")
@@ -132,6 +149,12 @@ def tell_rest(resolution: Resolution, names: list[str], nothing: str, prefix: st
         lines = [f"{nothing}: `agentm state write PLAN.md` makes a plan of standard input"]
     for line in lines:
         click.echo(shown(line, err=True), err=True)
+
+
+def _resolve_for_writing(file: str, cwd: str | None) -> Resolution:
+    if file == "PLAN-PLAN.md":
+        plan_files(file)  # nobody could choose such a plan: it is refused by its name
+    return resolve(cwd, read_only=False)
 
 
 def _refuse_empty(text: str, otherwise: str = "") -> None:

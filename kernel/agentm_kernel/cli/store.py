@@ -12,8 +12,8 @@ from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
 from agentm_kernel.plugins.table import declared_options
 from agentm_kernel.seam.options import check_option
+from agentm_kernel.selection import Refusal, inspect_store
 from agentm_kernel.selection.identity import forget_store, known_stores
-from agentm_kernel.selection.open import Refusal, inspect_store
 
 _DEFAULT = "default"
 

@@ -1,1 +1,105 @@
-"""The configuration: where it lies, how it is read on every hook, and the one writer that changes it."""
+"""The configuration: where it lies, how it is read on every hook, and the one writer that changes it.
+
+This device as one process sees it: environment, directories, configuration, installed plugins.
+
+Nothing is looked up before it is asked for, and nothing twice. Whoever has a device asks it, and hands it on; a
+long-lived process makes a fresh one per question, so that whatever changed meanwhile is seen.
+
+`Device`, which plugins are given, adds the questions that need the later rooms: its store and its projects
+(`state/__init__.py`). The rooms in between are written against these facts.
+"""
+
+from __future__ import annotations
+
+import os
+
+from agentm_kernel.device.config import cache_directory, home_directory, state_directory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+    from agentm_kernel.device.config import Config
+    from agentm_kernel.device.installed import Installed
+
+
+_OF_THE_DEFAULT_STORE = ("MEMORY_VAULT_PATH", "AGENTM_DEVICE_LOCAL_ROOT")
+
+
+class DeviceFacts:
+    """Environment, directories, configuration and plugin table, each found out once."""
+
+    __slots__ = ("_config", "_plugins", "environ", "store_name")
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.environ = environ
+        self.store_name: str | None = None
+        """The further store that is meant by "the store" here; `None` for the default one."""
+        self._config: Config | Exception | None = None
+        self._plugins: Installed | None = None
+
+    @classmethod
+    def now(cls, environ: Mapping[str, str] | None = None) -> Self:
+        """The device as it is now; `environ` instead of the process's environment."""
+        return cls(os.environ if environ is None else environ)
+
+    def renewed(self) -> Self:
+        """The same device, everything to be looked up again."""
+        return type(self)(self.environ).of_store(self.store_name)
+
+    def of_store(self, name: str | None, table: Mapping[str, object] | None = None) -> Self:
+        """The same device as if the further store `name` were the only one it has: what selects, opens and tells a
+        store needs no second way for it. `StorageSelectionError` if there is none. `table` stands for its settings.
+        """
+        if name in (None, "default"):
+            return self
+        assert name is not None
+        view = type(self)({key: value for key, value in self.environ.items() if key not in _OF_THE_DEFAULT_STORE})
+        view.store_name = name
+        view._config, view._plugins = self.config.for_store(name, table), self._plugins  # noqa: SLF001 - our own kind
+        return view
+
+    @property
+    def home(self) -> str:
+        return home_directory(self.environ)
+
+    @property
+    def state_dir(self) -> str:
+        """Where this device keeps what must survive and is nobody's note. Never inside a store."""
+        return state_directory(self.environ)
+
+    @property
+    def cache_dir(self) -> str:
+        """Where lies what can be made again at any time."""
+        return cache_directory(self.environ)
+
+    @property
+    def config(self) -> Config:
+        """The configuration, read once; `ConfigError`, each time, if there is one that cannot be relied on."""
+        if self._config is None:
+            from agentm_kernel.device.config import load
+            from agentm_kernel.errors import ConfigError
+
+            try:
+                self._config = load(self.environ)
+            except ConfigError as error:
+                self._config = error
+        if isinstance(self._config, Exception):
+            raise self._config
+        return self._config
+
+    @property
+    def plugins(self) -> Installed:
+        """What is installed, scanned once. Nothing is imported."""
+        if self._plugins is None:
+            from agentm_kernel.device.installed import installed_plugins
+
+            self._plugins = installed_plugins()
+        return self._plugins
+
+    def expand(self, path: str) -> str:
+        """`path` with a leading `~` replaced by this user's home."""
+        if path == "~" or path.startswith(("~/", "~\\")):
+            return self.home + path[1:]
+        return path

@@ -15,8 +15,8 @@ import stat
 import sys
 
 from agentm_kernel.errors import ConfigError, StorageSelectionError
-from agentm_kernel.files.small_files import read_small_file
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.files import read_small_file
+from agentm_kernel.seam import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

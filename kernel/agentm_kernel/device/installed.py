@@ -10,8 +10,8 @@ import os
 import sys
 import time
 
-from agentm_kernel.files.small_files import read_small_file
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.files import NOT_WAITING, read_small_file
+from agentm_kernel.seam import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,8 +58,9 @@ KINDS = {
 API_GROUP = "agentm.api"
 """Not plugins: the names in this group are the API versions that the distribution was built for (see `load`)."""
 
-_PREFIX = "agentm."
+_PREFIX = b"agentm."
 _METADATA_SUFFIXES = (".dist-info", ".egg-info")
+_SHORT = 4096
 _LARGEST = 1_000_000
 """Bytes of a metadata file. Real ones have a few thousand; a larger one is somebody's accident or attack."""
 _SETTLED_AFTER_NS = 2_000_000_000  # the coarsest clock of a file system in use
@@ -164,9 +165,7 @@ def scan(path: Iterable[str]) -> Installed:
     A distribution that is there several times counts once: the first one, which is the one that would be imported.
     """
     unreadable: list[str] = []
-    found: list[PluginRecord] = []
-    for folder in _distributions(path, unreadable):
-        found += folder.records()
+    found = [record for metadata in _distributions(path, unreadable) for record in metadata.records()]
     found.sort(key=lambda record: (record.group, record.name, record.distribution, record.value))
     return Installed(tuple(found), tuple(unreadable))
 
@@ -175,7 +174,7 @@ def scan(path: Iterable[str]) -> Installed:
 
 
 def _distributions(path: Iterable[str], unreadable: list[str]) -> Iterator[_Metadata]:
-    """The metadata folders along `path`, each distribution once."""
+    """The metadata folders along `path` that declare something of ours, each distribution once."""
     searched = set()
     taken = set()
     for root in path:
@@ -185,11 +184,14 @@ def _distributions(path: Iterable[str], unreadable: list[str]) -> Iterator[_Meta
         site = _open(root, unreadable)
         if site is None:
             continue
-        for name in sorted(_metadata_names(root, site.names)):
-            metadata = _Metadata(site, name)
-            if metadata.key not in taken:
-                taken.add(metadata.key)
-                yield metadata
+        for folder in sorted(_metadata_names(root, site.names)):
+            # name-version.dist-info, name-version-py3.11.egg-info, name.egg-info; what else there is says it inside
+            name = folder.rpartition(".")[0].partition("-")[0] if folder.endswith(_METADATA_SUFFIXES) else ""
+            key = canonical_name(name or _header(site, folder, "Name") or folder)
+            if key not in taken:
+                taken.add(key)
+                if site.mentions(folder, _PREFIX):
+                    yield _Metadata(site, folder, key)
 
 
 def _metadata_names(root: str, names: Iterable[str]) -> list[str]:
@@ -230,6 +232,22 @@ class _Folder:
         self._prefix = os.path.join(root, "")
         self._unreadable = unreadable
 
+    def mentions(self, folder: str, word: bytes) -> bool:
+        """Whether entry points may have `word` in them: no other distribution is worth a closer look."""
+        try:
+            descriptor = os.open(f"{self._prefix}{folder}{os.sep}entry_points.txt", NOT_WAITING)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        try:
+            beginning = os.read(descriptor, _SHORT)
+        except OSError:
+            return True
+        finally:
+            os.close(descriptor)
+        return word in beginning or not 0 < len(beginning) < _SHORT
+
     def read(self, folder: str, file: str) -> bytes:
         """The bytes of a metadata file; nothing if it is not there."""
         path = f"{self._prefix}{folder}{os.sep}{file}"  # joining costs more than opening
@@ -248,27 +266,19 @@ class _Folder:
 class _Metadata:
     """One metadata folder: which distribution it describes, and the plugins that this declares."""
 
-    __slots__ = ("_folder", "_site", "_version", "key")
+    __slots__ = ("_folder", "_key", "_site")
 
-    def __init__(self, site: _Folder | ZippedFolder, folder: str) -> None:
-        self._site = site
-        self._folder = folder
-        stem, _, suffix = folder.rpartition(".")
-        # name-version.dist-info, name-version-py3.11.egg-info, name.egg-info; what else there is says it inside
-        name, _, rest = stem.partition("-") if f".{suffix}" in _METADATA_SUFFIXES else ("", "", "")
-        self._version = rest.partition("-")[0]
-        self.key = canonical_name(name or self._header("Name") or folder)
+    def __init__(self, site: _Folder | ZippedFolder, folder: str, key: str) -> None:
+        self._site, self._folder, self._key = site, folder, key
 
     def records(self) -> list[PluginRecord]:
-        text = self._site.read(self._folder, "entry_points.txt")
-        if b"agentm." not in text:
-            return []
-        entries = dict.fromkeys(_entries(self._decoded(text)))
+        entries = dict.fromkeys(_entries(self._decoded(self._site.read(self._folder, "entry_points.txt"))))
         api = tuple(sorted(name for group, name, _ in entries if group == API_GROUP))
-        version = self._version or self._header("Version") or "unknown"
+        version = self._folder.rpartition(".")[0].partition("-")[2].partition("-")[0]
+        version = version or _header(self._site, self._folder, "Version") or "unknown"
         location = os.path.join(os.path.abspath(self._site.root), self._folder)
         return [
-            PluginRecord(group, name, value, self.key, version, location, api)
+            PluginRecord(group, name, value, self._key, version, location, api)
             for group, name, value in entries
             if group != API_GROUP
         ]
@@ -283,16 +293,17 @@ class _Metadata:
             )
             return data.decode("utf-8", "backslashreplace")
 
-    def _header(self, field: str) -> str:
-        """One field of the metadata file, which eggs call PKG-INFO."""
-        data = self._site.read(self._folder, "METADATA") or self._site.read(self._folder, "PKG-INFO")
-        for line in data.decode("utf-8", "replace").splitlines():
-            if not line:
-                break  # the description follows
-            name, _, value = line.partition(":")
-            if name.lower() == field.lower():
-                return value.strip()
-        return ""
+
+def _header(site: _Folder | ZippedFolder, folder: str, field: str) -> str:
+    """One field of the metadata file, which eggs call PKG-INFO."""
+    data = site.read(folder, "METADATA") or site.read(folder, "PKG-INFO")
+    for line in data.decode("utf-8", "replace").splitlines():
+        if not line:
+            break  # the description follows
+        name, _, value = line.partition(":")
+        if name.lower() == field.lower():
+            return value.strip()
+    return ""
 
 
 def _entries(text: str) -> Iterator[tuple[str, str, str]]:
@@ -308,6 +319,6 @@ def _entries(text: str) -> Iterator[tuple[str, str, str]]:
             continue
         if line.startswith("[") and line.endswith("]"):
             group = line.strip("[]")
-        elif group.startswith(_PREFIX):
+        elif group.startswith(_PREFIX.decode()):
             name, _, value = line.partition("=")
             yield group, name.strip(), value.strip()

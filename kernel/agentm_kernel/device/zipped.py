@@ -27,6 +27,9 @@ class ZippedFolder:
                 continue
             self._files[info.filename] = archive.read(info)
 
+    def mentions(self, folder: str, word: bytes) -> bool:
+        return word in self.read(folder, "entry_points.txt")
+
     def read(self, folder: str, file: str) -> bytes:
         return self._files.get(f"{folder}/{file}", b"")
 

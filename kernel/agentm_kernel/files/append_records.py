@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
+from agentm_kernel.files import read_small_file
 from agentm_kernel.files.atomic import write_all
 from agentm_kernel.files.root import make_private_folder, open_root
-from agentm_kernel.files.small_files import read_small_file
 from agentm_kernel.files.user_state import user_state_folder
 from agentm_kernel.seam.content import content_hash
 

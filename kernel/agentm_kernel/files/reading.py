@@ -17,9 +17,9 @@ from agentm_kernel.files.failures import Failures
 from agentm_kernel.files.medium import shows_all_names
 from agentm_kernel.files.root import open_root
 from agentm_kernel.files.tree import NO_DIRECTORY, TooLarge
+from agentm_kernel.seam import Info
 from agentm_kernel.seam.content import check_size, decode_content
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import Info
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,13 +34,17 @@ def is_spelled_like_this(directory: Directory, name: str, identity: tuple[int, i
 
     Asks for the name in another case: only where that reaches the same file is the directory read.
     """
-    other = _respelled(name)
-    if other == name or directory.looks_free(other):
+    if _has_one_spelling(directory, name):
         return True
-    twin = directory.status(other)
+    twin = directory.status(_respelled(name))
     if twin is None or (twin.st_dev, twin.st_ino) != identity:
         return True
     return any(composed(listed) == name for listed in directory.names())
+
+
+def _has_one_spelling(directory: Directory, name: str) -> bool:
+    other = _respelled(name)
+    return other == name or directory.looks_free(other)
 
 
 def is_same_entry(directory: Directory, name: str, other: str) -> bool:
@@ -287,7 +291,7 @@ def enter_exactly(directory: Directory, name: str) -> Directory | None:
     except FileNotFoundError:
         return None
     try:
-        if is_spelled_like_this(directory, name, child.identity):
+        if _has_one_spelling(directory, name) or is_spelled_like_this(directory, name, child.identity):
             return child
     except BaseException:
         child.close()

@@ -76,7 +76,6 @@ class PathDirectory(Directory):
     def __init__(self, path: str) -> None:
         self._fd, self._lent = None, True
         self._place = self._path = path
-        self._identify(os.stat(path))
 
     def _at(self, name: str) -> str:
         return os.path.join(self._path, name)

@@ -12,11 +12,11 @@ from _thread import RLock
 from agentm_kernel.errors import NotFoundError, StorageIOError, StorageSelectionError
 from agentm_kernel.files.medium import Medium
 from agentm_kernel.files.stamp import read_stamp_fast
+from agentm_kernel.seam import MAX_CONTENT_BYTES, Capabilities
 from agentm_kernel.seam.backend import StorageBackend
 from agentm_kernel.seam.facets import Appends, DeviceFiles
 from agentm_kernel.seam.layout import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import MAX_CONTENT_BYTES, Capabilities
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from agentm_kernel.files.bytes_tree import BytesTree
     from agentm_kernel.files.reading import StoreReader
     from agentm_kernel.files.writing import StoreWriter
+    from agentm_kernel.seam import Info
     from agentm_kernel.seam.backend import Absent
-    from agentm_kernel.seam.values import Info
 
     F = TypeVar("F")
 

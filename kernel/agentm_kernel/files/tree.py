@@ -21,7 +21,7 @@ from agentm_kernel.seam.locator import TEMP_PREFIX
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Self
+    from typing import Any, Self
 
 TEMP_SUFFIX = ".tmp"
 
@@ -73,19 +73,23 @@ class Directory:
     with it, unless it is `lent`.
     """
 
+    identity: tuple[int, int]
+    """Its device and inode, looked up when first asked for: most are walked through."""
+    is_private: bool
+    """Whether only this user may look inside; looked up with the identity."""
+
     def __init__(self, descriptor: int, *, lent: bool = False) -> None:
         self._fd: int | None = descriptor
         self._place: int | str = descriptor
         self._lent = lent
-        try:
-            self._identify(os.fstat(descriptor))
-        except BaseException:
-            self.close()
-            raise
 
-    def _identify(self, status: os.stat_result) -> None:
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("identity", "is_private"):
+            raise AttributeError(name)
+        status = os.stat(self._place)
         self.identity = (status.st_dev, status.st_ino)
-        self.is_private = not status.st_mode & 0o077
+        self.__dict__.setdefault("is_private", not status.st_mode & 0o077)
+        return self.__dict__[name]
 
     def _at(self, name: str) -> str:
         """How the system is told a name in here, together with `_fd`."""
@@ -213,14 +217,12 @@ class Directory:
                 raise StorageIOError(f"{name!r} is not a regular file", errno=errno.EINVAL)
             if status.st_size > limit:
                 raise TooLarge(status.st_size)
-            chunks = []
-            room = limit + 1
-            while room > 0 and (chunk := os.read(descriptor, min(room, max(status.st_size + 1, 65536)))):
-                chunks.append(chunk)
-                room -= len(chunk)
-            if room <= 0:
-                raise TooLarge(limit + 1)
-            return b"".join(chunks), status
+            data = os.read(descriptor, min(limit, status.st_size) + 1)
+            while len(data) <= limit and (more := os.read(descriptor, min(limit + 1 - len(data), 65536))):
+                data += more
+            if len(data) > limit:
+                raise TooLarge(len(data))
+            return data, status
         finally:
             os.close(descriptor)
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from agentm_kernel.files.reading import StoreReader
     from agentm_kernel.files.tree import Directory
+    from agentm_kernel.seam import Info
     from agentm_kernel.seam.locator import Locator
-    from agentm_kernel.seam.values import Info
 
 
 _HELD_OPEN = 16

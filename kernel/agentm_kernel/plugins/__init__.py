@@ -1,1 +1,217 @@
-"""The plugin host: what is installed, what may be loaded, and how a plugin that fails takes nothing else with it."""
+"""The plugin host: what is installed, what may be loaded, and how a plugin that fails takes nothing else with it.
+
+Running the code of a plugin: whatever it does wrong becomes a typed error that names it.
+
+Three things go on around every call. Standard output is kept for the answer of the command (`StdoutToStderr`). What
+the code raises leaves as an `AgentmError` (`Call`), with the original as its cause. And `os._exit`, which would end
+the process without a word, is refused while the plugin runs; one that ends it from C code cannot be held up.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from _thread import LockType, allocate_lock, start_new_thread
+
+from agentm_kernel.errors import AgentmError, PluginError, StorageIOError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn, TextIO, TypeVar
+
+    T = TypeVar("T")
+
+_traces = bool(os.environ.get("AGENTM_TRACE_PLUGINS"))
+"""Whether each call is told on standard error, with the time it took."""
+
+active: list[tuple[str, str]] = []
+"""Which plugin is running, and what it was asked to do, innermost last: for whoever has waited too long."""
+
+
+class PluginEndsProcess(BaseException):
+    """Raised in the plugin's stead when it calls `os._exit`; only `Call` sees it."""
+
+
+class Call:
+    """`with Call(label, doing):` around a plugin's code; `label` names it as in "the backend 'x' of y 1.0"."""
+
+    __slots__ = ("_began", "_doing", "_exit", "_label")
+
+    def __init__(self, label: str, doing: str) -> None:
+        self._label, self._doing = label, doing
+
+    def __enter__(self) -> None:
+        global _calling_process
+        _calling_process = os.getpid()
+        active.append((self._label, self._doing))
+        self._began = time.perf_counter()
+        self._exit = os._exit
+        os._exit = _refuse_to_end  # type: ignore[assignment]
+
+    def __exit__(self, _kind: object, value: BaseException | None, _trace: object) -> None:
+        os._exit = self._exit
+        active.pop()
+        if _traces:
+            took, end = (time.perf_counter() - self._began) * 1e3, f", {type(value).__name__}" if value else ""
+            sys.stderr.write(f"trace: {took:8.1f} ms {'  ' * len(active)}{self._label}: {self._doing}{end}\n")
+        if value is None or isinstance(value, (AgentmError, KeyboardInterrupt, GeneratorExit, StopIteration)):
+            return
+        raise failed(self._label, self._doing, value) from value
+
+
+def failed(label: str, doing: str, error: BaseException) -> AgentmError:
+    """What a plugin's exception is told as: a failure of its medium, or of itself."""
+    message = f"the {label} failed in {doing}: {reason_of(error)}"
+    if isinstance(error, OSError):
+        return StorageIOError(message, errno=error.errno, hint="check the medium that the store lies on")
+    return PluginError(message, hint=_hint(label))
+
+
+def wrong_answer(label: str, doing: str, answer: object, wanted: str) -> PluginError:
+    """What an answer of the wrong type is told as."""
+    given = "a list with something else in it" if isinstance(answer, list) else type(answer).__name__
+    return PluginError(
+        f"the {label} failed in {doing}: it answered with {given}, not with {wanted}", hint=_hint(label)
+    )
+
+
+def _hint(label: str) -> str:
+    owner = label.rpartition(" of ")[2].split(" ")[0] if " of " in label else "it"
+    return (
+        f"reinstall or upgrade {owner}, or keep it out with `agentm config set plugin_policy.disabled {owner}`; "
+        "AGENTM_DEBUG=1 shows where it failed"
+    )
+
+
+def reason_of(error: BaseException) -> str:
+    """What a plugin's exception says; even its text is the plugin's code, and may fail."""
+    if isinstance(error, SystemExit):
+        return f"it called sys.exit({error.code!r})"
+    if isinstance(error, PluginEndsProcess):
+        return "it called os._exit()"
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - the type still names what happened
+        text = "(no text)"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def in_time(work: Callable[[], T], seconds: float) -> T:
+    """The result of `work`, which runs code of plugins; `PluginError` naming the one that is late.
+
+    It runs in a thread, which is left behind then: nothing in Python can stop it, and the process will soon end.
+    """
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+    finished = allocate_lock()
+    finished.acquire()
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # noqa: BLE001 - raised by the thread that waits
+            failure.append(error)
+        finally:
+            finished.release()
+
+    with StdoutToStderr():
+        start_new_thread(run, ())
+        is_late = not finished.acquire(timeout=seconds)
+    if is_late:
+        _late.append(finished)
+        label, doing = active[-1] if active else ("plugin", "its work")
+        raise PluginError(
+            f"the {label} is late: {doing} took more than {seconds:g} s",
+            hint="check that what it needs is there (a network, a mount), or upgrade it",
+        )
+    if failure:
+        raise failure[0]
+    return outcome[0]
+
+
+_late: list[LockType] = []
+"""Of each thread that was left behind: free once it has ended."""
+
+
+def wait_for_late(seconds: float) -> None:
+    """Give what was left behind as late some more time, in a process that nobody waits for."""
+    deadline = time.monotonic() + seconds
+    for finished in _late:
+        finished.acquire(timeout=max(0.0, deadline - time.monotonic()))
+
+
+end_process = os._exit
+
+
+def _refuse_to_end(code: int = 0) -> NoReturn:
+    if os.getpid() != _calling_process:
+        end_process(code)  # a child that the plugin forked may end as it likes
+    raise PluginEndsProcess
+
+
+_calling_process = 0
+
+
+# ------------------------------------------------------------------------------------------------ stdout
+
+_lock = allocate_lock()
+_depth = 0
+_stream: TextIO | None = None
+_descriptor: int | None = None
+
+
+class StdoutToStderr:
+    """While a plugin's code runs, standard output belongs to the answer of the command or server that runs it.
+
+    `state-path` is read by shell scripts and an MCP server speaks its protocol there, so one stray line of a plugin
+    that greets its user, or of a program that it starts, would break either. May be nested, and entered by several
+    threads: the last to leave restores.
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        global _depth, _stream, _descriptor
+        with _lock:
+            if _depth == 0:
+                _flush(sys.stdout)
+                _stream, sys.stdout = sys.stdout, sys.stderr
+                # Another thread may be writing its answer to the descriptor now: then only the stream is diverted.
+                is_only_thread = len(sys._current_frames()) == 1  # noqa: SLF001 - without importing `threading`
+                _descriptor = _divert() if is_only_thread else None
+            _depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        global _depth, _stream, _descriptor
+        with _lock:
+            _depth -= 1
+            if _depth == 0:
+                try:
+                    _flush(_stream)  # a plugin may have kept the stream, and what it wrote is still in there
+                finally:
+                    sys.stdout, _stream = _stream, None
+                    if _descriptor is not None:
+                        os.dup2(_descriptor, 1)
+                        os.close(_descriptor)
+                    _descriptor = None
+
+
+def _flush(stream: TextIO | None) -> None:
+    if stream is not None and not stream.closed:
+        stream.flush()
+
+
+def _divert() -> int | None:
+    """Point the descriptor of stdout at stderr; the copy to restore it from, `None` if either is closed."""
+    try:
+        saved = os.dup(1)
+    except OSError:
+        return None
+    try:
+        os.dup2(2, 1)
+    except OSError:
+        os.close(saved)
+        return None
+    return saved

@@ -7,7 +7,7 @@ minutes, and `host:NAME` is an agent host's own: both are events too.
 
 from __future__ import annotations
 
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.seam import Frozen
 
 
 class Event(Frozen):

@@ -1,7 +1,8 @@
 """`HookCaller`: hooks for the rest of the kernel, one typed method each, and a time of its own for each plugin.
 
-There is no caller at module level. Whoever has something to tell makes one, tells it, and shows what failed; pluggy
-and the plugins are imported by the first call, and not at all where no plugin listens.
+There is no caller at module level. Whoever has something to tell makes one, tells it, and shows what failed; plugins
+are imported by the first call. A module with plain functions is called without pluggy, which takes as long to import
+as a whole session start may; pluggy judges and calls every other plugin, and a test holds the two equal.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 
 from agentm_kernel.device.installed import is_hook_plugin, listens_to
 from agentm_kernel.errors import AgentmError, ConfigError, one_line
-from agentm_kernel.plugins.calling import Call, in_time, reason_of, wrong_answer
+from agentm_kernel.plugins import Call, hookspecs, in_time, reason_of, wrong_answer
 from agentm_kernel.plugins.table import load, refusal, unusable
 from agentm_kernel.plugins.values import DoctorRow, HookContext, Panel, PluginFailure, Section
 
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import TypeVar
 
-    from pluggy import PluginManager
-
     from agentm_kernel.device.installed import PluginRecord
     from agentm_kernel.plugins.values import Alert
     from agentm_kernel.seam.locator import Locator
 
     T = TypeVar("T")
+    Hook = tuple[int, Callable[..., list[object]]]
+    """When it wants to be called, among the others (0 before them, 2 after them), and the call: its answers."""
 
 PATIENCE = 1.5
 """Seconds for one plugin, its import included: with what the kernel itself needs, an answer comes within two."""
@@ -43,8 +44,7 @@ class HookCaller:
         self._records = tuple(_permitted(context) if records is None else records)
         self._context = context
         self._patience = patience
-        self._loaded: PluginManager | None = None
-        self._tried: set[str] = set()
+        self._loaded: dict[PluginRecord, Mapping[str, Hook]] = {}
         self._failures: list[PluginFailure] = []
 
     @property
@@ -97,7 +97,7 @@ class HookCaller:
     def load_all(self) -> None:
         """Load every plugin without calling any: `failures` then says which ones cannot be used."""
         for record in self._records:
-            self._registered(record)
+            self._hooks_of(record)
 
     # -- calling ----------------------------------------------------------------------------------------------
 
@@ -111,24 +111,14 @@ class HookCaller:
 
     def _call(self, hook: str, *, waits: bool = False, **arguments: object) -> Iterator[tuple[PluginRecord, object]]:
         """The answers to `hook`, `None` left out. Each plugin is called by itself, in a thread that is left behind
-        when it takes too long: pluggy's own call of them all ends with the first that raises or hangs. `waits`: the
-        caller needs the work done, however long it takes.
+        when it takes too long. `waits`: the caller needs the work done, however long it takes.
         """
-        by_name = {plugin_name(record): record for record in self._records if listens_to(record, hook)}
-        for record in reversed(by_name.values()):  # pluggy calls the last registered first
-            self._registered(record)
-        manager = self._loaded
-        if manager is None:
-            return
-        implementations = reversed(getattr(manager.hook, hook).get_hookimpls())
-        for name in dict.fromkeys(implementation.plugin_name for implementation in implementations):
-            if name not in by_name:
-                continue
-            others = [plugin for other, plugin in manager.list_name_plugin() if other != name]
-            caller = manager.subset_hook_caller(hook, others)
-            work = lambda caller=caller: caller(**arguments, context=self._context)  # noqa: E731
-            for answer in self._within(None if waits else self._patience, by_name[name], hook, work) or ():
-                yield by_name[name], answer
+        listening = [record for record in self._records if listens_to(record, hook)]
+        told = [(record, *self._hooks_of(record)[hook]) for record in listening if hook in self._hooks_of(record)]
+        for record, _, call in sorted(told, key=lambda one: one[1]):
+            work = lambda call=call: call(**arguments, context=self._context)  # noqa: E731
+            for answer in self._within(None if waits else self._patience, record, hook, work) or ():
+                yield record, answer
 
     def _within(self, patience: float | None, record: PluginRecord, doing: str, work: Callable[[], T]) -> T | None:
         """The result of `work`, which is the plugin's code; `None`, and a failure kept, if it fails or is late."""
@@ -145,46 +135,79 @@ class HookCaller:
 
     # -- loading ----------------------------------------------------------------------------------------------
 
-    def _registered(self, record: PluginRecord) -> None:
-        """Load the plugin and register it, once."""
-        name = plugin_name(record)
-        if name in self._tried:
-            return
-        self._tried.add(name)
-        self._loaded = manager = self._loaded or _new_manager()
-        # In a table of its own first: a plugin that is late must not come in while others are called.
-        if self._within(self._patience, record, "its import", lambda: _checked(record)) is not None:
-            manager.register(load(record), name)
+    def _hooks_of(self, record: PluginRecord) -> Mapping[str, Hook]:
+        """The hooks of a plugin, which is loaded once; none, and a failure kept, if it cannot be used."""
+        if record not in self._loaded:
+            self._loaded[record] = (
+                self._within(self._patience, record, "its import", lambda: _load_hooks(record)) or {}
+            )
+        return self._loaded[record]
 
     def _keep(self, record: PluginRecord, error: AgentmError) -> None:
         self._failures.append(PluginFailure(record, error.message, error.hint, error.code))
 
 
-def _new_manager() -> PluginManager:
-    from pluggy import PluginManager
-
-    from agentm_kernel.plugins import hookspecs
-
-    manager = PluginManager(hookspecs.PROJECT)
-    manager.add_hookspecs(hookspecs)
-    return manager
-
-
-def _checked(record: PluginRecord) -> bool:
-    """Load a plugin and let pluggy validate it by itself; whatever is wrong with it raises."""
+def _load_hooks(record: PluginRecord) -> Mapping[str, Hook]:
+    """Load a plugin and find its hooks; whatever is wrong with it raises."""
     plugin = load(record)
     if isinstance(plugin, type):
         raise unusable(record, "is a class: its entry point must name a module or an object")
-    manager = _new_manager()
     try:
-        manager.register(plugin)
-        manager.check_pending()
-        has_hooks = bool(manager.get_hookcallers(plugin))
+        found = plain_hooks(plugin) or judged_hooks(plugin)
     except Exception as error:
         raise unusable(record, f"is not valid: {reason_of(error)}") from error
-    if not has_hooks:
+    if not found:
         raise unusable(record, "has no hooks: they are marked with agentm_kernel.plugin.hookimpl")
-    return True
+    return found
+
+
+def plain_hooks(plugin: object) -> dict[str, Hook] | None:
+    """The hooks of a module in which each is a function of some of the arguments that the hook has, and asks for
+    nothing special; `None` for every other plugin.
+    """
+    found: dict[str, Hook] = {}
+    for name, function in vars(plugin).items() if isinstance(plugin, type(sys)) else ():
+        options = getattr(function, hookspecs.MARK, None)
+        if options is None:
+            continue
+        wanted, given = _arguments(function), _arguments(getattr(hookspecs, name, None))
+        if wanted is None or given is None or not {*wanted} <= {*given} or any(options.values()):
+            return None
+        found[name] = 1, _plain_call(function, wanted)
+    return found or None
+
+
+def _arguments(function: object) -> tuple[str, ...] | None:
+    """The names of a function's arguments; `None` for anything but a function that takes them by position."""
+    if not isinstance(function, type(_arguments)):
+        return None
+    code = function.__code__
+    has_others = code.co_kwonlyargcount or code.co_flags & 0x0C or function.__defaults__  # *args, **kwargs
+    return None if has_others else code.co_varnames[: code.co_argcount]
+
+
+def _plain_call(function: Callable[..., object], wanted: tuple[str, ...]) -> Callable[..., list[object]]:
+    def call(**arguments: object) -> list[object]:
+        answer = function(*(arguments[name] for name in wanted))
+        return [] if answer is None else [answer]
+
+    return call
+
+
+def judged_hooks(plugin: object) -> dict[str, Hook]:
+    """The hooks of any plugin as pluggy finds them, each plugin in a table of its own; it raises what is wrong."""
+    from pluggy import PluginManager
+
+    manager = PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+    manager.register(plugin)
+    manager.check_pending()
+    found: dict[str, Hook] = {}
+    for caller in manager.get_hookcallers(plugin) or ():
+        ways = caller.get_hookimpls()
+        place = 0 if any(way.tryfirst for way in ways) else 2 if any(way.trylast for way in ways) else 1
+        found[caller.name] = place, caller
+    return found
 
 
 def _permitted(context: HookContext) -> list[PluginRecord]:
@@ -193,8 +216,3 @@ def _permitted(context: HookContext) -> list[PluginRecord]:
     except ConfigError:
         return []
     return [r for r in context.device.plugins.records if is_hook_plugin(r) and refusal(r, config) is None]
-
-
-def plugin_name(record: PluginRecord) -> str:
-    """What pluggy knows it by: unique even where one distribution gives two plugins one name."""
-    return f"{record.distribution}: {record.name} = {record.value}"

@@ -8,20 +8,40 @@ goes to standard error.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from pluggy import HookimplMarker, HookspecMarker
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import TypeVar
+
+    from pluggy import HookimplMarker
 
     from agentm_kernel.plugins.values import Alert, DoctorRow, HookContext, Panel, Section
     from agentm_kernel.seam.locator import Locator
 
-PROJECT = "agentm"
+    T = TypeVar("T")
 
-hookspec = HookspecMarker(PROJECT)
-hookimpl = HookimplMarker(PROJECT)
+PROJECT = "agentm"
+MARK = f"{PROJECT}_impl"
+"""The attribute of a function that is a hook: pluggy reads what it wants to be from there, and so does `hooks`."""
+
+if TYPE_CHECKING:
+    hookimpl = HookimplMarker(PROJECT)
+else:
+
+    def hookimpl(function: Callable | None = None, **options: object) -> Callable:
+        """Mark a function as the hook of its name, as pluggy's marker does; pluggy is not imported for that."""
+
+        def mark(marked: Callable) -> Callable:
+            setattr(marked, MARK, options)
+            return marked
+
+        return mark if function is None else mark(function)
+
+
+def hookspec(function: T) -> T:
+    """Mark a function here as what a hook looks like."""
+    setattr(function, f"{PROJECT}_spec", {})
+    return function
 
 
 @hookspec

@@ -8,15 +8,15 @@ import sys
 
 from agentm_kernel.device.installed import OPTIONS, canonical_name, is_hook_plugin, kind_of
 from agentm_kernel.errors import AgentmError, PluginError
-from agentm_kernel.plugins.calling import Call, StdoutToStderr, reason_of
+from agentm_kernel.plugins import Call, StdoutToStderr, reason_of
 from agentm_kernel.seam.backend import API_VERSION, StorageBackend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from agentm_kernel.device import DeviceFacts
     from agentm_kernel.device.config import Config
-    from agentm_kernel.device.facts import DeviceFacts
     from agentm_kernel.device.installed import PluginRecord
     from agentm_kernel.seam.options import Option
 
@@ -34,8 +34,12 @@ def load(record: PluginRecord) -> object:
     check_declared_api(record)
     module, attributes = _reference(record)
     try:
-        with StdoutToStderr(), Call(str(record), "its import"):
-            __import__(module)
+        with Call(str(record), "its import"):
+            if module in sys.modules:
+                __import__(module)  # another thread may not be done with it
+            else:
+                with StdoutToStderr():
+                    __import__(module)
             found: object = sys.modules[module]
             for name in attributes:
                 found = getattr(found, name)

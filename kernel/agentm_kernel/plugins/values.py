@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.seam import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from agentm_kernel.device.installed import PluginRecord
     from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
     from agentm_kernel.state.routing import Resolution
 
 STATUSES = ("ok", "warn", "fail")

@@ -1,1 +1,142 @@
-"""Projects: which one a working directory belongs to, what it is called, and whose name that is in a store."""
+"""Projects: which one a working directory belongs to, what it is called, and whose name that is in a store.
+
+From a working directory to the root of its project, and the small files that lie there. Git is never started.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from agentm_kernel.errors import ConfigError
+from agentm_kernel.files import read_small_file
+
+HARNESS_DIR = ".harness"
+GIT_ENTRY = ".git"
+
+_LIMIT = 4 * 1024 * 1024
+
+# What is looked at in one directory after the other, many thousand times a second; joining would cost as much again.
+_HARNESS = f"{os.sep}{HARNESS_DIR}"
+_GIT = f"{os.sep}{GIT_ENTRY}"
+_HEAD = f"{_GIT}{os.sep}HEAD"
+
+
+def find_project_root(cwd: str | None = None) -> str:
+    """The nearest directory upward that has `.harness/` or is a git work tree; the working directory without one.
+
+    The answer is a path without links: a project that is entered through one is still the same project.
+    """
+    return project_root_above(physical_directory(cwd))
+
+
+def project_root_above(start: str) -> str:
+    """`find_project_root` of a directory whose path has no links."""
+    directory = start
+    while not (_has_harness(directory) or is_work_tree(directory)):
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return start
+        directory = parent
+    return directory
+
+
+def is_no_project(root: str) -> bool:
+    """Whether `root` is where everything lies: the top of the disk, the home, the temporary folder.
+
+    One that has `.harness/` or a repository was made a project on purpose.
+    """
+    if _has_harness(root) or is_work_tree(root):
+        return False
+    common = (os.path.dirname(root), os.path.expanduser("~"), os.environ.get("TMPDIR", "/tmp"), "/var/tmp")  # noqa: S108
+    return root in map(os.path.realpath, common)
+
+
+def is_work_tree(directory: str) -> bool:
+    """Whether `directory` is the top of a git work tree: it has a repository, or a file that points to one.
+
+    An empty `.git` folder is neither, for git as for us.
+    """
+    try:
+        os.lstat(directory + _HEAD)
+    except NotADirectoryError:
+        return os.path.isfile(directory + _GIT)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise _cannot_look(directory + _GIT, error) from error
+    return True
+
+
+def _has_harness(directory: str) -> bool:
+    try:
+        mode = os.lstat(directory + _HARNESS).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise _cannot_look(directory + _HARNESS, error) from error
+    if stat.S_ISLNK(mode):
+        raise _linked_harness(directory + _HARNESS)
+    return stat.S_ISDIR(mode)
+
+
+def refuse_linked_harness(root: str) -> None:
+    """`.harness` may not be a link: a cloned repository could bring one that leads into another project."""
+    if os.path.islink(root + _HARNESS):
+        raise _linked_harness(root + _HARNESS)
+
+
+def _linked_harness(path: str) -> ConfigError:
+    return ConfigError(
+        f"{path} is a symbolic link, and state is neither read nor written through one",
+        hint="a repository that you cloned may have brought it; remove it, or put a folder there",
+    )
+
+
+def physical_directory(cwd: str | None = None) -> str:
+    """The path without links of `cwd`, or of the current directory."""
+    try:
+        here = os.getcwd()
+        if cwd is None or cwd == here:
+            return here  # the system's own answer has no links; resolving them again is half of a lookup's cost
+    except OSError as error:
+        if cwd is None or not os.path.isabs(cwd):
+            raise ConfigError(
+                f"the current directory cannot be used: {error.strerror}", hint="change to a directory that exists"
+            ) from error
+    path = os.path.realpath(cwd)
+    if not os.path.isdir(path):
+        raise ConfigError(f"{cwd} is not a directory", hint="name the directory that you work in")
+    return path
+
+
+def _cannot_look(path: str, error: OSError) -> ConfigError:
+    return ConfigError(
+        f"cannot tell whether there is a project at {os.path.dirname(path)}: {path}: {error.strerror}",
+        hint="check the permissions of that directory, or start further down, in the project itself",
+    )
+
+
+# ------------------------------------------------------------------------------------------------ small files
+
+
+def read_checkout_file(path: str) -> bytes | None:
+    """The bytes of a small file of a checkout, say a marker or git's configuration; `None` when there is none.
+
+    Whatever else is there, or goes wrong, is a `ConfigError`: an error reading is never absence.
+    A FIFO or a device is not waited for, and a link that leads nowhere is broken, not absent.
+    """
+    try:
+        return read_small_file(path, _LIMIT)
+    except (FileNotFoundError, NotADirectoryError):
+        if os.path.islink(path):
+            raise _unreadable(path, "it is a link that leads nowhere") from None
+        return None
+    except OSError as error:
+        raise _unreadable(path, str(error.strerror)) from error
+    except ValueError:
+        raise _unreadable(path, "its name holds a NUL") from None
+
+
+def _unreadable(path: str, why: str) -> ConfigError:
+    return ConfigError(f"{path} cannot be read: {why}", hint="repair or remove that file")

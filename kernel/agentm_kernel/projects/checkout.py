@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
+from agentm_kernel.projects import is_work_tree
 from agentm_kernel.projects.git_files import find_repository
 from agentm_kernel.projects.remote import canonical_remote, parse_remote
-from agentm_kernel.projects.root import is_work_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ import os
 
 from agentm_kernel.device.json_text import MalformedJson, parse_bytes
 from agentm_kernel.errors import AgentmError, ConfigError, StorageIOError
-from agentm_kernel.files.small_files import read_small_file
-from agentm_kernel.projects.root import HARNESS_DIR, read_checkout_file, refuse_linked_harness
+from agentm_kernel.files import read_small_file
+from agentm_kernel.projects import HARNESS_DIR, read_checkout_file, refuse_linked_harness
 from agentm_kernel.projects.slug import PROJECT_FILE, parse_project_file, plain_slug, project_file
+from agentm_kernel.seam.facets import Identity
 from agentm_kernel.selection.identity import read_stamp
 
 TYPE_CHECKING = False
@@ -179,7 +180,8 @@ class Checkouts:
 
     def _folder(self) -> str:
         """By the store's id; a store that carries no mark is known by its place."""
-        store_id = read_stamp(self._store)
+        identity = self._store.facet(Identity)
+        store_id = (identity and identity.store_id) or read_stamp(self._store)
         if store_id is None or not _is_plain(store_id):
             from binascii import crc32
 

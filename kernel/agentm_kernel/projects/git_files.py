@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import ConfigError
-from agentm_kernel.projects.root import GIT_ENTRY, is_work_tree, read_checkout_file
+from agentm_kernel.projects import GIT_ENTRY, is_work_tree, read_checkout_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

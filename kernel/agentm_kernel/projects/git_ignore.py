@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import AgentmError
+from agentm_kernel.projects import HARNESS_DIR
 from agentm_kernel.projects.git_files import find_repository
-from agentm_kernel.projects.root import HARNESS_DIR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

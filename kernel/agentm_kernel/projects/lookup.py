@@ -9,9 +9,9 @@ from __future__ import annotations
 from agentm_kernel.errors import ConfigError, StorageSelectionError
 from agentm_kernel.projects.checkouts import read_checkout_id
 from agentm_kernel.projects.records import has_notes, read_pointer, read_record, unite_copies
+from agentm_kernel.seam import Frozen
 from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECTS
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

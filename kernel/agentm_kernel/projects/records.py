@@ -9,10 +9,10 @@ from __future__ import annotations
 from agentm_kernel.device.json_text import MalformedJson, parse
 from agentm_kernel.errors import AgentmError, InvalidContentError, InvalidLocatorError, NotFoundError
 from agentm_kernel.projects.slug import plain_slug
+from agentm_kernel.seam import Frozen
 from agentm_kernel.seam.facets import ConflictCopies
 from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECT_RECORD, PROJECTS, REMOTES
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ the same, and it can be stored and shown without giving a secret away.
 
 from __future__ import annotations
 
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.seam import Frozen
 
 _DEFAULT_PORTS = {"ssh": "22", "git+ssh": "22", "ssh+git": "22", "git": "9418", "http": "80", "https": "443"}
 

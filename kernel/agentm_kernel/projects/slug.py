@@ -6,9 +6,9 @@ import os
 
 from agentm_kernel.device.json_text import MalformedJson, parse_bytes
 from agentm_kernel.errors import ConfigError, InvalidLocatorError
+from agentm_kernel.projects import HARNESS_DIR, read_checkout_file
 from agentm_kernel.projects.checkout import Checkout
 from agentm_kernel.projects.remote import parse_remote
-from agentm_kernel.projects.root import HARNESS_DIR, read_checkout_file
 from agentm_kernel.seam.locator import MAX_SEGMENT_BYTES, normalize_key
 
 TYPE_CHECKING = False

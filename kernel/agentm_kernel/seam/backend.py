@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any, ClassVar, Final, Self, TypeVar
 
+    from agentm_kernel.seam import Capabilities, Info, Opening
     from agentm_kernel.seam.folders import Folder
     from agentm_kernel.seam.tier_layout import TierLayout
-    from agentm_kernel.seam.values import Capabilities, Info, Opening
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
 
     F = TypeVar("F")
 

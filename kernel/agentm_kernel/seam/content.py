@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentm_kernel.errors import InvalidContentError
-from agentm_kernel.seam.values import MAX_CONTENT_BYTES
+from agentm_kernel.seam import MAX_CONTENT_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.seam import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -143,6 +143,9 @@ class Appends(ABC):
 
 class Identity(ABC):
     """The store is known on this device by the mark that it carries."""
+
+    store_id: str | None = None
+    """What the mark said when the store was opened; `None` for one that had none then."""
 
     @abstractmethod
     def confirm(self) -> None:

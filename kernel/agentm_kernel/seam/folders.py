@@ -7,16 +7,16 @@ layer that changes what a walk shows changes what is seen here, and need not kno
 
 from __future__ import annotations
 
+from agentm_kernel.seam import Frozen
 from agentm_kernel.seam.backend import FolderWalk
-from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from agentm_kernel.seam import Info
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.locator import Locator
-    from agentm_kernel.seam.values import Info
 
 
 class Folder(Frozen):

@@ -8,7 +8,7 @@ and shells complete them. A misspelt option is not passed over: what was meant b
 from __future__ import annotations
 
 from agentm_kernel.errors import ConfigError, StorageSelectionError
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.seam import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

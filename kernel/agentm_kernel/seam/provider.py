@@ -15,17 +15,17 @@ What a store can do beyond the verbs, its facets tell: a `WorkingCopy` has an or
 
 from __future__ import annotations
 
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.seam import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from agentm_kernel.seam import Opening
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.locator import Locator
-    from agentm_kernel.seam.values import Opening
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
 
     Opener = Callable[[Mapping[str, Any], Mapping[str, str], "ProviderContext"], StorageBackend]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from agentm_kernel.seam import Frozen
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

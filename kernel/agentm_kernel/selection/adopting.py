@@ -8,16 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentm_kernel.errors import StorageSelectionError, StoreIdentityError
-from agentm_kernel.seam.values import Frozen, Opening
+from agentm_kernel.seam import Frozen, Opening
+from agentm_kernel.selection import check_may_leave
 from agentm_kernel.selection.identity import check_identity, known_id, read_stamp, record_store, stamp_store
-from agentm_kernel.selection.open import check_may_leave
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentm_kernel.device.facts import DeviceFacts
+    from agentm_kernel.device import DeviceFacts
     from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
 
 
 def check_store(device: DeviceFacts, backend: StorageBackend, protocol: str) -> str | None:
@@ -70,7 +70,7 @@ class UnidentifiedStore(Frozen):
 
 def open_unidentified(device: Device) -> UnidentifiedStore:
     """For bringing back a store that is gone: nothing is read there, and nothing made."""
-    from agentm_kernel.selection.open import choose, open_backend
+    from agentm_kernel.selection import choose, open_backend
 
     choice = choose(device)
     backend = open_backend(device, choice, Opening(state_dir=device.state_dir))

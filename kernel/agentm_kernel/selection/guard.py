@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from agentm_kernel.errors import AgentmError
-from agentm_kernel.plugins.calling import Call, wrong_answer
+from agentm_kernel.plugins import Call, wrong_answer
+from agentm_kernel.seam import Capabilities, Info
 from agentm_kernel.seam.backend import BackendLayer, FolderWalk
 from agentm_kernel.seam.facets import FACETS, DeviceFiles
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import Capabilities, Info
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

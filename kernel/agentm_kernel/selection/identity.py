@@ -17,12 +17,11 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import ConcurrentModificationError, StoreIdentityError
-from agentm_kernel.files.small_files import read_small_file
-from agentm_kernel.seam import facets
+from agentm_kernel.files import read_small_file
+from agentm_kernel.seam import Frozen, facets
 from agentm_kernel.seam.backend import ABSENT, BackendLayer
 from agentm_kernel.seam.layout import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,8 +64,9 @@ class IdentityGuard(BackendLayer, facets.Identity):
         *(facets.Appends, facets.Rules, facets.Unguarded, facets.WorkingCopy, facets.WatchedStore),
     )
 
-    def __init__(self, inner: StorageBackend, protocol: str, state_dir: str) -> None:
+    def __init__(self, inner: StorageBackend, protocol: str, state_dir: str, store_id: str | None = None) -> None:
         super().__init__(inner)
+        self.store_id = store_id
         self._protocol = protocol
         self._state_dir = state_dir
         self._settled = False

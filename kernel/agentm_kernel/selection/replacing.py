@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from agentm_kernel.seam.backend import Absent, StorageBackend
     from agentm_kernel.seam.locator import Locator
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
 
     Tell = Callable[[Locator, str | None, str | None], None]
     """Told the note, its text before (`None` for a new note) and its text afterwards (`None` if it is deleted)."""

@@ -7,7 +7,7 @@ import os
 from agentm_kernel.errors import InvalidContentError, NotFoundError, StorageError
 from agentm_kernel.files.medium import EditedFolder
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.projects.root import HARNESS_DIR, refuse_linked_harness
+from agentm_kernel.projects import HARNESS_DIR, refuse_linked_harness
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.secrets import refuse_secrets
 from agentm_kernel.state.routing import checked_name, is_marker, state_file_path

@@ -33,8 +33,8 @@ from agentm_kernel.seam.update import read_or_none, update
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agentm_kernel.seam import Info
     from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.values import Info
 
 _REMOTES = Locator(REMOTES)
 _TREES = (Locator(PROJECTS), Locator(LEGACY_PROJECTS), _REMOTES)

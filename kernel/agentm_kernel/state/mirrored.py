@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     import builtins
     from collections.abc import Callable, Iterator
 
+    from agentm_kernel.seam import Info
     from agentm_kernel.seam.backend import Absent, StorageBackend
     from agentm_kernel.seam.facets import ConflictCopy, Transfer
-    from agentm_kernel.seam.values import Info
     from agentm_kernel.state.mirror import Mirror
 
 _STAMP = Locator(STAMP_KEY)

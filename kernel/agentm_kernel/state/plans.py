@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import ActivePlanError, ConfigError, InvalidLocatorError
-from agentm_kernel.projects.root import HARNESS_DIR
+from agentm_kernel.projects import HARNESS_DIR
 from agentm_kernel.seam.locator import normalize_key
 from agentm_kernel.state.routing import ACTIVE_MARKER, read_marker, state_file_path
 

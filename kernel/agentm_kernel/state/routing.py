@@ -12,7 +12,7 @@ import os
 from _collections_abc import Mapping  # loaded by every interpreter; `collections.abc` would import `collections`
 
 from agentm_kernel.errors import ConfigError, InvalidLocatorError, StorageError, StorageSelectionError
-from agentm_kernel.projects.root import HARNESS_DIR, read_checkout_file, refuse_linked_harness
+from agentm_kernel.projects import HARNESS_DIR, read_checkout_file, refuse_linked_harness
 from agentm_kernel.seam.facets import DeviceCopy, DeviceFiles
 from agentm_kernel.seam.layout import HARNESS
 from agentm_kernel.seam.locator import Locator
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from agentm_kernel.device.facts import DeviceFacts
+    from agentm_kernel.device import DeviceFacts
     from agentm_kernel.projects.checkouts import Checkouts
     from agentm_kernel.projects.lookup import Place
     from agentm_kernel.projects.slug import ProjectIdentity
     from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
 
 _KEYS = ("slug", "project_locator", "backend", "project_root", "layout")
 
@@ -138,7 +138,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
 
     def refuse_no_project(self) -> None:
         """Raise where everything lies, so that nothing is saved there as if it were one project."""
-        from agentm_kernel.projects.root import is_no_project
+        from agentm_kernel.projects import is_no_project
 
         if is_no_project(self.root):
             raise ConfigError(
@@ -183,8 +183,8 @@ class Resolution(Mapping):  # type: ignore[type-arg]
 
     def _place(self) -> Place | None:
         if self._placement is None and self.local_view is not None:
+            from agentm_kernel.projects import is_no_project
             from agentm_kernel.projects.lookup import find_place, refuse_elsewhere
-            from agentm_kernel.projects.root import is_no_project
 
             if is_no_project(self.root):
                 return None
@@ -197,7 +197,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     def _device_facts(self) -> DeviceFacts:
         if self.device is not None:
             return self.device
-        from agentm_kernel.device.facts import DeviceFacts
+        from agentm_kernel.device import DeviceFacts
 
         return DeviceFacts.now()
 

@@ -15,11 +15,11 @@ from agentm_kernel.projects.checkouts import Checkouts, binding_key
 from agentm_kernel.projects.claiming import change_record, claim
 from agentm_kernel.projects.moves import record_move
 from agentm_kernel.projects.records import MOVED_TO_STORE
+from agentm_kernel.seam import Frozen
 from agentm_kernel.seam.backend import ABSENT, SWAP_PROVIDER
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.layout import PROJECT_RECORD
 from agentm_kernel.seam.update import read_or_none
-from agentm_kernel.seam.values import Frozen
 from agentm_kernel.selection.identity import read_stamp
 from agentm_kernel.state.routing import Resolution, bound_store
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agentm_kernel.projects.records import ProjectRecord
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.locator import Locator
-    from agentm_kernel.state.device import Device
+    from agentm_kernel.state import Device
 
 _ROUNDS = 5
 

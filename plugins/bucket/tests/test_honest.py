@@ -114,7 +114,7 @@ def test_doctor_waits_two_seconds_for_a_server_that_says_nothing(laptop):
 
 
 def save(laptop, slug):
-    words = ("save", "--kind", "decision", "--slug", slug, "--project", "widgets")
+    words = ("save", "--kind", "decision", "--slug", slug, "--project", "widgets", "--new-project")
     laptop.run(*words, stdin=f"We decided about {slug}.\n")
 
 

@@ -42,7 +42,7 @@ def _wait_until(condition):
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("name", ["moto", "azurite"])
+@pytest.mark.parametrize("name", ["seaweedfs", "azurite"])
 def test_a_bad_network_loses_and_doubles_nothing_and_every_call_keeps_its_deadline(request, name, prefix):
     server = request.getfixturevalue(name).server
     begin(server.open(prefix))

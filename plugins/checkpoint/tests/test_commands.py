@@ -44,7 +44,7 @@ def test_create_says_what_it_took(device):
     out = device.run("create", "--reason", "before the move")
 
     assert "took checkpoint bafyrei" in out
-    assert out.endswith(" of 1 note\n")
+    assert out.endswith(" of 1 file\n")
     (listed,) = device.json("list")["checkpoints"]
     assert (listed["reason"], listed["notes"], listed["bytes"]) == ("before the move", 1, 4)
     assert "nothing has changed since" in device.run("create")
@@ -204,7 +204,7 @@ def test_restore_brings_the_store_back_and_can_be_undone(device, make_notes, wri
 
     out = device.run("restore", "latest", "--yes")
 
-    assert "wrote 1 note and deleted 1" in out
+    assert "wrote 1 file and deleted 1" in out
     assert notes_in(device.store) == before
     device.run("restore", out.split("`agentm checkpoint restore ")[1].split("`")[0], "--yes")
     assert notes_in(device.store) == spoilt
@@ -239,7 +239,7 @@ def test_latest_is_never_what_a_restore_took(device, notes_in):
 
     assert [entry["automatic"] for entry in device.json("list")["checkpoints"]] == [False, True]
     assert "auto  before restoring" in device.run("list")
-    assert "wrote 0 notes" in device.run("restore", "latest", "--yes")
+    assert "wrote 0 files" in device.run("restore", "latest", "--yes")
     assert notes_in(device.store)["a.md"] == "one"
 
 
@@ -289,7 +289,7 @@ def test_restore_of_what_is_there_does_nothing(device):
     device.store.write(Locator("a.md"), "one")
     device.run("create")
 
-    assert "wrote 0 notes and deleted 0" in device.run("restore", "latest")
+    assert "wrote 0 files and deleted 0" in device.run("restore", "latest")
     assert len(device.json("list")["checkpoints"]) == 1
 
 

@@ -192,6 +192,13 @@ def test_a_good_snapshot_is_read_as_it_was_written():
     assert decode_snapshot(block).block == block
 
 
+def test_a_snapshot_of_agentm_0_1_is_read_as_it_was_written():
+    block = encode_node({name: value for name, value in snapshot_fields().items() if name != "automatic"})
+
+    assert decode_snapshot(block).block == block
+    assert not decode_snapshot(block).automatic
+
+
 @pytest.mark.parametrize(
     "changes",
     [

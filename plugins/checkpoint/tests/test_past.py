@@ -93,3 +93,14 @@ def test_a_word_that_cannot_be_understood_is_named() -> None:
     store.write(Locator("_meta/moves/1-abc.json"), "{}")
     with pytest.raises(IntegrityError, match="_meta/moves/1-abc.json"):
         read_moves(store)
+
+
+def test_an_undo_says_what_it_brought_back_and_undoing_it_too(tmp_path: Path) -> None:
+    history = History(str(tmp_path), days=1, megabytes=1)
+    for old, new in ((None, "one\n"), ("one\n", "two\n"), ("two\n", "one\n"), ("one\n", "two\n")):
+        history.record("x.md", old, new)
+    past = Past(HERE, {HERE: history.read()}, [])
+    created, changed, undone, again = past.of("x.md")
+    assert [past.what("x.md", entry) for entry in (created, changed)] == ["created", "changed"]
+    assert past.what("x.md", undone) == f"back to {changed.version}"
+    assert past.what("x.md", again) == f"back to {undone.version}"

@@ -13,6 +13,8 @@ from agentm_encryption.seen import Seen
 from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
+    IntegrityError,
+    Locator,
     Sealed,
     StorageIOError,
     StorageSelectionError,
@@ -158,3 +160,42 @@ def test_a_store_without_keys_is_refused_and_given_none(laptop, note):
     with pytest.raises(StorageSelectionError):
         laptop.store(read_only=True)
     assert tree(laptop.home) == before
+
+
+def test_a_note_that_was_opened_before_is_compared_and_not_opened_again(laptop, stores, monkeypatch):
+    """And yet nothing that a fresh process would refuse is read."""
+    from agentm_encryption import store as module
+
+    store = stores[0]
+    opened = []
+    open_note = module.open_note
+    monkeypatch.setattr(module, "open_note", lambda *given: opened.append(given) or open_note(*given))
+    others = [Locator(f"notes/{number}.md") for number in range(5)]
+    for locator in others:
+        store.write(locator, locator.key)
+    reader = laptop.store(read_only=True)
+    for _ in range(3):
+        assert [reader.read(locator) for locator in others] == [locator.key for locator in others]
+    assert len(opened) == len(others)
+    store.write(others[0], "changed by another process")
+    assert reader.read(others[0]) == "changed by another process"
+    first = laptop.place / others[1].key
+    kept = first.read_text()
+    first.write_text((laptop.place / others[2].key).read_text())
+    with pytest.raises(IntegrityError, match="moved or exchanged"):
+        reader.read(others[1])
+    first.write_text(kept[:-200])
+    with pytest.raises(IntegrityError):
+        reader.read(others[1])
+
+
+def test_what_was_opened_is_not_remembered_for_ever(stores, monkeypatch):
+    from agentm_encryption import store as module
+
+    store = stores[0].facet(Sealed)
+    monkeypatch.setattr(module, "_MOST_RECENT", 3)
+    for number in range(10):
+        store.write(Locator(f"notes/{number}.md"), "x")
+        assert len(store._recent) <= 3
+    store.write(Locator("notes/large.md"), "x" * 50_000)
+    assert "notes/large.md" not in store._recent

@@ -112,9 +112,10 @@ def test_a_conflict_that_the_policy_leaves_open_is_an_outcome_of_the_event(lapto
 def test_init_without_use_says_what_to_run(tmp_path):
     laptop = Laptop(tmp_path / "one")
     said = laptop.run("git", "init", str(laptop.clone)).stdout
-    for line in said.splitlines():
-        if line.startswith("  agentm "):
-            laptop.run(*line.split()[1:])
+    assert "to use it on this device, run the same command again with --use" in said
+    (line,) = (line for line in said.splitlines() if line.startswith("  agentm "))
+    laptop.run(*line.replace("NAME", "team").split()[1:])
+    laptop.run("git", "init", str(laptop.clone), "--use")
     assert "no origin" in laptop.run("git", "status").stdout
 
 
@@ -199,7 +200,7 @@ def test_sync_carries_notes_from_one_device_to_the_other(laptops):
     one, two = laptops
     one.write("plans/plan.md", "the plan\n")
     assert "committed" in one.run("git", "sync").stdout
-    assert "1 note changed" in two.run("git", "sync").stdout
+    assert "1 file changed" in two.run("git", "sync").stdout
     assert (two.clone / "plans/plan.md").read_text() == "the plan\n"
     assert two.run("git", "sync").stdout == "nothing to do\n"
 

@@ -247,6 +247,13 @@ def test_a_project_that_is_connected_beside_the_user_is_named(used):
     assert "run twice" in used.must("hosts", "list")
 
 
+def test_in_the_home_the_user_s_own_settings_are_not_taken_for_a_project_s(used):
+    used.must("connect", "claude-code")
+
+    used.project = used.home
+    assert "this project" not in used.must("connect", "claude-code")
+
+
 def test_connecting_again_without_the_tools_takes_them_out(used):
     before = files(used.home)
     used.must("connect", "codex", "gemini")

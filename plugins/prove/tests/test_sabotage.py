@@ -22,10 +22,11 @@ NO_LOCK = """
     native_lock.try_lock = lambda descriptor: True
 """
 NO_IDENTITY = """
-    from agentm_kernel.selection import identity, open
+    import agentm_kernel.selection as selection
+    from agentm_kernel.selection import identity
     def check_identity(backend, protocol, state_dir):
         return identity.read_stamp(backend)
-    identity.check_identity = open.check_identity = check_identity
+    identity.check_identity = selection.check_identity = check_identity
 """
 NO_HOOK_TEXT = """
     from agentm_kernel.cli import session_text

@@ -63,6 +63,7 @@ def filled(agentm):
         "port",
         "--project",
         "other",
+        "--new-project",
         text="# Port\n\nThe files server has port 80.\n",
     )
     return agentm
@@ -433,3 +434,33 @@ def test_the_documenter_s_bundle_is_fenced(filled, home):
 @pytest.mark.parametrize("command", ["save", "forget", "notes", "search", "reindex", "documenter-context"])
 def test_every_command_has_help(agentm, command):
     assert "Usage: agentm" in agentm(command, "--help")
+
+
+def test_a_misspelt_project_is_not_made(filled):
+    filled("save", "--project", "othr", text="A port.\n", code=1)
+    assert "there is no project 'othr' in this store" in filled.err
+    assert "did you mean 'other'?" in filled.err
+    for words in (["notes", "list"], ["notes", "show", "port"], ["search", "port"], ["forget", "port"]):
+        filled(*words, "--project", "othr", code=1)
+        assert "no project 'othr'" in filled.err
+    assert not (filled.home.root / "projects/othr").exists()
+    filled("save", "--project", "fresh", "--new-project", text="A port.\n")
+    assert "a-port" in filled("notes", "list", "--project", "fresh")
+
+
+def test_outside_any_project_the_personal_notes_are_listed_and_any_note_is_found(filled, monkeypatch):
+    monkeypatch.chdir(filled.home.path)
+
+    assert [note["slug"] for note in filled.json("notes", "list")["notes"]] == ["tone"]
+    assert "this folder is no project" not in filled("notes", "list", "--everywhere")
+    filled("notes", "list")
+    assert "--everywhere lists all" in filled.err
+    assert len(filled.json("notes", "list", "--everywhere")["notes"]) == 4
+    assert "port 80" in filled("notes", "show", "port")
+
+
+def test_a_list_says_how_many_it_hides(filled):
+    filled("forget", "slow-walk")
+
+    answer = filled.json("notes", "list")
+    assert (len(answer["notes"]), answer["hidden"]) == (2, 1)

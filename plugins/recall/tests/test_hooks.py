@@ -168,7 +168,7 @@ def test_doctor_says_where_the_index_is_and_whether_it_can_be_used(remembering, 
     assert "no index yet" in row(remembering)["message"]
 
     RecallIndex(store).update()
-    assert row(remembering)["message"] == f"2 notes indexed in {remembering.index_file()}"
+    assert row(remembering)["message"] == f"2 notes indexed, in {remembering.index_file()}"
 
     remembering.index_file().write_bytes(b"garbage")
     assert row(remembering)["status"] == "warn"

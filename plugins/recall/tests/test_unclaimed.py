@@ -41,6 +41,16 @@ def test_a_save_that_names_the_project_of_this_directory_claims_it(home):
 
 
 def test_a_save_for_another_project_claims_nothing(home):
-    home.run("save", "--kind", "decision", "--slug", "sqlite", "--project", "gadgets", input="We use SQLite.\n")
+    home.run(
+        "save",
+        "--kind",
+        "decision",
+        "--slug",
+        "sqlite",
+        "--project",
+        "gadgets",
+        "--new-project",
+        input="We use SQLite.\n",
+    )
     assert not (home.root / "projects/gadgets/_project.json").exists()
     assert not (home.root / "projects/widgets").exists()

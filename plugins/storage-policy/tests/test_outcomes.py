@@ -139,7 +139,7 @@ def test_a_refused_selection_carries_the_code_to_every_caller(team, code, monkey
 
 def test_a_refused_save_says_so_in_json_too(team):
     team.use("read_only: true\n")
-    note = ["save", "--kind", "decision", "--slug", "a-plan", "--project", "widgets", "--json"]
+    note = ["save", "--kind", "decision", "--slug", "a-plan", "--project", "widgets", "--new-project", "--json"]
     done = team.agentm(*note, stdin="We decided to write it down.\n", code=1)
     answer = json.loads(done.stdout)
     assert (answer["code"], answer["saved"]) == ("storage_read_only", [])

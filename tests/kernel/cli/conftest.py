@@ -23,8 +23,8 @@ import pytest
 import agentm_devkit
 import agentm_kernel
 from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
+from agentm_kernel.cli import exit_code_of
 from agentm_kernel.cli.app import run as run_click
-from agentm_kernel.cli.streams import exit_code_of
 from agentm_kernel.plugin import Device
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.selection.identity import record_store, stamp_store

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentm_kernel.cli import exit_code_of
 from agentm_kernel.cli.app import run as run_click
 from agentm_kernel.cli.command_table import match
-from agentm_kernel.cli.streams import exit_code_of
 from agentm_kernel.plugin import Device
 
 if TYPE_CHECKING:

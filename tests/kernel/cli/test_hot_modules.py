@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentm_kernel.seam.values import Capabilities
+from agentm_kernel.seam import Capabilities
 
 ALLOWED = {
     "__future__",

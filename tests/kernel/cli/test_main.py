@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentm_kernel import AgentmError
-from agentm_kernel.cli.streams import exit_code_of
+from agentm_kernel.cli import exit_code_of
 from agentm_kernel.plugin import ConcurrentModificationError, LockTimeout
 
 

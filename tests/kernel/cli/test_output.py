@@ -72,6 +72,14 @@ def test_the_rows_of_doctor_are_aligned_and_a_long_name_pushes_only_its_own(mach
     assert row.index("HERE") > column
 
 
+@pytest.mark.parametrize("columns", [60, 80])
+def test_nothing_that_is_listed_is_wider_than_the_terminal(machine: Machine, columns: int) -> None:
+    machine.environ.update(COLUMNS=str(columns), NO_COLOR="1")
+    for words in (["doctor"], ["plugins", "list"], ["store", "list"], ["config", "list"]):
+        for line in on_terminal(machine, *words).splitlines():
+            assert len(line) <= columns, (words, line)
+
+
 def test_yes_is_not_asked() -> None:
     confirm("Really?", yes=True)
 

@@ -9,8 +9,8 @@ import pytest
 
 from agentm_devkit.conformance.stubs import SyncedStub
 from agentm_kernel import Locator
+from agentm_kernel.cli import exit_code_of
 from agentm_kernel.cli.app import run as run_click
-from agentm_kernel.cli.streams import exit_code_of
 from agentm_kernel.plugin import Device, registry
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def test_unregister_takes_the_project_here_or_the_named_one_out(run, checkout, s
     run("register")
     store.write(Locator("projects/widgets/note.md"), "kept\n")
     assert run("unregister") == (0, "removed widgets from the registry\n", "")
-    assert run("list") == (0, "", "")
+    assert run("list")[1].split() == ["widgets", "github.com/ada/widgets"]  # a project, of no known folder
     assert store.read(Locator("projects/widgets/note.md")) == "kept\n"
     code, _, errors = run("unregister", "widgets")
     assert code == 1

@@ -31,6 +31,13 @@ def test_state_is_written_read_listed_and_located(machine, place):
     assert machine.run("state", "path", "progress.md").out == f"{place}/progress.md\n"
 
 
+def test_a_plan_that_nobody_could_choose_is_not_written(machine, place):
+    done = machine.run("state", "write", "PLAN-PLAN.md", input="plan\n")
+    assert done.code == 1
+    assert "it could be PLAN.md, too" in done.err
+    assert not (place / "PLAN-PLAN.md").exists()
+
+
 def test_readers_answer_in_json(machine, place):
     machine.run("state", "write", "PLAN.md", input="plan\n")
 

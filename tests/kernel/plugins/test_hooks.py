@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from agentm_kernel.device.installed import HOOKS, scan
 from agentm_kernel.plugin import Alert, Device, DoctorRow, HookContext, Locator, Section, hookimpl
 from agentm_kernel.plugins import hookspecs
-from agentm_kernel.plugins.hooks import HookCaller
+from agentm_kernel.plugins.hooks import HookCaller, judged_hooks, plain_hooks
 
 if TYPE_CHECKING:
     from tests.kernel.conftest import Site
@@ -126,6 +127,64 @@ def test_every_hook_has_a_test_here_and_a_documented_typed_specification() -> No
         assert inspect.getdoc(getattr(hookspecs, name)), f"{name} is not documented"
         assert "context" in signature.parameters, f"{name} is not told where it is called"
         assert all(p.annotation is not p.empty for p in signature.parameters.values()), f"{name} is not typed"
+
+
+# ------------------------------------------------------------------------------------------------ without pluggy
+
+
+PLAIN = {
+    "one argument": "@hookimpl\ndef agentm_session_start(context): return [1]",
+    "none, and another order": "@hookimpl\ndef agentm_alert(): return 2\n"
+    "@hookimpl\ndef agentm_event(context, name): return name",
+    "nothing to say": "@hookimpl\ndef agentm_event(name, payload, context): pass",
+    "marked by pluggy itself": "import pluggy\n"
+    "@pluggy.HookimplMarker('agentm')\ndef agentm_event(payload): return payload",
+}
+NOT_PLAIN = {
+    "a wrapper": "@hookimpl(wrapper=True)\ndef agentm_event():\n    return (yield)",
+    "first": "@hookimpl(tryfirst=True)\ndef agentm_event(name): return name",
+    "another name": "@hookimpl(specname='agentm_event')\ndef told(name): return name",
+    "a default": "@hookimpl\ndef agentm_event(name='x'): return name",
+    "any arguments": "@hookimpl\ndef agentm_event(*names): return 1",
+    "an unknown hook": "@hookimpl\ndef agentm_docter_checks(): pass",
+    "an unknown argument": "@hookimpl\ndef agentm_event(nothing): pass",
+    "not a function": "class Call:\n    def __call__(self, name): return name\nagentm_event = hookimpl(Call())",
+    "no hooks": "def agentm_event(): pass",
+}
+ARGUMENTS = {"name": "turn-end", "payload": {"turn": 1}, "alert": "alert", "context": "context"}
+
+
+def module_of(source: str) -> ModuleType:
+    made = ModuleType("made")
+    exec(IMPORTS + source, vars(made))
+    return made
+
+
+@pytest.mark.parametrize("source", PLAIN.values(), ids=PLAIN)
+def test_a_plain_module_is_called_as_pluggy_would_call_it(source):
+    module = module_of(source)
+    plain, judged = plain_hooks(module), judged_hooks(module)
+
+    assert {name: place for name, (place, _) in plain.items()} == {name: place for name, (place, _) in judged.items()}
+    for name, (_, call) in plain.items():
+        given = {each: ARGUMENTS[each] for each in inspect.signature(getattr(hookspecs, name)).parameters}
+        assert call(**given) == judged[name][1](**given)
+
+
+@pytest.mark.parametrize("source", NOT_PLAIN.values(), ids=NOT_PLAIN)
+def test_everything_else_is_for_pluggy_to_judge(source):
+    assert plain_hooks(module_of(source)) is None
+
+
+def test_a_plain_hook_plugin_is_called_without_pluggy(site: Site) -> None:
+    site.install_plugin("one", DOCTOR, group="agentm.plugins", attribute="")
+    code = (
+        "import sys\n"
+        "from agentm_kernel.plugin import Device, HookCaller, HookContext\n"
+        "print(len([*HookCaller(HookContext(Device.now(), '.')).doctor_checks()]), 'pluggy' in sys.modules)"
+    )
+
+    assert site.run("-c", code).stdout == "1 False\n"
 
 
 # ------------------------------------------------------------------------------------------------ isolation

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel.plugins.calling import StdoutToStderr
+from agentm_kernel.plugins import StdoutToStderr
 
 if TYPE_CHECKING:
     from tests.kernel.conftest import Site
@@ -106,7 +106,7 @@ def test_with_other_threads_their_descriptor_is_left_alone(site: Site) -> None:
     """An MCP server answers on descriptor 1 from any thread: its answer must not land on stderr."""
     code = """
 import os, threading
-from agentm_kernel.plugins.calling import StdoutToStderr
+from agentm_kernel.plugins import StdoutToStderr
 inside, written = threading.Event(), threading.Event()
 def answer():
     inside.wait(); os.write(1, b"answer"); written.set()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel.plugin import ConfigError
-from agentm_kernel.projects.root import find_project_root
+from agentm_kernel.projects import find_project_root
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,7 +101,7 @@ def test_a_directory_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 def test_a_current_directory_that_was_removed_is_an_error(tmp_path: Path) -> None:
     gone = make(tmp_path / "gone")
     script = (
-        "import os; from agentm_kernel.projects.root import find_project_root\n"
+        "import os; from agentm_kernel.projects import find_project_root\n"
         "os.rmdir(os.getcwd())\n"
         "try: find_project_root()\n"
         "except Exception as error: print(type(error).__name__)"
@@ -122,7 +122,7 @@ def test_looking_for_a_root_imports_nothing_and_starts_nothing(tmp_path: Path) -
     make_git(tmp_path / "project")
     script = (
         "import sys; from agentm_kernel.projects.slug import identify_project\n"
-        "from agentm_kernel.projects.root import find_project_root\n"
+        "from agentm_kernel.projects import find_project_root\n"
         "from agentm_kernel.projects import lookup\n"
         "identify_project(find_project_root()).remote\n"
         "print(*sorted({'re', 'json', 'typing', 'pathlib', 'subprocess', 'dataclasses', 'collections', 'enum'} "

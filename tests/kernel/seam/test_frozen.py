@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.seam import Frozen
 
 
 class Pair(Frozen):

@@ -16,7 +16,7 @@ from agentm_kernel.plugin import (
     StorageSelectionError,
 )
 from agentm_kernel.seam.registry import registry
-from agentm_kernel.selection.open import Refusal, inspect_store
+from agentm_kernel.selection import Refusal, inspect_store
 
 
 def refusal(environ, *, read_only=False):

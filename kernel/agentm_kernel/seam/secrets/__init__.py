@@ -9,7 +9,7 @@ stands: the time grows with the text and never faster, whatever the text is, so 
 from __future__ import annotations
 
 from agentm_kernel.errors import InvalidContentError
-from agentm_kernel.seam.values import Frozen
+from agentm_kernel.seam import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

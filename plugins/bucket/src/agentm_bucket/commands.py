@@ -69,10 +69,14 @@ def init(bucket: str, adopt: bool, use_it: bool, take_along: bool, **given: str)
 
 
 @command.command("sync")
-def sync() -> None:
+@json_option
+def sync(as_json: bool) -> None:
     """Send what changed in this device's copy of the plans, and fetch the rest."""
     selected, store = selected_store(*_KIND)
     done = store.push(selected)
+    if as_json:
+        echo_json(fetched=done.fetched, sent=done.sent, conflicts=list(done.conflicts))
+        return
     click.echo(f"{done.fetched} fetched, {done.sent} sent")
     for key in done.conflicts:
         click.echo(shown(f"both sides changed; your version is kept as {key}"))

@@ -75,7 +75,7 @@ def pull_command(cid: str, ipfs: str | None, as_json: bool) -> None:
     if as_json:
         echo_json(**fields_of(snapshot))
     else:
-        size = counted(snapshot.root.notes, "note")
+        size = counted(snapshot.root.notes, "file")
         click.echo(f"pulled checkpoint {snapshot.id} of {size} into {here.image.path}")
 
 

@@ -54,7 +54,7 @@ def restore_into_new(
         report(snapshot, steps, None, dry_run=True, as_json=as_json)
         return
     place = target.backend.describe()
-    confirm(f"Fill {place} with {counted(len(steps), 'note')} of {snapshot.when}?", yes=yes)
+    confirm(f"Fill {place} with {counted(len(steps), 'file')} of {snapshot.when}?", yes=yes)
     target.backend.make_place()
     _check_empty(target.backend)
     begin_restore(device, snapshot.store, snapshot.id)

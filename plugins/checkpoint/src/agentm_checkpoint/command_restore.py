@@ -170,7 +170,7 @@ def confirm_steps(steps: list[Step], yes: bool) -> None:
         if len(steps) > _SHOWN:
             click.echo(f"  and {len(steps) - _SHOWN:,} more", err=True)
     gone = sum(step.verb == DELETE for step in steps)
-    confirm(f"Write {counted(len(steps) - gone, 'note')} and delete {gone:,}?", yes=yes)
+    confirm(f"Write {counted(len(steps) - gone, 'file')} and delete {gone:,}?", yes=yes)
 
 
 def report(
@@ -196,7 +196,7 @@ def report(
             click.echo(f"would {step.verb} {visible(step.key)}")
     gone = sum(step.verb == DELETE for step in steps)
     verb = "would write" if dry_run else "wrote"
-    click.echo(f"{verb} {counted(len(steps) - gone, 'note')} and delete{'' if dry_run else 'd'} {gone:,}")
+    click.echo(f"{verb} {counted(len(steps) - gone, 'file')} and delete{'' if dry_run else 'd'} {gone:,}")
     if before is not None and steps:
         click.echo(f"back again: `agentm checkpoint restore {before.id}{' --device' if device else ''}`")
 

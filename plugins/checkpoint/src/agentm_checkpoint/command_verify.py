@@ -106,7 +106,7 @@ def verify_command(name: str | None, as_json: bool) -> int:
         if as_json:
             echo_json(**fields_of(snapshot), whole=True)
         else:
-            click.echo(f"{snapshot.id} is whole: {counted(snapshot.root.notes, 'note')}")
+            click.echo(f"{snapshot.id} is whole: {counted(snapshot.root.notes, 'file')}")
         return 0
     found = verify_image(here.image)
     changes = here.history.read()

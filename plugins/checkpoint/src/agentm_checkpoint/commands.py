@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from agentm_checkpoint.capture import Taken
     from agentm_checkpoint.local_state import LocalState
     from agentm_checkpoint.snapshot import Snapshot
+
+
+_SHORT, _LONGEST = 16, 100
+"""Characters of an id; the first seven are the same in all of them."""
 
 
 @click.group("checkpoint")
@@ -69,7 +74,7 @@ def create(reason: str, full: bool, allow_skipped: bool, ipfs: str | None, as_js
         echo_json(**fields, **({} if sent is None else {"blocks_sent": sent}), left_out=left_out)
     else:
         verb = "took" if taken.is_new else "nothing has changed since"
-        click.echo(f"{verb} checkpoint {taken.snapshot.id} of {counted(taken.snapshot.root.notes, 'note')}")
+        click.echo(f"{verb} checkpoint {taken.snapshot.id} of {counted(taken.snapshot.root.notes, 'file')}")
         _echo_left_out(taken, local)
         if sent is not None:
             click.echo(f"pinned on IPFS; {counted(sent, 'block')} sent")
@@ -130,11 +135,15 @@ def list_command(all_stores: bool, as_json: bool) -> None:
 
 
 def _echo_snapshots(snapshots: Sequence[Snapshot]) -> None:
+    """On a terminal, the beginnings of ids, as far as they tell one from the other: every command takes those."""
+    length = _SHORT if sys.stdout.isatty() else 100
+    while length < _LONGEST and len({shot.id[:length] for shot in snapshots}) < len({shot.id for shot in snapshots}):
+        length += 1
     echo_table(
-        ("id", "taken", "notes", "bytes", "by", "", "reason"),
+        ("id", "taken", "files", "bytes", "by", "", "reason"),
         [
             (
-                shot.id,
+                shot.id[:length],
                 shot.when,
                 f"{shot.root.notes:,}",
                 f"{shot.root.size:,}",
@@ -173,7 +182,7 @@ def _list_stores(as_json: bool) -> None:
         click.echo("no checkpoints of any store on this device")
         return
     echo_table(
-        ("store", "checkpoints", "latest", "taken", "notes", "place"),
+        ("store", "checkpoints", "latest", "taken", "files", "place"),
         [
             (
                 visible(image.store),

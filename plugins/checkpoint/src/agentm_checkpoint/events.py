@@ -57,7 +57,7 @@ def agentm_event(name: str, context: HookContext) -> str | None:
     if not taken.is_new:
         return f"nothing has changed since checkpoint {taken.snapshot.id}" if name == ON_REQUEST else None
     return (
-        f"checkpoint {taken.snapshot.id} of {counted(taken.snapshot.root.notes, 'note')}"
+        f"checkpoint {taken.snapshot.id} of {counted(taken.snapshot.root.notes, 'file')}"
         + (f"; not in it, because they are no notes: {len(taken.skipped):,}" if taken.skipped else "")
         + (f"; {damage}: what was whole was kept, and a copy set aside" if damage else "")
     )

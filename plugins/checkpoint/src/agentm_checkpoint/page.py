@@ -160,7 +160,7 @@ def _timeline(store: StorageBackend, device: Device, query: Query) -> Blocks:
         {
             "time": shot.time / 1000,
             "title": shot.reason or "checkpoint",
-            "text": f"{counted(shot.root.notes, 'note')}, by {shot.author}" + ", automatic" * shot.automatic,
+            "text": f"{counted(shot.root.notes, 'file')}, by {shot.author}" + ", automatic" * shot.automatic,
             "open": {"checkpoint": shot.id},
         }
         for shot in reversed(image.snapshots)
@@ -216,7 +216,7 @@ def _create(device: Device, _fields: Query) -> str:
     if not taken.is_new:
         return "Nothing has changed since the last checkpoint."
     skipped = f" {counted(len(taken.skipped), 'entry')} left out, because no note." if taken.skipped else ""
-    return f"Took a checkpoint of {counted(taken.snapshot.root.notes, 'note')}.{skipped}"
+    return f"Took a checkpoint of {counted(taken.snapshot.root.notes, 'file')}.{skipped}"
 
 
 def _bring_back(device: Device, fields: Query) -> str:

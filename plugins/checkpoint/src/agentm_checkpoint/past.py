@@ -7,6 +7,7 @@ every place to which the note has gone since. Checkpoints of the stores that not
 from __future__ import annotations
 
 from agentm_checkpoint.capture import open_image_of
+from agentm_checkpoint.cids import cid_text, raw_cid
 from agentm_checkpoint.directories import store_id
 from agentm_checkpoint.guard import below_guard
 from agentm_checkpoint.replaced import open_history_of
@@ -87,11 +88,21 @@ class Past:
         return self._of.get(key, [])
 
     def what(self, key: str, entry: Entry) -> str:
-        """The change in a word; a note that is created where it has a past has come from elsewhere."""
-        entries = self.of(key)
-        before = entries[entries.index(entry) - 1] if entry is not entries[0] else None
-        has_come = entry.what == "created" and before is not None and before.key != key
-        return "moved here" if has_come else entry.what
+        """The change in a few words: whether the note came from elsewhere, or was made again what it had been."""
+        before = self.of(key)[: self.of(key).index(entry)]
+        if entry.what == "created" and before and before[-1].key != key:
+            return "moved here"
+        same = next((other for other in reversed(before) if self._is_text(other, entry.new)), None)
+        return f"back to {same.version}" if same is not None else entry.what
+
+    def _is_text(self, entry: Entry, cid: str | None) -> bool:
+        """Whether what `entry` replaced is the text with this id."""
+        if entry.old is None or cid is None:
+            return False
+        try:
+            return cid_text(raw_cid(self._files[self._origin[entry.id]].read(entry.old))) == cid
+        except IntegrityError:
+            return False  # it is damaged, which `verify` says
 
     def read(self, entry: Entry, backend: StorageBackend) -> bytes:
         """The bytes that were replaced, as the verbs of the store would have given them."""

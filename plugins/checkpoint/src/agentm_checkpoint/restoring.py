@@ -78,7 +78,7 @@ def plan_restore(
     steps = [Step(key, now.get(key), wanted.get(key)) for key in sorted(different) if is_chosen(key)]
     deletions = [step.key for step in steps if step.verb == DELETE]
     if deletions and not backend.capabilities.delete:
-        extra = counted(len(deletions), "note")
+        extra = counted(len(deletions), "file")
         raise StorageError(
             f"the checkpoint does not have {extra}, and this store cannot delete: {deletions[0]} …",
             hint="add --keep-extra to leave them where they are",
@@ -150,7 +150,7 @@ def apply_restore(backend: StorageBackend, steps: list[Step], fetch: Fetch, prog
         except (ConcurrentModificationError, NotFoundError) as error:
             raise ConcurrentModificationError(
                 f"'{step.key}' was changed by somebody else meanwhile and was left alone; "
-                f"{done} of {counted(len(steps), 'note')} restored",
+                f"{done} of {counted(len(steps), 'file')} restored",
                 hint="run the restore again to go on from what is there now",
             ) from error
 

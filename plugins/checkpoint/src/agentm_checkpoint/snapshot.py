@@ -33,7 +33,7 @@ class Snapshot:
         time: int,
         author: str,
         reason: str,
-        automatic: bool = False,
+        automatic: bool | None = False,
     ) -> None:
         self.root = root
         self.parent = parent
@@ -43,20 +43,20 @@ class Snapshot:
         """Milliseconds since 1970, UTC."""
         self.author = author
         self.reason = reason
-        self.automatic = automatic
+        self.automatic = bool(automatic)
         """Whether it was taken to make a restore undoable: it has an id, and is never what `latest` means."""
-        self.block = encode_node(
-            {
-                "format": FORMAT,
-                "root": [root.size, root.notes, root.cid],
-                "parent": parent,
-                "store": store,
-                "time": time,
-                "author": author,
-                "reason": reason,
-                "automatic": automatic,
-            }
-        )
+        fields: dict[str, object] = {
+            "format": FORMAT,
+            "root": [root.size, root.notes, root.cid],
+            "parent": parent,
+            "store": store,
+            "time": time,
+            "author": author,
+            "reason": reason,
+        }
+        if automatic is not None:  # checkpoints of agentm 0.1 do not say it
+            fields["automatic"] = automatic
+        self.block = encode_node(fields)
         self.cid: Cid = node_cid(self.block)
 
     @property
@@ -83,12 +83,18 @@ def decode_snapshot(block: bytes) -> Snapshot:
     try:
         size, notes, cid = fields["root"]
         parent, store, time = fields["parent"], fields["store"], fields["time"]
-        author, reason, automatic = fields["author"], fields["reason"], fields["automatic"]
+        author, reason, automatic = fields["author"], fields["reason"], fields.get("automatic")
     except (KeyError, TypeError, ValueError):
         raise IntegrityError("the checkpoint lacks a field") from None
     texts_fit = all(isinstance(text, str) and len(text) <= _TEXT_LIMIT for text in (store, author, reason))
     counts_fit = all(type(count) is int and count >= 0 for count in (size, notes, time)) and time <= _LATEST_TIME
-    if not (texts_fit and counts_fit and is_node_link(cid) and _is_parent(parent) and type(automatic) is bool):
+    if not (
+        texts_fit
+        and counts_fit
+        and is_node_link(cid)
+        and _is_parent(parent)
+        and type(automatic) in (bool, type(None))
+    ):
         raise IntegrityError("the checkpoint has a field of the wrong kind")
     snapshot = Snapshot(
         Root(size, notes, cid),

@@ -72,7 +72,7 @@ def test_a_method_that_happens_to_be_called_import_module_is_no_import(rules):
         "from agentm_kernel import _HOMES",
         "__import__('agentm_kernel.device.config_writer')",
         "from agentm_kernel.errors import StorageError",
-        "from agentm_kernel.seam.values import Info",
+        "from agentm_kernel.seam import Info",
         "from agentm_kernel.files.store import FileStore",
         "import agentm_kernel.process_seam",
         "def late():\n    from agentm_kernel.state import routing",

@@ -146,7 +146,7 @@ def _begin(
                 "names can be sealed in a new store only: folders that are there would keep theirs",
                 hint="make an empty store, encrypt it, and `agentm migrate` the notes into it",
             )
-    confirm(f"Encrypt the store at {backend.describe()} ({len(notes)} notes)?", yes=yes)
+    confirm(f"Encrypt the store at {backend.describe()} ({len(notes)} files)?", yes=yes)
     adopt_store(store.device, backend, store.protocol)
     source = store.source()
     if source.pins:

@@ -8,6 +8,7 @@ added and files rewritten under one lock, so what is known only ever rises, unle
 from __future__ import annotations
 
 import os
+from binascii import crc32
 
 from agentm_kernel.plugin import StorageIOError
 
@@ -35,14 +36,15 @@ class Seen:
         """The newest revision that was seen; 0 for a note that never was."""
         return self._group(_group_of(key)).get(key, 0)
 
-    def record(self, key: str, revision: int) -> None:
-        """Remember that there was this revision."""
+    def record(self, key: str, revision: int) -> bool:
+        """Remember that there was this revision; whether there was none that is newer."""
         group = _group_of(key)
         known = self._group(group)
-        if self._read_only or known.get(key, 0) >= revision:
-            return
-        known[key] = revision
-        self._append(group, f"{revision} {key}\n")
+        newest = known.get(key, 0)
+        if revision > newest and not self._read_only:
+            known[key] = revision
+            self._append(group, f"{revision} {key}\n")
+        return revision >= newest
 
     def coming_and_going(self, key: str) -> StoreMutex:
         """Held while a note is created or deleted: on this device the one never happens within the other.
@@ -122,7 +124,7 @@ class Seen:
         self._known.pop(group, None)
 
     def _path(self, group: int) -> str:
-        return os.path.join(self._folder, f"{group:02x}")
+        return f"{self._folder}{os.sep}{group:02x}"
 
 
 def _locked(folder: str) -> StoreMutex:
@@ -145,8 +147,6 @@ def _mark(status: os.stat_result) -> tuple[int, ...]:
 
 
 def _group_of(key: str) -> int:
-    from zlib import crc32
-
     return crc32(key.encode()) % _GROUPS
 
 

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from agentm_kernel.plugin import Absent, Capabilities, ConflictCopy, Locator, StorageBackend, Version
 
 _ATTEMPTS = 50
+_MOST_RECENT = 100
+_LARGEST_RECENT = 40_000
+"""Notes, and characters of one as it is stored: together at most some megabytes."""
 
 
 class EncryptedStore(BackendLayer, Sealed):
@@ -52,8 +55,10 @@ class EncryptedStore(BackendLayer, Sealed):
         super().__init__(inner)
         self.source = source
         self.seen = source.seen
-        self._last: tuple[str, str, Note] | None = None
-        """The note that was opened last: key, stored text, and what is inside. Most writes follow a read."""
+        self._recent: dict[str, tuple[str, Note]] = {}
+        """Notes that were opened last, by key: the stored text, and what is inside. Most writes follow a read, and
+        whoever reads a note again only compares the stored text. In the memory of this process and nowhere else.
+        """
 
     @property
     def capabilities(self) -> Capabilities:
@@ -73,9 +78,8 @@ class EncryptedStore(BackendLayer, Sealed):
         """What is in a stored text, and that text: a newer one if the note was replaced while we looked."""
         for _ in range(_ATTEMPTS):
             note = self._checked(locator, stored)
-            if note.revision >= self.seen.revision(locator.key):
-                self.seen.record(locator.key, note.revision)
-                self._last = locator.key, stored, note
+            if self.seen.record(locator.key, note.revision):
+                self._remember(locator, stored, note)
                 return stored, note
             # A writer notes its revision after the write: whoever sees the one also sees the other.
             again = self.inner.read(locator)
@@ -95,16 +99,21 @@ class EncryptedStore(BackendLayer, Sealed):
         return self._opened(locator, stored)[1]
 
     def _checked(self, locator: Locator, stored: str) -> Note:
-        last = self._last  # once: another thread may put its own there at any time
-        if last is not None and last[0] == locator.key and last[1] == stored:
-            return last[2]
-        note = self._at(locator, open_note(self.keys, stored, locator.key))
+        recent = self._recent.get(locator.key)  # once: another thread may put its own there at any time
+        is_known = recent is not None and recent[0] == stored
+        note = recent[1] if is_known and recent else self._at(locator, open_note(self.keys, stored, locator.key))
         if note.epoch < self.keys.oldest:
             raise IntegrityError(
                 f"'{locator}' is sealed with keys of epoch {note.epoch}; those before {self.keys.oldest} are over",
                 hint="somebody who left may have written it; `agentm checkpoint restore` may have a good version",
             )
         return note
+
+    def _remember(self, locator: Locator, stored: str, note: Note) -> None:
+        if len(self._recent) >= _MOST_RECENT:
+            self._recent = {}
+        if len(stored) <= _LARGEST_RECENT:
+            self._recent[locator.key] = stored, note
 
     def _at(self, locator: Locator, note: Note) -> Note:
         if note.key != locator.key and not is_kept_version(locator, note.key):
@@ -139,7 +148,8 @@ class EncryptedStore(BackendLayer, Sealed):
             return locator
 
         if if_match == content_hash(content):
-            self._last = None  # nothing will be written, so nobody else compares it with what is stored
+            # Nothing will be written, so nobody else compares it with what is stored.
+            self._recent.pop(locator.key, None)
 
         def replace(note: Note | None, condition: str | Absent) -> None:
             if note is None or note.text != content or note.epoch != self.keys.current.number:
@@ -179,7 +189,7 @@ class EncryptedStore(BackendLayer, Sealed):
         stored = seal(keys, note)
         self.inner.write(locator, stored, if_match=condition)
         self.seen.record(locator.key, revision)
-        self._last = locator.key, stored, note
+        self._remember(locator, stored, note)
 
     def _change(
         self,
@@ -205,7 +215,7 @@ class EncryptedStore(BackendLayer, Sealed):
             except ConcurrentModificationError:
                 if attempt + 1 == _ATTEMPTS:
                     raise
-                self._last = None
+                self._recent.pop(locator.key, None)
             else:
                 return
 
@@ -213,10 +223,9 @@ class EncryptedStore(BackendLayer, Sealed):
         self, locator: Locator, if_match: str | Absent | None, *, fresh: bool
     ) -> tuple[str | None, Note | None]:
         """What is stored, and the note inside; no note where there is none, or none that a blind write would keep."""
-        last = self._last
-        is_known = last is not None and not fresh and last[0] == locator.key and if_match is not None
-        if is_known and last is not None and content_hash(last[2].text) == if_match:
-            return last[1], last[2]  # the store compares it with what it has
+        recent = None if fresh or if_match is None else self._recent.get(locator.key)
+        if recent is not None and content_hash(recent[1].text) == if_match:
+            return recent  # the store compares it with what it has
         try:
             stored = self.inner.read(locator)
         except NotFoundError:

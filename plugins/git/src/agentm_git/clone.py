@@ -164,7 +164,7 @@ class Clone:
         self._latest = (commit, tree)
         self.private.set_head(commit)
         self.public.publish_index()
-        return SyncOutcome(True, ref=commit, note=f"{len(changes)} {'note' if len(changes) == 1 else 'notes'}")
+        return SyncOutcome(True, ref=commit, note=f"{len(changes)} {'file' if len(changes) == 1 else 'files'}")
 
     def _tree_of(self, commit: str) -> str:
         if self._latest[0] != commit:
@@ -364,6 +364,6 @@ class Clone:
 def _told(done: Integrated) -> str | None:
     parts = []
     if done.paths:
-        parts.append(f"{len(done.paths)} {'note' if len(done.paths) == 1 else 'notes'} changed")
+        parts.append(f"{len(done.paths)} {'file' if len(done.paths) == 1 else 'files'} changed")
     parts += [f"both sides changed {path}, the other version is {place}" for path, place in done.kept]
     return "; ".join(parts) or None

@@ -88,19 +88,25 @@ def init(path: str, url: str, adopt: bool, use_it: bool, take_along: bool, **giv
     help="The origin took out commits that are here: follow lets them go, keep sends them back.",
 )
 @click.option("--message", "-m", default="", help="Of the commit, if there is something to commit.")
-def sync(conflict: str | None, rewritten: str | None, message: str) -> None:
+@json_option
+def sync(conflict: str | None, rewritten: str | None, message: str, as_json: bool) -> None:
     """Commit what was written, bring in what the origin has, and push."""
     store, git = selected_store(*_KIND)
     may_write = _may_write(store)
-    if not may_write:
-        _say("pulled", git.clone.pull(conflict, rewritten))
+    if may_write:
+        outcomes = git.sync(SyncTrigger("manual"), message or "agentm: sync", conflict, rewritten)
+        done = dict(zip(("committed", "pulled", "pushed"), outcomes, strict=False))
+    else:
+        done = {"pulled": git.clone.pull(conflict, rewritten)}
+    ignored = git.clone.looked.ignored() if may_write else []
+    if as_json:
+        echo_json(**{verb: _outcome(outcome) for verb, outcome in done.items()}, ignored=ignored)
         return
-    done = git.sync(SyncTrigger("manual"), message or "agentm: sync", conflict, rewritten)
-    for verb, outcome in zip(("committed", "pulled", "pushed"), done, strict=False):
+    for verb, outcome in done.items():
         _say(verb, outcome)
-    if not any(outcome.changed or outcome.note for outcome in done):
+    if may_write and not any(outcome.changed or outcome.note for outcome in done.values()):
         click.echo("nothing to do")
-    _echo_list("left out because of .gitignore", git.clone.looked.ignored(), "")
+    _echo_list("left out because of .gitignore", ignored, "")
 
 
 @command.command("status")
@@ -162,7 +168,8 @@ def log(note: str, as_json: bool) -> None:
 @click.option(
     "--to", "commit", default="", help="The commit whose version is wanted; else the one before the latest."
 )
-def undo(note: str, commit: str) -> None:
+@json_option
+def undo(note: str, commit: str, as_json: bool) -> None:
     """Let NOTE (a slug, the end of its path, or a part that only it has) be what it was before its latest change.
 
     It comes back byte for byte. What it is now stays in the history: undoing twice brings it back.
@@ -180,6 +187,12 @@ def undo(note: str, commit: str) -> None:
         raise NotFoundError(f"no commit has '{locator}'", hint="check the name of the note")
     wanted = find(known, commit, locator) if commit else known[1] if len(known) > 1 else None
     restore(store, clone, locator, wanted)
+    if as_json:
+        clone.commit(f"agentm: undo {locator}", ())
+        echo_json(
+            note=locator.key, commit=None if wanted is None else wanted.commit, exists=bool(wanted and wanted.blob)
+        )
+        return
     place = "before it was written" if wanted is None else f"as {wanted.commit[:12]} left it"
     clone.commit(f"agentm: undo {locator}, {place}", ())
     how = f"gone, as {place}" if wanted is None else place if wanted.blob else f"{place}: deleted"
@@ -197,6 +210,10 @@ def _may_write(store: StorageBackend) -> bool:
     except StorageReadOnlyError:
         return False
     return True
+
+
+def _outcome(outcome: SyncOutcome) -> dict[str, object]:
+    return {"changed": outcome.changed, "ref": outcome.ref, "url": outcome.url, "note": outcome.note}
 
 
 def _say(verb: str, outcome: SyncOutcome) -> None:

@@ -120,7 +120,9 @@ def is_below(path: str, folder: str) -> bool:
 def hooks_of_the_project(adapter: HostAdapter, place: Place) -> list[str]:
     """What the project that we are in has its agents run, whoever wrote it: the operator should know."""
     root = find_project_root(None)
-    found = []
+    found: list[str] = []
+    if os.path.realpath(root) == os.path.realpath(place.home):
+        return found  # what lies there is the user's own, and no project's
     for change in adapter.changes(replace(place, project=root, launcher="agentm", with_hooks=True, with_mcp=False)):
         settings = read_settings(change.path)
         listed = settings.get(GROUPED) if change.format != "text" else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel.command import current_device, echo_json, json_option, shown, styled
+from agentm_kernel.command import current_device, echo_json, json_option, shown, styled, terminal_width, wrapped
 from agentm_kernel.plugin import AgentmError
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from agentm_prove.run import Run
     from agentm_prove.trial import Finding, State
 
+_INDENT = 14
+"""Columns before what a trial says: its outcome, and how long it took."""
 _WORDS: dict[State, tuple[str, str]] = {
     "kept": ("ok", "green"),
     "broken": ("FAIL", "red"),
@@ -91,16 +93,20 @@ def _end(_number: int, _frame: FrameType | None) -> None:
 def _announce(promise: str, as_json: bool) -> None:
     """What is going on, for somebody who watches: the line is replaced by the outcome."""
     if not as_json and sys.stdout.isatty():
-        click.echo(f"  ...          {promise}", nl=False)
+        click.echo(f"  ...          {promise}"[: terminal_width() - 1], nl=False)
 
 
 def _show(finding: Finding, as_json: bool) -> None:
     if as_json:
         return
-    start = "\r\033[K" if sys.stdout.isatty() else ""
     word, colour = _WORDS[finding.state]
-    status = styled(f"{word:<4}", fg=colour)
-    click.echo(shown(f"{start}{status}  {finding.seconds:4.1f} s  {finding.promise}: {finding.saw}"))
+    said, lines = shown(f"{finding.promise}: {finding.saw}"), []
+    if sys.stdout.isatty():
+        click.echo("\r\033[K", nl=False)
+        said, *lines = wrapped(said, terminal_width() - _INDENT)
+    click.echo(f"{styled(f'{word:<4}', fg=colour)}  {finding.seconds:4.1f} s  {said}")
+    for line in lines:
+        click.echo(" " * _INDENT + line)
 
 
 def _conclude(findings: list[Finding], remarks: tuple[str, ...], seconds: float, path: str | None) -> None:

@@ -46,6 +46,7 @@ class Catalog:
         self.notices: list[str] = []
         self.backend = backend
         self._deadline = deadline
+        self._elsewhere: bool | None = None
         self._sizes: dict[str, int] = {}
         self._read: dict[str, tuple[Note, str]] = {}
 
@@ -63,12 +64,17 @@ class Catalog:
 
         `None` if it has vanished, or cannot be read, or there is no time left: then it is accounted for.
         """
-        if key not in self._read and not is_elsewhere(self.backend):
+        if key not in self._read and not self._is_elsewhere():
             if time.monotonic() > self._deadline:
                 self.unreached += 1
             else:
                 self._read_from_store(key)
         return self._read.get(key)
+
+    def _is_elsewhere(self) -> bool:
+        if self._elsewhere is None:
+            self._elsewhere = is_elsewhere(self.backend)
+        return self._elsewhere
 
     def _read_from_store(self, key: str) -> Note | None:
         try:

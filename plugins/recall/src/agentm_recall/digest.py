@@ -113,7 +113,7 @@ class Digest:
         in_a_row = 0
         for note in notes:
             room = min(self._room - spent, self._share)
-            too_large = room < _LEAST_ROOM or (self._catalog.size(note) // 16 > room and room < self._share)
+            too_large = room < _LEAST_ROOM or (self._catalog.size(note) // 8 > room and room < self._share)
             entry = None if too_large or in_a_row >= _MISFITS else self._entry(note.key, room)
             if entry is None:
                 misfits.append(note)

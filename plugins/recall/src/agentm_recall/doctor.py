@@ -17,22 +17,38 @@ _CHECK = "recall"
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     if context.store is None:
         return None  # why there is no store is said by its own row
+    return [*_project_rows(context), _index_row(context)]
+
+
+def _project_rows(context: HookContext) -> list[DoctorRow]:
+    """What keeps the notes of the project here from being found, if anything does."""
+    try:
+        context.device.memory(context.cwd).project_locator  # noqa: B018 - looking is what may fail
+    except AgentmError as error:
+        return [DoctorRow("warn", "project", error.message, error.hint)]
+    return []
+
+
+def _index_row(context: HookContext) -> DoctorRow:
+    assert context.store is not None
     from agentm_recall.index.database import Database, IndexUnavailable
     from agentm_recall.index.place import NoPlace, index_path
 
     try:
         path = index_path(context.store, context.device.environ)
     except NoPlace as error:
-        return [DoctorRow("ok", _CHECK, f"no index, searches read the notes: {error}")]
+        return DoctorRow("ok", _CHECK, f"no index, searches read the notes: {error}")
     except AgentmError as error:
-        return [DoctorRow("warn", _CHECK, error.message, error.hint)]
+        return DoctorRow("warn", _CHECK, error.message, error.hint)
     if not os.path.exists(path):
-        return [
-            DoctorRow("ok", _CHECK, "no index yet; the first search makes it", "run `agentm reindex` to make it now")
-        ]
+        return DoctorRow(
+            "ok", _CHECK, "no index yet; the first search makes it", "run `agentm reindex` to make it now"
+        )
     try:
         with Database.open(path, read_only=True) as database:
             database.check()
-            return [DoctorRow("ok", _CHECK, f"{database.count()} notes indexed in {path}")]
+            count, gone = database.count(), database.count_gone()
+            said = f", {gone} of them forgotten" if gone else ""
+            return DoctorRow("ok", _CHECK, f"{count} note{'s' * (count != 1)} indexed{said}, in {path}")
     except IndexUnavailable as error:
-        return [DoctorRow("warn", _CHECK, f"the index {path} cannot be used: {error}", "run `agentm reindex`")]
+        return DoctorRow("warn", _CHECK, f"the index {path} cannot be used: {error}", "run `agentm reindex`")

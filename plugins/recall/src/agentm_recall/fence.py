@@ -102,6 +102,8 @@ _VISIBLE = _Visible({0x0D: 0x0A})
 
 def visible(text: str) -> str:
     """`text` without what a reader would not see: controls, direction marks, selectors, joiners that join nothing."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
     text = text.replace("\r\n", "\n").translate(_VISIBLE)
     if _NON_JOINER in text:
         text = _with_useful_joiners(text, _NON_JOINER, (_LETTER,))
@@ -149,7 +151,7 @@ def bounded_runs(text: str) -> str:
 
 def longest_run(text: str) -> int:
     """The length of the longest run of backticks, up to `_LONGEST_RUN`: a text with a run of ten has one of nine."""
-    low, high = 0, _LONGEST_RUN
+    low, high = 0, _LONGEST_RUN if "`" in text else 0
     while low < high:
         middle = (low + high + 1) // 2
         if "`" * middle in text:

@@ -113,8 +113,13 @@ def _last(fields: Fields) -> str:
     return next(reversed(fields))
 
 
+_USUAL = frozenset(("kind", "status", "title", "tags", "project", "created", "updated", "source", "confidence"))
+
+
 def _is_plain_key(key: str) -> bool:
-    return key.isascii() and key[:1].isalpha() and key.replace("_", "").replace("-", "").isalnum() and len(key) < 100
+    return key in _USUAL or (
+        key.isascii() and key[:1].isalpha() and key.replace("_", "").replace("-", "").isalnum() and len(key) < 100
+    )
 
 
 def _plain_scalar(text: str) -> str | None:

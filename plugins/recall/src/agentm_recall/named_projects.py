@@ -11,8 +11,10 @@ from agentm_kernel.plugin import (
     ConfigError,
     Frozen,
     Locator,
+    NotFoundError,
     StorageSelectionError,
     has_notes,
+    layout,
     read_pointer,
     read_record,
     read_stamp,
@@ -41,10 +43,11 @@ class NamedProject(Frozen):
         return [Part(self.backend, [self.folder], self.store), own]
 
 
-def named_project(device: Device, name: str, *, read_only: bool) -> NamedProject:
+def named_project(device: Device, name: str, *, read_only: bool, may_be_new: bool = False) -> NamedProject:
     """The project that has the name in the default store, or in one that a project of this device is bound to.
 
-    A name that is nowhere is one of the default store. One whose store cannot be had is refused.
+    A name that is nowhere is refused, for a slip of the pen would make another project; unless it `may_be_new`: then
+    it is one of the default store. One whose store cannot be had is refused in any case.
     """
     own = device.store(read_only=read_only)
     folder = project_folder(own, name)
@@ -55,7 +58,21 @@ def named_project(device: Device, name: str, *, read_only: bool) -> NamedProject
         found = _only_there(device, folder.name, read_only=read_only)
         if found is not None:
             return found
+        if not may_be_new:
+            raise _no_such_project(own, name)
     return NamedProject(own, folder if record is None else record.folder)
+
+
+def _no_such_project(store: StorageBackend, name: str) -> NotFoundError:
+    from difflib import get_close_matches
+
+    trees = (Locator(layout.PROJECTS), Locator(layout.LEGACY_PROJECTS))
+    near = get_close_matches(name, [folder.name for tree in trees for folder in store.list(tree)], 1)
+    meant = f"did you mean '{near[0]}'? " if near else ""
+    return NotFoundError(
+        f"there is no project '{name}' in this store",
+        hint=f"{meant}`agentm project list` shows them; the first note of a new one is saved with --new-project",
+    )
 
 
 def _moved(device: Device, record: ProjectRecord, *, read_only: bool) -> NamedProject:

@@ -142,13 +142,17 @@ def title_of(body: str) -> str:
 
 
 def _line(fields: Fields, name: str) -> str:
-    value = fields.get(name, "")
+    value = fields.get(name)
+    if not value:
+        return ""
     return " ".join((value if isinstance(value, str) else " ".join(value)).split())
 
 
 def _lines(fields: Fields, name: str) -> tuple[str, ...]:
     """A list, however it was written: as YAML's list, or as words with commas between them."""
-    value = fields.get(name, [])
+    value = fields.get(name)
+    if not value:
+        return ()
     items = value.split(",") if isinstance(value, str) else value
     return tuple(text for item in items if (text := " ".join(item.split()).lstrip("#")))
 
@@ -156,7 +160,7 @@ def _lines(fields: Fields, name: str) -> tuple[str, ...]:
 def _share(text: str) -> float | None:
     """A confidence between 0 and 1; anything else says nothing."""
     try:
-        value = float(text)
+        value = float(text or -1)
     except ValueError:
         return None
     return value if 0 <= value <= 1 else None

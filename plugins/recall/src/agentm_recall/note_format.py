@@ -36,7 +36,7 @@ class NoteFormat:
         """The store and the folder of the project with that name, in whichever store of this device it is."""
         from agentm_recall.named_projects import named_project
 
-        found = named_project(device, name, read_only=read_only)
+        found = named_project(device, name, read_only=read_only, may_be_new=True)
         return found.backend, found.folder
 
     def check_personal(self, device: Device) -> None:

@@ -104,7 +104,7 @@ def _slug(here: Resolution) -> str | None:
 
 
 def _named(call: ToolCall, project: str, *, read_only: bool) -> Place:
-    named = named_project(call.device, project, read_only=read_only)
+    named = named_project(call.device, project, read_only=read_only, may_be_new=True)
     if not named.backend.exists(named.folder):
         raise NotFoundError(
             f"there is no project '{project}' in {named.backend.describe()}",

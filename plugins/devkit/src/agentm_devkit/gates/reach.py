@@ -24,7 +24,7 @@ STORE_OPENERS = tuple(
 )
 """The confined walk, its short form for hooks, and the lock on the root directory."""
 
-OUTSIDE_OF_STORES = f"{KERNEL}.files.small_files"
+OUTSIDE_OF_STORES = f"{KERNEL}.files"
 """Looks at files of the device and of checkouts."""
 
 _FILE_CALLS = frozenset({"open", "io.open", "codecs.open"}) | frozenset(
@@ -82,7 +82,7 @@ def check_file_access(sources: Sources) -> Iterator[Finding]:
 
 
 def _is_on_the_floor(names: Names, module: Module) -> bool:
-    if _is_below(module.name, (*STORE_OPENERS, OUTSIDE_OF_STORES)):
+    if module.name == OUTSIDE_OF_STORES or _is_below(module.name, STORE_OPENERS):
         return False
     if _is_below(module.name, (f"{KERNEL}.files",)):
         return True

@@ -8,7 +8,7 @@ import unicodedata
 from broken_backends.table import Memory, broken
 
 from agentm_kernel.errors import NotFoundError
-from agentm_kernel.seam.values import MAX_CONTENT_BYTES
+from agentm_kernel.seam import MAX_CONTENT_BYTES
 
 
 class _Improves(Memory):

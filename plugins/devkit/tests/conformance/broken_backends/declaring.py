@@ -7,8 +7,8 @@ import os
 from broken_backends.table import Memory, broken
 
 from agentm_kernel.errors import NotFoundError
+from agentm_kernel.seam import Capabilities, Info
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import Capabilities, Info
 
 
 @broken("capabilities_type", saying="it is {'delete': True}", also=("delete_refused",))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from broken_backends.table import Memory, broken
 
 from agentm_kernel.errors import LocatorConflictError, NotFoundError
+from agentm_kernel.seam import Capabilities
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import Capabilities
 
 
 @broken("delete_refused", saying="delete('dir/note.md') returned None")

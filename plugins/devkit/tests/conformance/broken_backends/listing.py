@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from broken_backends.table import Memory, broken
 
-from agentm_kernel.seam.values import Info
+from agentm_kernel.seam import Info
 
 
 @broken(

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from broken_backends.table import Memory, broken
 
 from agentm_kernel.errors import NotFoundError
+from agentm_kernel.seam import Info
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.values import Info
 
 
 @broken(

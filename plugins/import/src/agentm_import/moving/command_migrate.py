@@ -86,7 +86,7 @@ def command(
         )
     if not dry_run:
         confirm(
-            f"Copy {len(plan.missing)} of {len(plan.hashes)} notes to {target.describe()}?",
+            f"Copy {len(plan.missing)} of {len(plan.hashes)} files to {target.describe()}?",
             yes=yes,
             hint="add --dry-run to see what it would do, or --yes to do it without asking",
         )
@@ -119,7 +119,7 @@ def _report(source: str, target: str, plan: Plan, *, dry_run: bool, as_json: boo
         return
     verb = "would copy" if dry_run else "copied"
     click.echo(
-        f"{verb} {len(copied)} of {total} notes from {source} to {target}; {total - len(copied)} were there already"
+        f"{verb} {len(copied)} of {total} files from {source} to {target}; {total - len(copied)} were there already"
     )
     for locator, place in plan.places.items():
         click.echo(shown(f"kept apart: {locator} as {place.name}"))

@@ -8,27 +8,31 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentm_kernel.command import current_device
-from agentm_kernel.plugin import AgentmError
+from agentm_kernel.plugin import AgentmError, Locator
+from agentm_recall.layout import PERSONAL
 from agentm_recall.named_projects import named_project
-from agentm_recall.scopes import find_in, parts_of
+from agentm_recall.scopes import Part, find_in, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agentm_kernel.plugin import Device, Info, Locator, Resolution, StorageBackend
+    from agentm_kernel.plugin import Device, Info, Resolution, StorageBackend
     from agentm_recall.note import Note
-    from agentm_recall.scopes import Part
 
 project_option = click.option("--project", metavar="SLUG", help="Another project than the one of this directory.")
 cwd_option = click.option("--cwd", metavar="DIR", help="Directory of the project; the current one if not given.")
 
 
 def store_and_project(
-    project: str | None, cwd: str | None, *, read_only: bool, claiming: bool = False
+    project: str | None, cwd: str | None, *, read_only: bool, claiming: bool = False, may_be_new: bool = False
 ) -> tuple[StorageBackend, str, Locator]:
-    """The store, the project that is meant, and the project's folder; `claiming` for what makes a new note in it."""
+    """The store, the project that is meant, and the project's folder; `claiming` for what makes a new note in it.
+
+    A project that is named has to be one that the store knows, unless it `may_be_new`: a slip of the pen would make
+    another one.
+    """
     if project is not None and not _is_named_here(project, cwd):
-        named = named_project(current_device(), project, read_only=read_only)
+        named = named_project(current_device(), project, read_only=read_only, may_be_new=may_be_new)
         return named.backend, named.folder.name, named.folder
     here = _here(cwd, read_only=read_only)
     folder = here.claim() if claiming else here.project_locator
@@ -40,11 +44,24 @@ def store_and_project(
 
 
 def parts_for_reading(project: str | None, cwd: str | None) -> list[Part]:
-    """Where the notes of the project are, and the operator's own: two stores, if the project is bound to another."""
+    """Where the notes of the project are, and the operator's own: two stores, if the project is bound to another.
+
+    Where there is no project, the operator's own and nothing else.
+    """
+    if project is None and is_outside(cwd):
+        return [Part(current_device().store(read_only=True), [Locator(PERSONAL)], None)]
     if project is not None and not _is_named_here(project, cwd):
         return named_project(current_device(), project, read_only=True).parts(current_device())
     _, _, folder = store_and_project(project, cwd, read_only=True)
     return parts_of(_here(cwd, read_only=True), folder)
+
+
+def whole_stores(cwd: str | None) -> list[Part]:
+    """Everything: the default store, and the one that the project here is bound to."""
+    device = current_device()
+    bound = None if is_outside(cwd) else device.bound_store(cwd)
+    names = [None] if bound is None else [bound, "default"]
+    return [Part(device.store(name, read_only=True), [Locator()], name) for name in names]
 
 
 def found_note(name: str, project: str | None, cwd: str | None, *, read_only: bool) -> tuple[StorageBackend, Locator]:
@@ -57,10 +74,22 @@ def found_in_store(
     name: str, project: str | None, cwd: str | None, *, read_only: bool
 ) -> tuple[StorageBackend, Locator, Device]:
     """The same, and the device as it is for that store: what it keeps for each is kept apart."""
-    part, locator = find_in(parts_for_reading(project, cwd), name)
+    if project is None and is_outside(cwd):  # no project comes first, so it may be of any
+        parts = [Part(current_device().store(read_only=True), [Locator()], None)]
+    else:
+        parts = parts_for_reading(project, cwd)
+    part, locator = find_in(parts, name)
     device = current_device()
     backend = part.backend if read_only else device.store(part.store, read_only=False)
     return backend, locator, device if part.store is None else device.of_store(part.store)
+
+
+def is_outside(cwd: str | None) -> bool:
+    """Whether this directory belongs to no project, as a home does."""
+    try:
+        return current_device().memory(cwd).project_locator is None
+    except AgentmError:
+        return False  # it is a project, and whoever asks for its notes learns what is wrong
 
 
 def _here(cwd: str | None, *, read_only: bool) -> Resolution:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 import click
 
 from agentm_kernel.command import echo_json, echo_table, json_option, show_text, shown
-from agentm_kernel.plugin import Locator
 from agentm_recall.catalog import gather, is_elsewhere
 from agentm_recall.commands.common import (
     as_json as note_as_json,
     catch_up,
     cwd_option,
     found_note,
+    is_outside,
     parts_for_reading,
     project_option,
+    whole_stores,
 )
 from agentm_recall.commands.names import name_argument
 from agentm_recall.commands.notes_changing import confirm, doubt, edit, move
@@ -75,12 +77,11 @@ def list_notes(
     since = _day(since) if since else None
     rows: list[tuple[Note, str, str | None]] = []
     problems: list[tuple[str, str]] = []
-    unreached = 0
-    for part in parts_for_reading(project, cwd):
+    hidden = unreached = 0
+    for part in whole_stores(cwd) if everywhere else parts_for_reading(project, cwd):
         if is_elsewhere(part.backend):
             catch_up(part.backend)
-        folders = [Locator()] if everywhere else part.folders
-        catalog = gather(part.backend, folders, deadline=time.monotonic() + _A_MINUTE)
+        catalog = gather(part.backend, part.folders, deadline=time.monotonic() + _A_MINUTE)
         replaced = superseded_keys(catalog.notes)
         for note in catalog.notes:
             status = SUPERSEDED if note.key in replaced and note.status != DELETED else note.status
@@ -88,6 +89,8 @@ def list_notes(
             is_wanted = is_wanted and (since is None or note.changed >= since)
             if is_wanted and (with_dead or status not in (DELETED, SUPERSEDED)):
                 rows.append((note, status, part.store))
+            elif is_wanted:
+                hidden += 1
         problems += catalog.problems
         unreached += catalog.unreached
     rows.sort(key=lambda row: (row[0].changed, row[0].key), reverse=True)
@@ -95,6 +98,7 @@ def list_notes(
     if as_json:
         echo_json(
             notes=[{**note_as_json(note), "status": status, "store": store} for note, status, store in rows],
+            hidden=hidden,
             problems=dict(problems),
             unreached=unreached,
         )
@@ -113,6 +117,10 @@ def list_notes(
             for note, status, store in rows
         ],
     )
+    if hidden and sys.stdout.isatty():
+        click.echo(f"{len(rows)} notes, and {hidden} forgotten or replaced, which --all shows too", err=True)
+    if project is None and not everywhere and is_outside(cwd):
+        click.echo("this folder is no project: these are the personal notes; --everywhere lists all", err=True)
     for key, why in problems:
         click.echo(shown(f"{key}: {why}", err=True), err=True)
     if unreached:

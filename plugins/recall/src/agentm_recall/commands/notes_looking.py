@@ -38,7 +38,8 @@ _KEEPER = "checkpoint"
 @name_argument
 @project_option
 @cwd_option
-def path(name: str, project: str | None, cwd: str | None) -> None:
+@json_option
+def path(name: str, project: str | None, cwd: str | None, as_json: bool) -> None:
     """Print where the note NAME lies: the path of its file."""
     backend, locator = found_note(name, project, cwd, read_only=True)
     file = os.path.join(backend.describe(), *locator.parts)
@@ -47,7 +48,10 @@ def path(name: str, project: str | None, cwd: str | None) -> None:
             f"the notes of {backend.describe()} are not files on this device",
             hint=f"`agentm notes show {locator.key.removesuffix('.md')}` prints it",
         )
-    click.echo(file)
+    if as_json:
+        echo_json(note=locator.key, path=file)
+    else:
+        click.echo(file)
 
 
 @click.command("history")

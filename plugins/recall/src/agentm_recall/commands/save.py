@@ -46,6 +46,7 @@ _ABOUT_THE_OFFER = frozenset({"phase", "target", "protocol"})
     "--body-file", metavar="FILE", help="The text, where no TEXT is given; - (the default) is standard input."
 )
 @project_option
+@click.option("--new-project", is_flag=True, help="With --project: the store may not know it yet.")
 @click.option("--personal", is_flag=True, help="For every project: saved beside the projects.")
 @click.option("--tag", "tags", multiple=True, help="A word to find it by; may be given again.")
 @click.option(
@@ -66,6 +67,7 @@ def command(
     slug: str | None,
     body_file: str | None,
     project: str | None,
+    new_project: bool,
     personal: bool,
     tags: tuple[str, ...],
     supersedes: tuple[str, ...],
@@ -116,7 +118,7 @@ def command(
     if personal or kind == ALWAYS_LOAD_KIND:
         backend, folder = own_store(current_device()), None
     else:
-        backend, _, folder = store_and_project(project, cwd, read_only=False, claiming=True)
+        backend, _, folder = store_and_project(project, cwd, read_only=False, claiming=True, may_be_new=new_project)
     _save([(backend, [(draft, folder)])], replace=replace, allow_secrets=allow_secrets, as_json=as_json)
 
 

@@ -307,6 +307,12 @@ class Database:
             query = "SELECT count(*) FROM notes WHERE folder = ?"
             return sum(int(self.connection.execute(query, (folder,)).fetchone()[0]) for folder in folders)
 
+    def count_gone(self) -> int:
+        """How many of them were forgotten: their files stay, and lists leave them out."""
+        with Failures():
+            query = "SELECT count(*) FROM notes WHERE status = 'deleted'"
+            return int(self.connection.execute(query).fetchone()[0])
+
     def _below(self, columns: str, folders: Iterable[Locator]) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = []
         for folder in folders:

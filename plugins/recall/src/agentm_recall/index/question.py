@@ -19,18 +19,16 @@ _SHORT = 12
 """Up to so many words, short forms are spelled out and long ones shortened: each word was chosen."""
 _PASTED_LINES = 3
 
-_FRAME = re.compile(
+# Patterns for pastes, compiled by the first one: most questions are none, and a hook is waiting.
+_FRAME = (
     r'^\s*(?:File "|at\s+\S|from\s+/|in\s+/|created by\b|goroutine \d|#\d+\s|\d+:\s+0x|-->|\.\.\.\s)'
     r"|[\w./\\-]+\.\w{1,4}[:(]\d+"
 )
-_ERROR = re.compile(
-    r"\b\w*(?:errors?|exception|panic|fatal|failed|failure|critical|caused by|refused|denied|timed out|timeout)\b",
-    re.IGNORECASE,
+_ERROR = (
+    r"(?i)\b\w*(?:errors?|exception|panic|fatal|failed|failure|critical|caused by|refused|denied|timed out|timeout)\b"
 )
-_LONG_PATH = re.compile(r"(?:[A-Za-z]:)?[\w.@+-]*(?:[/\\][\w.@+-]+){3,}")
-_NOISE = re.compile(
-    r"0x[0-9a-f]+|(?=[a-f]*\d)[0-9a-f]{7,}|\d{5}\d+|\d{4}-\d\d-\d\d[T ]?[\d:.,Z]*|\d+:\d+:[\d.,]+", re.IGNORECASE
-)
+_LONG_PATH = r"(?:[A-Za-z]:)?[\w.@+-]*(?:[/\\][\w.@+-]+){3,}"
+_NOISE = r"(?i)0x[0-9a-f]+|(?=[a-f]*\d)[0-9a-f]{7,}|\d{5}\d+|\d{4}-\d\d-\d\d[T ]?[\d:.,Z]*|\d+:\d+:[\d.,]+"
 _IN_FRAME, _IN_SOURCE, _IN_ERROR = 0.25, 0.5, 1.5
 _NUMBER = 0.5
 _OF_ASKING = 0.3
@@ -100,19 +98,19 @@ def _weighed(text: str) -> list[tuple[str, float]]:
     """The lines, each with how much its words say."""
     lines = [line for line in text.split("\n") if line.strip()]
     if len(lines) < _PASTED_LINES:
-        return [(_NOISE.sub(" ", line) if len(line) > 200 else line, 1.0) for line in lines]
+        return [(re.sub(_NOISE, " ", line) if len(line) > 200 else line, 1.0) for line in lines]
     weighed = []
     after_frame = after_source = False
     for line in lines:
-        is_frame = _FRAME.search(line) is not None
+        is_frame = re.search(_FRAME, line) is not None
         weight = _IN_FRAME if is_frame else 1.0
         if not is_frame and after_frame and line[:1].isspace():
             weight = _IN_SOURCE  # the line of source below a frame
-        elif not is_frame and (_ERROR.search(line) or (after_source and not line[:1].isspace())):
+        elif not is_frame and (re.search(_ERROR, line) or (after_source and not line[:1].isspace())):
             weight = _IN_ERROR  # it says so, or it ends a trace
         after_source = is_frame or (after_frame and line[:1].isspace())
         after_frame = is_frame
-        weighed.append((_NOISE.sub(" ", _LONG_PATH.sub(_end_of_path, line)), weight))
+        weighed.append((re.sub(_NOISE, " ", re.sub(_LONG_PATH, _end_of_path, line)), weight))
     return weighed
 
 

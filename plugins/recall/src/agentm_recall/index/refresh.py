@@ -11,7 +11,6 @@ import time
 from agentm_kernel.plugin import Frozen, InvalidContentError, Locator, NotFoundError, StorageError, content_hash
 from agentm_recall.index.claims import settle_claims
 from agentm_recall.index.database import Failures
-from agentm_recall.index.mentions import mentions
 from agentm_recall.index.words import bigrams, hidden_words, pieces
 from agentm_recall.layout import slug_of
 from agentm_recall.note import Note, parse_note
@@ -220,6 +219,8 @@ def _store_one(connection: sqlite3.Connection, read: _Read) -> set[str]:
     claims = {target_slug(reference) for reference in note.supersedes}
     number = cursor.lastrowid
     connection.executemany("INSERT INTO claims (slug, note) VALUES (?, ?)", [(slug, number) for slug in claims])
+    from agentm_recall.index.mentions import mentions
+
     named = [(number, kind, name) for kind, name in mentions(body)]
     connection.executemany("INSERT INTO mentions (note, kind, name) VALUES (?, ?, ?)", named)
     return concerned | claims

@@ -11,27 +11,29 @@ _MONTHS = (
     *("july", "august", "september", "october", "november", "december"),
 )
 _MOMENT = rf"(?P<date>\d{{4}}-\d\d-\d\d)|(?:(?P<month>{'|'.join(_MONTHS)})\s*)?(?P<year>(?:19|20)\d\d)?"
-_WHEN = re.compile(
-    rf"\b(?P<how>since|after|until|till|before|in|during|of|from|spring|summer|autumn|fall|winter)\s+(?:the\s+)?"
-    rf"(?:end of\s+|early\s+|late\s+|mid[- ]\s*)?(?:{_MOMENT})(?!\w)",
-    re.IGNORECASE,
+_WHEN = (
+    rf"(?i)\b(?P<how>since|after|until|till|before|in|during|of|from|spring|summer|autumn|fall|winter)\s+(?:the\s+)?"
+    rf"(?:end of\s+|early\s+|late\s+|mid[- ]\s*)?(?:{_MOMENT})(?!\w)"
 )
 _AGO = {"yesterday": 1, "last week": 7, "this week": 7, "last month": 31, "this month": 31, "today": 0}
-_LATEST = re.compile(
-    r"\b(?:latest|newest|most recent(?:ly)?|recent(?:ly)?|lately|last changed|what's new|up to date)\b", re.IGNORECASE
-)
-_PAST = re.compile(
-    r"\b(?:previous(?:ly)?|former(?:ly)?|original(?:ly)?|earlier|in the past|use[ds]? to be|did \w+(?: \w+)* use to|"
-    r"used to \w+|old days|back then|last year|historically|old setup)\b"
+_LATEST = r"(?i)\b(?:latest|newest|most recent(?:ly)?|recent(?:ly)?|lately|last changed|what's new|up to date)\b"
+_PAST = (
+    r"(?i)\b(?:previous(?:ly)?|former(?:ly)?|original(?:ly)?|earlier|in the past|use[ds]? to be|"
+    r"did \w+(?: \w+)* use to|used to \w+|old days|back then|last year|historically|old setup)\b"
     r"|\b(?:did|was|were|had|been)\b.*\b(?:before|until|replaced?|instead|back in|use to)\b"
-    r"|^\W*(?:what|which|who)\s+(?:\w+\s+)?\w+(?:ed|an|ew|ought)\b.*\bbefore\b|\breplaced?\b",
-    re.IGNORECASE,
+    r"|^\W*(?:what|which|who)\s+(?:\w+\s+)?\w+(?:ed|an|ew|ought)\b.*\bbefore\b|\breplaced?\b"
 )
-_NAMED = re.compile(
-    r"\b(?:before|replaced by|instead of|until|than)\s+(?:the\s+)?(?P<after>[\w-]+(?:\s+[\w-]+)?)"
-    r"|\bdid\s+(?P<before>[\w-]+(?:\s+[\w-]+)?)\s+replace\b",
-    re.IGNORECASE,
+_NAMED = (
+    r"(?i)\b(?:before|replaced by|instead of|until|than)\s+(?:the\s+)?(?P<after>[\w-]+(?:\s+[\w-]+)?)"
+    r"|\bdid\s+(?P<before>[\w-]+(?:\s+[\w-]+)?)\s+replace\b"
 )
+_OF_LATEST = ("latest", "newest", "recent", "lately", "last changed", "what's new", "up to date")
+_OF_PAST = (
+    *("previous", "former", "original", "earlier", "in the past", "use", "old days", "old setup", "back then"),
+    *("last year", "historically", "before", "until", "replace", "instead", "back in"),
+)
+_OF_NAMED = ("before", "until", "replace", "instead of", "than")
+"""What a text has to hold before a pattern is even compiled, which takes a hook longer than all of these together."""
 _MOST_WORDS = 25
 """A longer text speaks of time without asking about it."""
 
@@ -58,22 +60,30 @@ def read_times(text: str, today: float) -> Times:
     if len(text) > 400 or len(text.split()) > _MOST_WORDS:
         return Times()
     since, until = _window(text, today)
-    named = _NAMED.search(text)
+    named = _search(_NAMED, text, _OF_NAMED)
     return Times(
-        wants_latest=bool(_LATEST.search(text)),
-        wants_past=bool(_PAST.search(text)) or (until is not None and until <= today),
+        wants_latest=bool(_search(_LATEST, text, _OF_LATEST)),
+        wants_past=bool(_search(_PAST, text, _OF_PAST)) or (until is not None and until <= today),
         since=since,
         until=until,
         after=(named["after"] or named["before"]) if named else "",
     )
 
 
+def _search(pattern: str, text: str, telling: tuple[str, ...]) -> re.Match[str] | None:
+    lowered = text.lower()
+    return re.search(pattern, text) if any(words in lowered for words in telling) else None
+
+
 def _window(text: str, today: float) -> tuple[float | None, float | None]:
     lowered = text.lower()
     for words, days in _AGO.items():
-        if re.search(rf"\b{words}\b", lowered):
+        if words in lowered and re.search(rf"\b{words}\b", lowered):
             return today - days - 1, None
-    match = next((found for found in _WHEN.finditer(text) if found["date"] or found["month"] or found["year"]), None)
+    if not any(character.isdigit() for character in text) and not any(month in lowered for month in _MONTHS):
+        return None, None
+    moments = re.finditer(_WHEN, text)
+    match = next((found for found in moments if found["date"] or found["month"] or found["year"]), None)
     if match is None or (
         (match["month"] or "").lower() == "may"
         and not match["year"]

@@ -11,16 +11,17 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+# Compiling a pattern takes a hook longer than using it: what few texts need stays text until then.
 _IDENTIFIER = re.compile(r"\w+")
 _COMPOUND = re.compile(r"\w+(?:[./:\\-]+\w+)*")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+")
-_SHORTENED = re.compile(r"(?<=\w)n?['\u2019](?:s|t|re|ve|ll|d|m)\b", re.IGNORECASE)
+_SHORTENED = r"(?<=\w)n?['\u2019](?:s|t|re|ve|ll|d|m)\b"
 """What English glues to a word: `isn't` is asked as `is`, `Anna's` as `Anna`."""
 _CJK = (
     "\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f"
 )
-_CJK_RUN = re.compile(f"[{_CJK}\U00020000-\U0003ffff]+")
+_CJK_RUN = f"[{_CJK}\U00020000-\U0003ffff]+"
 """Letters of Chinese, Japanese and Korean. Korean has spaces, but glues particles to its words."""
 
 _SAY_NOTHING = """
@@ -195,27 +196,32 @@ def bigrams(text: str) -> list[str]:
     if text.isascii():
         return []
     found: list[str] = []
-    for run in _CJK_RUN.findall(text):
+    for run in re.findall(_CJK_RUN, text):
         found += [first + second for first, second in pairwise(run)] or [run]
     return found
+
+
+def _unshortened(text: str) -> str:
+    has_any = "'" in text or "\u2019" in text
+    return re.sub(_SHORTENED, "", text, flags=re.IGNORECASE) if has_any else text
 
 
 def spelled(text: str) -> list[str]:
     """The words of a text in their order, lower-cased: identifiers in pieces, CJK in pairs, nothing glued on."""
     words: list[str] = []
-    for identifier in _IDENTIFIER.findall(_SHORTENED.sub("", text)):
+    for identifier in _IDENTIFIER.findall(_unshortened(text)):
         if identifier.isascii():
             words += pieces(identifier)
             continue
         words += bigrams(identifier)
-        words += [part.lower() for part in _CJK_RUN.sub("_", identifier).split("_") if part]
+        words += [part.lower() for part in re.sub(_CJK_RUN, "_", identifier).split("_") if part]
     return words
 
 
 def compounds(text: str) -> list[str]:
     """What is written as one thing, as the phrase of its words and glued together: `max_retries`, `sync/http.py`."""
     found: list[str] = []
-    for compound in _COMPOUND.findall(_SHORTENED.sub("", text)):
+    for compound in _COMPOUND.findall(_unshortened(text)):
         inside = [word for identifier in _IDENTIFIER.findall(compound) for word in pieces(identifier)]
         if 1 < len(inside) <= _LONGEST_COMPOUND and compound.isascii():
             found += [" ".join(inside), "".join(inside)]

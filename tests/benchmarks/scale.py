@@ -10,6 +10,7 @@ import random
 import sys
 import threading
 import time
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +25,13 @@ if TYPE_CHECKING:
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "plugins" / "bucket" / "tests"))
 
-CROWDS = (1, 2, 4, 8, 16, 32, 64)
+CROWDS = ((100.0, (1, 2, 4, 8)), (80.0, (16,)), (60.0, (32,)), (40.0, (64,)))
+"""Crowds that work at the same time, each on a note of its own, and for how many seconds: in a shorter time, the
+figures of a small crowd are off by a fifth by chance alone.
+"""
 PAUSE = 4.0
 """Seconds between the edits of one device, on average."""
+_SEEDS = 60
 _NOTE = Locator("shared.md")
 
 
@@ -35,8 +40,9 @@ class FarAway:
 
     def __init__(self, seed: int) -> None:
         self._draw, self._lock = random.Random(seed), threading.Lock()
-        self.requests = {"GET": 0, "PUT": 0}
-        self.seen: list[float] = []
+        self.requests: dict[str, dict[str, int]] = defaultdict(lambda: {"GET": 0, "PUT": 0})
+        """By the note, and by what was asked."""
+        self.seen: dict[str, list[float]] = defaultdict(list)
         """What each request took in the end: on a busy machine, more than it was held back."""
 
     def __enter__(self) -> FarAway:
@@ -54,94 +60,111 @@ class FarAway:
     def _held_back(self, name: str) -> Any:
         method = self._kept[name]
 
-        def request(*given: Any, **named: Any) -> Any:
+        def request(client: Any, path: str, *given: Any, **named: Any) -> Any:
             with self._lock:
-                self.requests[name.upper()] += 1
+                self.requests[path][name.upper()] += 1
                 took = self._draw.uniform(*LATENCY)
             began = time.monotonic()
             time.sleep(took / 2)
             try:
-                return method(*given, **named)
+                return method(client, path, *given, **named)
             finally:
                 time.sleep(max(0.0, began + took - time.monotonic()))
-                self.seen.append(time.monotonic() - began)
+                self.seen[path].append(time.monotonic() - began)
 
         return request
 
 
-def measured(server: Any, devices: int, seconds: float) -> tuple[Outcome, list[float]]:
-    """Each device has a store and a thread of its own, and has written before. Also what each request took."""
-    out, lock = Outcome(), threading.Lock()
-    stores = [server.open(f"scale-{devices}", device=f"device-{number}") for number in range(devices)]
-    for number, store in enumerate(
-        stores
-    ):  # once in its life, a device has the server prove that it keeps conditions
-        store.write(Locator(f"of-{number}.md"), "begin\n")
-    stores[0].write(_NOTE, "begin\n")
-    end = time.monotonic() + seconds
+class Crowd:
+    """Devices that edit one note, each with a store and a thread of its own; all have written before."""
 
-    def work(number: int) -> None:
-        draw, lines = random.Random(number), 0
+    def __init__(self, server: Any, devices: int) -> None:
+        self.devices, self.out = devices, Outcome()
+        self.prefix = f"scale-{devices}"
+        self._lock = threading.Lock()
+        self._stores = [server.open(self.prefix, device=f"{self.prefix}-{number}") for number in range(devices)]
+        for number, store in enumerate(self._stores):  # once in its life, a device has the server prove itself
+            store.write(Locator(f"of-{number}.md"), "begin\n")
+        self._stores[0].write(_NOTE, "begin\n")
+
+    def threads(self, end: float) -> list[threading.Thread]:
+        return [threading.Thread(target=self._work, args=(number, end)) for number in range(self.devices)]
+
+    def _work(self, number: int, end: float) -> None:
+        draw = random.Random(number)
         time.sleep(draw.expovariate(1 / PAUSE))
         while time.monotonic() < end:
-            began, tries = time.monotonic(), 0
-
-            def add(text: str | None, number: int = number) -> str:
-                nonlocal tries
-                tries += 1
-                return f"{(text or '')[-200:]}{number} {tries}\n"
-
-            try:
-                update(stores[number], _NOTE, add)
-            except ConcurrentModificationError:
-                with lock:
-                    out.given_up += 1
-            else:
-                with lock:
-                    out.updates += 1
-            with lock:
-                out.attempts += tries
-                out.refused += tries - 1
-                out.seconds.append(time.monotonic() - began)
-            lines += 1
+            self._edit(number)
             time.sleep(draw.expovariate(1 / PAUSE))
 
-    with FarAway(devices) as far:
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(devices)]
+    def _edit(self, number: int) -> None:
+        began, tries = time.monotonic(), 0
+
+        def add(text: str | None) -> str:
+            nonlocal tries
+            tries += 1
+            return f"{(text or '')[-200:]}{number} {tries}\n"
+
+        try:
+            update(self._stores[number], _NOTE, add)
+        except ConcurrentModificationError:
+            got_through = False
+        else:
+            got_through = True
+        with self._lock:
+            self.out.updates += got_through
+            self.out.given_up += not got_through
+            self.out.attempts += tries
+            self.out.refused += tries - got_through
+            self.out.seconds.append(time.monotonic() - began)
+
+
+def measured(server: Any, sizes: tuple[int, ...], seconds: float) -> list[tuple[Crowd, list[float]]]:
+    """Crowds that work at the same time, and what each request of theirs took."""
+    crowds = [Crowd(server, size) for size in sizes]
+    with FarAway(sizes[0]) as far:
+        end = time.monotonic() + seconds
+        threads = [thread for crowd in crowds for thread in crowd.threads(end)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        out.requests = far.requests
-    return out, far.seen
+    latencies = []
+    for crowd in crowds:
+        path = f"{crowd.prefix}/{_NOTE.key}"
+        crowd.out.requests = far.requests[path]
+        latencies.append((crowd, far.seen[path]))
+    return latencies
 
 
 def run(setting: Setting) -> Table:
     from bucket_servers import ServerMissingError, running
 
     rows: list[Row] = []
-    seconds = float(setting.rounds(40, 20))
     note = (
         f"Each device edits the same note, {PAUSE:g} s after its last edit on average; a request takes "
-        f"{LATENCY[0] * 1e3:g} to {LATENCY[1] * 1e3:g} ms. Simulated: the mean of 10 seeds, 600 s each, with "
-        "the latencies that the requests of the same row had."
+        f"{LATENCY[0] * 1e3:g} to {LATENCY[1] * 1e3:g} ms. Simulated: the mean of {_SEEDS} seeds, for as many "
+        "seconds, with the latencies that the requests of the same row had."
     )
     try:
         with running("seaweedfs", str(setting.scratch / "seaweedfs")) as started:
-            for devices in CROWDS:
-                rows.append(_row(devices, *measured(started.server, devices, seconds)))
+            for long, sizes in CROWDS:
+                seconds = long / 4 if setting.quick else long
+                rows += [_row(*found, seconds) for found in measured(started.server, sizes, seconds)]
     except ServerMissingError as error:
         note = f"Not measured: {error}."
     return Table("scale", "Devices that edit one note of a bucket", note, rows)
 
 
-def _row(devices: int, seen: Outcome, latencies: list[float]) -> Row:
-    runs = [simulate(devices, 600, PAUSE, seen=latencies, seed=seed) for seed in range(10)]
-    wanted = sum(each.per_update for each in runs) / len(runs)
+def _row(crowd: Crowd, latencies: list[float], seconds: float) -> Row:
+    runs = [simulate(crowd.devices, seconds, PAUSE, seen=latencies, seed=seed) for seed in range(_SEEDS)]
+    seen = crowd.out
+    wanted = sum(each.per_update for each in runs if each.updates) / sum(each.updates > 0 for each in runs)
     waits = [wait for each in runs for wait in each.seconds]
     took, simulated = sum(seen.seconds) / len(seen.seconds), sum(waits) / len(waits)
     return {
-        "devices": str(devices),
+        "devices": str(crowd.devices),
+        "seconds": f"{seconds:g}",
         "updates": str(seen.updates),
         "requests per update": seen.per_update,
         "simulated": wanted,

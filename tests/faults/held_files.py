@@ -22,6 +22,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+from agentm_kernel.errors import ConcurrentModificationError
 from agentm_kernel.files import appending
 from agentm_kernel.files.append_records import AppendRecords
 from agentm_kernel.files.swap import ConflictKeeper
@@ -181,12 +182,16 @@ class _Bench:
         theirs: list[str] = []
         program = threading.Thread(target=self._program, args=(lines, theirs, done))
         program.start()
-        ours = 0
-        while not done.is_set() or ours < lines // 20:
-            self._add(f"<{self._style}-ours {ours}>\n")
-            ours += 1
+        number = 0
+        while not done.is_set() or number < lines // 20:
+            line = f"<{self._style}-ours {number}>"
+            try:
+                self._add(f"{line}\n")
+                self._ours.append(line)
+            except ConcurrentModificationError:
+                self._count(f"{self._style}: refused, and said so", 1)  # it saves faster than a busy disk can follow
+            number += 1
         program.join()
-        self._ours = [f"<{self._style}-ours {number}>" for number in range(ours)]
         self._theirs = theirs
 
     def _add(self, line: str) -> None:

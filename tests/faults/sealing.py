@@ -84,6 +84,8 @@ def _kill_and_resume(
 
 
 def _check(outcome: Outcome, laptop: _Laptop, work: str, *, is_through: bool) -> None:
+    if is_through:
+        laptop.opened.clear()  # every note is opened anew: keys may be over
     found = laptop.texts()
     for key, text in laptop.wanted.items():
         if found.get(key) != text:
@@ -121,6 +123,8 @@ class _Laptop:
         self.environ = {"HOME": folder, "PATH": os.environ["PATH"], "TMPDIR": os.path.join(folder, "tmp")}
         os.mkdir(self.environ["TMPDIR"])
         self.wanted: dict[str, str] = {}
+        self.opened: dict[str, tuple[str, str]] = {}
+        """By key: what was stored when the note was opened, and its text. Opening takes most of a check."""
 
     def fill(self, notes: int) -> None:
         store = Device.now(self.environ).store(read_only=False)
@@ -172,22 +176,24 @@ class _Laptop:
         return self.selected.is_configured
 
     def sealed_keys(self) -> set[str]:
-        backend = self.selected.backend
-        return {locator.key for locator in note_locators(backend) if is_sealed(backend.read(locator))}
+        """Of the notes as `texts` has found them: nobody is at work while this looks."""
+        return {key for key, (stored, _) in self.opened.items() if is_sealed(stored)}
 
     def texts(self) -> dict[str, str]:
         """What every note says, sealed or not, by whoever has the keys."""
         selected = self.selected
         backend = selected.backend
         opened = selected.joined() if newest_epoch(backend) else None
-        texts = {}
+        known, self.opened = self.opened, {}
         for locator in note_locators(backend):
-            stored = backend.read(locator)
-            if is_sealed(stored):
+            stored = text = backend.read(locator)
+            if known.get(locator.key, ("", ""))[0] == stored:
+                text = known[locator.key][1]
+            elif is_sealed(stored):
                 assert opened is not None, f"{locator} is sealed, and there are no keys"
-                stored = opened.open_stored(locator, stored).text
-            texts[locator.key] = stored
-        return texts
+                text = opened.open_stored(locator, stored).text
+            self.opened[locator.key] = stored, text
+        return {key: text for key, (_, text) in self.opened.items()}
 
     def plain_files(self) -> list[str]:
         """Every file of the device that has a text of a note in it: store, temporary files, cache, state, logs."""

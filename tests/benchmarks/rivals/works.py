@@ -28,6 +28,8 @@ _WHOLE = re.compile(r"\[fact (\S+) [^\[\]]*end \1\]")
 _BEGUN = re.compile(r"\[fact \S")
 _BULK = 200_000
 """Characters in the note while writers are killed: a memory of some months."""
+_AT_MOST = 15.0
+"""Seconds that a work goes on, whatever is left to do: the table has eighty of them."""
 _SMALL_DISK = 48
 """Megabytes."""
 
@@ -161,15 +163,19 @@ def _writers(count: int, lines: int) -> Callable[[Contestant, Site, bool], Verdi
     def work(contestant: Contestant, site: Site, quick: bool) -> Verdict:
         each = lines // 2 if quick else lines
         verdict = Verdict()
+        until = float("inf")
         contestant.prepare(site, f"{fact('begin')}\n")
         round_ = Round(contestant, site, verdict)
         clients = [round_.start(number) for number in range(count)]
 
         def run(number: int) -> None:
             for line in range(each):
+                if time.monotonic() > until:
+                    return
                 round_.add(clients[number], f"w{number}-{line}")
 
         threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+        until = time.monotonic() + (_AT_MOST / 2 if quick else _AT_MOST)
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -180,7 +186,9 @@ def _writers(count: int, lines: int) -> Callable[[Contestant, Site, bool], Verdi
         round_.judge(["begin", *round_.done])
         return verdict
 
-    work.__doc__ = f"{count} programs add {lines} lines each to one note, at once."
+    work.__doc__ = (
+        f"{count} programs add {lines} lines each to one note, at once; as many as they can in {_AT_MOST:g} s."
+    )
     return work
 
 
@@ -192,8 +200,8 @@ def killed(contestant: Contestant, site: Site, quick: bool) -> Verdict:
     contestant.prepare(site, bulk(_BULK))
     expected = set(_WHOLE.findall(bulk(_BULK)))
     verdict, kills = Verdict(asked=len(expected)), 0
-    until = time.monotonic() + (8 if quick else 25)
-    while kills < (10 if quick else 40) and (kills < 4 or time.monotonic() < until):
+    until = time.monotonic() + (_AT_MOST / 2 if quick else _AT_MOST)
+    while kills < (10 if quick else 40) and (kills < 2 or time.monotonic() < until):
         kills += 1
         round_ = Round(contestant, site, verdict)
         client = round_.start()
@@ -317,7 +325,7 @@ def editor(contestant: Contestant, site: Site, quick: bool) -> Verdict:
     """A shell keeps the note open and adds lines with `>>`, while the program adds its own."""
     file = _file(contestant, site)
     lines = 20 if quick else 40
-    verdict = Verdict(asked=lines)
+    verdict = Verdict()
     contestant.prepare(site, f"{fact('begin')}\n")
     round_ = Round(contestant, site, verdict)
     client = round_.start()
@@ -327,12 +335,16 @@ def editor(contestant: Contestant, site: Site, quick: bool) -> Verdict:
         text=True,
     )
     assert shell.stdin is not None
-    typed = []
+    typed: list[str] = []
+    until = time.monotonic() + _AT_MOST
     for number in range(lines):
+        if time.monotonic() > until:
+            break
         text = contestant.as_text(fact(f"typed-{number}"))
         shell.stdin.write(text.replace("\\", "\\\\").replace("\n", "\\n") + "\n")
         shell.stdin.flush()
         typed.append(f"typed-{number}")
+        verdict.asked += 1
         time.sleep(random.random() * 0.01)
         round_.add(client, f"own-{number}")
     shell.stdin.close()
@@ -360,7 +372,10 @@ def speed(contestant: Contestant, site: Site, quick: bool) -> Verdict:
     contestant.prepare(site, bulk(20_000))
     round_ = Round(contestant, site, verdict)
     client = round_.start()
+    until = time.monotonic() + _AT_MOST
     for number in range(15 if quick else 60):
+        if time.monotonic() > until:
+            break
         began = time.perf_counter()
         round_.add(client, f"s-{number}")
         waits.append(time.perf_counter() - began)

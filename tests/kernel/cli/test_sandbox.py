@@ -73,6 +73,18 @@ def test_state_in_the_checkout_is_written_although_the_store_cannot_be(machine, 
     assert {path: path.stat().st_mtime_ns for path in machine.home.rglob("*")} == before
 
 
+def test_a_checkout_that_keeps_its_state_asks_no_store(machine, sandbox):
+    """Mode `local`: a synced store that cannot be written is none of its business."""
+    machine.use_synced_store()
+    machine.harness.mkdir()
+    (machine.harness / ".project-mode").write_text("local\n")
+
+    appended = execute(sandbox, machine, "state", "append", "progress.md", text="- one\n")
+
+    assert appended == (0, f"{machine.harness}/progress.md\n", "")
+    assert (machine.harness / "progress.md").read_text() == "- one\n"
+
+
 def test_state_that_belongs_into_the_store_is_refused_and_not_kept_elsewhere(machine, sandbox):
     machine.use_synced_store()
 

@@ -71,7 +71,8 @@ def test_a_migrated_store_keeps_history_and_checkpoints(device: Device) -> None:
     device.agentm("vault", "init", str(device.home / "vault"), "--create", "--take-along")
 
     assert "Because it is there." in undone(device)
-    assert [change["what"] for change in changes(device)] == ["created", "changed", "changed"]
+    created, changed, undo = changes(device)
+    assert (created["what"], changed["what"], undo["what"]) == ("created", "changed", f"back to {changed['version']}")
     listed = json.loads(device.agentm("checkpoint", "list", "--json"))
     (older,) = listed["older"]
     assert older["reason"] == "before the move"

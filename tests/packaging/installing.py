@@ -54,6 +54,7 @@ class User:
             "HOME": str(self.home),
             "PATH": os.pathsep.join([str(self.tools / "bin"), "/usr/local/bin", "/usr/bin", "/bin"]),
             "COLUMNS": "60",
+            "AGENTM_PATIENCE": "30",  # what is tried here does not depend on how busy the machine is
             "GIT_CONFIG_NOSYSTEM": "1",
             # Tools and their caches are not of agentm: they lie elsewhere, so that all that is left is ours.
             "UV_TOOL_DIR": str(self.tools / "uv"),

@@ -43,14 +43,18 @@ def doctor(device: Device, requires: str | None, json: bool) -> int:
 
 
 def _inspected(device: Device) -> Decision | Refusal:
-    """The inspection of the store, as long as it takes no longer than a plugin may, or `$AGENTM_PATIENCE` says."""
+    """The inspection of the store, as long as it takes no longer than a plugin may."""
     from agentm_kernel.plugins import in_time
 
     try:
-        seconds = patience(device.environ) if PATIENCE_VARIABLE in device.environ else PATIENCE
-        return in_time(lambda: inspect_store(device, read_only=False), seconds)
+        return in_time(lambda: inspect_store(device, read_only=False), _patience(device))
     except AgentmError as error:
         return Refusal(None, as_selection_error(error))
+
+
+def _patience(device: Device) -> float:
+    """Seconds that each plugin may take; `$AGENTM_PATIENCE` for those that are slow."""
+    return patience(device.environ) if PATIENCE_VARIABLE in device.environ else PATIENCE
 
 
 def _capabilities(names: str | None) -> Capabilities | None:
@@ -129,7 +133,7 @@ def _hook_rows(device: Device, found: Decision | Refusal) -> Iterator[DoctorRow]
     from agentm_kernel.plugins.hooks import HookCaller
 
     store = None if isinstance(found, Refusal) else found.backend
-    caller = HookCaller(HookContext(device, os.getcwd(), None, store))
+    caller = HookCaller(HookContext(device, os.getcwd(), None, store), patience=_patience(device))
     yield from caller.doctor_checks()
     for failure in caller.failures:
         yield DoctorRow("fail", "plugins", failure.message, failure.hint, failure.code)

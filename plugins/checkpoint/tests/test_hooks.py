@@ -102,7 +102,7 @@ def beat(name="heartbeat"):
 def test_a_heartbeat_takes_a_checkpoint(device):
     device.store.write(Locator("a.md"), "one")
 
-    assert "of 1 note" in beat()
+    assert "of 1 file" in beat()
     assert device.json("list")["checkpoints"][0]["reason"] == "heartbeat"
 
 
@@ -117,7 +117,7 @@ def test_other_events_do_not(device):
 def test_these_events_take_one_too(device, name):
     device.store.write(Locator("a.md"), "one")
 
-    assert "of 1 note" in beat(name)
+    assert "of 1 file" in beat(name)
     assert device.json("list")["checkpoints"][0]["reason"] == name
 
 
@@ -127,7 +127,7 @@ def test_what_is_asked_for_does_not_wait_and_a_turn_does(device):
     device.store.write(Locator("a.md"), "two")
 
     assert beat("turn-end") is None
-    assert "of 1 note" in beat("manual-persist")
+    assert "of 1 file" in beat("manual-persist")
     assert "nothing has changed" in beat("manual-persist")
     assert len(device.json("list")["checkpoints"]) == 2
 

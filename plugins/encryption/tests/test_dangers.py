@@ -210,7 +210,7 @@ def test_init_seals_what_is_there(laptop, note):
     texts = {f"notes/{number}.md": f"text {number}\r\n" for number in range(20)}
     for key, text in texts.items():
         plain.write(Locator(key), text)
-    assert "20 notes were sealed" in laptop.init()
+    assert "20 files were sealed" in laptop.init()
     store = laptop.store()
     assert {key: store.read(Locator(key)) for key in texts} == texts
     assert laptop.status()["sealed"] == 20

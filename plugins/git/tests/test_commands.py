@@ -294,7 +294,7 @@ def test_undo_of_the_first_version_takes_the_note_away(laptops):
 def test_events_of_an_agent_pull_commit_and_push(laptops, origin_by_path):
     one, two = laptops
     one.write("plan.md", "the plan\n")
-    assert "1 note" in one.run("event", "turn-end", stdin='{"session_id": "s1"}').stderr
+    assert "1 file" in one.run("event", "turn-end", stdin='{"session_id": "s1"}').stderr
     assert origin_by_path.files()["plan.md"] == b"the plan\n"
     two.run("config", "set", "plugins.git.pull_ttl", "0.001")
     two.run("event", "session-start")

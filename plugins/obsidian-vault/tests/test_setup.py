@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,15 +22,10 @@ def test_init_makes_and_marks_the_folder_and_says_what_to_run(device: Device) ->
     folder = device.home / "My Notes"
     shown = device.agentm("vault", "init", "--create", "~/My Notes").stdout
     assert stamp_of(folder) in shown
-    lines = [line.strip() for line in shown.splitlines() if line.startswith("  ")]
-    assert lines == [
-        f"agentm config set plugins.vault.vault_path '{folder}'",
-        "agentm config set storage.backend vault",
-        f"agentm store add NAME vault vault_path='{folder}'",
-    ]
+    (line,) = (line.strip() for line in shown.splitlines() if line.startswith("  "))
+    assert line == f"agentm store add NAME vault vault_path='{folder}'"
     assert "vault" not in device.agentm("config", "list").stdout.replace("obsidian-vault", "")
-    for line in lines[:-1]:
-        device.agentm(*[word.strip("'") for word in line.removeprefix("agentm ").split(" ", 3)])
+    device.agentm("vault", "init", "~/My Notes", "--use")
     assert f"backend 'vault' at {folder}" in device.agentm("doctor").stdout
 
 
@@ -83,20 +77,19 @@ def test_whoever_has_notes_in_another_store_is_told_how_to_take_them_along(devic
     device.agentm("project", "register", "--slug", "widgets", cwd=device.project)
     shown = device.agentm("vault", "init", "--create", "~/notes", "--use").stdout
     assert f"stay at {device.home / '.agentm' / 'memory'}\n" in shown
-    for line in [line.strip() for line in shown.splitlines() if line.startswith("  agentm ")]:
-        device.agentm(*line.split()[1:], *(["--yes"] if " migrate " in line else []))
+    command = shown.splitlines()[-1].partition("to take them along: agentm ")[2]
+    device.agentm(*command.split(), "--yes")
     assert "widgets" in (device.home / "notes" / "_meta" / "repos.json").read_text()
 
 
-def test_without_use_the_way_along_is_in_place_of_the_last_line(device: Device) -> None:
+def test_one_command_makes_the_store_takes_the_notes_along_and_selects_it(device: Device) -> None:
     pytest.importorskip("agentm_import", reason="`agentm migrate` is its command")
     device.agentm("project", "register", "--slug", "widgets", cwd=device.project)
     shown = device.agentm("vault", "init", "--create", "~/notes").stdout
-    assert "along, run these in place of the last line:\n" in shown
-    use, along, _beside = (part.splitlines() for part in re.split(r"(?m)^(?:to take|or, for).*$", shown))
-    lines = [[line.strip() for line in part if line.startswith("  agentm ")] for part in (use, along)]
-    for line in [*lines[0][:-1], *lines[1]]:
-        device.agentm(*line.split()[1:], *(["--yes"] if " migrate " in line else []))
+    assert "again with --use\n" in shown
+    assert shown.splitlines()[2].endswith("along as well, with --take-along")
+    shown = device.agentm("vault", "init", "~/notes", "--take-along").stdout
+    assert "selected store: vault" in shown
     assert "widgets" in (device.home / "notes" / "_meta" / "repos.json").read_text()
 
 

@@ -114,7 +114,7 @@ def init(
         refuse_left(outcome.left, "the store is not all encrypted", "look at them, then run it with --adopt")
     journal.end()
     fetch_state(device)
-    click.echo(f"the store at {backend.describe()} is encrypted; {outcome.changed} notes were sealed")
+    click.echo(f"the store at {backend.describe()} is encrypted; {_files(outcome.changed)} sealed")
     say_keys(encrypted.keys)
     for key in outcome.no_text:
         click.echo(shown(f"not encrypted, because it is no text: {key}"), err=True)
@@ -228,7 +228,7 @@ def rotate(
             "settle them, or add --leave-unreadable; then run `agentm encryption rotate` again",
         )
     _finish(store.backend, encrypted)
-    click.echo(f"{outcome.changed} notes were encrypted with new keys; the old ones are over")
+    click.echo(f"{_files(outcome.changed)} encrypted with new keys; the old ones are over")
     say_keys(encrypted.keys)
     click.echo("tell the other members this fingerprint: they run `agentm encryption join`")
 
@@ -301,7 +301,7 @@ def decrypt(yes: bool) -> None:
     _forget_index(device, source)
     journal.end()
     shutil.rmtree(os.path.join(source.folder, "state"), ignore_errors=True)
-    click.echo(f"the store at {store.backend.describe()} is plain; {changed} notes were decrypted")
+    click.echo(f"the store at {store.backend.describe()} is plain; {_files(changed)} decrypted")
     click.echo("on other devices, take `encryption` out of `wrappers`: `agentm config list` shows it")
 
 
@@ -323,3 +323,7 @@ def _retire_keys(backend: StorageBackend, source: KeySource) -> None:
         atomic_write(os.path.join(retired, found.name), backend.read(found))
         if backend.capabilities.delete:
             backend.delete(found)
+
+
+def _files(count: int) -> str:
+    return "1 file was" if count == 1 else f"{count:,} files were"

@@ -51,7 +51,8 @@ def export(memory: Memory, folder: str) -> str:
         if isinstance(error, AgentmError):
             raise
         raise StorageIOError(f"the page cannot be written to {place}: {error.strerror or error}") from error
-    return f"wrote {len(listing.notes):,} notes to {os.path.join(place, 'index.html')}"
+    count = len(listing.notes)
+    return f"wrote {count:,} note{'s' * (count != 1)} to {os.path.join(place, 'index.html')}"
 
 
 def _check(place: str) -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from agentm_kernel.plugin import BackendLayer
+from agentm_kernel.seam.facets import FACETS
 from tests.faults import compare_and_swap, model
 from tests.faults.controls import until_caught
 from tests.faults.harness import Outcome, StoreUnderTest, store_under_test
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from bucket_servers import Server
 
+    from agentm_kernel import Locator
     from agentm_kernel.seam.backend import StorageBackend
     from tests.faults.harness import Intensity
 
@@ -35,7 +38,20 @@ class _OpenBucket:
 
     def __call__(self, root: str) -> StorageBackend:
         prefix = hashlib.sha256(root.encode()).hexdigest()[:16]
-        return encrypt(self.server.open(prefix), os.path.join(root, "state"))
+        return encrypt(_KeepsFolders(self.server.open(prefix)), os.path.join(root, "state"))
+
+
+class _KeepsFolders(BackendLayer):
+    """A bucket has no folders; whether one is still there when its last note is gone depends on the server, and the
+    model cannot know. So it stays.
+    """
+
+    passes = FACETS
+
+    def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
+        super().delete(locator, if_match=if_match)
+        if len(locator.parts) > 1:
+            self.inner.mkdir(locator.parent)
 
 
 def campaign(intensity: Intensity) -> Outcome:

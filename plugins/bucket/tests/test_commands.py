@@ -45,11 +45,8 @@ def test_the_first_device_makes_the_store_and_the_second_joins_it(tmp_path, moto
 def test_the_notes_of_a_folder_move_to_the_bucket_and_back(tmp_path, moto, prefix):
     laptop = Laptop(tmp_path / "one", moto.server.environ)
     laptop.run("project", "register")
-    said = laptop.run("bucket", "init", BUCKET, "--prefix", prefix, "--endpoint", moto.server.endpoint).stdout
-    for line in said.splitlines():
-        if line.startswith("  agentm config set plugins."):
-            laptop.run(*line.split()[1:])
-    assert "selected store: bucket" in laptop.run("migrate", "--to", "bucket", "--yes").stdout
+    arguments = ("bucket", "init", BUCKET, "--prefix", prefix, "--endpoint", moto.server.endpoint)
+    assert "selected store: bucket" in laptop.run(*arguments, "--take-along").stdout
     assert "widgets" in moto.server.open(prefix).read(Locator("_meta/repos.json"))
     assert "selected store: device-local" in laptop.run("migrate", "--to", "device-local", "--yes").stdout
 

@@ -22,3 +22,12 @@ def test_a_folder_that_became_empty_does_not_lie_in_itself(request, name, prefix
     assert [child.key for child in store.list(NOTE.parent)] == ["dir/dir"]
     store.delete(NOTE.parent.child("dir"))
     assert Locator() not in store.list(Locator())
+
+
+@pytest.mark.parametrize("name", ["seaweedfs", "azurite"])
+def test_a_folder_that_became_empty_can_be_made_again(request, name, prefix):
+    store = request.getfixturevalue(name).server.open(prefix)
+    store.write(NOTE, "one\n")
+    store.delete(NOTE)
+    assert store.mkdir(NOTE.parent) == store.mkdir(NOTE.parent) == NOTE.parent
+    assert store.list(Locator()) == [NOTE.parent]

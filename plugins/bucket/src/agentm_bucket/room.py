@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from agentm_kernel.plugin import Locator
 
 
-def check_room(client: Client, locator: Locator, deadline: Deadline) -> None:
-    """Raise `LocatorConflictError` if what is stored leaves no room for `locator`.
+def check_room(client: Client, locator: Locator, deadline: Deadline, *, is_folder: bool = False) -> None:
+    """Raise `LocatorConflictError` if what is stored leaves no room for the note, or the folder, at `locator`.
 
     Looks at its siblings, and further up only while folders are new: those above were looked at when they were made.
     """
@@ -26,7 +26,9 @@ def check_room(client: Client, locator: Locator, deadline: Deadline) -> None:
         found = client.folder(parent, deadline)
         files = {entry.path.rpartition("/")[2] for entry in found.files}
         folders = {path.rpartition("/")[2] for path in found.folders}
-        if new.name in folders and new is locator:  # one above may have been made since it was looked at
+        if (
+            new.name in folders and new is locator and not is_folder
+        ):  # one above may have been made since it was looked at
             raise LocatorConflictError(f"'{new}' is a directory, so no note can be stored there")
         if new.name in files and new is not locator:
             raise LocatorConflictError(f"'{new}' is a note, so '{locator}' cannot be stored below it")

@@ -151,7 +151,7 @@ def mkdir(verbs: Verbs, locator: Locator, deadline: Deadline) -> Locator:
                 raise
         else:
             raise LocatorConflictError(f"'{locator}' is a note, so it cannot become a directory")
-        check_room(verbs.client, locator, deadline)
+        check_room(verbs.client, locator, deadline, is_folder=True)  # a server may keep an empty one without a marker
         _put_marker(verbs, locator, deadline)
 
     verbs.asked(f"making '{locator}'", make)

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from agentm_prove.place import PREFIX
+
 AGENTM = "import sys; from agentm_kernel.cli.main import main; sys.exit(main())"
 
 
@@ -57,7 +59,8 @@ class Bench:
         return found["state"], found["saw"]
 
     def left_over(self) -> list[str]:
-        return [str(path) for path in self.home.rglob(".agentm-prove-*")]
+        folders = os.walk(self.home)  # which, unlike `rglob`, goes on where a folder is deleted meanwhile
+        return [os.path.join(at, name) for at, names, _ in folders for name in names if name.startswith(PREFIX)]
 
 
 @pytest.fixture

@@ -259,7 +259,7 @@ def test_undo_takes_the_last_change_back_and_can_be_undone(device):
     assert device.store.read(NOTE) == "three\n"
     device.run("undo", "a", short("one\n")[:6])
     assert device.store.read(NOTE) == "one\n"
-    assert entries_of(device)[-1] == ("changed", short("three\n"))
+    assert entries_of(device)[-1] == ("back to " + short("one\n"), short("three\n"))
 
 
 def test_undo_brings_a_deleted_note_back(device):
@@ -282,7 +282,7 @@ def test_a_change_from_outside_is_not_overwritten_unseen(device):
     device.run("undo", NOTE.key)
 
     assert device.store.read(NOTE) == "one\n"
-    assert entries_of(device)[-1] == ("changed", short("by hand\n"))
+    assert entries_of(device)[-1] == ("back to " + short("one\n"), short("by hand\n"))
 
 
 def test_a_version_can_be_read(device):

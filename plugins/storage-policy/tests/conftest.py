@@ -232,6 +232,7 @@ class Laptop:
         home.mkdir(parents=True, exist_ok=True)
         self.environ = {
             "PATH": os.environ["PATH"],
+            "AGENTM_PATIENCE": "30",
             "HOME": str(home),
             "USER": "ana",
             "PYTHONDONTWRITEBYTECODE": "1",

@@ -150,9 +150,10 @@ class StoreReader:
 
     def pin(self, root: Directory) -> Directory:
         """`root`, which must be the directory that was the root before."""
+        identity = root.identity_or_close()
         if self._root_identity is None:
-            self._root_identity = root.identity
-        elif self._root_identity != root.identity:
+            self._root_identity = identity
+        elif self._root_identity != identity:
             root.close()
             raise StoreIdentityError(
                 f"the folder {self.root} is not the one this process opened: it was replaced or unmounted meanwhile",

@@ -91,6 +91,14 @@ class Directory:
         self.__dict__.setdefault("is_private", not status.st_mode & 0o077)
         return self.__dict__[name]
 
+    def identity_or_close(self) -> tuple[int, int]:
+        """`identity`; one that cannot be asked for it is closed, as if it had not been opened."""
+        try:
+            return self.identity
+        except BaseException:
+            self.close()
+            raise
+
     def _at(self, name: str) -> str:
         """How the system is told a name in here, together with `_fd`."""
         return name

@@ -328,7 +328,7 @@ class StoreWriter:
 
     def _swept_once(self, directory: Directory, locator: Locator) -> Directory:
         """`directory`, without what killed writers left in it: looked for once per process, under the mutex."""
-        if directory.identity not in self._swept:
+        if directory.identity_or_close() not in self._swept:
             self._swept.add(directory.identity)  # before the sweep, which may have something to keep in here
             try:
                 self.displaced.find(directory, directory.sweep())

@@ -184,7 +184,7 @@ def test_a_note_that_was_opened_before_is_compared_and_not_opened_again(laptop, 
     first.write_text((laptop.place / others[2].key).read_text())
     with pytest.raises(IntegrityError, match="moved or exchanged"):
         reader.read(others[1])
-    first.write_text(kept[:-200])
+    first.write_text(kept[: kept.index("-----END") - 40])  # behind that may be nothing but padding
     with pytest.raises(IntegrityError):
         reader.read(others[1])
 

@@ -75,7 +75,7 @@ def test_edits_and_deletions_by_other_programs_are_committed(store):
     os.unlink(store.device_path(Locator("a.md")))
     with open(store.device_path(Locator("b.md")), "w") as file:
         file.write("edited\n")
-    assert store.commit("second", AUTHORS, OCCASION).note == "2 notes"
+    assert store.commit("second", AUTHORS, OCCASION).note == "2 files"
     assert files(store) == ["b.md"]
 
 

@@ -145,7 +145,7 @@ def test_what_is_personal_in_the_teams_store_is_not_taken_for_mine(laptop: Lapto
 
 def test_one_store_can_be_worked_with_as_if_it_were_the_only_one(laptop: Laptop, widgets: Path) -> None:
     listed = json.loads(laptop.run(laptop.home, "--store", "team", "project", "list", "--json").stdout)
-    assert listed["repos"] == []
+    assert [project["slug"] for project in listed["repos"]] == ["widgets"], "and none of the other store"
     shown = json.loads(laptop.run(laptop.home, "--store", "team", "store", "show", "--json").stdout)
     assert shown["place"] == str(laptop.team)
     laptop.run(laptop.home, "--store", "team", "doctor", "--requires", "sync")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from agentm_recall.layout import NOBODY
-from agentm_recall.phases import recalled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +37,8 @@ def recall_project(
         # On a copy that is out of date, the name may be another repository's by now: nothing below it is ours.
         place = place.child(NOBODY)
     heading = title.format(resolution.slug)
+    from agentm_recall.phases import recalled  # here, because a prompt needs none of it
+
     return recalled(
         resolution.backend,
         resolution.slug,

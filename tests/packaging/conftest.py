@@ -31,7 +31,7 @@ def wheels(shared_folder: Path) -> dict[str, Wheel]:
         try:
             built = wheels_in(dist) or build(dist)
         except BuildFailed as failure:
-            if os.environ.get("CI") == "true":
+            if os.environ.get("CI") == "true" or os.environ.get("AGENTM_REQUIRE_SERVERS"):
                 raise
             pytest.skip(f"the wheels cannot be built here: {failure}")
     return {wheel.distribution: wheel for wheel in built}

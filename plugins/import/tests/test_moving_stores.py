@@ -15,7 +15,13 @@ from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_devkit.conformance.stubs import SyncedStub
 from agentm_import.moving.stores import copy_notes, leave_word, plan_migration, settle
 from agentm_kernel import Locator
-from agentm_kernel.plugin import ConcurrentModificationError, LocatorConflictError, content_hash, stamp_store
+from agentm_kernel.plugin import (
+    ConcurrentModificationError,
+    InvalidLocatorError,
+    LocatorConflictError,
+    content_hash,
+    stamp_store,
+)
 
 TEXTS = ["", "plain\n", "no final newline", "win\r\nmac\r", "\ufeffbom", "žluť 🦉\n", "\0nul", "x" * 70_000]
 
@@ -102,6 +108,24 @@ def test_what_is_not_a_note_is_named(source, target, tmp_path):
     (tmp_path / "source/link.md").symlink_to("picture.png")
     plan = migrate(source, target)
     assert sorted(plan.skipped) == ["a:b.md", "link.md", "picture.png"]
+
+
+def test_a_name_that_the_other_store_cannot_have_is_named_with_what_to_do(source, target):
+    class Vault(MemoryBackend):
+        def write(self, locator, content, *, if_match=None):
+            if "sync-conflict" in locator.name:
+                raise InvalidLocatorError("that name is a sync tool's", hint="choose another name for the note")
+            return super().write(locator, content, if_match=if_match)
+
+    copy, vault = Locator("projects/p0/notes/n0.sync-conflict-1.md"), Vault()
+    source.write(copy, "x\n")
+    with pytest.raises(InvalidLocatorError, match="that name is a sync tool's") as refused:
+        migrate(source, vault)
+    assert f"rename or delete '{copy}' in {source.describe()}" in str(refused.value.hint)
+
+    source.delete(copy)
+    migrate(source, vault)
+    assert content(vault) == content(source)
 
 
 def test_what_changes_during_the_copy_is_carried_over(source, target):

@@ -15,6 +15,7 @@ from agentm_kernel.plugin import (
     STAMP_KEY,
     ConcurrentModificationError,
     InvalidContentError,
+    InvalidLocatorError,
     Locator,
     LocatorConflictError,
     content_hash,
@@ -98,7 +99,14 @@ def copy_notes(source: StorageBackend, target: StorageBackend, plan: Plan, progr
     """Write what is missing, each note on condition that nobody else has written it meanwhile."""
     for locator in progress("Copying", plan.missing):
         text = source.read(locator)
-        target.write(plan.place(locator), text, if_match=ABSENT)
+        try:
+            target.write(plan.place(locator), text, if_match=ABSENT)
+        except InvalidLocatorError as error:  # a sync tool's copy, say, which the other store would take for its own
+            raise InvalidLocatorError(
+                error.message,
+                hint=f"rename or delete '{locator}' in {source.describe()}, then run the same command again; what "
+                "was copied stays, and the configuration was not switched",
+            ) from None
         plan.hashes[locator] = content_hash(text)
 
 

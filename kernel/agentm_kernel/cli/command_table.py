@@ -190,7 +190,7 @@ _SUBCOMMANDS = {
     "config": ("list", "path", "set", "unset"),
     "plan": ("clear", "list", "use"),
     "plugins": ("list", "show"),
-    "project": ("check", "list", "register", "show", "unregister", "use-store"),
+    "project": ("check", "list", "register", "show", "unregister"),
     "state": ("append", "list", "path", "write"),
     "store": ("add", "forget", "list", "remove", "show"),
 }

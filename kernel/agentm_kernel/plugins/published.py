@@ -42,6 +42,7 @@ PUBLISHED = {
         "policy": "agentm-storage-policy",
         "project merge": "agentm-import",
         "project rename": "agentm-import",
+        "project use-store": "agentm-import",
         "prove": "agentm-prove",
         "reindex": "agentm-recall",
         "save": "agentm-recall",

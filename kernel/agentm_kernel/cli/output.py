@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,10 +19,38 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
+Result = TypeVar("Result")
+
 _NARROWEST = 16
 """Columns of a terminal below which nothing can be read."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+
+
+def answering(command: Callable[..., Result]) -> Callable[..., Result]:
+    """Give a command that does something `--json`. The dictionary `answer`, with which it is called, takes what it
+    has done so far: a program gets that, also where the command fails halfway. Lines for people, who may be asked
+    something about them, go to the terminal then, and nowhere without one.
+    """
+
+    @json_option
+    @functools.wraps(command)
+    def answered(as_json: bool, **given: Any) -> Result:
+        answer: dict[str, Any] = {}
+        if not as_json:
+            return command(answer=answer, **given)
+        try:
+            with open(os.devnull, "w", encoding="utf-8") as nowhere:
+                lines = sys.stderr if sys.stderr.isatty() else nowhere
+                with contextlib.redirect_stdout(lines):
+                    result = command(answer=answer, **given)
+        except AgentmError as error:
+            error.details = {**answer, **error.details}
+            raise
+        echo_json(**answer)
+        return result
+
+    return answered
 
 
 def current_device() -> Device:

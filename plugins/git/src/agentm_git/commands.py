@@ -12,6 +12,7 @@ from agentm_git.naming import find_note
 from agentm_git.rewritten import ANSWERS
 from agentm_git.settings import CONFLICTS, PROTOCOL
 from agentm_kernel.command import (
+    answering,
     conclude_set_up,
     current_device,
     echo_json,
@@ -55,7 +56,16 @@ def command() -> None:
 @click.option("--adopt", is_flag=True, help="Accept a folder or an origin that has files already.")
 @click.option("--use", "use_it", is_flag=True, help="Select the clone on this device at once.")
 @click.option("--take-along", is_flag=True, help="Select it, with the notes of the store before copied to it.")
-def init(path: str, url: str, adopt: bool, use_it: bool, take_along: bool, **given: str | None) -> None:
+@answering
+def init(
+    path: str,
+    url: str,
+    adopt: bool,
+    use_it: bool,
+    take_along: bool,
+    answer: dict[str, object],
+    **given: str | None,
+) -> None:
     """Make PATH a clone of URL, or a repository of its own, and the agent's store.
 
     An origin that another device has set up already is joined as it is. No token is stored anywhere.
@@ -67,7 +77,7 @@ def init(path: str, url: str, adopt: bool, use_it: bool, take_along: bool, **giv
     done = set_up(path, url or kept.get("remote", ""), adopt=adopt, options={**kept, **options})
     chosen = {"root": done.place, **({"remote": done.remote} if done.remote else {}), **options}
     stale = {name: "" for name in _OF_ONE_CLONE if name in _configuration() and name not in (*kept, *chosen)}
-    conclude_set_up(
+    answer |= conclude_set_up(
         PROTOCOL,
         {**stale, **chosen},
         store_id=done.store_id,
@@ -76,6 +86,7 @@ def init(path: str, url: str, adopt: bool, use_it: bool, take_along: bool, **giv
         use_it=use_it,
         take_along=take_along,
     )
+    answer["inside_of"] = done.outer or None
     if done.outer:
         click.echo(f"it lies in the repository {done.outer}: a line in its .gitignore keeps the two apart")
 

@@ -6,7 +6,7 @@ import click
 
 from agentm_hosts.connecting import adapter_named
 from agentm_hosts.report import reports
-from agentm_kernel.command import completing, current_device, echo_json, echo_table, json_option
+from agentm_kernel.command import answering, completing, current_device, echo_json, echo_table, json_option
 
 
 @click.group()
@@ -64,9 +64,11 @@ def check(host: str, program: str | None, as_json: bool) -> int:
 
 @command.command()
 @click.argument("directory", metavar="DIR", type=click.Path())
-def folder(directory: str) -> None:
+@answering
+def folder(directory: str, answer: dict[str, list[str]]) -> None:
     """Write a plugin folder into DIR that agent hosts install from a path or a repository."""
     from agentm_hosts.folder import write_folder
 
-    for path in write_folder(directory):
+    answer["files"] = list(write_folder(directory))
+    for path in answer["files"]:
         click.echo(path)

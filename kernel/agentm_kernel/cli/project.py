@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.output import (
-    answering,
-    completing,
-    confirm,
-    current_device,
-    echo_json,
-    echo_table,
-    json_option,
-)
+from agentm_kernel.cli.output import answering, current_device, echo_json, echo_table, json_option
 from agentm_kernel.cli.state import cwd_option
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
 from agentm_kernel.projects import find_project_root
@@ -30,7 +21,6 @@ from agentm_kernel.projects.slug import identify_project, plain_slug
 from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECTS
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.state.routing import in_store, is_local
-from agentm_kernel.state.store_change import StoreChange
 
 if TYPE_CHECKING:
     from agentm_kernel.state.routing import Resolution
@@ -159,39 +149,6 @@ def check(cwd: str | None, answer: dict[str, object]) -> int:
     if here.notice:
         click.echo(here.notice)
     return int(here.slug != name)
-
-
-@command.command("use-store")
-@click.argument("name", shell_complete=completing(lambda device: ["default", *device.config.stores]))
-@click.option("--move", is_flag=True, help="Take the notes and plans that the project has along.")
-@click.option("--yes", is_flag=True, help="Do not ask; with --move, remove what was moved from the store before.")
-@answering
-@cwd_option
-def use_store(name: str, move: bool, yes: bool, cwd: str | None, answer: dict[str, object]) -> None:
-    """Let the notes and plans of the project here live in the store NAME; `default` is the store of this device.
-
-    Only this device is told so, nothing in the repository. The store before says from then on where the project is,
-    so no other device goes on writing there. A command that was cut off is finished by running it again.
-    """
-    device = current_device()
-    change = StoreChange(device, find_project_root(cwd), None if name == "default" else name)
-    answer.update(store=name, place=change.place, copied=0, removed=0)
-    if change.is_done:
-        click.echo(f"this project is in the store '{name}' already")
-        return
-    files = change.check(move=move)
-    if files:
-        confirm(f"Copy {files} files of '{change.slug}' to {change.place}?", yes=yes)
-    copied = change.make()
-    answer["copied"] = len(copied)
-    click.echo(f"'{change.slug}' is in the store '{name}' now, at {change.place}; {len(copied)} files were copied")
-    if copied and (yes or (sys.stdin.isatty() and click.confirm("Remove them from the store before?", err=True))):
-        answer["removed"] = change.remove(copied)
-        click.echo(f"{answer['removed']} files removed from the store before")
-    elif copied:
-        click.echo(
-            "they are in the store before as well; run the command again with --move --yes to remove them there"
-        )
 
 
 @command.command("unregister")

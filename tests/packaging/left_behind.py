@@ -1,12 +1,13 @@
 """What earlier versions left in somebody's home, as text that any home can be filled with.
 
 `python -m tests.packaging.left_behind AGENTM NAME` lets the installed command AGENTM leave its data and writes them
-to `left_behind/NAME.json`. `make wheels` does the same with wheels of 0.1 and takes minutes; a test takes this instead.
+to `left_behind/NAME.json`. `make wheels` does the same with wheels of 0.1, in minutes; a test takes this instead.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import sys
 import tempfile
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "left_behind"
 HOME, LAUNCHER = "@HOME@", "@AGENTM@"
+_RECEIPTS = "/agentm/connections/"
 _NOT_LEFT = ("widgets/.git/", ".cache/")
 
 
@@ -47,7 +49,11 @@ def unpack(name: str, user: User) -> None:
         if text.startswith("base64:"):
             file.write_bytes(base64.b64decode(text.removeprefix("base64:")))
         else:
-            file.write_bytes(text.replace(LAUNCHER, user.agentm).replace(HOME, str(user.home)).encode())
+            text = text.replace(LAUNCHER, user.agentm).replace(HOME, str(user.home))
+            if _RECEIPTS in path and path.endswith(".json"):  # named after the path of the file that it is about
+                about = hashlib.sha256(json.loads(text)["path"].encode()).hexdigest()[:16]
+                file = file.with_name(f"{file.name.rpartition('-')[0]}-{about}.json")
+            file.write_bytes(text.encode())
 
 
 def main() -> None:

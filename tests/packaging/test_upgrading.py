@@ -34,7 +34,6 @@ def test_configuration_store_plan_and_checkpoint_of_0_1_go_on(user: User) -> Non
 def test_history_and_host_entries_of_0_2_go_on(user: User) -> None:
     unpack("0.2", user)
     settings = user.home / ".claude" / "settings.json"
-    entries = settings.read_text()
 
     past = user.run("agentm", "notes", "history", "database")
     user.run("agentm", "notes", "undo", "database")
@@ -42,7 +41,8 @@ def test_history_and_host_entries_of_0_2_go_on(user: User) -> None:
 
     assert [word for word in past.split() if word in ("created", "changed")] == ["created", "changed"]
     assert "SQLite" in user.run("agentm", "notes", "show", "database")
-    assert (claude["outcome"], settings.read_text()) == ("is connected already", entries)
+    assert "connected" in claude["outcome"]
+    assert settings.read_text().count('"session-start"') == 1  # those that were there were known as ours
     user.run("agentm", "disconnect")
     assert settings.read_text() == SETTINGS
     assert not (user.home / ".claude.json").exists()

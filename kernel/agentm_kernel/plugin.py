@@ -47,8 +47,8 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.seam.provider import Author as Author, Change as Change, Opener as Opener, ProviderContext as ProviderContext, SyncOutcome as SyncOutcome, SyncRules as SyncRules, SyncTrigger as SyncTrigger
     from agentm_kernel.seam.registry import BackendRegistry as BackendRegistry, registry as registry
     from agentm_kernel.seam.secrets import find_secrets as find_secrets, is_bare_secret as is_bare_secret, names_a_secret as names_a_secret, refuse_secrets as refuse_secrets
-    from agentm_kernel.seam.tier_layout import TierLayout as TierLayout
-    from agentm_kernel.seam.tiers import DerivedMaintenance as DerivedMaintenance, Tier as Tier
+    from agentm_kernel.seam.tier_layout import DerivedMaintenance as DerivedMaintenance, TierLayout as TierLayout
+    from agentm_kernel.seam.tiers import Tier as Tier
     from agentm_kernel.seam.update import read_or_none as read_or_none, append as append, update as update
     from agentm_kernel.seam import MAX_CONTENT_BYTES as MAX_CONTENT_BYTES, Capabilities as Capabilities, Frozen as Frozen, Info as Info, Opening as Opening
     from agentm_kernel.selection.adopting import UnidentifiedStore as UnidentifiedStore, add_wrapper as add_wrapper, adopt_store as adopt_store, check_store as check_store, open_unidentified as open_unidentified, return_identity as return_identity, select_store as select_store
@@ -98,8 +98,8 @@ _HOMES = {
     "seam.provider": "Author Change ProviderContext SyncOutcome SyncRules SyncTrigger",
     "seam.registry": "BackendRegistry registry",
     "seam.secrets": "find_secrets is_bare_secret names_a_secret refuse_secrets",
-    "seam.tier_layout": "TierLayout",
-    "seam.tiers": "DerivedMaintenance Tier",
+    "seam.tier_layout": "DerivedMaintenance TierLayout",
+    "seam.tiers": "Tier",
     "seam.update": "append read_or_none update",
     "seam": "Capabilities Frozen Info MAX_CONTENT_BYTES Opening layout",
     "selection.adopting": "UnidentifiedStore add_wrapper adopt_store check_store open_unidentified return_identity select_store",

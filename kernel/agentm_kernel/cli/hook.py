@@ -199,7 +199,7 @@ class HookCall:
         if self.adapter is None or self.host == PLAIN:
             return
         try:
-            from agentm_kernel.cli.event import in_the_background
+            from agentm_kernel.cli.background import in_the_background
 
             in_the_background(self._afterwards)
         except (AgentmError, OSError) as error:
@@ -229,7 +229,7 @@ class HookCall:
         store = project.backend
         if not self.raises or store is None or not (store.facet(DeviceCopy) or store.facet(WorkingCopy)):
             return
-        from agentm_kernel.cli.event import in_the_background
+        from agentm_kernel.cli.background import in_the_background
 
         self.doing = "fetching what is new"
         in_the_background(self._tell_apart, wait=_FOR_SYNC)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import (
@@ -77,9 +78,8 @@ def _identity_row(vault: VaultBackend, context: HookContext) -> DoctorRow:
     except StoreIdentityError as error:
         return DoctorRow("fail", "vault id", error.message, error.hint)
     if store_id is None:
-        return DoctorRow(
-            "warn", "vault id", "the folder is not marked as a store", f"run `agentm vault init {vault.describe()}`"
-        )
+        hint = f"run `agentm vault init {shlex.quote(vault.describe())}`"
+        return DoctorRow("warn", "vault id", "the folder is not marked as a store", hint)
     return DoctorRow("ok", "vault id", store_id)
 
 

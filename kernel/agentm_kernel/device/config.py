@@ -238,8 +238,8 @@ def load(environ: Mapping[str, str]) -> Config:
     """The configuration as it is now; `ConfigError` if there is one that cannot be relied on."""
     path, status, is_legacy = find(environ)
     if status is None:
-        return Config(path, False, False, {})
-    return Config(path, True, is_legacy, settings_in(parse_document(read_file(path), path), path))
+        return Config(path, False, False, {}, None)
+    return Config(path, True, is_legacy, settings_in(parse_document(read_file(path), path), path), None)
 
 
 def find(environ: Mapping[str, str]) -> tuple[str, os.stat_result | None, bool]:

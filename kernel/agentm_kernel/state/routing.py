@@ -325,8 +325,7 @@ def path_in_store(resolution: Resolution, locator: Locator) -> str:
 
 def _on_this_device(backend: StorageBackend) -> StorageBackend:
     """The store as hooks see it: itself, or its copy on this device if it lies elsewhere."""
-    files = backend.facet(DeviceFiles)
-    if files is None or backend.facet(DeviceCopy) is None:
+    if backend.facet(DeviceCopy) is None or (files := backend.facet(DeviceFiles)) is None:
         return backend
     from agentm_kernel.state.mirrored import LocalCopy
 

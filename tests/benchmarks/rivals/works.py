@@ -164,7 +164,7 @@ def killed(contestant: Contestant, site: Site, quick: bool) -> Verdict:
     expected = set(_WHOLE.findall(bulk(_BULK)))
     verdict, kills = Verdict(asked=len(expected)), 0
     until = time.monotonic() + (_AT_MOST / 2 if quick else _AT_MOST)
-    while kills < (10 if quick else 40) and (kills < 2 or time.monotonic() < until):
+    while kills < (10 if quick else 40) and (not kills or time.monotonic() < until):
         kills += 1
         round_ = Round(contestant, site, verdict)
         client = round_.start()

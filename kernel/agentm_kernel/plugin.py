@@ -30,9 +30,9 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.plugins.table import load as load, load_backend as load_backend, unusable as unusable
     from agentm_kernel.plugins.table import find_plugin as find_plugin, load_plugin as load_plugin, permitted as permitted
     from agentm_kernel.plugins.values import Alert as Alert, DoctorRow as DoctorRow, HookContext as HookContext, Panel as Panel, PluginFailure as PluginFailure, Section as Section, Tool as Tool, ToolCall as ToolCall
-    from agentm_kernel.projects.claiming import add_remote as add_remote, change_record as change_record, create_record as create_record, point as point, claim_name as claim_name
+    from agentm_kernel.projects.claiming import add_remote as add_remote, claim as claim, change_record as change_record, create_record as create_record, point as point, claim_name as claim_name
     from agentm_kernel.projects.moves import record_move as record_move
-    from agentm_kernel.projects.records import has_notes as has_notes, ProjectRecord as ProjectRecord, read_pointer as read_pointer, read_record as read_record
+    from agentm_kernel.projects.records import MOVED_TO_STORE as MOVED_TO_STORE, has_notes as has_notes, ProjectRecord as ProjectRecord, read_pointer as read_pointer, read_record as read_record
     from agentm_kernel.projects.repo_registry import list_repos as list_repos, read_registry as read_registry, register_repo as register_repo, registry_locator as registry_locator, unregister_repo as unregister_repo
     from agentm_kernel.projects import HARNESS_DIR as HARNESS_DIR, find_project_root as find_project_root
     from agentm_kernel.seam import layout as layout
@@ -47,8 +47,8 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.seam.provider import Author as Author, Change as Change, Opener as Opener, ProviderContext as ProviderContext, SyncOutcome as SyncOutcome, SyncRules as SyncRules, SyncTrigger as SyncTrigger
     from agentm_kernel.seam.registry import BackendRegistry as BackendRegistry, registry as registry
     from agentm_kernel.seam.secrets import find_secrets as find_secrets, is_bare_secret as is_bare_secret, names_a_secret as names_a_secret, refuse_secrets as refuse_secrets
-    from agentm_kernel.seam.tier_layout import TierLayout as TierLayout
-    from agentm_kernel.seam.tiers import DerivedMaintenance as DerivedMaintenance, Tier as Tier
+    from agentm_kernel.seam.tier_layout import DerivedMaintenance as DerivedMaintenance, TierLayout as TierLayout
+    from agentm_kernel.seam.tiers import Tier as Tier
     from agentm_kernel.seam.update import read_or_none as read_or_none, append as append, update as update
     from agentm_kernel.seam import MAX_CONTENT_BYTES as MAX_CONTENT_BYTES, Capabilities as Capabilities, Frozen as Frozen, Info as Info, Opening as Opening
     from agentm_kernel.selection.adopting import UnidentifiedStore as UnidentifiedStore, add_wrapper as add_wrapper, adopt_store as adopt_store, check_store as check_store, open_unidentified as open_unidentified, return_identity as return_identity, select_store as select_store
@@ -56,7 +56,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.state import Device as Device
     from agentm_kernel.state.mirrored import MirroredState as MirroredState
     from agentm_kernel.state.routing import Resolution as Resolution
-    from agentm_kernel.projects.checkouts import Checkouts as Checkouts
+    from agentm_kernel.projects.checkouts import Checkouts as Checkouts, binding_key as binding_key
     from agentm_kernel.projects.slug import plain_slug as plain_slug
     from agentm_kernel.selection import open_other as open_other
     # fmt: on
@@ -83,9 +83,9 @@ _HOMES = {
     "plugins.hookspecs": "hookimpl",
     "plugins.table": "find_plugin load load_backend load_plugin permitted unusable",
     "plugins.values": "Alert DoctorRow HookContext Panel PluginFailure Section Tool ToolCall",
-    "projects.claiming": "add_remote change_record claim_name create_record point",
+    "projects.claiming": "add_remote change_record claim claim_name create_record point",
     "projects.moves": "record_move",
-    "projects.records": "ProjectRecord has_notes read_pointer read_record",
+    "projects.records": "MOVED_TO_STORE ProjectRecord has_notes read_pointer read_record",
     "projects.repo_registry": "list_repos read_registry register_repo registry_locator unregister_repo",
     "projects": "HARNESS_DIR find_project_root",
     "seam.backend": "ABSENT API_VERSION Absent BackendLayer COMMIT FolderWalk PUSH SWAP_PROVIDER StorageBackend",
@@ -98,13 +98,13 @@ _HOMES = {
     "seam.provider": "Author Change ProviderContext SyncOutcome SyncRules SyncTrigger",
     "seam.registry": "BackendRegistry registry",
     "seam.secrets": "find_secrets is_bare_secret names_a_secret refuse_secrets",
-    "seam.tier_layout": "TierLayout",
-    "seam.tiers": "DerivedMaintenance Tier",
+    "seam.tier_layout": "DerivedMaintenance TierLayout",
+    "seam.tiers": "Tier",
     "seam.update": "append read_or_none update",
     "seam": "Capabilities Frozen Info MAX_CONTENT_BYTES Opening layout",
     "selection.adopting": "UnidentifiedStore add_wrapper adopt_store check_store open_unidentified return_identity select_store",
     "selection.identity": "known_stores read_stamp stamp_store",
-    "projects.checkouts": "Checkouts",
+    "projects.checkouts": "Checkouts binding_key",
     "projects.slug": "plain_slug",
     "state": "Device",
     "state.mirrored": "MirroredState",

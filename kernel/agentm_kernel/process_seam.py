@@ -73,13 +73,12 @@ def why_here(
     device: Device, note: str, cwd: str | None, phase: str | None, query: str | None, limit: int | None
 ) -> str:
     """Why a note is recalled, or why not. A person asks, so what goes wrong is raised."""
-    provider = _recall_provider(device)
-    explain = None if provider is None else getattr(provider[1], "why", None)
-    if provider is None or explain is None:
-        who = f"{provider[0]} cannot" if provider else "no plugin is installed that can"
+    label, explain = _recall_provider(device, "why")
+    if explain is None:
+        who = f"{label} cannot" if label else "no plugin is installed that can"
         raise AgentmError(f"{who} say why a note is recalled")
     ask = lambda resolution, **asked: explain(resolution, note=note, **asked)  # noqa: E731
-    return _ask((provider[0], ask), device.memory(cwd), phase if phase in PHASES else DEFAULT_PHASE, query, limit)
+    return _ask(label, ask, device.memory(cwd), phase if phase in PHASES else DEFAULT_PHASE, query, limit)
 
 
 def state_path(context: Mapping[str, Any] | None, which: str) -> Path:
@@ -106,15 +105,15 @@ def is_available() -> bool:
 
 
 def _recall(device: Device, context: Mapping[str, Any], query: str | None, limit: int | None) -> str:
-    provider = _recall_provider(device)
-    if provider is None:
+    label, recall = _recall_provider(device)
+    if recall is None:
         return ""
     cwd = working_directory(context)
     phase = context.get("phase")
     phase = phase if phase in PHASES else DEFAULT_PHASE
     parts = [own_notes(device, cwd, limit, phase=phase, query=query)]
     try:
-        parts.append(_ask(provider, device.memory(cwd), phase, query, limit))
+        parts.append(_ask(label, recall, device.memory(cwd), phase, query, limit))
     except StorageSelectionError as error:
         if device.bound_store(cwd) is None:
             raise
@@ -128,12 +127,11 @@ def own_notes(
     """The operator's own notes, where the project is bound to a further store: whatever is wrong with that one."""
     if device.bound_store(cwd) is None:
         return ""
-    provider = _recall_provider(device)
-    own = None if provider is None else getattr(provider[1], "own", None)
-    if provider is None or own is None:
+    label, own = _recall_provider(device, "own")
+    if own is None:
         return ""
     try:
-        return _ask((provider[0], own), device, phase, query, limit)
+        return _ask(label, own, device, phase, query, limit)
     except AgentmError as error:
         _warn("recall", error)
         return ""
@@ -141,22 +139,21 @@ def own_notes(
 
 def recall_at_start(device: Device, resolution: Resolution, limit: int) -> str:
     """What a session should remember when it starts."""
-    provider = _recall_provider(device)
-    if provider is None:
+    label, recall = _recall_provider(device)
+    if recall is None:
         return ""
     memory = resolution if resolution.backend is not None else device.memory(resolution.root)
-    return _ask(provider, memory, DEFAULT_PHASE, None, limit)
+    return _ask(label, recall, memory, DEFAULT_PHASE, None, limit)
 
 
 def recall_for_prompt(device: Device, cwd: str | None, prompt: str, limit: int, known: tuple[str, ...]) -> str | None:
     """The notes that answer a prompt, `""` if none does; `None` where the provider cannot tell (see `for_prompt`)."""
-    provider = _recall_provider(device)
-    for_prompt = None if provider is None else getattr(provider[1], "for_prompt", None)
-    if provider is None or for_prompt is None:
+    label, for_prompt = _recall_provider(device, "for_prompt")
+    if for_prompt is None:
         return None
     memory = _memory_for_prompt(device, cwd)
     ask = lambda resolution, **_: for_prompt(resolution, prompt=prompt, limit=limit, known=known)  # noqa: E731
-    return _ask((provider[0], ask), memory, DEFAULT_PHASE, None, limit)
+    return _ask(label, ask, memory, DEFAULT_PHASE, None, limit)
 
 
 def _memory_for_prompt(device: Device, cwd: str | None) -> Resolution:
@@ -173,12 +170,9 @@ def _memory_for_prompt(device: Device, cwd: str | None) -> Resolution:
         return Resolution(find_project_root(cwd), None, device=device, store_name=name)
 
 
-def _ask(
-    provider: tuple[str, Any], about: Resolution | Device, phase: str, query: str | None, limit: int | None
-) -> str:
+def _ask(label: str, ask: Any, about: Resolution | Device, phase: str, query: str | None, limit: int | None) -> str:
     from agentm_kernel.plugins import Call, StdoutToStderr, wrong_answer
 
-    label, ask = provider
     with StdoutToStderr(), Call(label, "recalling"):
         answer: object = ask(about, phase=phase, query=query, limit=limit)
     if not isinstance(answer, str):
@@ -186,24 +180,25 @@ def _ask(
     return answer
 
 
-def _recall_provider(device: Device) -> tuple[str, RecallProvider] | None:
-    """The one installed recall provider and the name for it, `None` without one."""
+def _recall_provider(device: Device, ability: str | None = None) -> tuple[str, Any]:
+    """The name for the one installed recall provider, empty without one; and itself or its `ability`, `None` if it
+    has none.
+    """
     if not device.plugins.of(RECALL):
-        return None
-    from agentm_kernel.plugins.table import permitted
+        return "", None
+    from agentm_kernel.plugins.table import load, permitted
 
     records = permitted(device, RECALL)
     if not records:
-        return None
+        return "", None
     if len(records) > 1:
         owners = " and ".join(sorted(record.distribution for record in records))
         raise AgentmError(
             f"more than one recall provider is installed: {owners}",
             hint="disable one: `agentm config set plugin_policy.disabled NAME`",
         )
-    from agentm_kernel.plugins.table import load
-
-    return str(records[0]), load(records[0])  # type: ignore[return-value]
+    provider = load(records[0])
+    return str(records[0]), provider if ability is None else getattr(provider, ability, None)
 
 
 def _offers(device: Device, context: Mapping[str, Any], candidate: Any) -> list[dict[str, Any]]:

@@ -8,11 +8,11 @@ import os
 class BareFolder:
     """A loop somebody might write by hand: temp file, write, fsync, rename, fsync of the directory, nothing else.
 
-    No lock, no comparison, no confinement; the directory stays open between calls.
+    No lock, no comparison, no confinement; the directory is made if need be, and stays open between calls.
     """
 
     def __init__(self, path: str) -> None:
-        os.mkdir(path)
+        os.makedirs(path, exist_ok=True)
         self._path = path
         self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         self._count = 0

@@ -38,7 +38,8 @@ class Crowd:
 def run(setting: Setting) -> Table:
     rows = [row for store in STORES for row in _rows(setting, store)]
     note = (
-        f"Each process overwrites its own 2 kB note for {SECONDS:g} s. A wait is a whole write, from call to return. "
+        f"Each process overwrites its own 2 kB note for {SECONDS:g} s. A wait is a whole write, from call to return; "
+        "nobody ends before the last write is through. "
         "Rates are medians over rounds, fairness is that of the worst round (slowest writer / fastest writer)."
     )
     return Table("contention", "Processes writing one store", note, rows)
@@ -71,13 +72,14 @@ def _row(store: str, size: int, crowd: Crowd, alone: list[float]) -> Row:
 def _run_crowd(crowd: Crowd, size: int, store: str, root: str) -> None:
     writers = [_start(store, root, f"writer-{number}.md") for number in range(size)]
     try:
-        for writer in writers:
-            assert writer.stdout is not None
-            assert writer.stdout.readline() == "ready\n"
-        for writer in writers:
-            assert writer.stdin is not None
-            writer.stdin.write("\n")
-            writer.stdin.flush()
+        for said in ("ready\n", "done\n"):
+            for writer in writers:
+                assert writer.stdout is not None
+                assert writer.stdout.readline() == said
+            for writer in writers:
+                assert writer.stdin is not None
+                writer.stdin.write("\n")
+                writer.stdin.flush()
         waits = [json.loads(writer.communicate()[0]) for writer in writers]
     finally:
         for writer in writers:

@@ -1,6 +1,7 @@
 """One contending writer: `python -m tests.benchmarks.writer STORE ROOT NOTE SECONDS`.
 
-Says `ready`, waits for a line on standard input, writes its own note over and over, and prints each write's seconds.
+Says `ready`, waits for a line on standard input, writes its own note over and over, and says `done`. After another
+line it prints each write's seconds and ends: ending takes a processor, and others may still be at their last writes.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ def main(kind: str, root: str, note: str, seconds: float) -> None:
         after = time.perf_counter()
         waits.append(after - before)
         before = after
+    print("done", flush=True)
+    sys.stdin.readline()
     json.dump(waits, sys.stdout)
 
 

@@ -34,18 +34,23 @@ DEEP = Locator("projects/agentm/decisions/decision.md")
 def run(setting: Setting) -> Table:
     rows = [row for store in STORES for row in (*_overwrites(setting, store), *_creates(setting, store))]
     note = (
-        "2 kB notes. The bare loop writes a temp file, syncs it, renames it and syncs the directory; it has no lock, "
-        "no comparison and no confinement. Batches of five in turn, the order changing every round."
+        "2 kB notes. The bare loop writes a temp file, syncs it, renames it and syncs the directory, in the "
+        "store's own folder; it has no lock, no comparison and no confinement. Batches of five in turn, the order "
+        "changing every round."
     )
     return Table("writes", "Durable writes, one process", note, rows)
 
 
 def _overwrites(setting: Setting, name: str) -> list[Row]:
-    store = _open(setting.scratch / name / "overwritten", name)
-    bare = BareFolder(str(setting.scratch / name / "overwritten-bare"))
+    root = setting.scratch / name / "overwritten"
+    store = _open(root, name)
+    store.write(FLAT, NOTE)
+    bare = BareFolder(
+        str(root)
+    )  # in the very folder of the note: how fast a disk syncs depends on where a folder lies
     data, same = NOTE.encode(), content_hash(NOTE)
     work: dict[str, Callable[[], object]] = {
-        "bare loop, overwrite": lambda: bare.write("decision.md", data),
+        "bare loop, overwrite": lambda: bare.write("bare.md", data),
         "overwrite at the root": lambda: store.write(FLAT, NOTE),
         "overwrite three folders down": lambda: store.write(DEEP, NOTE),
         "overwrite if the hash matches": lambda: store.write(FLAT, NOTE, if_match=same),
@@ -59,9 +64,10 @@ def _overwrites(setting: Setting, name: str) -> list[Row]:
 def _creates(setting: Setting, name: str) -> list[Row]:
     root = setting.scratch / name / "created"
     store = _open(root, name)
-    bare = BareFolder(str(setting.scratch / name / "created-bare"))
     data, fresh = NOTE.encode(), map(str, itertools.count())
-    store.mkdir(Locator("crowded"))
+    for folder in ("bare", "plain", "absent", "crowded"):
+        store.mkdir(Locator(folder))
+    bare = BareFolder(str(root / "bare"))
     for number in range(CROWDED):
         (root / "crowded" / f"note-{number}.md").write_text(NOTE)
     work: dict[str, Callable[[], object]] = {

@@ -19,10 +19,10 @@ WIDTH = 96
 _HEAD = """# Commands
 
 Generated from `--help` by `python -m tests.docs.cli_reference`; a test keeps it current. Commands of plugins are
-there when the plugin is installed. Every reader has `--json`, apart from those that print a text or a path for hooks.
-Content comes from standard input or `--body-file` and goes to standard output byte for byte. A command that destroys
-something asks on a terminal and needs `--yes` without one. Tables have headings on a terminal, and fit its width; a
-pipe or a file gets the rows alone, and a program should ask for `--json`.
+there when the plugin is installed. Every command has `--json`, apart from servers and from those that print a text
+or a path for hooks. Content comes from standard input or `--body-file` and goes to standard output byte for byte. A
+command that destroys something asks on a terminal and needs `--yes` without one. Tables have headings on a
+terminal, and fit its width; a pipe or a file gets the rows alone, and a program should ask for `--json`.
 """
 
 

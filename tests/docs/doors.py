@@ -41,6 +41,7 @@ CONSTANTS = {
     "MAX_CONTENT_BYTES": "How large a note may be unless the store's `size_limit` says otherwise.",
     "MAX_KEY_BYTES": "How long a key may be, in UTF-8 bytes.",
     "MAX_SEGMENT_BYTES": "How long one segment of a key may be, in UTF-8 bytes.",
+    "MOVED_TO_STORE": "The field of a project's record that names the store which its notes are in, if another.",
     "PULLING": "The events at which a store elsewhere is asked for what is new.",
     "PUSH": "The name of the action that a policy must grant before changes are sent.",
     "PUSHING": "The events at which what was written is sent to a store elsewhere.",

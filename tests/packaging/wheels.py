@@ -96,10 +96,11 @@ def _test_alone(wheel: Wheel, dist: Path, *, lowest: bool) -> str:
 
 
 def _third_party(wheel: Wheel, dist: Path) -> list[Requirement]:
-    """What `wheel` requires from others, with what the kernel requires."""
+    """What `wheel` requires from others on this platform, with what the kernel requires."""
     kernel = [other for other in wheels_in(dist) if other.distribution == KERNEL]
     needed = {str(requirement): requirement for each in (wheel, *kernel) for requirement in each.requirements}
-    return [requirement for requirement in needed.values() if not requirement.name.startswith("agentm-")]
+    here = [each for each in needed.values() if each.marker is None or each.marker.evaluate()]
+    return [requirement for requirement in here if not requirement.name.startswith("agentm-")]
 
 
 def _strangers(wheel: Wheel, versions: dict[str, str]) -> list[str]:

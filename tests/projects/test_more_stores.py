@@ -107,7 +107,7 @@ def test_notes_that_are_there_already_are_moved_or_nothing_is_done(laptop: Lapto
 
 
 def test_a_move_that_was_cut_off_is_finished_by_running_it_again(laptop: Laptop, monkeypatch) -> None:
-    from agentm_kernel.state import store_change
+    from agentm_import.moving import use_store
 
     laptop.add_team(make=True)
     widgets = laptop.checkout("widgets")
@@ -117,8 +117,8 @@ def test_a_move_that_was_cut_off_is_finished_by_running_it_again(laptop: Laptop,
     def cut_off(*_: object) -> None:
         raise KeyboardInterrupt
 
-    for place, step in ((store_change, "change_record"), (store_change.Move, "_differs")):
-        change = store_change.StoreChange(Device.now(laptop.environ), str(widgets), "team")
+    for place, step in ((use_store, "change_record"), (use_store.Move, "_differs")):
+        change = use_store.StoreChange(Device.now(laptop.environ), str(widgets), "team")
         change.check(move=True)
         with monkeypatch.context() as patched:
             patched.setattr(place, step, cut_off)

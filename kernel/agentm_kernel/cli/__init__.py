@@ -178,27 +178,22 @@ def exit_code_of(work: Callable[[], int], *, as_json: bool = False) -> int:
     try:
         code = work()
         sys.stdout.flush()
-    except AgentmError as error:
-        report(error)
-        if as_json:
-            _answer_in_json(error)
-        return error.exit_code
     except KeyboardInterrupt:
         sys.stderr.write("error: interrupted\n")
         return 130
     except BrokenPipeError:
         _give_output_up()  # whoever read our output has gone: nothing is left to say
         return 1
-    except OSError as error:
-        if _can_flush():
-            report(_unexpected(error))
+    except Exception as error:  # noqa: BLE001 - a bug, ours or a plugin's, too: said in one line, and in full on demand
+        if isinstance(error, OSError) and not _can_flush():
+            _give_output_up()
+            report(AgentmError(f"the output cannot be written: {error.strerror}"))
             return 1
-        _give_output_up()
-        report(AgentmError(f"the output cannot be written: {error.strerror}"))
-        return 1
-    except Exception as error:  # noqa: BLE001 - a bug, ours or a plugin's: said in one line, and in full on demand
-        report(_unexpected(error))
-        return 1
+        found = error if isinstance(error, AgentmError) else _unexpected(error)
+        report(found)
+        if as_json:
+            _answer_in_json(found)
+        return found.exit_code
     return code
 
 

@@ -41,12 +41,11 @@ class Parameter(Frozen):
 class DeclaredCommand:
     """A command path, its parameters, and where the function that does the work lives (`module:function`)."""
 
-    __slots__ = ("help", "is_limited", "parameters", "path", "target")
+    __slots__ = ("help", "parameters", "path", "target")
 
-    def __init__(self, path: str, target: str, text: str, *parameters: Parameter, is_limited: bool = False) -> None:
-        """`is_limited`: it ends with an error rather than wait for a store that hangs."""
+    def __init__(self, path: str, target: str, text: str, *parameters: Parameter) -> None:
         self.path = tuple(path.split())
-        self.target, self.help, self.parameters, self.is_limited = target, text, parameters, is_limited
+        self.target, self.help, self.parameters = target, text, parameters
 
     def run(self, device: Device, values: dict[str, object]) -> int:
         """Do the work; the function writes its own output and returns the exit code, `None` for 0."""
@@ -73,7 +72,6 @@ COMMANDS = (
         Parameter("which", choices=("plan", "progress")),
         _CWD,
         Parameter("--plan", "A named plan instead of the active one.", metavar="NAME"),
-        is_limited=True,
     ),
     DeclaredCommand(
         "state read",
@@ -82,7 +80,6 @@ COMMANDS = (
         Parameter("file"),
         _JSON,
         _CWD,
-        is_limited=True,
     ),
     DeclaredCommand(
         "recall-here",
@@ -190,7 +187,7 @@ _SUBCOMMANDS = {
     "config": ("list", "path", "set", "unset"),
     "plan": ("clear", "list", "use"),
     "plugins": ("list", "show"),
-    "project": ("check", "list", "register", "show", "unregister", "use-store"),
+    "project": ("check", "list", "register", "show", "unregister"),
     "state": ("append", "list", "path", "write"),
     "store": ("add", "forget", "list", "remove", "show"),
 }
@@ -217,12 +214,14 @@ def misplaced(name: str) -> tuple[str, str] | None:
 
 LIMITED = frozenset(
     {
-        ("store", "list"),
-        ("store", "show"),
-        ("project", "list"),
-        ("project", "show"),
-        ("state", "list"),
-        ("state", "path"),
+        "state-path",
+        "state read",
+        "state list",
+        "state path",
+        "store list",
+        "store show",
+        "project list",
+        "project show",
     }
 )
 """Commands that only look something up: they end with an error rather than wait for a store that hangs."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel.cli.command_table import as_text
-from agentm_kernel.cli.output import completing, current_device, echo_json, echo_table, json_option
+from agentm_kernel.cli.output import answering, completing, current_device, echo_json, echo_table, json_option
 from agentm_kernel.device.config import find, spellings
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.device.installed import BACKENDS, WRAPPERS
@@ -45,7 +45,8 @@ def _known_keys(device: Device) -> dict[str, str]:
 @click.argument("key", shell_complete=completing(_known_keys))
 @click.argument("value")
 @click.option("--allow-secrets", is_flag=True, help="Keep a value that only looks like a secret, or has to be here.")
-def set_command(key: str, value: str, allow_secrets: bool) -> None:
+@answering
+def set_command(key: str, value: str, allow_secrets: bool, answer: dict[str, object]) -> None:
     """Give the setting KEY a VALUE.
 
     Lists are written a,b,c or as JSON. An option of a plugin is read as JSON where it is JSON (true, 3, [1, 2]) and
@@ -65,20 +66,23 @@ def set_command(key: str, value: str, allow_secrets: bool) -> None:
     before, _, was_legacy = find(environ)
     set_value(environ, key, wanted)
     after = find(environ)[0]
+    answer.update(key=key, path=after)
     click.echo(f"set {key} in {after}" + (f", with everything from {before}" if was_legacy else ""))
     _warn_of_missing(device, key, wanted)
 
 
 @command.command("unset")
 @click.argument("key", shell_complete=completing(_known_keys))
-def unset_command(key: str) -> None:
+@answering
+def unset_command(key: str, answer: dict[str, object]) -> None:
     """Remove the setting KEY, or all settings under it."""
     device = current_device()
     _ask_to_leave(device, key)
     environ = device.environ
     if not unset_value(environ, key):
         raise ConfigError(f"'{key}' is not set", hint="`agentm config list` shows what is")
-    click.echo(f"removed {key} from {find(environ)[0]}")
+    answer.update(key=key, path=find(environ)[0])
+    click.echo(f"removed {key} from {answer['path']}")
 
 
 @command.command("list")
@@ -107,6 +111,7 @@ def list_command(as_json: bool) -> None:
                 tuple(map(_on_one_line, (key, as_text(value), meanings.get(key, ""))))
                 for key, value in settings.items()
             ],
+            nothing="nothing is set: the defaults apply",
         )
 
 
@@ -138,14 +143,12 @@ def _options_set(device: Device) -> dict[str, Option]:
 
 
 @command.command("path")
-@json_option
-def path_command(as_json: bool) -> None:
+@answering
+def path_command(answer: dict[str, object]) -> None:
     """Show which file holds the configuration, or would hold it."""
     path, status, is_legacy = find(current_device().environ)
-    if as_json:
-        echo_json(path=path, present=status is not None, legacy=is_legacy)
-    else:
-        click.echo(path)
+    answer.update(path=path, present=status is not None, legacy=is_legacy)
+    click.echo(path)
 
 
 def _declared_options(device: Device, key: str) -> tuple[tuple[Option, ...] | None, str, str]:

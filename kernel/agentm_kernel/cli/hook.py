@@ -29,15 +29,8 @@ PLAIN = "plain"
 _FOR_SYNC = 0.8
 """Seconds that a session waits for a store elsewhere to bring its copy up to date."""
 
-EVENTS = {
-    "session-start": ("session-start",),
-    "prompt": ("prompt", "turn-start"),
-    "pre-compact": ("pre-compact",),
-    "post-compact": ("post-compact",),
-    "turn-end": ("turn-end",),
-    "session-end": ("session-end",),
-}
-"""What a hook can be about, and the events that plugins are told of then."""
+EVENTS = ("session-start", "prompt", "pre-compact", "post-compact", "turn-end", "session-end")
+"""What a hook can be about: events that plugins are told of."""
 
 
 class PlainAdapter:
@@ -94,8 +87,10 @@ class HookCall:
         """What the host sent."""
         self.cwd: str | None = None
         """Where the session is; `None` for the current directory."""
-        self.raises = EVENTS[event] if host != PLAIN else ()
+        self.raises: tuple[str, ...] = ()
         """The events that plugins are told of."""
+        if host != PLAIN:
+            self.raises = (event, "turn-start") if event == "prompt" else (event,)
         self.text = ""
         """What was said in the end."""
         self.closing = ""
@@ -204,7 +199,7 @@ class HookCall:
         if self.adapter is None or self.host == PLAIN:
             return
         try:
-            from agentm_kernel.cli.event import in_the_background
+            from agentm_kernel.cli.background import in_the_background
 
             in_the_background(self._afterwards)
         except (AgentmError, OSError) as error:
@@ -234,7 +229,7 @@ class HookCall:
         store = project.backend
         if not self.raises or store is None or not (store.facet(DeviceCopy) or store.facet(WorkingCopy)):
             return
-        from agentm_kernel.cli.event import in_the_background
+        from agentm_kernel.cli.background import in_the_background
 
         self.doing = "fetching what is new"
         in_the_background(self._tell_apart, wait=_FOR_SYNC)

@@ -32,11 +32,11 @@ def main(only: tuple[str, ...] = ()) -> int:
         report(UsageError(f"there is no such command; there are {', '.join(only)}", hint="add --help to one of them"))
         return UsageError.exit_code
     device = Device.now()
+    if not LIMITED.isdisjoint((" ".join(arguments[:1]), " ".join(arguments[:2]))):
+        limit(" ".join(arguments[:2]), patience(device.environ))
     matched = match(arguments)
     if matched is not None:
         command, values = matched
-        if command.is_limited:
-            limit(" ".join(arguments[:2]), patience(device.environ))
         _leave(exit_code_of(lambda: command.run(device, values), as_json=bool(values.get("json"))))
     code = exit_code_of(lambda: _serve(device, arguments), as_json=_wants_json(arguments))
     if arguments[:1] in (["hook"], ["event"]) and code == UsageError.exit_code:
@@ -79,8 +79,6 @@ def _click(device: Device, arguments: list[str]) -> int:
     from agentm_kernel.cli.app import run
 
     gc.enable()  # click is imported; what follows may take its time, a migration for instance
-    if tuple(arguments[:2]) in LIMITED:
-        limit(" ".join(arguments[:2]), patience(device.environ))
     return run(device, arguments)
 
 

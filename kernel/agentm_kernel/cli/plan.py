@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from agentm_kernel.cli import shown
-from agentm_kernel.cli.output import completing, echo_json, json_option
+from agentm_kernel.cli.output import answering, completing, echo_json, json_option
 from agentm_kernel.cli.state import cwd_option, resolve, tell_rest
 from agentm_kernel.errors import ActivePlanError
 from agentm_kernel.projects.checkout import path_as_text
-from agentm_kernel.state.plans import clear_plan, list_plan_files, resolve_active_plan, use_plan
+from agentm_kernel.state.plans import PLAN, clear_plan, list_plan_files, resolve_active_plan, use_plan
 from agentm_kernel.state.routing import state_file_path
 
 
@@ -52,14 +52,19 @@ def list_plans(as_json: bool, cwd: str | None) -> None:
 
 @command.command("use")
 @click.argument("name", shell_complete=completing(lambda device: list_plan_files(device.project())))
+@answering
 @cwd_option
-def use(name: str, cwd: str | None) -> None:
+def use(name: str, cwd: str | None, answer: dict[str, str]) -> None:
     """Make NAME (foo for PLAN-foo.md) the active plan of this checkout."""
-    click.echo(use_plan(resolve(cwd, read_only=False), name))
+    answer["active"] = use_plan(resolve(cwd, read_only=False), name)
+    click.echo(answer["active"])
 
 
 @command.command("clear")
+@answering
 @cwd_option
-def clear(cwd: str | None) -> None:
+def clear(cwd: str | None, answer: dict[str, str]) -> None:
     """Go back to PLAN.md."""
     clear_plan(resolve(cwd, read_only=False))
+    answer["active"] = PLAN
+    click.echo(PLAN)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.output import completing, confirm, current_device, echo_json, echo_table, json_option
+from agentm_kernel.cli.output import answering, current_device, echo_json, echo_table, json_option
 from agentm_kernel.cli.state import cwd_option
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
 from agentm_kernel.projects import find_project_root
@@ -22,7 +21,6 @@ from agentm_kernel.projects.slug import identify_project, plain_slug
 from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECTS
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.state.routing import in_store, is_local
-from agentm_kernel.state.store_change import StoreChange
 
 if TYPE_CHECKING:
     from agentm_kernel.state.routing import Resolution
@@ -95,9 +93,11 @@ def _shown(value: object) -> str:
 @click.option("--slug", metavar="NAME", help="Name the project, in its .harness/project.json.")
 @click.option("--adopt", is_flag=True, help="It is the project that has the name, under another remote.")
 @click.option("--wiki-path", metavar="DIR", help="Where the project's wiki is.")
-@json_option
+@answering
 @cwd_option
-def register(slug: str | None, adopt: bool, wiki_path: str | None, as_json: bool, cwd: str | None) -> None:
+def register(
+    slug: str | None, adopt: bool, wiki_path: str | None, cwd: str | None, answer: dict[str, object]
+) -> None:
     """Enter the project here into the store's registry and claim its name there; prints the name.
 
     Notes that lie under the name and belong to nobody become this project's.
@@ -109,10 +109,8 @@ def register(slug: str | None, adopt: bool, wiki_path: str | None, as_json: bool
     if slug is not None and folder.name != here.identity.slug:
         declare_slug(here.root, folder.name)
     register_repo(here.backend, folder.name, here.root, remote=here.identity.origin, wiki_path=wiki_path)
-    if as_json:
-        echo_json(slug=folder.name, place=folder.key)
-    else:
-        click.echo(folder.name)
+    answer.update(slug=folder.name, place=folder.key)
+    click.echo(folder.name)
 
 
 def _claimed(here: Resolution, slug: str | None, *, adopt: bool) -> Locator:
@@ -132,8 +130,9 @@ def _claimed(here: Resolution, slug: str | None, *, adopt: bool) -> Locator:
 
 
 @command.command("check")
+@answering
 @cwd_option
-def check(cwd: str | None) -> None:
+def check(cwd: str | None, answer: dict[str, object]) -> int:
     """Compare the project's name with that of its remote.
 
     Exit 0 if they are the same, 1 if they are not (the answer says why, where that is known), 3 without a remote.
@@ -141,54 +140,27 @@ def check(cwd: str | None) -> None:
     here = current_device().memory(cwd)
     here.refuse_no_project()
     origin = here.identity.origin
-    if origin is None:
+    name = None if origin is None else parse_remote(origin).name
+    answer.update(slug=here.slug, remote=name, same=here.slug == name, notice=here.notice)
+    if name is None:
         click.echo(f"{here.slug}: no remote `origin`")
-        raise click.exceptions.Exit(3)
-    name = parse_remote(origin).name
+        return 3
     click.echo(f"{here.slug}: the remote `origin` is called {name}")
     if here.notice:
         click.echo(here.notice)
-    if here.slug != name:
-        raise click.exceptions.Exit(1)
-
-
-@command.command("use-store")
-@click.argument("name", shell_complete=completing(lambda device: ["default", *device.config.stores]))
-@click.option("--move", is_flag=True, help="Take the notes and plans that the project has along.")
-@click.option("--yes", is_flag=True, help="Do not ask; with --move, remove what was moved from the store before.")
-@cwd_option
-def use_store(name: str, move: bool, yes: bool, cwd: str | None) -> None:
-    """Let the notes and plans of the project here live in the store NAME; `default` is the store of this device.
-
-    Only this device is told so, nothing in the repository. The store before says from then on where the project is,
-    so no other device goes on writing there. A command that was cut off is finished by running it again.
-    """
-    device = current_device()
-    change = StoreChange(device, find_project_root(cwd), None if name == "default" else name)
-    if change.is_done:
-        click.echo(f"this project is in the store '{name}' already")
-        return
-    files = change.check(move=move)
-    if files:
-        confirm(f"Copy {files} files of '{change.slug}' to {change.place}?", yes=yes)
-    copied = change.make()
-    click.echo(f"'{change.slug}' is in the store '{name}' now, at {change.place}; {len(copied)} files were copied")
-    if copied and (yes or (sys.stdin.isatty() and click.confirm("Remove them from the store before?", err=True))):
-        click.echo(f"{change.remove(copied)} files removed from the store before")
-    elif copied:
-        click.echo(
-            "they are in the store before as well; run the command again with --move --yes to remove them there"
-        )
+    return int(here.slug != name)
 
 
 @command.command("unregister")
 @click.argument("slug", required=False)
+@answering
 @cwd_option
-def unregister(slug: str | None, cwd: str | None) -> None:
+def unregister(slug: str | None, cwd: str | None, answer: dict[str, object]) -> None:
     """Take SLUG, or the project here, out of the registry. Its notes and its plan stay where they are."""
     name = slug or current_device().memory(cwd).slug
     if not unregister_repo(current_device().store(read_only=False), name):
         raise NotFoundError(f"'{name}' is not registered", hint="`agentm project list` shows what is")
+    answer["slug"] = name
     click.echo(f"removed {name} from the registry")
 
 
@@ -208,6 +180,5 @@ def list_projects(as_json: bool) -> None:
         echo_json(repos=repos)
     else:
         columns = ("slug", "root_path", "remote")
-        echo_table(
-            ("slug", "folder", "remote"), [tuple(str(repo.get(column, "")) for column in columns) for repo in repos]
-        )
+        rows = [tuple(str(repo.get(column, "")) for column in columns) for repo in repos]
+        echo_table(("slug", "folder", "remote"), rows, nothing="no project yet")

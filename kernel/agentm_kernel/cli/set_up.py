@@ -50,8 +50,8 @@ def conclude_set_up(
     was_there: bool,
     use_it: bool,
     take_along: bool = False,
-) -> None:
-    """Say what `init` did, and select the store on this device or say which commands do.
+) -> dict[str, object]:
+    """Say what `init` did, and select the store on this device or say which commands do. The answer of `init`.
 
     Whoever changes the store has notes elsewhere, perhaps: they are taken along, or it is said where they stay.
     """
@@ -60,6 +60,7 @@ def conclude_set_up(
     before = None if isinstance(found, Refusal) else found
     is_present = before is not None and (before.choice.protocol, before.backend.describe()) == (protocol, place)
     others = before if before and not is_present and _has_notes(before.backend) else None
+    answer = {"store": store_id, "place": place, "joined": was_there, "in_use": True}
     if take_along and others is not None:
         _take_along(others, protocol, options, merging=was_there)
     elif use_it or take_along:
@@ -69,7 +70,9 @@ def conclude_set_up(
     elif is_present and current_device().config.options(protocol).items() >= options.items():
         click.echo("this device uses it already")
     else:
+        answer["in_use"] = False
         _say_how_to_use(others, protocol, options)
+    return {**answer, "notes_before": others.backend.describe() if others else None}
 
 
 def _take_along(others: Decision, protocol: str, options: Mapping[str, str], *, merging: bool) -> None:

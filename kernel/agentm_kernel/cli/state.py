@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel.cli import read_text, shown, write_text
-from agentm_kernel.cli.output import completing, current_device, echo_json, json_option
+from agentm_kernel.cli.output import answering, completing, current_device, echo_json, json_option
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.seam.backend import ABSENT
@@ -58,7 +58,7 @@ def command() -> None:
 )
 @click.option("--allow-empty", is_flag=True, help="Empty FILE if the text is empty.")
 @_allow_option
-@json_option
+@answering
 @cwd_option
 def write(
     file: str,
@@ -66,8 +66,8 @@ def write(
     if_match: str | None,
     allow_empty: bool,
     allow_secrets: bool,
-    as_json: bool,
     cwd: str | None,
+    answer: dict[str, object],
 ) -> None:
     """Replace FILE by standard input, and print its path.
 
@@ -79,19 +79,17 @@ def write(
     if not allow_empty:
         _refuse_empty(text, "; `--allow-empty` empties the file")
     written = write_state_file(resolution, file, text, if_match=condition, allow_secrets=allow_secrets)
-    if as_json:
-        echo_json(file=file, path=path_as_text(written), hash=content_hash(text))
-    else:
-        _echo_path(written)
+    answer.update(file=file, path=path_as_text(written), hash=content_hash(text))
+    _echo_path(written)
 
 
 @command.command("append")
 @_file_argument
 @_body_option
 @_allow_option
-@json_option
+@answering
 @cwd_option
-def append(file: str, body_file: str, allow_secrets: bool, as_json: bool, cwd: str | None) -> None:
+def append(file: str, body_file: str, allow_secrets: bool, cwd: str | None, answer: dict[str, object]) -> None:
     """Add standard input at the end of FILE, on a line of its own, losing nobody's edit; prints its path.
 
     Text that looks like it holds a secret is refused before the store sees it, with the line named.
@@ -102,10 +100,8 @@ def append(file: str, body_file: str, allow_secrets: bool, as_json: bool, cwd: s
     if not allow_secrets:
         refuse_secrets("the text", text)  # here, so that the line is counted in what was given
     written = append_state_file(resolution, file, text, allow_secrets=True)
-    if as_json:
-        echo_json(file=file, path=path_as_text(written))
-    else:
-        _echo_path(written)
+    answer.update(file=file, path=path_as_text(written))
+    _echo_path(written)
 
 
 @command.command("list")
@@ -125,16 +121,14 @@ def list_files(as_json: bool, cwd: str | None) -> None:
 
 @command.command("path")
 @click.argument("file", required=False)
-@json_option
+@answering
 @cwd_option
-def path(file: str | None, as_json: bool, cwd: str | None) -> None:
+def path(file: str | None, cwd: str | None, answer: dict[str, object]) -> None:
     """Print the directory of the state, or the path of FILE in it, whether or not it exists."""
     resolution = resolve(cwd, read_only=True)
     found = state_file_path(resolution, file) if file else state_directory(resolution)
-    if as_json:
-        echo_json(project=resolution.slug, path=path_as_text(found))
-    else:
-        _echo_path(found)
+    answer.update(project=resolution.slug, path=path_as_text(found))
+    _echo_path(found)
 
 
 def tell_rest(resolution: Resolution, names: list[str], nothing: str, prefix: str = "") -> None:

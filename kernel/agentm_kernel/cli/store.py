@@ -7,10 +7,19 @@ import os
 import click
 
 from agentm_kernel.cli.config import refuse_secret, value_of
-from agentm_kernel.cli.output import completing, confirm, current_device, echo_json, echo_table, json_option
+from agentm_kernel.cli.output import (
+    answering,
+    completing,
+    confirm,
+    current_device,
+    echo_json,
+    echo_table,
+    json_option,
+)
 from agentm_kernel.device.config_writer import set_value, unset_value
+from agentm_kernel.device.installed import BACKENDS
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
-from agentm_kernel.plugins.table import declared_options
+from agentm_kernel.plugins.table import declared_options, find_plugin
 from agentm_kernel.seam.options import check_option
 from agentm_kernel.selection import Refusal, inspect_store
 from agentm_kernel.selection.identity import forget_store, known_stores
@@ -87,7 +96,10 @@ def list_stores(as_json: bool) -> None:
 @click.argument("protocol", shell_complete=completing("agentm.backends"))
 @click.argument("options", nargs=-1, metavar="[OPTION=VALUE]...")
 @click.option("--wrapper", "wrappers", multiple=True, help="A layer around it, the innermost first.")
-def add(name: str, protocol: str, options: tuple[str, ...], wrappers: tuple[str, ...]) -> None:
+@answering
+def add(
+    name: str, protocol: str, options: tuple[str, ...], wrappers: tuple[str, ...], answer: dict[str, object]
+) -> None:
     """Let this device use a further store, NAME, for projects that are bound to it with `agentm project use-store`.
 
     The store itself is made by its own command, `agentm git init` for one. OPTIONs are those that `agentm plugins
@@ -95,6 +107,7 @@ def add(name: str, protocol: str, options: tuple[str, ...], wrappers: tuple[str,
     """
     device = current_device()
     _check_new_name(name, device.config.stores)
+    find_plugin(device, BACKENDS, protocol)
     declared = declared_options(device, protocol)
     table: dict[str, object] = {"backend": protocol}
     for given in options:
@@ -114,7 +127,8 @@ def add(name: str, protocol: str, options: tuple[str, ...], wrappers: tuple[str,
         raise found.error
     for option, value in table.items():
         set_value(device.environ, f"stores.{name}.{option}", value)
-    click.echo(f"{name} is the store at {found.backend.describe()}")
+    answer.update(name=name, protocol=protocol, place=found.backend.describe(), warning=found.warning)
+    click.echo(f"{name} is the store at {answer['place']}")
     if found.warning:
         click.echo(f"warning: {found.warning}", err=True)
     click.echo(f"`agentm project use-store {name}` in a checkout lets its notes and plans live there")
@@ -122,7 +136,8 @@ def add(name: str, protocol: str, options: tuple[str, ...], wrappers: tuple[str,
 
 @command.command("remove")
 @click.argument("name", shell_complete=_complete_store)
-def remove(name: str) -> None:
+@answering
+def remove(name: str, answer: dict[str, object]) -> None:
     """Let this device use the store NAME no more. The store and its notes stay as they are."""
     device = current_device()
     if name not in device.config.stores:
@@ -134,6 +149,7 @@ def remove(name: str) -> None:
             hint="run `agentm project use-store default` in each of them first",
         )
     unset_value(device.environ, f"stores.{name}")
+    answer["name"] = name
     click.echo(f"this device uses {name} no more")
 
 
@@ -147,7 +163,8 @@ def _check_new_name(name: str, known: tuple[str, ...]) -> None:
 @command.command("forget")
 @click.argument("place", required=False)
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def forget(place: str | None, yes: bool) -> None:
+@answering
+def forget(place: str | None, yes: bool, answer: dict[str, object]) -> None:
     """Forget which store this device knew at PLACE (shown in the refusal), so that what is there now is accepted.
 
     Nothing in any store is touched.
@@ -160,6 +177,7 @@ def forget(place: str | None, yes: bool) -> None:
     confirm(f"Forget the store at {meant[0].place}?", yes=yes)
     for entry in meant:
         forget_store(state_dir, entry.protocol, entry.place)
+        answer.update(place=entry.place, protocol=entry.protocol)
         click.echo(f"forgot the {entry.protocol} store at {entry.place}")
 
 

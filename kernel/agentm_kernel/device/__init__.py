@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.device.config import cache_directory, home_directory, state_directory
+from agentm_kernel.files import home_directory, user_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,12 +67,12 @@ class DeviceFacts:
     @property
     def state_dir(self) -> str:
         """Where this device keeps what must survive and is nobody's note. Never inside a store."""
-        return state_directory(self.environ)
+        return user_directory("state", self.environ)
 
     @property
     def cache_dir(self) -> str:
         """Where lies what can be made again at any time."""
-        return cache_directory(self.environ)
+        return user_directory("cache", self.environ)
 
     @property
     def config(self) -> Config:

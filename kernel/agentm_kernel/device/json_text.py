@@ -57,9 +57,9 @@ def parse_bytes(data: bytes) -> object:
 
 
 def _scan(body: str, text: str) -> object:
-    if make_scanner is not None:
+    if _scanner is not None:
         try:
-            value, end = make_scanner(_Rules)(body, 0)  # type: ignore[arg-type]
+            value, end = _scanner(body, 0)
             if end == len(body):
                 return value
         except MalformedJson:
@@ -116,6 +116,9 @@ class _Rules:
     @staticmethod
     def parse_constant(name: str) -> float:
         raise MalformedJson(f"{name} is not a JSON value")
+
+
+_scanner = None if make_scanner is None else make_scanner(_Rules)  # type: ignore[arg-type]
 
 
 def _first_repeated(pairs: list[tuple[str, object]]) -> str | None:

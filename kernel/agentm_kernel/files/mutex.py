@@ -15,7 +15,7 @@ import os
 import time
 
 from agentm_kernel.errors import LockTimeout, StorageIOError
-from agentm_kernel.files import native_lock
+from agentm_kernel.files import native_lock, user_directory
 from agentm_kernel.seam.layout import STAMP_KEY
 
 TYPE_CHECKING = False
@@ -251,9 +251,8 @@ def _open_lock(directory: str) -> tuple[int, _Identity]:
 def _open_lock_file(name: str) -> int:
     """Where a directory cannot be locked: a file of this user's state, never deleted."""
     from agentm_kernel.files.root import make_private_folder
-    from agentm_kernel.files.user_state import user_state_folder
 
-    folder = user_state_folder("locks")
+    folder = os.path.join(user_directory("state", os.environ), "locks")
     make_private_folder(folder)
     return os.open(os.path.join(folder, name), os.O_RDWR | os.O_CREAT, 0o600)
 

@@ -11,12 +11,10 @@ from _thread import RLock
 
 from agentm_kernel.errors import NotFoundError, StorageIOError, StorageSelectionError
 from agentm_kernel.files.medium import Medium
-from agentm_kernel.files.stamp import read_stamp_fast
+from agentm_kernel.files.short_note import read_short_note
 from agentm_kernel.seam import MAX_CONTENT_BYTES, Capabilities
 from agentm_kernel.seam.backend import StorageBackend
 from agentm_kernel.seam.facets import Appends, DeviceFiles
-from agentm_kernel.seam.layout import STAMP_KEY
-from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from agentm_kernel.files.writing import StoreWriter
     from agentm_kernel.seam import Info
     from agentm_kernel.seam.backend import Absent
+    from agentm_kernel.seam.locator import Locator
 
     F = TypeVar("F")
 
@@ -137,18 +136,19 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
     # -- reading --------------------------------------------------------------------------------------------
 
     def stamp_text(self) -> str | None:
-        self._medium.check_here()
-        if self._lazy_reader is None and type(self).read is FileStore.read and self._follow_root_link:
-            # Most hooks need no more of the store than this: they are spared loading the rest.
-            if self._create_root and self._root_identity is None and not _is_there(self._root):
-                return None  # nothing was ever written here
-            text, identity = read_stamp_fast(self._medium, self._root, Locator(STAMP_KEY), self._size_limit)
-            if text is not None and self._root_identity in (None, identity):
-                self._root_identity = identity
-                return text
+        is_unseen = self._root_identity is None and self._lazy_reader is None
+        if self._create_root and is_unseen and type(self).read is FileStore.read and not _is_there(self._root):
+            self._medium.check_here()
+            return None  # nothing was ever written here
         return super().stamp_text()
 
     def read(self, locator: Locator) -> str:
+        if self._lazy_reader is None and self._follow_root_link:
+            self._medium.check_here()
+            text, identity = read_short_note(self._medium, self._root, locator, self._size_limit)
+            if text is not None and self._root_identity in (None, identity):
+                self._root_identity = identity
+                return text
         return self._reader.read(locator)
 
     def list(self, locator: Locator) -> builtins.list[Locator]:

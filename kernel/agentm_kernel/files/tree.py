@@ -1,5 +1,5 @@
 """Directories of a store, held open: the only place that opens, lists or changes anything inside a store
-(but for the one note that `read_stamp_fast` reads for hooks).
+(but for the short notes that `read_short_note` reads for hooks).
 
 A path is walked one name at a time from the open root, never following a link, so nothing that happens to the tree
 meanwhile can lead a read or a write outside it. `root.open_root` opens one: a `Directory` where the platform resolves

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 
-from agentm_kernel.files import exchange, user_state
+from agentm_kernel.files import exchange
 from agentm_kernel.files.writing import StoreWriter
 from agentm_kernel.seam import update
 
-__all__ = ["StoreWriter", "exchange", "hashlib", "update", "user_state"]
+__all__ = ["StoreWriter", "exchange", "hashlib", "update"]

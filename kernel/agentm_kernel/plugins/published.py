@@ -11,53 +11,33 @@ import sys
 
 from agentm_kernel.device.installed import BACKENDS, COMMANDS, NOTES, VERIFIERS, WRAPPERS
 
-PUBLISHED = {
-    BACKENDS: {
-        "bucket": "agentm-bucket",
-        "device-local": "agentm-device-local",
-        "git": "agentm-git",
-        "policy": "agentm-storage-policy",
-        "vault": "agentm-obsidian-vault",
+_BROUGHT: dict[str, dict[str, tuple[str, ...]]] = {
+    "agentm-bucket": {BACKENDS: ("bucket",), COMMANDS: ("bucket",)},
+    "agentm-checkpoint": {COMMANDS: ("checkpoint",), WRAPPERS: ("integrity",)},
+    "agentm-device-local": {BACKENDS: ("device-local",)},
+    "agentm-devkit": {COMMANDS: ("plugins check", "plugins new"), VERIFIERS: ("plugins",)},
+    "agentm-encryption": {COMMANDS: ("encryption",), WRAPPERS: ("encryption",)},
+    "agentm-git": {BACKENDS: ("git",), COMMANDS: ("git",)},
+    "agentm-hosts": {COMMANDS: ("connect", "disconnect", "hosts", "log", "setup")},
+    "agentm-import": {
+        COMMANDS: ("export", "import", "migrate", "project merge", "project rename", "project use-store")
     },
-    COMMANDS: {
-        "bucket": "agentm-bucket",
-        "checkpoint": "agentm-checkpoint",
-        "connect": "agentm-hosts",
-        "disconnect": "agentm-hosts",
-        "documenter-context": "agentm-recall",
-        "encryption": "agentm-encryption",
-        "export": "agentm-import",
-        "forget": "agentm-recall",
-        "git": "agentm-git",
-        "import": "agentm-import",
-        "hosts": "agentm-hosts",
-        "inbox": "agentm-recall",
-        "log": "agentm-hosts",
-        "mcp": "agentm-mcp",
-        "migrate": "agentm-import",
-        "notes": "agentm-recall",
-        "personal": "agentm-obsidian-vault",
-        "plugins check": "agentm-devkit",
-        "plugins new": "agentm-devkit",
-        "policy": "agentm-storage-policy",
-        "project merge": "agentm-import",
-        "project rename": "agentm-import",
-        "prove": "agentm-prove",
-        "reindex": "agentm-recall",
-        "save": "agentm-recall",
-        "search": "agentm-recall",
-        "setup": "agentm-hosts",
-        "vault": "agentm-obsidian-vault",
-        "view": "agentm-view",
+    "agentm-mcp": {COMMANDS: ("mcp",)},
+    "agentm-obsidian-vault": {BACKENDS: ("vault",), COMMANDS: ("personal", "vault")},
+    "agentm-prove": {COMMANDS: ("prove",)},
+    "agentm-recall": {
+        COMMANDS: ("documenter-context", "forget", "inbox", "notes", "reindex", "save", "search"),
+        NOTES: ("notes",),
     },
-    NOTES: {"notes": "agentm-recall"},
-    VERIFIERS: {"plugins": "agentm-devkit"},
-    WRAPPERS: {
-        "encryption": "agentm-encryption",
-        "integrity": "agentm-checkpoint",
-        "policy": "agentm-storage-policy",
-    },
+    "agentm-storage-policy": {BACKENDS: ("policy",), COMMANDS: ("policy",), WRAPPERS: ("policy",)},
+    "agentm-view": {COMMANDS: ("view",)},
 }
+
+PUBLISHED = {
+    group: {name: owner for owner, brought in _BROUGHT.items() for name in brought.get(group, ())}
+    for group in (BACKENDS, COMMANDS, NOTES, VERIFIERS, WRAPPERS)
+}
+"""By entry-point group and name, the distribution that brings it."""
 
 
 def how_to_install(group: str, name: str) -> str | None:

@@ -121,6 +121,7 @@ def change_project_file(root: str, fn: Callable[[dict[str, object]], dict[str, o
 
 _FILE = "checkouts.json"
 _LIMIT = 10_000_000
+_LONGEST_ID = 100
 
 
 class Checkouts:
@@ -182,16 +183,13 @@ class Checkouts:
         """By the store's id; a store that carries no mark is known by its place."""
         identity = self._store.facet(Identity)
         store_id = (identity and identity.store_id) or read_stamp(self._store)
-        if store_id is None or not _is_plain(store_id):
+        is_plain = store_id is not None and store_id.replace("-", "").replace("_", "").isalnum()
+        if store_id is None or not is_plain or len(store_id) > _LONGEST_ID:
             from binascii import crc32
 
             place = store_id or self._store.describe()
             store_id = f"at-{crc32(place.encode('utf-8', 'surrogateescape')):08x}"
         return os.path.join(self._state_dir, "stores", store_id)
-
-
-def _is_plain(store_id: str) -> bool:
-    return all(character.isalnum() or character in "-_" for character in store_id) and len(store_id) <= 100
 
 
 def _read(path: str) -> dict[str, dict[str, str]]:

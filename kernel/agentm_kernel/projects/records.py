@@ -50,6 +50,7 @@ def unfit(locator: Locator, why: str) -> InvalidContentError:
 
 
 POINTERS = Locator(REMOTES)
+_TREES = (Locator(PROJECTS), Locator(LEGACY_PROJECTS))
 MOVED_TO_STORE = "moved_to_store"
 _LONGEST_WAY = 10
 
@@ -98,8 +99,7 @@ def read_record(store: StorageBackend, slug: str) -> ProjectRecord | None:
 
 
 def _read_one(store: StorageBackend, slug: str) -> tuple[ProjectRecord, str | None] | None:
-    for tree in (PROJECTS, LEGACY_PROJECTS):
-        folder = Locator(f"{tree}/{slug}")
+    for folder in [tree.child(slug) for tree in _TREES]:
         try:
             text = store.read(folder.child(PROJECT_RECORD))
         except NotFoundError:
@@ -148,8 +148,7 @@ def unite_copies(store: StorageBackend, record: ProjectRecord) -> ProjectRecord:
 
 def has_notes(store: StorageBackend, slug: str) -> Locator | None:
     """The folder in which something lies under this name, whoever put it there."""
-    for tree in (PROJECTS, LEGACY_PROJECTS):
-        folder = Locator(f"{tree}/{slug}")
+    for folder in [tree.child(slug) for tree in _TREES]:
         if store.exists(folder) and store.list(folder):
             return folder
     return None

@@ -55,6 +55,9 @@ class Absent:
 
 ABSENT: Final = Absent()
 
+STAMP = Locator(STAMP_KEY)
+"""Where a store carries its identity."""
+
 
 class StorageBackend(ABC):
     """One kind of store. Verbs take and return locators and text, never file-system paths.
@@ -196,7 +199,7 @@ class StorageBackend(ABC):
         from agentm_kernel.errors import NotFoundError
 
         try:
-            return self.read(Locator(STAMP_KEY))
+            return self.read(STAMP)
         except NotFoundError:
             return None
 

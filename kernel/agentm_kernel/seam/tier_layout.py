@@ -1,6 +1,11 @@
-"""Where the three tiers of a store lie. Hooks that look for an index import this, so it is written by hand."""
+"""Where the three tiers of a store lie, and what keeps the derived ones.
+
+Hooks that look for an index import this, so it does without `enum`, which takes as long to load as half a hook.
+"""
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
 
 from agentm_kernel.seam import Frozen
 from agentm_kernel.seam.locator import Locator
@@ -31,3 +36,15 @@ class TierLayout(Frozen):
     def root_for(self, tier: Tier) -> Locator:
         root: Locator = getattr(self, tier.name.lower())
         return root
+
+
+class DerivedMaintenance(ABC):
+    """What keeps a derived tier up to date. Implemented by plugins, never here."""
+
+    @abstractmethod
+    def reindex(self, tier: Tier) -> None:
+        """Rebuild a derived tier from the source."""
+
+    @abstractmethod
+    def changed_since(self, mtime: float) -> list[Locator]:
+        """Source locators that changed after `mtime`."""

@@ -5,16 +5,7 @@ The kernel only names the tiers. Whatever builds an index or an abstract lives i
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from enum import Enum
-
-from agentm_kernel.seam.tier_layout import TierLayout
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from agentm_kernel.seam.locator import Locator
-
-__all__ = ["DerivedMaintenance", "Tier", "TierLayout"]
 
 
 class Tier(Enum):
@@ -32,15 +23,3 @@ class Tier(Enum):
     @property
     def derived(self) -> bool:
         return self is not Tier.SOURCE
-
-
-class DerivedMaintenance(ABC):
-    """What keeps a derived tier up to date. Implemented by plugins, never here."""
-
-    @abstractmethod
-    def reindex(self, tier: Tier) -> None:
-        """Rebuild a derived tier from the source."""
-
-    @abstractmethod
-    def changed_since(self, mtime: float) -> list[Locator]:
-        """Source locators that changed after `mtime`."""

@@ -60,12 +60,12 @@ def choose(device: DeviceFacts) -> Choice:
             )
         return Choice(protocol, f"{setting} in {config.path}", setting)
     if config.storage_backend is not None:
-        return Choice(config.storage_backend, f"{config.chosen_by} in {config.path}")
+        return Choice(config.storage_backend, f"{config.chosen_by} in {config.path}", None)
     if device.environ.get(VAULT_VARIABLE, "").strip():
         return Choice("vault", f"${VAULT_VARIABLE}")
     if (path := config.options("vault").get("vault_path")) is not None:
         raise _undecided(config, path)
-    return Choice(DEFAULT_PROTOCOL, BY_DEFAULT)
+    return Choice(DEFAULT_PROTOCOL, BY_DEFAULT, None)
 
 
 def open_backend(device: Device, choice: Choice, opening: Opening) -> PluginGuard:
@@ -222,7 +222,7 @@ def inspect_store(device: Device, *, read_only: bool = True) -> Decision | Refus
     try:
         choice = choose(device)
         name = device.store_name or "default"
-        return _decide(device, choice, Opening(name=name, read_only=read_only, state_dir=device.state_dir))
+        return _decide(device, choice, Opening(name, read_only, device.state_dir))
     except AgentmError as error:
         return Refusal(choice, as_selection_error(error, of=device.store_name))
 

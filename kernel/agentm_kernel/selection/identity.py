@@ -19,9 +19,8 @@ import os
 from agentm_kernel.errors import ConcurrentModificationError, StoreIdentityError
 from agentm_kernel.files import read_small_file
 from agentm_kernel.seam import Frozen, facets
-from agentm_kernel.seam.backend import ABSENT, BackendLayer
+from agentm_kernel.seam.backend import ABSENT, STAMP, BackendLayer
 from agentm_kernel.seam.layout import STAMP_KEY
-from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agentm_kernel.seam.backend import Absent, StorageBackend
+    from agentm_kernel.seam.locator import Locator
 
 LAYOUT_VERSION = 1
 _RECORD = "stores.json"
@@ -185,7 +185,7 @@ def stamp_store(backend: StorageBackend, store_id: str | None = None) -> str:
         "layout": LAYOUT_VERSION,
     }
     try:
-        backend.write(Locator(STAMP_KEY), json.dumps(fields, indent=2) + "\n", if_match=ABSENT)
+        backend.write(STAMP, json.dumps(fields, indent=2) + "\n", if_match=ABSENT)
     except ConcurrentModificationError:
         other = read_stamp(backend)
         if other is None:

@@ -23,10 +23,10 @@ from agentm_kernel.errors import (
 from agentm_kernel.files.medium import Medium
 from agentm_kernel.files.root import make_private_folder
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.backend import ABSENT
+from agentm_kernel.seam.backend import ABSENT, STAMP
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.facets import ConflictCopy, Transfer
-from agentm_kernel.seam.layout import HARNESS, LEGACY_PROJECTS, PROJECT_RECORD, PROJECTS, REMOTES, STAMP_KEY
+from agentm_kernel.seam.layout import HARNESS, LEGACY_PROJECTS, PROJECT_RECORD, PROJECTS, REMOTES
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.update import read_or_none, update
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 _REMOTES = Locator(REMOTES)
 _TREES = (Locator(PROJECTS), Locator(LEGACY_PROJECTS), _REMOTES)
-_STAMP = Locator(STAMP_KEY)
 _AGREED = Locator("agreed.json")
 _ROUNDS = 3
 _NO_TEXT = ""  # in place of the hash of a file that is no text: it is left alone on both sides
@@ -50,7 +49,7 @@ _LONGEST_STEM = 120  # bytes: with mark and suffix the name stays below what a s
 def is_mirrored(locator: Locator) -> bool:
     """Whether the copy has this key: the state of projects, whose it is, and the store's mark."""
     parts = locator.parts
-    if locator == _STAMP or locator.parent == _REMOTES:
+    if locator == STAMP or locator.parent == _REMOTES:
         return True
     if len(parts) < 3 or parts[0] not in (PROJECTS, LEGACY_PROJECTS):
         return False
@@ -99,7 +98,7 @@ class Mirror:
     def keep_stamp(self, there: str | None) -> str | None:
         """Let the copy carry the store's stamp, if that has one."""
         if there is not None:
-            self._copy.write(_STAMP, there)
+            self._copy.write(STAMP, there)
         return there
 
     def check_stamp(self, place: str, look: Callable[[], str | None]) -> None:
@@ -107,7 +106,7 @@ class Mirror:
 
         `look` reads the stamp that the store carries; nobody is asked where there is nothing to compare with.
         """
-        here = read_or_none(self._copy, _STAMP)
+        here = read_or_none(self._copy, STAMP)
         if here is None:
             return
         there = look()
@@ -127,7 +126,7 @@ class Mirror:
             return
         here, agreed = _digest(self._copy, locator), self._agreed().get(locator.key)
         digest = content_hash(content)
-        if here not in (None, digest) and (agreed is None or here != agreed.digest) and locator != _STAMP:
+        if here not in (None, digest) and (agreed is None or here != agreed.digest) and locator != STAMP:
             return
         if here == digest or self._put(locator, content, here):
             self._agree({locator.key: Agreed(digest, "")})
@@ -157,8 +156,8 @@ class Mirror:
 
     def synchronise(self, store: StorageBackend, *, sending: bool) -> Transfer:
         """Bring the copy up to date; with `sending`, also the store."""
-        if read_or_none(self._copy, _STAMP) is None:
-            self.keep_stamp(read_or_none(store, _STAMP))
+        if read_or_none(self._copy, STAMP) is None:
+            self.keep_stamp(read_or_none(store, STAMP))
         fetched, sent = 0, 0
         conflicts: list[str] = []
         for _ in range(_ROUNDS):
@@ -211,7 +210,7 @@ class Mirror:
 
     def _forget(self, locator: Locator, last: Agreed) -> dict[str, Agreed | None]:
         """A file that is no longer in the store goes here too, unless it was edited here: then it is sent again."""
-        if locator == _STAMP:
+        if locator == STAMP:
             return {}
         try:
             self._copy.delete(locator, if_match=last.digest)

@@ -19,10 +19,8 @@ import os
 from agentm_kernel.errors import ConcurrentModificationError, StorageReadOnlyError
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam import facets
-from agentm_kernel.seam.backend import BackendLayer
+from agentm_kernel.seam.backend import STAMP, BackendLayer
 from agentm_kernel.seam.facets import ConflictCopies, DeviceCopy, DeviceFiles
-from agentm_kernel.seam.layout import STAMP_KEY
-from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,9 +30,8 @@ if TYPE_CHECKING:
     from agentm_kernel.seam import Info
     from agentm_kernel.seam.backend import Absent, StorageBackend
     from agentm_kernel.seam.facets import ConflictCopy, Transfer
+    from agentm_kernel.seam.locator import Locator
     from agentm_kernel.state.mirror import Mirror
-
-_STAMP = Locator(STAMP_KEY)
 
 
 class MirroredState(BackendLayer, DeviceFiles, DeviceCopy, ConflictCopies):
@@ -59,7 +56,7 @@ class MirroredState(BackendLayer, DeviceFiles, DeviceCopy, ConflictCopies):
         try:
             self.inner.write(locator, content, if_match=if_match)
         except ConcurrentModificationError:
-            if locator == _STAMP:  # of two devices that mark a store at once, the slower one takes over the mark
+            if locator == STAMP:  # of two devices that mark a store at once, the slower one takes over the mark
                 self.fetch_stamp()
             raise
         self._mirror.follow_write(locator, content)
@@ -140,7 +137,7 @@ class MirroredState(BackendLayer, DeviceFiles, DeviceCopy, ConflictCopies):
     def _stamp_there(self) -> str | None:
         from agentm_kernel.seam.update import read_or_none
 
-        return read_or_none(self.inner, _STAMP)
+        return read_or_none(self.inner, STAMP)
 
 
 PULLED = "pulled"

@@ -162,18 +162,17 @@ class Resolution(Mapping):  # type: ignore[type-arg]
 
     def on_this_device(self) -> Resolution:
         """The same project in the store as this device has it, for hooks: they do not wait for a network."""
-        if self.local_view is self.backend:
-            return self
-        other = Resolution(self.root, self.local_view, device=self.device, store_name=self.store_name)
-        other._fill(_identity=self._identity, is_local_view=True)
-        return other
+        return self._seen_through(self.local_view, is_local_view=True)
 
     def in_the_store(self) -> Resolution:
         """The same project, looked up in the store itself, for commands that may wait for a network."""
+        return self._seen_through(self.backend, is_local_view=False)
+
+    def _seen_through(self, store: StorageBackend | None, *, is_local_view: bool) -> Resolution:
         if self.local_view is self.backend:
             return self
-        other = Resolution(self.root, self.backend, device=self.device, store_name=self.store_name)
-        other._fill(_identity=self._identity)
+        other = Resolution(self.root, store, device=self.device, store_name=self.store_name)
+        other._fill(_identity=self._identity, is_local_view=is_local_view)
         return other
 
     @property
@@ -326,8 +325,7 @@ def path_in_store(resolution: Resolution, locator: Locator) -> str:
 
 def _on_this_device(backend: StorageBackend) -> StorageBackend:
     """The store as hooks see it: itself, or its copy on this device if it lies elsewhere."""
-    files = backend.facet(DeviceFiles)
-    if files is None or backend.facet(DeviceCopy) is None:
+    if backend.facet(DeviceCopy) is None or (files := backend.facet(DeviceFiles)) is None:
         return backend
     from agentm_kernel.state.mirrored import LocalCopy
 

@@ -479,7 +479,7 @@ def test_the_operator_accepts_a_change(guarded):
     with pytest.raises(IntegrityError):
         select_backend().read(DEPLOY)
 
-    code, said = at_terminal(guarded, "checkpoint", "accept", "skills", answer="y")
+    code, said = at_terminal(guarded, "checkpoint", "accept", "skills", "--json", answer="y")
 
     assert code == 0, said
     assert "changed: code block 1 (bash) under 'Deploy'" in said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 
 import pytest
@@ -167,17 +168,24 @@ def test_a_clone_inside_another_repository_is_pointed_out_unless_that_one_ignore
     assert "it lies in" not in laptop.run("git", "init", "elsewhere").stdout
 
 
+def hinted(said):
+    """The words of the command that a hint has, as a shell would read them."""
+    return shlex.split(said.partition("`agentm ")[2].partition("`")[0])
+
+
 def test_files_that_are_there_already_are_adopted_only_if_that_is_said(tmp_path, origin_by_path):
     fill(origin_by_path, {"readme.md": b"begin\n"})
     laptop = Laptop(tmp_path / "one")
-    refused = laptop.run("git", "init", str(laptop.clone), origin_by_path.url, code=1).stderr
-    assert "--adopt" in refused
-    laptop.run("git", "init", str(laptop.clone), origin_by_path.url, "--adopt")
-    full = tmp_path / "full"
+    clone = str(tmp_path / "my clone")
+    refused = laptop.run("git", "init", clone, origin_by_path.url, code=1).stderr
+    assert hinted(refused) == ["git", "init", "--adopt", clone, origin_by_path.url]
+    laptop.run(*hinted(refused))
+    full = tmp_path / "my notes"
     full.mkdir()
     (full / "note.md").write_text("mine\n")
-    assert "not empty" in laptop.run("git", "init", str(full), code=1).stderr
-    laptop.run("git", "init", str(full), "--adopt")
+    refused = laptop.run("git", "init", str(full), code=1).stderr
+    assert "not empty" in refused
+    laptop.run(*hinted(refused))
     assert git(str(full), "show", "main:note.md") == b"mine\n"
 
 

@@ -238,11 +238,12 @@ def test_a_lock_that_the_operators_git_left_stops_no_commit(store):
 
 
 def test_a_folder_that_is_no_clone_is_refused_with_what_to_run(tmp_path):
-    store = GitStore(tmp_path)
+    store = GitStore(tmp_path / "my notes")
+    (tmp_path / "my notes").mkdir()
     store.write(NOTE, "one\n")
     with pytest.raises(StorageSelectionError, match="not a git repository") as caught:
         store.commit("first", AUTHORS, OCCASION)
-    assert "agentm git init" in caught.value.hint
+    assert f"`agentm git init '{tmp_path / 'my notes'}'`" in caught.value.hint
 
 
 @pytest.mark.parametrize(("name", "what"), [("shallow", "shallow"), ("reftable", "reftable")])

@@ -349,3 +349,70 @@ def test_a_vault_that_is_not_the_known_one_is_refused_before_anything_is_written
     done = device.agentm(*_WRITE, code=1)
     assert "is gone" in done.stderr
     assert os.listdir(in_use / "agentm") == []
+
+
+# ------------------------------------------------------------------------------------------------ a second word
+
+
+@pytest.fixture
+def asks_elsewhere(device: Device, in_use: Path) -> Path:
+    """A program that must agree, in a folder with a space; it notes what it was asked and does what `answer` says."""
+    program = device.home / "my prompts" / "ask"
+    program.parent.mkdir()
+    program.write_text(
+        '#!/bin/sh\nhere="${0%/*}"\necho "$1" > "$here/asked"\ncat >> "$here/asked"\n. "$here/answer"\n'
+    )
+    program.chmod(0o755)
+    device.agentm("config", "set", "plugins.vault.personal_confirm", f"'{program}'")
+    return program.parent
+
+
+def test_a_program_that_must_agree_gets_the_path_and_the_text(
+    device: Device, in_use: Path, asks_elsewhere: Path
+) -> None:
+    (asks_elsewhere / "answer").write_text("exit 0\n")
+    screen, code = device.talk(_WRITE, ("Type yes", "yes"))
+    assert code == 0, screen
+    path = in_use / "diary" / "today.md"
+    assert path.read_text() == TEXT
+    assert (asks_elsewhere / "asked").read_text() == f"{path}\n{TEXT}"
+
+
+@pytest.mark.parametrize("answer", ["exit 1", "kill -9 $$"])
+def test_where_that_program_does_not_agree_nothing_is_written_and_a_line_says_so(
+    device: Device, in_use: Path, asks_elsewhere: Path, answer: str
+) -> None:
+    (asks_elsewhere / "answer").write_text(f"{answer}\n")
+    screen, code = device.talk(_WRITE, ("Type yes", "yes"))
+    assert code == 1, screen
+    assert "personal_confirm did not agree" in screen
+    assert not (in_use / "diary").exists()
+    assert "was not written" in audit(in_use)[-1]
+
+
+def test_that_program_is_not_asked_before_the_operator_was(
+    device: Device, in_use: Path, asks_elsewhere: Path
+) -> None:
+    (asks_elsewhere / "answer").write_text("exit 0\n")
+    device.agentm("personal", "write", "diary/today.md", stdin="yes\n", code=1)
+    device.talk(_WRITE, ("Type yes", "no"))
+    assert not (asks_elsewhere / "asked").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["/nowhere/ask"], "cannot be asked"),
+        ("'unfinished", "cannot be asked"),
+        (["sh", "-c", "exec sleep 30"], "did not answer"),
+    ],
+)
+def test_a_program_that_cannot_be_asked_or_does_not_answer_is_a_no(
+    notes: Path, command: object, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentm_obsidian_vault.personal._PATIENCE", 0.2)
+    store = VaultBackend(notes / "agentm", personal_root=notes, personal_confirm=command)
+    stamp_store(store)
+    with pytest.raises(AuthorizationError, match=words):
+        personal(store).write_personal(NOTE, TEXT, authorization=Authorization(NOTE, TEXT))
+    assert not (notes / "diary").exists()

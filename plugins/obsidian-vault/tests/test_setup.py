@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 def stamp_of(folder: Path) -> str:
     found: str = json.loads((folder / "_meta" / "store.json").read_text())["id"]
     return found
+
+
+def hinted(said: str) -> list[str]:
+    """The words of the command that a hint has, as a shell would read them."""
+    return shlex.split(said.partition("`agentm ")[2].partition("`")[0])
 
 
 def test_init_makes_and_marks_the_folder_and_says_what_to_run(device: Device) -> None:
@@ -100,14 +106,20 @@ def test_notes_of_another_vault_stay_where_they_are(device: Device) -> None:
     assert shown.endswith(f"\nthe notes of the store before stay at {device.home / 'notes'}\n")
 
 
+def test_of_a_whole_vault_the_hint_makes_a_folder_for_the_agent(device: Device) -> None:
+    (device.home / "my vault" / ".obsidian").mkdir(parents=True)
+    done = device.agentm("vault", "init", str(device.home / "my vault"), code=1)
+    device.agentm(*hinted(done.stderr))
+    assert stamp_of(device.home / "my vault" / "agentm")
+
+
 def test_a_folder_with_notes_needs_adopt(device: Device) -> None:
-    folder = device.home / "notes"
+    folder = device.home / "my notes"
     folder.mkdir()
     (folder / "old.md").write_text("mine")
     done = device.agentm("vault", "init", str(folder), code=1)
-    assert "--adopt" in done.stderr
     assert not (folder / "_meta").exists()
-    device.agentm("vault", "init", str(folder), "--adopt", "--use")
+    device.agentm(*hinted(done.stderr), "--use")
     assert (folder / "old.md").read_text() == "mine"
     assert stamp_of(folder)
 

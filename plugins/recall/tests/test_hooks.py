@@ -135,6 +135,20 @@ def test_recall_at_the_start_of_a_session_loads_nothing_heavy(remembering, store
     assert (loaded - bare) & HEAVY == set()
 
 
+def test_an_ordinary_prompt_is_answered_without_anything_heavy(remembering, store):
+    time.sleep(0.15)
+    RecallIndex(store).update()
+    loaded_by_sqlite = modules_of(remembering, "import _sqlite3")
+
+    loaded = modules_of(
+        remembering,
+        "from agentm_kernel.plugin import Device\nfrom agentm_recall.prompting import answer_prompt\n"
+        "assert 'They last.' in answer_prompt(Device.now().memory(None), prompt=\"Why isn't it that they last?\")\n",
+    )
+
+    assert (loaded - loaded_by_sqlite) & HEAVY == set()
+
+
 @pytest.mark.parametrize("event", ["turn-end", "session-end"])
 def test_an_event_brings_the_index_up_to_date(remembering, event):
     result = remembering.run("event", event, input="{}")

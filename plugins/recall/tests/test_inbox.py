@@ -314,8 +314,9 @@ def test_a_command_has_to_agree_as_well(
 
 
 def test_rejecting_asks_too(home: Home, store: StorageBackend, proposed: str) -> None:
-    code, said = at_a_terminal(home, "inbox", "reject", proposed)
+    code, said = at_a_terminal(home, "inbox", "reject", proposed, "--json")
     assert code == 0, said
+    assert said.index("It is fast.") < said.index('"rejected": [')  # who is asked sees what about, also with --json
     assert pending(store) == []
 
 

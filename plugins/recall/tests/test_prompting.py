@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentm_kernel.plugin import Device
-from agentm_recall.digest import tokens
+from agentm_recall.fence import tokens
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.prompting import answer_prompt
 from agentm_recall.provider import recall

@@ -13,7 +13,7 @@ from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Locator
 from agentm_kernel.plugin import BackendLayer, DeviceCopy, StorageIOError
 from agentm_recall import Draft, RecallIndex, forget_note, phase_recall, save_note
-from agentm_recall.digest import tokens
+from agentm_recall.fence import tokens
 from agentm_recall.layout import PHASES
 from agentm_recall.phases import BUDGETS, PATIENCE, budget_of
 

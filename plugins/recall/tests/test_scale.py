@@ -125,7 +125,7 @@ def test_a_large_store_is_listed_in_the_background_once_a_minute(large, home, st
 
 
 def test_folders_with_too_many_changes_are_left_to_the_background(large, home, started, monkeypatch):
-    monkeypatch.setattr(maintenance, "_LISTED_FOR_A_HOOK", 2)
+    monkeypatch.setattr(maintenance, "LISTED_FOR_A_HOOK", 2)
     home.note("projects/widgets/facts/fresh.md", "# Fresh\nA quokka appeared.\n")
 
     assert slugs(large, "quokka") == []

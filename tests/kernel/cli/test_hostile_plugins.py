@@ -134,6 +134,16 @@ def test_a_plugin_s_own_command_that_fails_is_one_line(machine):
     assert done.err.startswith("error: something unexpected happened in plugin_rogue: KeyError")
 
 
+def test_who_asks_such_a_command_for_json_gets_json(machine):
+    source = "import click\n@click.command()\n@click.option('--json')\ndef command(json): raise KeyError('no')\n"
+    machine.install("rogue", source, "[agentm.commands]\nrogue = plugin_rogue:command\n")
+
+    done = machine.execute("rogue", "--json", "yes")
+
+    assert done.code == 1
+    assert json.loads(done.out)["error"].startswith("something unexpected happened in plugin_rogue")
+
+
 def test_what_the_kernel_knows_is_printed_before_a_plugin_is_asked(machine):
     machine.install(
         "rogue",

@@ -10,6 +10,7 @@ import platformdirs
 import platformdirs.macos
 import pytest
 
+from agentm_kernel import files
 from agentm_kernel.device import config as paths
 from agentm_kernel.errors import ConfigError
 
@@ -41,7 +42,7 @@ def only(monkeypatch: pytest.MonkeyPatch):
 def copy_for(platform: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The module as it would be on another platform."""
     monkeypatch.setattr(sys, "platform", platform)
-    spec = importlib.util.spec_from_file_location("paths_elsewhere", paths.__file__)
+    spec = importlib.util.spec_from_file_location("files_elsewhere", files.__file__)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -55,7 +56,7 @@ def test_directories_are_those_of_platformdirs_in_every_environment(kind, only):
     for home, override in itertools.product(HOMES, OVERRIDES):
         environ = environment(HOME=home, **{KINDS[kind]: override})
         only(environ)
-        ours = getattr(paths, f"{kind}_directory")(environ)
+        ours = files.user_directory(kind, environ)
         theirs = getattr(platformdirs, f"user_{kind}_dir")("agentm", appauthor=False)
         assert ours == theirs, environ
 
@@ -68,12 +69,12 @@ def test_directories_on_macos_are_those_of_platformdirs(kind, only, monkeypatch)
         environ = environment(HOME=home, **{KINDS[kind]: override})
         only(environ)
         theirs = getattr(platformdirs.macos.MacOS("agentm", appauthor=False), f"user_{kind}_dir")
-        assert getattr(mac, f"{kind}_directory")(environ) == theirs, environ
+        assert mac.user_directory(kind, environ) == theirs, environ
 
 
 def test_on_windows_platformdirs_is_asked(monkeypatch):
     windows = copy_for("win32", monkeypatch)
-    assert windows.config_directory({"XDG_CONFIG_HOME": "/elsewhere"}) == platformdirs.user_config_dir(
+    assert windows.user_directory("config", {"XDG_CONFIG_HOME": "/elsewhere"}) == platformdirs.user_config_dir(
         "agentm", appauthor=False
     )
 
@@ -123,5 +124,5 @@ def test_a_changed_environment_is_seen_at_once():
 def test_a_user_without_any_home_is_told_to_set_one(monkeypatch):
     monkeypatch.setattr(os, "getuid", lambda: 54321)
     with pytest.raises(ConfigError, match="no home directory") as caught:
-        paths.home_directory({})
+        files.home_directory({})
     assert "HOME" in (caught.value.hint or "")

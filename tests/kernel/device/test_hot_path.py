@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import agentm_kernel
-from agentm_kernel.device.config import cache_directory, config_path, load, state_directory
+from agentm_kernel.device.config import config_path, load
 from agentm_kernel.errors import ConfigError
+from agentm_kernel.files import user_directory
 
 READER = """
 import sys
@@ -76,8 +77,9 @@ def test_reading_creates_and_changes_nothing(home, place):
     if place != "nowhere":
         home.write("{" if place == "broken" else {"storage.backend": "x"}, legacy=place == "legacy")
     before = home.snapshot()
-    for find in (config_path, cache_directory, state_directory):
-        find(home.environ)
+    config_path(home.environ)
+    for kind in ("cache", "state"):
+        user_directory(kind, home.environ)
     try:
         load(home.environ).options("vault")
     except ConfigError:

@@ -42,7 +42,7 @@ REFUSED = {
 def implementation(request, monkeypatch):
     """The C scanner, and what takes its place on interpreters that have none."""
     if request.param == "json":
-        monkeypatch.setattr(json_text, "make_scanner", None)
+        monkeypatch.setattr(json_text, "_scanner", None)
 
 
 @pytest.mark.parametrize(("text", "reason"), REFUSED.values(), ids=REFUSED)

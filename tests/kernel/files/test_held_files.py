@@ -15,7 +15,6 @@ from tests.kernel.files.shared_store import NOTE, Shared, kept, leftovers
 from agentm_kernel import Locator, update
 from agentm_kernel.files import append_records, appending, displaced, lease
 from agentm_kernel.files.reading import StoreReader
-from agentm_kernel.files.user_state import user_state_folder
 from agentm_kernel.plugin import (
     ABSENT,
     Appends,
@@ -446,11 +445,15 @@ def test_an_append_to_a_file_that_loses_its_name_meanwhile_is_made_again(
 
 
 def test_the_state_folder_is_the_device_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from agentm_kernel.device.config import state_directory
+    from agentm_kernel.state import Device
 
     for place in (str(tmp_path / "x"), "relative", ""):
         monkeypatch.setenv("XDG_STATE_HOME", place)
-        assert user_state_folder("appends") == os.path.join(state_directory(os.environ), "appends")
+        store = FileStore(tmp_path / f"store-{len(place)}", create_root=True)
+        store.write(NOTE, "one\n")
+        store.append(NOTE, "two\n")
+        records = os.path.join(Device.now().state_dir, "appends")
+        assert any(name.endswith(f"-{os.stat(store.root).st_ino:x}") for name in os.listdir(records))
 
 
 def test_a_root_that_is_a_link_is_followed_only_where_it_may(tmp_path: Path) -> None:

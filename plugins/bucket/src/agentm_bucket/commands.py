@@ -8,6 +8,7 @@ import click
 
 from agentm_bucket.backend import PROTOCOL, BucketBackend
 from agentm_kernel.command import (
+    answering,
     conclude_set_up,
     confirm,
     current_device,
@@ -41,7 +42,8 @@ def command() -> None:
 @click.option("--adopt", is_flag=True, help="Accept a place that has notes already.")
 @click.option("--use", "use_it", is_flag=True, help="Select the bucket on this device at once.")
 @click.option("--take-along", is_flag=True, help="Select it, with the notes of the store before copied to it.")
-def init(bucket: str, adopt: bool, use_it: bool, take_along: bool, **given: str) -> None:
+@answering
+def init(bucket: str, adopt: bool, use_it: bool, take_along: bool, answer: dict[str, object], **given: str) -> None:
     """Make BUCKET a store of the agent. One that another device made is joined.
 
     Credentials are read from the environment (AWS_ACCESS_KEY_ID and so on) and stored nowhere.
@@ -57,7 +59,7 @@ def init(bucket: str, adopt: bool, use_it: bool, take_along: bool, **given: str)
     store_id = adopt_store(current_device(), store, PROTOCOL)
     store.pull(store)
     stale = dict.fromkeys(_configuration().keys() & set(_OPTIONS), "")
-    conclude_set_up(
+    answer |= conclude_set_up(
         PROTOCOL,
         {**stale, **options},
         store_id=store_id,
@@ -103,7 +105,8 @@ def conflicts(as_json: bool) -> None:
 @command.command("discard")
 @click.argument("version")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def discard(version: str, yes: bool) -> None:
+@answering
+def discard(version: str, yes: bool, answer: dict[str, object]) -> None:
     """Remove VERSION, which `conflicts` lists, on every device."""
     selected, store = selected_store(*_KIND)
     locator = Locator(version)
@@ -113,6 +116,7 @@ def discard(version: str, yes: bool) -> None:
     store.push(selected)  # an edit of it that another device made is seen, and kept
     selected.delete(locator)
     store.pull(selected)
+    answer["version"] = version
     click.echo(f"removed {version}")
 
 

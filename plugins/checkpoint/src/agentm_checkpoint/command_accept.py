@@ -15,7 +15,7 @@ from agentm_checkpoint.lockdown import guard_patterns, turn_on
 from agentm_checkpoint.reading import read_note
 from agentm_checkpoint.restoring import chooser
 from agentm_checkpoint.texts import counted, visible
-from agentm_kernel.command import confirm
+from agentm_kernel.command import answering, confirm
 from agentm_kernel.plugin import AgentmError, IntegrityError, Locator, NotFoundError, Opening
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 @click.command("accept")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-def accept_command(paths: tuple[str, ...]) -> None:
+@answering
+def accept_command(paths: tuple[str, ...], answer: dict[str, object]) -> None:
     """Know guarded notes as good as they are now, and unlock them. PATH is a note or a folder.
 
     This takes the operator: it shows what has changed and asks, on a terminal.
@@ -44,6 +45,7 @@ def accept_command(paths: tuple[str, ...]) -> None:
             click.echo(visible(problem))
             for line in _changes(here, guard, key):
                 click.echo(f"  {visible(line)}")
+    answer.update(accepted=[], checkpoint=None)
     if not shown:
         click.echo("nothing to accept: these notes are as they are known")
         return
@@ -52,6 +54,7 @@ def accept_command(paths: tuple[str, ...]) -> None:
     for key, stored in shown.items():
         guard.accept(Locator(key), stored)
     taken = take(here.store, here.image, author=here.settings.author, reason="accepted guarded notes")
+    answer.update(accepted=list(shown), checkpoint=taken.snapshot.id)
     click.echo(f"accepted {counted(len(shown), 'note')}, as in checkpoint {taken.snapshot.id}")
     if here.guard is None:
         click.echo(turn_on(here.device))

@@ -13,7 +13,7 @@ import click
 
 from agentm_devkit.plugins_check import KINDS
 from agentm_kernel import __version__
-from agentm_kernel.command import current_device
+from agentm_kernel.command import answering, current_device
 from agentm_kernel.plugin import API_VERSION, PluginError
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -107,11 +107,19 @@ STARTS = {
 
 @click.command("new")
 @click.argument("name")
-@click.option("--kind", type=click.Choice(tuple(STARTS)), default="backend", show_default=True, help="What it is.")
+@click.option(
+    "--kind",
+    type=click.Choice(tuple(STARTS)),
+    metavar="KIND",
+    default="backend",
+    show_default=True,
+    help=f"What it is: {', '.join(STARTS)}.",
+)
 @click.option(
     "--dir", "parent", default=".", metavar="DIR", help="Make its folder in DIR; the current one if not given."
 )
-def command(name: str, kind: str, parent: str) -> None:
+@answering
+def command(name: str, kind: str, parent: str, answer: dict[str, object]) -> None:
     """Write a distribution for a new plugin called NAME that works as it is: a store, or another --kind.
 
     It has tests that pass, the conformance kit among them, and a README. What is there already is never overwritten.
@@ -133,8 +141,10 @@ def command(name: str, kind: str, parent: str) -> None:
         ) from None
     except OSError as error:
         raise PluginError(f"cannot write {shown}: {error.strerror}", hint="name another folder with --dir") from error
+    steps = [f'pip install -e "{shown}[test]"', f"pytest {shown}", words["try_it"]]
+    answer.update(folder=shown, kind=kind, next=steps)
     click.echo(f"wrote {shown}; next:")
-    for line in (f'pip install -e "{shown}[test]"', f"pytest {shown}", words["try_it"]):
+    for line in steps:
         click.echo(f"  {line}")
 
 

@@ -70,6 +70,11 @@ def say_keys(keys: Keys) -> None:
     click.echo(f"  {format_fingerprint(keys.fingerprint)}")
 
 
+def key_fields(keys: Keys) -> dict[str, object]:
+    """What `say_keys` says, for programs."""
+    return {"epoch": keys.current.number, "fingerprint": format_fingerprint(keys.fingerprint)}
+
+
 def listed(reasons: Mapping[str, str]) -> Iterable[str]:
     """Keys with their reasons, as many as fit."""
     for key, reason in sorted(reasons.items())[:_LISTED]:
@@ -82,4 +87,6 @@ def refuse_left(left: Mapping[str, str], what: str, hint: str) -> None:
     """Say what was left alone, and end with an error."""
     for line in listed(left):
         click.echo(line, err=True)
-    raise AgentmError(f"{len(left)} of the notes were left as they are, so {what}", hint=hint)
+    error = AgentmError(f"{len(left)} of the notes were left as they are, so {what}", hint=hint)
+    error.details = {"left": dict(left)}
+    raise error

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_encryption.command_context import identity_option, name_option, say_keys
+from agentm_encryption.command_context import identity_option, key_fields, name_option, say_keys
 from agentm_encryption.envelope import open_note
 from agentm_encryption.epochs import format_fingerprint
 from agentm_encryption.membership import admit as admit_member, device_name, offered_keys, read_identity_file
 from agentm_encryption.selected import SelectedStore
-from agentm_kernel.command import confirm, current_device, show_text, shown
+from agentm_kernel.command import answering, confirm, current_device, show_text, shown
 from agentm_kernel.plugin import AgentmError, Locator, StorageSelectionError
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ fingerprint_option = click.option(
 @fingerprint_option
 @identity_option
 @name_option
-def join(fingerprint: str | None, way: str, name: str | None) -> None:
+@answering
+def join(fingerprint: str | None, way: str, name: str | None, answer: dict[str, object]) -> None:
     """Use an encrypted store on this device, or confirm the new keys of one.
 
     The first time, this makes the device's own key and shows what a member has to run. After that, compare the
@@ -37,6 +38,7 @@ def join(fingerprint: str | None, way: str, name: str | None) -> None:
     store = SelectedStore(current_device())
     source = store.source()
     recipient = source.identity.make(way)
+    answer.update(place=store.backend.describe(), recipient=recipient)
     try:
         keys = offered_keys(source, store.backend)
     except StorageSelectionError as error:
@@ -48,17 +50,21 @@ def join(fingerprint: str | None, way: str, name: str | None) -> None:
             "then run this again here",
         ) from None
     _trust(store, source, keys, fingerprint)
+    answer.update(key_fields(keys))
     click.echo(f"this device has joined the store at {store.backend.describe()}")
 
 
 @click.command("admit")
 @click.argument("recipient")
 @click.argument("name")
-def admit(recipient: str, name: str) -> None:
+@answering
+def admit(recipient: str, name: str, answer: dict[str, object]) -> None:
     """Let the device with the key RECIPIENT (age1…), called NAME, read and write the store."""
     store = SelectedStore(current_device())
     keys = store.joined().keys
-    if admit_member(store.backend, keys, recipient, name):
+    is_new = admit_member(store.backend, keys, recipient, name)
+    answer.update(recipient=recipient, name=name, new=is_new, **key_fields(keys))
+    if is_new:
         click.echo(f"{name} is a member now")
     else:
         click.echo(f"{recipient} is a member already")
@@ -71,7 +77,8 @@ def admit(recipient: str, name: str) -> None:
 @fingerprint_option
 @identity_option
 @name_option
-def recover(file: str, fingerprint: str | None, way: str, name: str | None) -> None:
+@answering
+def recover(file: str, fingerprint: str | None, way: str, name: str | None, answer: dict[str, object]) -> None:
     """Let this device in with the recovery key in FILE: when every other device is lost."""
     store = SelectedStore(current_device())
     source = store.source()
@@ -88,6 +95,7 @@ def recover(file: str, fingerprint: str | None, way: str, name: str | None) -> N
     admit_member(store.backend, keys, recipient, chosen)
     source.reload()
     store.encrypted(source).keys  # noqa: B018 - opens the keys as this device will from now on
+    answer.update(place=store.backend.describe(), name=chosen, **key_fields(keys))
     click.echo(f"this device can read the store at {store.backend.describe()} again, as {chosen}")
     click.echo("remove devices that are lost: `agentm encryption rotate --remove NAME`")
 
@@ -145,7 +153,8 @@ def show(key: str) -> None:
 
 @click.command("accept")
 @click.argument("note", nargs=-1, required=True)
-def accept(note: tuple[str, ...]) -> None:
+@answering
+def accept(note: tuple[str, ...], answer: dict[str, list[str]]) -> None:
     """Take an older version of a NOTE for the right one: it was brought back on purpose."""
     encrypted = SelectedStore(current_device()).joined()
     for key in note:
@@ -155,4 +164,5 @@ def accept(note: tuple[str, ...]) -> None:
             encrypted.read(locator)  # says what is wrong with it
         encrypted.seen.accept(locator.key, found.revision)
         encrypted.read(locator)
+        answer.setdefault("accepted", []).append(key)
         click.echo(f"{key} is accepted as it is")

@@ -12,6 +12,7 @@ from agentm_encryption import command_members
 from agentm_encryption.command_context import (
     bar,
     identity_option,
+    key_fields,
     name_option,
     recovery_options,
     recovery_recipient,
@@ -27,7 +28,7 @@ from agentm_encryption.places import KEYS, key_file
 from agentm_encryption.rewriting import drop_leftovers, open_all, plain_hashes, reseal_all, seal_all
 from agentm_encryption.selected import SelectedStore
 from agentm_encryption.survey import note_locators
-from agentm_kernel.command import confirm, current_device, shown
+from agentm_kernel.command import answering, confirm, current_device, shown
 from agentm_kernel.plugin import (
     ABSENT,
     SWAP_PROVIDER,
@@ -76,6 +77,7 @@ command.add_command(command_members.accept)
 )
 @click.option("--adopt", is_flag=True, help="Also encrypt plain notes that came or changed since `init` was begun.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@answering
 def init(
     recovery: str | None,
     recovery_file: str | None,
@@ -84,6 +86,7 @@ def init(
     names: str,
     adopt: bool,
     yes: bool,
+    answer: dict[str, object],
 ) -> None:
     """Encrypt the store of this device, and every note in it.
 
@@ -114,13 +117,17 @@ def init(
         refuse_left(outcome.left, "the store is not all encrypted", "look at them, then run it with --adopt")
     journal.end()
     fetch_state(device)
+    stays_plain = _what_stays_plain(device, store, source)
+    answer.update(place=backend.describe(), sealed=outcome.changed, **key_fields(encrypted.keys))
+    answer.update(no_text=list(outcome.no_text), left=list(left), stays_readable=stays_plain)
     click.echo(f"the store at {backend.describe()} is encrypted; {_files(outcome.changed)} sealed")
     say_keys(encrypted.keys)
     for key in outcome.no_text:
         click.echo(shown(f"not encrypted, because it is no text: {key}"), err=True)
     for path in left:
         click.echo(f"a plain version that a program has open is left: {path}", err=True)
-    _say_what_stays_plain(device, store, source)
+    for line in stays_plain:
+        click.echo(line)
     if recovery_file:
         click.echo(f"take the recovery key off this device: {recovery_file}")
 
@@ -181,13 +188,15 @@ def fetch_state(device: Device) -> None:
         copy.pull(store)
 
 
-def _say_what_stays_plain(device: Device, store: SelectedStore, source: KeySource) -> None:
+def _what_stays_plain(device: Device, store: SelectedStore, source: KeySource) -> list[str]:
     """What was written before is elsewhere too, and is not ours to delete."""
+    lines = []
     folder = os.path.join(device.state_dir, "checkpoints", source.store_id)
     if os.path.isdir(folder):
-        click.echo(f"older checkpoints and versions stay readable in {folder}; delete it if they should not")
+        lines.append(f"older checkpoints and versions stay readable in {folder}; delete it if they should not")
     if store.protocol == "git":
-        click.echo("earlier commits stay readable in git, here and at its remote")
+        lines.append("earlier commits stay readable in git, here and at its remote")
+    return lines
 
 
 # ------------------------------------------------------------------------------------------------ rotate
@@ -198,12 +207,14 @@ def _say_what_stays_plain(device: Device, store: SelectedStore, source: KeySourc
 @recovery_options
 @click.option("--leave-unreadable", is_flag=True, help="Finish although some notes cannot be opened.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@answering
 def rotate(
     remove: tuple[str, ...],
     recovery: str | None,
     recovery_file: str | None,
     leave_unreadable: bool,
     yes: bool,
+    answer: dict[str, object],
 ) -> None:
     """Make new keys, and encrypt every note with them: when a member leaves, or a device is lost.
 
@@ -228,6 +239,7 @@ def rotate(
             "settle them, or add --leave-unreadable; then run `agentm encryption rotate` again",
         )
     _finish(store.backend, encrypted)
+    answer.update(encrypted=outcome.changed, left=dict(outcome.left), **key_fields(encrypted.keys))
     click.echo(f"{_files(outcome.changed)} encrypted with new keys; the old ones are over")
     say_keys(encrypted.keys)
     click.echo("tell the other members this fingerprint: they run `agentm encryption join`")
@@ -266,7 +278,8 @@ def _finish(backend: StorageBackend, encrypted: EncryptedStore) -> None:
 
 @command.command("decrypt")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def decrypt(yes: bool) -> None:
+@answering
+def decrypt(yes: bool, answer: dict[str, object]) -> None:
     """Make the store plain again: every note, for everybody who can read the store.
 
     Interrupted, run it again to go on.
@@ -301,6 +314,7 @@ def decrypt(yes: bool) -> None:
     _forget_index(device, source)
     journal.end()
     shutil.rmtree(os.path.join(source.folder, "state"), ignore_errors=True)
+    answer.update(place=store.backend.describe(), decrypted=changed)
     click.echo(f"the store at {store.backend.describe()} is plain; {_files(changed)} decrypted")
     click.echo("on other devices, take `encryption` out of `wrappers`: `agentm config list` shows it")
 

@@ -12,6 +12,7 @@ from agentm_git.naming import find_note
 from agentm_git.rewritten import ANSWERS
 from agentm_git.settings import CONFLICTS, PROTOCOL
 from agentm_kernel.command import (
+    answering,
     conclude_set_up,
     current_device,
     echo_json,
@@ -31,14 +32,26 @@ from agentm_kernel.plugin import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
+
     from agentm_git.history import Version
     from agentm_kernel.plugin import StorageBackend, SyncOutcome
+
+    F = TypeVar("F", bound=Callable[..., object])
 
 _KIND = (GitStore, WorkingCopy, "clone", "agentm git init PATH [URL]")
 _SETTLING = [policy for policy in CONFLICTS if policy not in ("abort", "manual")]
 _OF_ONE_CLONE = ("remote", "branch", "conflict", "token_env")
 _OF_ANY_CLONE = ("name", "email", "username", "credential_command", "deadline")
 """Who commits, and how tokens are had."""
+
+
+def _conflict_option(policies: Sequence[str], meaning: str) -> Callable[[F], F]:
+    """`--conflict`, with what may follow it in the text, which a narrow terminal can break into lines."""
+    return click.option(
+        "--conflict", type=click.Choice(policies), metavar="POLICY", help=f"{meaning} One of {', '.join(policies)}."
+    )
 
 
 @click.group(PROTOCOL)
@@ -50,12 +63,21 @@ def command() -> None:
 @click.argument("path", type=click.Path())
 @click.argument("url", required=False, default="")
 @click.option("--branch", default="", help="The branch that notes are kept on; main if it is left out.")
-@click.option("--conflict", type=click.Choice(CONFLICTS), help="What to do when both sides changed a note.")
+@_conflict_option(CONFLICTS, "What to do when both sides changed a note.")
 @click.option("--token-env", default="", help="The environment variable that holds the token for an https origin.")
 @click.option("--adopt", is_flag=True, help="Accept a folder or an origin that has files already.")
 @click.option("--use", "use_it", is_flag=True, help="Select the clone on this device at once.")
 @click.option("--take-along", is_flag=True, help="Select it, with the notes of the store before copied to it.")
-def init(path: str, url: str, adopt: bool, use_it: bool, take_along: bool, **given: str | None) -> None:
+@answering
+def init(
+    path: str,
+    url: str,
+    adopt: bool,
+    use_it: bool,
+    take_along: bool,
+    answer: dict[str, object],
+    **given: str | None,
+) -> None:
     """Make PATH a clone of URL, or a repository of its own, and the agent's store.
 
     An origin that another device has set up already is joined as it is. No token is stored anywhere.
@@ -67,7 +89,7 @@ def init(path: str, url: str, adopt: bool, use_it: bool, take_along: bool, **giv
     done = set_up(path, url or kept.get("remote", ""), adopt=adopt, options={**kept, **options})
     chosen = {"root": done.place, **({"remote": done.remote} if done.remote else {}), **options}
     stale = {name: "" for name in _OF_ONE_CLONE if name in _configuration() and name not in (*kept, *chosen)}
-    conclude_set_up(
+    answer |= conclude_set_up(
         PROTOCOL,
         {**stale, **chosen},
         store_id=done.store_id,
@@ -76,12 +98,13 @@ def init(path: str, url: str, adopt: bool, use_it: bool, take_along: bool, **giv
         use_it=use_it,
         take_along=take_along,
     )
+    answer["inside_of"] = done.outer or None
     if done.outer:
         click.echo(f"it lies in the repository {done.outer}: a line in its .gitignore keeps the two apart")
 
 
 @command.command("sync")
-@click.option("--conflict", type=click.Choice(_SETTLING), help="Settle what the policy leaves to you, this once.")
+@_conflict_option(_SETTLING, "Settle what the policy leaves to you, this once.")
 @click.option(
     "--rewritten",
     type=click.Choice(ANSWERS),

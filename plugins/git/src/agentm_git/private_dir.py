@@ -55,9 +55,11 @@ class PrivateDir:
         """Raise unless there is a clone that agentm can work with; see that the private part is right."""
         if not self.is_clone:
             what = "a work tree of another repository" if os.path.isfile(self.public) else "not a git repository"
+            import shlex
+
             raise StorageSelectionError(
                 f"{self.root} is {what}",
-                hint=f"run `agentm git init {self.root}`, with the address of the origin if any",
+                hint=f"run `agentm git init {shlex.quote(self.root)}`, with the address of the origin if any",
             )
         self._check_format()
         if not os.path.isdir(os.path.join(self.path, _FOLDERS[-1])):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -133,7 +134,8 @@ def set_up(
     if not was_there and not adopt and store.list(Locator()):
         raise StorageSelectionError(
             f"{url or place} has files already and is no store of agentm",
-            hint=f"run `agentm git init --adopt {path} {url}`".rstrip() + " if they are the agent's notes",
+            hint="if they are the agent's notes, run "
+            f"`agentm git init --adopt {shlex.join([path, url] if url else [path])}`",
         )
     stamp_store(store)
     try:
@@ -204,5 +206,6 @@ def _check_empty(place: str) -> None:
     if os.path.isdir(place) and (names := os.listdir(place)):
         raise StorageSelectionError(
             f"{place} is not empty: it has {ascii(min(names))}",
-            hint=f"choose another folder, or run `agentm git init --adopt {place}` if they are the agent's notes",
+            hint="choose another folder, or run "
+            f"`agentm git init --adopt {shlex.quote(place)}` if they are the agent's notes",
         )

@@ -40,7 +40,8 @@ _SET_PERSONAL_ROOT = f"run `agentm config set plugins.{PROTOCOL}.personal_root P
 
 class VaultBackend(FileStore, ConflictCopies):
     """Options: `vault_path`, the agent's store (`$MEMORY_VAULT_PATH` beats it); `personal_root`, the operator's own
-    notes, above or beside it; `devices`, names of the operator's computers; `size_limit`, in bytes.
+    notes, above or beside it; `personal_confirm`, a program that must agree to writes there; `devices`, names of the
+    operator's computers; `size_limit`, in bytes.
 
     The folder is never made here: one that is missing is not mounted or not synced yet, and must not look empty.
     """
@@ -52,6 +53,7 @@ class VaultBackend(FileStore, ConflictCopies):
         vault_path: str | os.PathLike[str],
         *,
         personal_root: str | os.PathLike[str] | None = None,
+        personal_confirm: str | Iterable[str] = (),
         devices: Iterable[str] = (),
         size_limit: int = MAX_CONTENT_BYTES,
     ) -> None:
@@ -59,6 +61,7 @@ class VaultBackend(FileStore, ConflictCopies):
         self._synced = SyncedFolder(os.path.abspath(vault_path), self._devices)
         super().__init__(vault_path, medium=self._synced, size_limit=size_limit)
         self._personal_root = os.path.abspath(personal_root) if personal_root else None
+        self._personal_confirm = personal_confirm
 
     @classmethod
     def create(cls, options: Mapping[str, Any], device: Device, opening: Opening) -> Self:
@@ -143,7 +146,9 @@ class VaultBackend(FileStore, ConflictCopies):
         if kind is PersonalSpace and self._personal_root is not None:
             from agentm_obsidian_vault.personal import PersonalNotes
 
-            return PersonalNotes(self, self._synced, self._personal_root)  # type: ignore[return-value]
+            return PersonalNotes(  # type: ignore[return-value]
+                self, self._synced, self._personal_root, self._personal_confirm
+            )
         return super().facet(kind)
 
     def conflict_copies(self, below: Locator) -> builtins.list[ConflictCopy]:

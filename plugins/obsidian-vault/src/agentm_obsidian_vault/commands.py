@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel.command import conclude_set_up, echo_json, echo_table, json_option, selected_store, shown
+from agentm_kernel.command import (
+    answering,
+    conclude_set_up,
+    echo_json,
+    echo_table,
+    json_option,
+    selected_store,
+    shown,
+)
 from agentm_kernel.plugin import AgentmError, AuthorizationError, BackendLayer, ConflictCopies
 from agentm_obsidian_vault.backend import PROTOCOL, VaultBackend
 from agentm_obsidian_vault.lost_and_found import lost_files
@@ -38,7 +46,8 @@ def command() -> None:
 @click.option("--create", is_flag=True, help="Make the folder if it is not there; on a terminal you are asked.")
 @click.option("--use", "use_it", is_flag=True, help="Select the vault on this device at once.")
 @click.option("--take-along", is_flag=True, help="Select it, with the notes of the store before copied to it.")
-def init(path: str, adopt: bool, create: bool, use_it: bool, take_along: bool) -> None:
+@answering
+def init(path: str, adopt: bool, create: bool, use_it: bool, take_along: bool, answer: dict[str, object]) -> None:
     """Make PATH the agent's store: a folder inside your vault, or beside it.
 
     A folder that another device has set up already is joined as it is. One that is not there is made only with
@@ -47,7 +56,7 @@ def init(path: str, adopt: bool, create: bool, use_it: bool, take_along: bool) -
     done = set_up(path, adopt=adopt, create=create or _may_create(path))
     if use_it or take_along:
         check_variable(done.place)
-    conclude_set_up(
+    answer |= conclude_set_up(
         PROTOCOL,
         options_for(done.place),
         store_id=done.store_id,
@@ -106,7 +115,10 @@ def _list(found: list[Conflict]) -> None:
     "--take", type=click.Choice((MINE, THEIRS, BOTH)), help="The note as it is, the copy instead, or each as a note."
 )
 @click.option("--yes", is_flag=True, help="With --take theirs: you have read the copy, and vouch for it.")
-def resolve(name: str | None, take_union: bool, take: str | None, yes: bool) -> int:
+@answering
+def resolve(
+    name: str | None, take_union: bool, take: str | None, yes: bool, answer: dict[str, list[dict[str, str]]]
+) -> int:
     """Settle conflicts: all of them, or those of NAME, a note or a copy. The version that loses is kept.
 
     On a terminal both versions are shown side by side and you choose. Plans are never merged by a rule. Without a
@@ -120,15 +132,36 @@ def resolve(name: str | None, take_union: bool, take: str | None, yes: bool) -> 
     found = [conflict for conflict in find_conflicts(vault) if _is_meant(conflict, name)]
     if name is not None and not found:
         raise AgentmError(f"'{name}' has no conflict", hint="`agentm vault conflicts` lists them")
+    answer.update(settled=[], left=[])
+    if not found:
+        click.echo("no conflicts")
     if take_union:
-        return _merge(store, vault, found, named=name is not None)
+        return _merge(store, vault, found, answer, named=name is not None)
     for conflict in found:
         if take:
             _check_authority(store, conflict, take, yes=yes)
         choice = take or _ask(vault, conflict)
-        if choice != _SKIP:
-            click.echo(shown(settle(store, vault, conflict, choice)))
+        if choice == _SKIP:
+            answer["left"].append(_names(conflict))
+        else:
+            _settle(store, vault, conflict, choice, answer)
     return 0
+
+
+def _settle(
+    store: StorageBackend,
+    vault: VaultBackend,
+    conflict: Conflict,
+    choice: str,
+    answer: dict[str, list[dict[str, str]]],
+) -> None:
+    said = settle(store, vault, conflict, choice)
+    answer["settled"].append({**_names(conflict), "take": choice, "outcome": said})
+    click.echo(shown(said))
+
+
+def _names(conflict: Conflict) -> dict[str, str]:
+    return {"note": conflict.base.key, "copy": conflict.copy.locator.key}
 
 
 def _may_create(path: str) -> bool:
@@ -175,7 +208,14 @@ def _is_guarded(store: StorageBackend, key: str) -> bool:
     return False
 
 
-def _merge(store: StorageBackend, vault: VaultBackend, found: list[Conflict], *, named: bool) -> int:
+def _merge(
+    store: StorageBackend,
+    vault: VaultBackend,
+    found: list[Conflict],
+    answer: dict[str, list[dict[str, str]]],
+    *,
+    named: bool,
+) -> int:
     """Settle what a rule can settle; without a name, leave the rest and say so."""
     left = []
     for conflict in found:
@@ -185,8 +225,9 @@ def _merge(store: StorageBackend, vault: VaultBackend, found: list[Conflict], *,
             continue
         check_union(conflict)
         _check_authority(store, conflict, UNION, yes=False)
-        click.echo(shown(settle(store, vault, conflict, UNION)))
+        _settle(store, vault, conflict, UNION, answer)
     for conflict in left:
+        answer["left"].append(_names(conflict))
         click.echo(shown(f"left for you: '{conflict.base}', other version '{conflict.copy.locator}'"))
     return int(bool(left))
 

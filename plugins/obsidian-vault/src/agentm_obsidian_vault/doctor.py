@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import (
@@ -77,9 +78,8 @@ def _identity_row(vault: VaultBackend, context: HookContext) -> DoctorRow:
     except StoreIdentityError as error:
         return DoctorRow("fail", "vault id", error.message, error.hint)
     if store_id is None:
-        return DoctorRow(
-            "warn", "vault id", "the folder is not marked as a store", f"run `agentm vault init {vault.describe()}`"
-        )
+        hint = f"run `agentm vault init {shlex.quote(vault.describe())}`"
+        return DoctorRow("warn", "vault id", "the folder is not marked as a store", hint)
     return DoctorRow("ok", "vault id", store_id)
 
 
@@ -87,13 +87,13 @@ def _conflicts_row(vault: VaultBackend) -> DoctorRow:
     every = find_conflicts(vault)
     found = [conflict for conflict in every if not conflict.is_suspect]
     if not found:
-        suspects = f"none; {len(every)} notes only have names like copies" if every else "none"
+        suspects = f"none; {len(every)} with names like those of copies are notes" if every else "none"
         return DoctorRow("ok", "conflicts", suspects)
     notes = sorted({conflict.base.key for conflict in found})
     return DoctorRow(
         "warn",
         "conflicts",
-        f"{len(found)} other versions of {_some(notes)}",
+        f"{len(found)} other version{'s' * (len(found) != 1)} of {_some(notes)}",
         "`agentm vault conflicts` lists them, `agentm vault resolve` settles them",
     )
 

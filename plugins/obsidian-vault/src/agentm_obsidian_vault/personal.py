@@ -22,20 +22,23 @@ from agentm_obsidian_vault.authorization import Authorization
 from agentm_obsidian_vault.medium import OwnNotes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from agentm_kernel.plugin import Absent, StorageBackend
     from agentm_obsidian_vault.medium import SyncedFolder
 
 AUDIT = Locator(layout.PERSONAL_AUDIT_KEY)
+_PATIENCE = 120.0
+"""Seconds in which the program of `personal_confirm` has to answer: somebody may have to find their phone."""
 
 
 class PersonalNotes(PersonalSpace):
     """The write floor on the personal root. No key leads into the agent's store, whatever it is called on the way."""
 
-    def __init__(self, vault: FileStore, medium: SyncedFolder, root: str) -> None:
+    def __init__(self, vault: FileStore, medium: SyncedFolder, root: str, confirm: str | Iterable[str] = ()) -> None:
         vault.check_usable(read_only=False)
         self._vault = vault
+        self._confirm = confirm
         self._files = FileStore(root, medium=OwnNotes(medium), size_limit=vault.size_limit)
 
     def personal_path(self, locator: Locator) -> str:
@@ -57,6 +60,8 @@ class PersonalNotes(PersonalSpace):
         authorization.use(locator, content)
         with audited(self._vault, locator, content):
             self._check_outside(locator)
+            if self._confirm:
+                _ask_elsewhere(self._confirm, self.personal_path(locator), content)
             return self._files.write(locator, content, if_match=if_match)
 
     def _check_outside(self, locator: Locator) -> None:
@@ -68,6 +73,31 @@ class PersonalNotes(PersonalSpace):
                     f"'{locator}' leads into the agent's store, which is not part of the personal space",
                     hint="choose a place outside the folder of the store",
                 )
+
+
+def _ask_elsewhere(command: str | Iterable[str], path: str, content: str) -> None:
+    """Start the operator's own program with the path and, as its input, the text; raise unless it ends with 0."""
+    import shlex
+    import subprocess
+
+    try:
+        words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
+        done = subprocess.run(  # noqa: S603
+            [*words, path], input=content.encode(), stdout=subprocess.DEVNULL, timeout=_PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise _not_agreed(f"did not answer within {_PATIENCE:g} s") from None
+    except (OSError, ValueError) as error:
+        raise _not_agreed(f"cannot be asked: {error}") from None
+    if done.returncode:
+        raise _not_agreed(f"did not agree (exit code {done.returncode})")
+
+
+def _not_agreed(what: str) -> AuthorizationError:
+    return AuthorizationError(
+        f"the program of plugins.vault.personal_confirm {what}; nothing was written",
+        hint="`agentm config get plugins.vault.personal_confirm` shows which it is; it agrees by ending with 0",
+    )
 
 
 def _is_same_folder(path: str, other: str) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from agentm_kernel.command import current_device, read_text
+from agentm_kernel.command import answering, current_device, read_text
 from agentm_kernel.plugin import ABSENT, AuthorizationError, Locator, PersonalSpace, StorageError, content_hash
 from agentm_obsidian_vault.authorization import Authorization
 
@@ -34,7 +34,8 @@ def command() -> None:
     "--body-file", default="-", metavar="FILE", help="File with the text; - (the default) is standard input."
 )
 @click.option("--if-match", metavar="HASH", help="Only if the note has this sha256 now; `absent` for a new one only.")
-def write(locator: str, body_file: str, if_match: str | None) -> None:
+@answering
+def write(locator: str, body_file: str, if_match: str | None, answer: dict[str, str]) -> None:
     """Write standard input to LOCATOR in the personal space, once you have typed yes; prints the path."""
     place = Locator(locator)
     content = read_text(body_file)
@@ -49,6 +50,7 @@ def write(locator: str, body_file: str, if_match: str | None) -> None:
     authorization = _ask(place, content, path)
     condition = ABSENT if if_match == "absent" else if_match
     space.write_personal(place, content, authorization=authorization, if_match=condition)
+    answer.update(path=path, hash=content_hash(content))
     click.echo(path)
 
 

@@ -137,12 +137,13 @@ def _check_empty(place: str) -> None:
         inside = os.path.join(place, "agentm")
         raise StorageSelectionError(
             f"{place} is a whole Obsidian vault; the store is a folder that the agent may have for itself",
-            hint=f"run `agentm vault init {inside} --create`; `--adopt` gives it the whole vault",
+            hint=f"run `agentm vault init {shlex.quote(inside)} --create`; `--adopt` gives it the whole vault",
         )
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     raise StorageSelectionError(
         f"{place} is not empty: it has {ascii(min(names))}{more}",
-        hint=f"choose an empty folder, or run `agentm vault init --adopt {place}` if they are the agent's notes",
+        hint="choose an empty folder, or run "
+        f"`agentm vault init --adopt {shlex.quote(place)}` if they are the agent's notes",
     )
 
 

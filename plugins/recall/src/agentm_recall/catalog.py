@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import time
 
-from agentm_kernel.plugin import AgentmError, DeviceCopy, Locator, NotFoundError, Sealed
+from agentm_kernel.plugin import AgentmError, Locator, NotFoundError
 from agentm_recall.lookup import note_files
 from agentm_recall.note import Note, parse_note
+from agentm_recall.reach import is_elsewhere
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,21 +151,6 @@ def gather(
     for folder in folders:
         catalog.add_folder(folder, indexed, deadline)
     return catalog
-
-
-def is_elsewhere(backend: StorageBackend) -> bool:
-    """Whether the notes are behind a network, where no hook may go. What is encrypted here is here all the same."""
-    return _as_held(backend).facet(DeviceCopy) is not None
-
-
-def has_times(backend: StorageBackend) -> bool:
-    """Whether the store is files on this device, whose folders have times that mean something."""
-    return _as_held(backend).capabilities.device_files
-
-
-def _as_held(backend: StorageBackend) -> StorageBackend:
-    sealed = backend.facet(Sealed)
-    return backend if sealed is None else sealed.as_stored
 
 
 def _indexed(

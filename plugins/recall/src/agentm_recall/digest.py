@@ -6,7 +6,7 @@ have a part of their own. The budget holds for the whole text, the last line inc
 
 from __future__ import annotations
 
-from agentm_recall.fence import bounded_runs, fenced, header_of, longest_run, visible, visible_line
+from agentm_recall.fence import bounded_runs, fenced, header_of, longest_run, shortened, tokens, visible, visible_line
 from agentm_recall.layout import ALWAYS_LOAD
 from agentm_recall.note import DELETED, SUPERSEDED
 from agentm_recall.remarks import Remarks
@@ -37,12 +37,6 @@ _LEAST_CUT = 80
 _MISFITS = 12
 """So many notes in a row that do not fit: the room is spent."""
 _MOST_NAMES = 5
-
-
-def tokens(text: str) -> int:
-    """About how many tokens a text is: a quarter of its bytes, so that no script is taken for cheaper than it is."""
-    length = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-    return max(1, (length + 3) // 4)
 
 
 class Digest:
@@ -199,10 +193,3 @@ def _listed(items: list[str], most: int, unnamed: int) -> str:
     left = max(0, len(items) - most) + unnamed
     more = f" and {left} more" if left else ""
     return f"{', '.join(visible_line(item, 80) for item in items[:most])}{more}"
-
-
-def shortened(text: str, length: int) -> str:
-    """The beginning of a text in at most `length` bytes, up to the end of a line where there is one near."""
-    kept = text.encode("utf-8", "replace")[:length].decode("utf-8", "ignore")
-    line_end = kept.rfind("\n")
-    return kept[:line_end] if line_end > length // 2 else kept

@@ -22,9 +22,9 @@ _JOINING = frozenset({"session-start", "conversation-start", "workspace-open"})
 def agentm_event(name: str, context: HookContext) -> str | None:
     if name not in _UPDATES | _JOINING:
         return None
-    from agentm_recall.catalog import is_elsewhere
     from agentm_recall.index.database import IndexUnavailable
     from agentm_recall.index.maintenance import RecallIndex
+    from agentm_recall.reach import is_elsewhere
 
     try:
         backend = context.device.store(read_only=True)

@@ -172,3 +172,16 @@ def _with_useful_joiners(text: str, joiner: str, kinds: tuple[int, ...]) -> str:
         kept.append(part)
         before = _KINDS[part[-1:]]
     return "".join(kept)
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a text is: a quarter of its bytes, so that no script is taken for cheaper than it is."""
+    length = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return max(1, (length + 3) // 4)
+
+
+def shortened(text: str, length: int) -> str:
+    """The beginning of a text in at most `length` bytes, up to the end of a line where there is one near."""
+    kept = text.encode("utf-8", "replace")[:length].decode("utf-8", "ignore")
+    line_end = kept.rfind("\n")
+    return kept[:line_end] if line_end > length // 2 else kept

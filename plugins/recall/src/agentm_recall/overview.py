@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.plugin import Locator, NotFoundError
-from agentm_recall.catalog import Catalog, has_times, is_elsewhere
+from agentm_recall.catalog import Catalog
 from agentm_recall.index.outlines import MOST, Outline, read_outline
 from agentm_recall.index.place import NoPlace, index_path
 from agentm_recall.layout import project_of
+from agentm_recall.reach import has_times, is_elsewhere
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ import sys
 import time
 
 from agentm_kernel.plugin import AgentmError, Locator, one_line
-from agentm_recall.catalog import is_elsewhere
 from agentm_recall.digest import Digest
 from agentm_recall.layout import (
     ALWAYS_LOAD,
@@ -21,6 +20,7 @@ from agentm_recall.layout import (
 )
 from agentm_recall.note import DELETED
 from agentm_recall.overview import overview
+from agentm_recall.reach import is_elsewhere
 from agentm_recall.supersession import superseded_keys
 
 TYPE_CHECKING = False
@@ -186,7 +186,7 @@ def _matching(
     digest: Digest,
 ) -> list[Note]:
     """The notes that answer the query, best first; where it asks for the past, replaced ones too."""
-    from agentm_recall.index.maintenance import RecallIndex
+    from agentm_recall.index.reading import IndexReader
     from agentm_recall.index.search import Scope
 
     elsewhere = is_elsewhere(catalog.backend)
@@ -197,7 +197,7 @@ def _matching(
             catalog.add_bodies(opened.database, [hit.note for hit in found.hits])
         return found
 
-    index = RecallIndex(catalog.backend, environ)
+    index = IndexReader(catalog.backend, environ)
     result = index.ask(question, places, may_write=False, deadline=deadline, look_only=elsewhere)
     digest.conclude(confidence_of(result))
     hits = [hit for hit in result.hits if not hit.note.key.startswith(f"{ALWAYS_LOAD}/")]

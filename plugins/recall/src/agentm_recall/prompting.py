@@ -10,11 +10,10 @@ from __future__ import annotations
 import time
 
 from agentm_kernel.plugin import Locator, layout, one_line
-from agentm_recall.catalog import is_elsewhere
-from agentm_recall.digest import shortened, tokens
-from agentm_recall.fence import bounded_runs, fenced, header_of, longest_run, visible
+from agentm_recall.fence import bounded_runs, fenced, header_of, longest_run, shortened, tokens, visible
 from agentm_recall.layout import ALWAYS_LOAD, PERSONAL
 from agentm_recall.note import DELETED, SUPERSEDED, parse_note
+from agentm_recall.reach import is_elsewhere
 from agentm_recall.remarks import Remarks
 
 TYPE_CHECKING = False
@@ -79,10 +78,10 @@ def _answers(
     deadline: float,
 ) -> list[tuple[StorageBackend, str]]:
     """The notes of one store that answer the prompt, best first."""
-    from agentm_recall.index.maintenance import RecallIndex
+    from agentm_recall.index.reading import IndexReader
     from agentm_recall.index.search import Scope
 
-    result = RecallIndex(backend).ask(
+    result = IndexReader(backend).ask(
         lambda opened: opened.search(prompt, Scope(project=project), limit=_LOOKED_AT),
         folders,
         may_write=False,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import AgentmError
 from agentm_recall.index.database import Failures
+from agentm_recall.index.differences import silent
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.index.plan import plan_of
-from agentm_recall.index.refresh import silent
 from agentm_recall.index.search import WEIGHTS, Scope, expression_of
 from agentm_recall.layout import NOBODY, project_of
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agentm_kernel.plugin import Device, StorageBackend
     from agentm_recall.index.asked import Opened
     from agentm_recall.index.database import Database
-    from agentm_recall.index.refresh import Progress
+    from agentm_recall.index.differences import Progress
     from agentm_recall.index.search import Hit
 
 OPEN, CLOSE = "\x01", "\x02"

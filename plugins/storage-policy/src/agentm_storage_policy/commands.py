@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.command import current_device, echo_json, json_option
+from agentm_kernel.command import answering, current_device, echo_json, json_option
 from agentm_kernel.plugin import STAMP_KEY, Locator, Opening, StorageSelectionError, adopt_store
 from agentm_storage_policy.composing import compose
 from agentm_storage_policy.errors import CONFIG_INVALID, Finding, StoragePolicyError
@@ -127,7 +127,8 @@ def schema(kind: str) -> None:
 @command.command("init")
 @click.argument("place", required=False)
 @click.option("--adopt", is_flag=True, help="Accept a store that has notes already.")
-def init(place: str | None, adopt: bool) -> None:
+@answering
+def init(place: str | None, adopt: bool, answer: dict[str, str]) -> None:
     """Set up the store of the configured policy: mark it as agentm's, so that writing is allowed.
 
     PLACE, if given, has to be where the policy's store is. A store that is marked already is left as it is.
@@ -149,7 +150,8 @@ def init(place: str | None, adopt: bool) -> None:
     if store.stamp_text() is None and not adopt and store.inner.list(Locator()):
         again = f"agentm policy init {shlex.quote(where)} --adopt"
         raise StorageSelectionError(f"{where} has notes already", hint=f"if it is the right place, run `{again}`")
-    click.echo(f"the store {adopt_store(device, store, 'policy')} is at {where}")
+    answer.update(store=adopt_store(device, store, "policy"), place=where)
+    click.echo(f"the store {answer['store']} is at {where}")
 
 
 def _host() -> Host:

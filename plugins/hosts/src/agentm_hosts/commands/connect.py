@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections import Counter
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,7 +21,7 @@ from agentm_hosts.connecting import (
     undoing_plans,
 )
 from agentm_hosts.files.recognition import command_of
-from agentm_kernel.command import completing, current_device
+from agentm_kernel.command import answering, completing, current_device, terminal_width, wrapped
 from agentm_kernel.plugin import AgentmError
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from agentm_hosts.files.connections import Plan
     from agentm_hosts.place import Place
     from agentm_kernel.plugin import Device
+
+    Answer = dict[str, Any]
 
 _KINDS = ("hook", "MCP server", "setting", "own file", "restored file")
 
@@ -48,7 +51,16 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Show what would change,
 @click.option("--no-mcp", is_flag=True, help="Leave the memory tools (MCP) out.")
 @click.option("--replace", is_flag=True, help="Replace the entries of another installed agentm.")
 @_dry_run
-def connect(hosts: tuple[str, ...], scope: str, no_hooks: bool, no_mcp: bool, replace: bool, dry_run: bool) -> int:
+@answering
+def connect(
+    hosts: tuple[str, ...],
+    scope: str,
+    no_hooks: bool,
+    no_mcp: bool,
+    replace: bool,
+    dry_run: bool,
+    answer: Answer,
+) -> int:
     """Connect agent hosts (Claude Code, Codex, Gemini CLI …) to this memory; without HOST, all that are installed.
 
     Their settings files get a few entries; every other byte stays, and `agentm disconnect` puts the files back.
@@ -58,14 +70,15 @@ def connect(hosts: tuple[str, ...], scope: str, no_hooks: bool, no_mcp: bool, re
     chosen = chosen_hosts(device, hosts, place)
     if not chosen:
         raise AgentmError("no agent host is installed here", hint="name one: `agentm connect claude-code`")
-    return connect_all(chosen, place, replace=replace, dry_run=dry_run)
+    return connect_all(chosen, place, answer, replace=replace, dry_run=dry_run)
 
 
 @click.command()
 @click.argument("hosts", nargs=-1, metavar="[HOST]...", shell_complete=completing("agentm.hosts"))
 @_scope
 @_dry_run
-def disconnect(hosts: tuple[str, ...], scope: str, dry_run: bool) -> int:
+@answering
+def disconnect(hosts: tuple[str, ...], scope: str, dry_run: bool, answer: Answer) -> int:
     """Take agentm out of the settings of agent hosts again; without HOST, of all that are connected.
 
     A file that nobody has changed since is byte for byte what it was; in others only our entries go.
@@ -78,6 +91,7 @@ def disconnect(hosts: tuple[str, ...], scope: str, dry_run: bool) -> int:
     if not names:
         click.echo("no agent host is connected")
     failed = 0
+    answer.update(dry_run=dry_run, hosts=[])
     for adapter in [adapter_named(device, name) for name in dict.fromkeys(names)]:
         try:
             plans = undoing_plans(place, adapter.name)
@@ -85,9 +99,10 @@ def disconnect(hosts: tuple[str, ...], scope: str, dry_run: bool) -> int:
             if not dry_run:
                 carry_out_all(place, adapter.name, plans)
         except AgentmError as error:
-            failed = _say_failure(adapter, "still connected", error)
+            failed = _say_failure(adapter, "still connected", error, answer)
             continue
         done = f"{'would be ' if dry_run else ''}disconnected" if plans else "not connected"
+        answer["hosts"].append({"host": adapter.name, "outcome": done, "files": _files(plans)})
         click.echo(f"{adapter.title}: {done}")
     return failed
 
@@ -99,9 +114,10 @@ def chosen_hosts(device: Device, names: tuple[str, ...], place: Place) -> list[H
     return [adapter for adapter in adapters(device) if adapter.is_present(place)]
 
 
-def connect_all(chosen: list[HostAdapter], place: Place, *, replace: bool, dry_run: bool) -> int:
+def connect_all(chosen: list[HostAdapter], place: Place, answer: Answer, *, replace: bool, dry_run: bool) -> int:
     """Each by itself: what is wrong with one is said, and the others are connected."""
     failed = 0
+    answer.update(dry_run=dry_run, hosts=[])
     for adapter in chosen:
         try:
             plans = plan_for(adapter, place, replace=replace)
@@ -109,19 +125,39 @@ def connect_all(chosen: list[HostAdapter], place: Place, *, replace: bool, dry_r
             if not dry_run:
                 carry_out_all(place, adapter.name, plans)
         except AgentmError as error:
-            failed = _say_failure(adapter, "not connected", error)
+            failed = _say_failure(adapter, "not connected", error, answer)
             continue
-        is_new = any(plan.is_change for plan in plans)
-        if not plans:
-            click.echo(f"{adapter.title}: has nothing to connect here")
-            continue
-        done = "connected" if is_new else "is connected already"
-        click.echo(f"{adapter.title}: {'would be connected' if dry_run else done}")
-        for step in adapter.open_steps(place) if not dry_run else ():
-            click.echo(f"  still to do: {step}")
-        for line in (*adapter.advice(place), *hooks_of_the_project(adapter, place)) if not dry_run else ():
-            click.echo(f"  note: {line}")
+        done = _outcome(plans, dry_run=dry_run)
+        steps = list(adapter.open_steps(place)) if plans and not dry_run else []
+        notes = [*adapter.advice(place), *hooks_of_the_project(adapter, place)] if plans and not dry_run else []
+        answer["hosts"].append(
+            {"host": adapter.name, "outcome": done, "files": _files(plans), "still_to_do": steps, "notes": notes}
+        )
+        click.echo(f"{adapter.title}: {done}")
+        for step in steps:
+            say(f"still to do: {step}", "  ")
+        for line in notes:
+            say(f"note: {line}", "  ")
     return failed
+
+
+def _outcome(plans: list[Plan], *, dry_run: bool) -> str:
+    if not plans:
+        return "has nothing to connect here"
+    if not any(plan.is_change for plan in plans):
+        return "is connected already"
+    return "would be connected" if dry_run else "connected"
+
+
+def _files(plans: list[Plan]) -> list[str]:
+    return [plan.path for plan in plans if plan.is_change]
+
+
+def say(sentence: str, indent: str = "") -> None:
+    """A sentence, which a terminal gets in lines that end with a word."""
+    is_seen = sys.stdout.isatty()
+    for number, line in enumerate(wrapped(sentence, terminal_width() - len(indent) - 2) if is_seen else [sentence]):
+        click.echo(f"{indent}{'  ' * bool(number)}{line}")
 
 
 def planned_changes(chosen: list[HostAdapter], place: Place) -> str:
@@ -143,7 +179,10 @@ def _kinds(plan: Plan) -> list[str]:
     return [{"hook": "hook", "mcp": "MCP server"}.get(verb, "setting") for verb in started] or ["setting"]
 
 
-def _say_failure(adapter: HostAdapter, what: str, error: AgentmError) -> int:
+def _say_failure(adapter: HostAdapter, what: str, error: AgentmError, answer: Answer) -> int:
+    answer["hosts"].append(
+        {"host": adapter.name, "outcome": what, "files": [], "error": error.message, "hint": error.hint}
+    )
     click.echo(f"{adapter.title}: {what}: {error.message}", err=True)
     if error.hint:
         click.echo(f"  {error.hint}", err=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
+from agentm_hosts.commands.connect import say
 from agentm_hosts.connecting import adapter_named
 from agentm_hosts.report import reports
-from agentm_kernel.command import completing, current_device, echo_json, echo_table, json_option
+from agentm_kernel.command import answering, completing, current_device, echo_json, echo_table, json_option
 
 
 @click.group()
@@ -35,9 +36,9 @@ def list_hosts(as_json: bool) -> None:
     echo_table(("host", "installed", "connected", "told", "proof"), rows)
     for report in found:
         for step in report.open_steps:
-            click.echo(f"{report.host}: still to do: {step}")
+            say(f"{report.host}: still to do: {step}")
         for line in report.advice:
-            click.echo(f"{report.host}: note: {line}")
+            say(f"{report.host}: note: {line}")
 
 
 @command.command()
@@ -64,9 +65,11 @@ def check(host: str, program: str | None, as_json: bool) -> int:
 
 @command.command()
 @click.argument("directory", metavar="DIR", type=click.Path())
-def folder(directory: str) -> None:
+@answering
+def folder(directory: str, answer: dict[str, list[str]]) -> None:
     """Write a plugin folder into DIR that agent hosts install from a path or a repository."""
     from agentm_hosts.folder import write_folder
 
-    for path in write_folder(directory):
+    answer["files"] = list(write_folder(directory))
+    for path in answer["files"]:
         click.echo(path)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_hosts.commands.connect import chosen_hosts, connect_all, planned_changes
+from agentm_hosts.commands.connect import chosen_hosts, connect_all, planned_changes, say
 from agentm_hosts.connecting import place_for
 from agentm_kernel import storage_preview
-from agentm_kernel.command import confirm, current_device
+from agentm_kernel.command import answering, confirm, current_device
 from agentm_kernel.plugin import STAMP_KEY, AgentmError, Locator, adopt_store, choose_protocol, load_plugin
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ _DEFAULT_STORE = "device-local"
 @click.command()
 @click.option("--yes", is_flag=True, help="Do it without asking.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
-def command(yes: bool, dry_run: bool) -> int:
+@answering
+def command(yes: bool, dry_run: bool, answer: dict[str, Any]) -> int:
     """Set agentm up: connect the agent hosts of this device, make the default store, and say what to try.
 
     Nothing is touched that is not listed first. Where no settings change, nothing is asked. A second run is harmless.
@@ -30,25 +31,30 @@ def command(yes: bool, dry_run: bool) -> int:
     place = place_for(device)
     found = chosen_hosts(device, (), place)
     preview = storage_preview()
-    click.echo(f"store: {preview.line}")
+    answer["store"] = preview.line
+    say(f"store: {preview.line}")
     if preview.status == "fail":
         raise AgentmError("the store cannot be had", hint="`agentm doctor` says why; nothing was changed")
     if not found:
-        click.echo("no agent host was found: install one, or name it: `agentm connect claude-code`")
+        say("no agent host was found: install one, or name it: `agentm connect claude-code`")
     for adapter in found:
         files = ", ".join(change.path for change in adapter.changes(place))
-        click.echo(f"{adapter.title}: entries in {files}")
+        say(f"{adapter.title}: entries in {files}")
     if dry_run:
-        code = connect_all(found, place, replace=False, dry_run=True)
-        _offer_imports(device)
+        code = connect_all(found, place, answer, replace=False, dry_run=True)
+        answer["imports"] = _offer_imports(device)
         return code
     if changes := planned_changes(found, place):
-        confirm(f"Make these changes? ({changes}; --dry-run shows each line)", yes=yes)
+        confirm(
+            f"Make these changes ({changes})?",
+            yes=yes,
+            hint="add --yes to do it without asking; --dry-run shows each line",
+        )
     _make_store(device)
-    code = connect_all(found, place, replace=False, dry_run=False)
-    _offer_imports(device)
-    click.echo('to try it: `agentm save "Payments use SQLite"` in a project, then start an agent there')
-    click.echo("to see that it arrives: `agentm hosts list`")
+    code = connect_all(found, place, answer, replace=False, dry_run=False)
+    answer["imports"] = _offer_imports(device)
+    say('to try it: `agentm save "Payments use SQLite"` in a project, then start an agent there')
+    say("to see that it arrives: `agentm hosts list`")
     return code
 
 
@@ -61,10 +67,11 @@ def _make_store(device: Device) -> None:
         adopt_store(device, store, _DEFAULT_STORE)
 
 
-def _offer_imports(device: Device) -> None:
+def _offer_imports(device: Device) -> list[dict[str, object]]:
     """What other tools have on this device, as far as an importer (group `agentm.importers`) can tell: its `detect`
     takes the device and answers with places, each a path, about how many memories, and a few words.
     """
+    offers: list[dict[str, object]] = []
     for record in device.plugins.of("agentm.importers"):
         try:
             importer = load_plugin(device, record.group, record.name)
@@ -72,4 +79,6 @@ def _offer_imports(device: Device) -> None:
         except Exception:  # noqa: BLE001 - an offer that cannot be made is none
             places = []
         for path, count in places:
-            click.echo(f"{path} holds about {count} memories: `agentm import {record.name} --dry-run` shows them")
+            offers.append({"source": record.name, "path": path, "memories": count})
+            say(f"{path} holds about {count} memories: `agentm import {record.name} --dry-run` shows them")
+    return offers

@@ -1,11 +1,15 @@
-"""`agentm project rename` and `agentm project merge`."""
+"""`agentm project rename`, `agentm project merge` and `agentm project use-store`."""
 
 from __future__ import annotations
+
+import sys
 
 import click
 
 from agentm_import.moving.projects import merge_projects, rename_project
-from agentm_kernel.command import current_device, echo_json, json_option
+from agentm_import.moving.use_store import StoreChange
+from agentm_kernel.command import answering, completing, confirm, current_device, echo_json, json_option
+from agentm_kernel.plugin import find_project_root
 
 
 @click.command("rename")
@@ -35,3 +39,36 @@ def merge(source: str, into: str, as_json: bool) -> None:
         echo_json(project=into, merged=source, moved=moved)
     else:
         click.echo(f"{source} is part of {into} now; {moved} files moved")
+
+
+@click.command("use-store")
+@click.argument("name", shell_complete=completing(lambda device: ["default", *device.config.stores]))
+@click.option("--move", is_flag=True, help="Take the notes and plans that the project has along.")
+@click.option("--yes", is_flag=True, help="Do not ask; with --move, remove what was moved from the store before.")
+@answering
+@click.option("--cwd", metavar="DIR", help="Directory of the project; the current one if not given.")
+def use_store(name: str, move: bool, yes: bool, cwd: str | None, answer: dict[str, object]) -> None:
+    """Let the notes and plans of the project here live in the store NAME; `default` is the store of this device.
+
+    Only this device is told so, nothing in the repository. The store before says from then on where the project is,
+    so no other device goes on writing there. A command that was cut off is finished by running it again.
+    """
+    device = current_device()
+    change = StoreChange(device, find_project_root(cwd), None if name == "default" else name)
+    answer.update(store=name, place=change.place, copied=0, removed=0)
+    if change.is_done:
+        click.echo(f"this project is in the store '{name}' already")
+        return
+    files = change.check(move=move)
+    if files:
+        confirm(f"Copy {files} files of '{change.slug}' to {change.place}?", yes=yes)
+    copied = change.make()
+    answer["copied"] = len(copied)
+    click.echo(f"'{change.slug}' is in the store '{name}' now, at {change.place}; {len(copied)} files were copied")
+    if copied and (yes or (sys.stdin.isatty() and click.confirm("Remove them from the store before?", err=True))):
+        answer["removed"] = change.remove(copied)
+        click.echo(f"{answer['removed']} files removed from the store before")
+    elif copied:
+        click.echo(
+            "they are in the store before as well; run the command again with --move --yes to remove them there"
+        )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.command import current_device, echo_json, echo_table, json_option, show_text, shown
+from agentm_kernel.command import answering, current_device, echo_json, echo_table, json_option, show_text, shown
 from agentm_kernel.plugin import NotFoundError
 from agentm_recall.asking import ask_command, ask_operator
 from agentm_recall.inbox import accept, find, inbox_stores, is_expired, look, refuse_expired, reject
@@ -71,13 +71,15 @@ def show(name: str, as_json: bool) -> None:
 
 @command.command("accept")
 @click.argument("names", nargs=-1, required=True)
-def accept_proposals(names: tuple[str, ...]) -> None:
+@answering
+def accept_proposals(names: tuple[str, ...], answer: dict[str, list[dict[str, str]]]) -> None:
     """Make notes of the proposals NAMES, after asking you on the terminal.
 
     Where `inbox.confirm` names a command, it has to agree as well: it gets what it is about on standard input, and
     any exit code but 0 is a no. A note that changed since the proposal was made is left alone.
     """
     device = current_device()
+    done = answer.setdefault("accepted", [])
     for name in names:
         backend, proposal = _find(name, read_only=False)
         refuse_expired(proposal, device.config)
@@ -88,17 +90,21 @@ def accept_proposals(names: tuple[str, ...]) -> None:
             ask_command(str(confirm), words)
         target = accept(backend, proposal)
         RecallIndex(backend).note_written([target])
+        done.append({"name": proposal.name, "note": target.key})
         click.echo(f"accepted {target}")
 
 
 @command.command("reject")
 @click.argument("names", nargs=-1, required=True)
-def reject_proposals(names: tuple[str, ...]) -> None:
+@answering
+def reject_proposals(names: tuple[str, ...], answer: dict[str, list[str]]) -> None:
     """Turn the proposals NAMES down, after asking you on the terminal."""
+    done = answer.setdefault("rejected", [])
     for name in names:
         backend, proposal = _find(name, read_only=False)
         ask_operator(described(backend, proposal), "Reject this?")
         reject(backend, proposal)
+        done.append(proposal.name)
         click.echo(f"rejected {proposal.name}")
 
 

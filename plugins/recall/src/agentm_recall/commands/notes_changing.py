@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 import click
 
-from agentm_kernel.command import current_device, echo_json, json_option
+from agentm_kernel.command import answering, current_device, echo_json, json_option
 from agentm_kernel.plugin import AgentmError, Locator, content_hash, refuse_secrets
-from agentm_recall.commands.common import cwd_option, found_note, project_option
+from agentm_recall.commands.common import cwd_option, found_note, kind_option, project_option
 from agentm_recall.commands.names import name_argument
 from agentm_recall.editing import with_fields
 from agentm_recall.index.maintenance import RecallIndex
@@ -25,11 +25,13 @@ from agentm_recall.saving import check_slug
 @name_argument
 @project_option
 @cwd_option
-def edit(name: str, project: str | None, cwd: str | None) -> None:
+@answering
+def edit(name: str, project: str | None, cwd: str | None, answer: dict[str, object]) -> None:
     """Open the note NAME in your editor ($VISUAL or $EDITOR), and save it if nobody else changed it meanwhile."""
     backend, locator = found_note(name, project, cwd, read_only=False)
     before = backend.read(locator)
     after = click.edit(before, extension=".md", require_save=False)
+    answer.update(key=locator.key, changed=False)
     if after is None or after == before:
         click.echo("nothing was changed")
         return
@@ -41,6 +43,7 @@ def edit(name: str, project: str | None, cwd: str | None) -> None:
         error.hint = f"your text is kept in {_kept(locator, after)}" + (f"; {error.hint}" if error.hint else "")
         raise
     RecallIndex(backend).note_written([locator])
+    answer["changed"] = True
     click.echo(f"updated {locator}")
 
 
@@ -62,7 +65,7 @@ def _kept(locator: Locator, text: str) -> str:
 @click.command("move")
 @name_argument
 @click.option("--slug", help="Its new name.")
-@click.option("--kind", type=click.Choice(KINDS), help="Its new kind, which decides its folder.")
+@kind_option("Its new kind, which decides its folder.")
 @click.option("--to-project", metavar="SLUG", help="The project that it is of from now on.")
 @click.option("--personal", is_flag=True, help="For every project from now on.")
 @project_option

@@ -11,9 +11,10 @@ from agentm_recall.supersession import superseded_keys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
     from agentm_recall.index.database import Database
-    from agentm_recall.index.refresh import Changes
+    from agentm_recall.index.differences import Changes
     from agentm_recall.index.search import Hit, Result, Scope
 
 
@@ -35,6 +36,14 @@ class Opened:
         self.fresh = fresh
         """What has changed since; nothing of `hidden`, keys of the file, is to be believed then."""
         self.hidden = hidden or set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.database.close()
+        if self.fresh is not None:
+            self.fresh.close()
 
     def database_of(self, hit: Hit) -> Database:
         """Where the text of a hit is."""

@@ -10,19 +10,35 @@ from __future__ import annotations
 
 import time
 
-from agentm_kernel.plugin import Locator, NotFoundError, walk_folders
-from agentm_recall.catalog import has_times
+from agentm_kernel.plugin import Frozen, Locator, NotFoundError, walk_folders
 from agentm_recall.layout import holds_notes, is_note
+from agentm_recall.reach import has_times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from agentm_kernel.plugin import Folder, Info, StorageBackend
     from agentm_recall.index.database import Database
 
+    Progress = Callable[[str, Sequence[Info]], Iterable[Info]]
+
 _RESTLESS, _RESTLESS_IF_COARSE = 0.1, 2.0
 """Seconds. A folder that changed this recently may change again without its time showing it."""
+
+
+class Changes(Frozen):
+    """What bringing it up to date took."""
+
+    looked_at: int = 0
+    indexed: int = 0
+    removed: int = 0
+    unreached: int = 0
+    """Notes that the deadline left out."""
+
+
+def silent(_label: str, items: Sequence[Info]) -> Iterable[Info]:
+    return items
 
 
 class Difference:

@@ -6,10 +6,13 @@ nothing; in a paste the line that names the error says most, and frames, paths a
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
 from agentm_recall.index.words import ABBREVIATIONS, OF_PASTES, STOP_WORDS, compounds, says_little, spelled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 LONGEST = 20_000
 """Characters of a question that are read: its beginning and its end, where people say what they want."""
@@ -18,8 +21,9 @@ MOST_WORDS = 600
 _SHORT = 12
 """Up to so many words, short forms are spelled out and long ones shortened: each word was chosen."""
 _PASTED_LINES = 3
+_LONG_LINE = 200
 
-# Patterns for pastes, compiled by the first one: most questions are none, and a hook is waiting.
+# Patterns for pastes. `re` is loaded by the first one: most questions are none, and a hook is waiting.
 _FRAME = (
     r'^\s*(?:File "|at\s+\S|from\s+/|in\s+/|created by\b|goroutine \d|#\d+\s|\d+:\s+0x|-->|\.\.\.\s)'
     r"|[\w./\\-]+\.\w{1,4}[:(]\d+"
@@ -97,8 +101,12 @@ def read_question(text: str) -> Question:
 def _weighed(text: str) -> list[tuple[str, float]]:
     """The lines, each with how much its words say."""
     lines = [line for line in text.split("\n") if line.strip()]
+    if len(lines) < _PASTED_LINES and all(len(line) <= _LONG_LINE for line in lines):
+        return [(line, 1.0) for line in lines]
+    import re
+
     if len(lines) < _PASTED_LINES:
-        return [(re.sub(_NOISE, " ", line) if len(line) > 200 else line, 1.0) for line in lines]
+        return [(re.sub(_NOISE, " ", line) if len(line) > _LONG_LINE else line, 1.0) for line in lines]
     weighed = []
     after_frame = after_source = False
     for line in lines:

@@ -11,7 +11,8 @@ import time
 from agentm_kernel.plugin import Frozen, InvalidContentError, Locator, NotFoundError, StorageError, content_hash
 from agentm_recall.index.claims import settle_claims
 from agentm_recall.index.database import Failures
-from agentm_recall.index.words import bigrams, hidden_words, pieces
+from agentm_recall.index.differences import Changes, silent
+from agentm_recall.index.words import bigrams, hidden_words, pieces, scope_token
 from agentm_recall.layout import slug_of
 from agentm_recall.note import Note, parse_note
 from agentm_recall.supersession import target_slug
@@ -19,13 +20,11 @@ from agentm_recall.supersession import target_slug
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from agentm_kernel.plugin import Info, StorageBackend
     from agentm_recall.index.database import Database
-    from agentm_recall.index.differences import Difference
-
-    Progress = Callable[[str, Sequence[Info]], Iterable[Info]]
+    from agentm_recall.index.differences import Difference, Progress
 
 _BATCH = 200
 """Notes per transaction: enough to be fast, few enough that nobody waits for a commit."""
@@ -35,20 +34,6 @@ LISTED = "listed"
 """When everything was listed last, as a fact of the index."""
 _RESTLESS = 2.0
 """Seconds. A file that changed this recently may change again without its version showing it."""
-
-
-class Changes(Frozen):
-    """What bringing it up to date took."""
-
-    looked_at: int = 0
-    indexed: int = 0
-    removed: int = 0
-    unreached: int = 0
-    """Notes that the deadline left out."""
-
-
-def silent(_label: str, items: Sequence[Info]) -> Iterable[Info]:
-    return items
 
 
 def apply_difference(
@@ -224,8 +209,3 @@ def _store_one(connection: sqlite3.Connection, read: _Read) -> set[str]:
     named = [(number, kind, name) for kind, name in mentions(body)]
     connection.executemany("INSERT INTO mentions (note, kind, name) VALUES (?, ?, ?)", named)
     return concerned | claims
-
-
-def scope_token(what: str, name: str | None) -> str:
-    """One word that no text has and no stemmer changes, for questions that are limited to a project or a kind."""
-    return f"{what}{(name or '').encode().hex()}x"

@@ -15,9 +15,9 @@ from agentm_recall.index.coverage import ENOUGH, confidence
 from agentm_recall.index.database import Failures
 from agentm_recall.index.history import with_the_past
 from agentm_recall.index.plan import MOST_NOTES, Plan, plan_of
-from agentm_recall.index.refresh import scope_token
 from agentm_recall.index.rescoring import rescored
 from agentm_recall.index.times import Times, read_times
+from agentm_recall.index.words import scope_token
 from agentm_recall.note import DELETED, SUPERSEDED
 
 TYPE_CHECKING = False

@@ -4,25 +4,61 @@ SQLite's tokenizer splits at everything that is neither letter nor digit, so `sn
 themselves, and it stems English. It does not see the words inside `camelCase`, and does not know that
 `maxRetryCount`, `max_retry_count` and "max retry count" are one thing. Nor does it find words in scripts that put no
 space between them: there every pair of neighbouring characters counts as a word. Both are added here.
+
+All of it does without `re`, which takes longer to load than a hook takes to answer with it: characters that do not
+belong to a word become spaces, and the text falls apart there.
 """
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
-# Compiling a pattern takes a hook longer than using it: what few texts need stays text until then.
-_IDENTIFIER = re.compile(r"\w+")
-_COMPOUND = re.compile(r"\w+(?:[./:\\-]+\w+)*")
-_PIECE = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+")
-_SHORTENED = r"(?<=\w)n?['\u2019](?:s|t|re|ve|ll|d|m)\b"
-"""What English glues to a word: `isn't` is asked as `is`, `Anna's` as `Anna`."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_JOINERS = "./:\\-"
+"""What stands inside of a path, a name with dots, an address."""
+_GLUED = ("s", "t", "re", "ve", "ll", "d", "m")
+"""What English glues to a word with an apostrophe: `isn't` is asked as `is`, `Anna's` as `Anna`."""
 _CJK = (
-    "\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f"
+    *((0x1100, 0x11FF), (0x3040, 0x30FF), (0x3130, 0x318F), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF)),
+    *((0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0xFF66, 0xFF9F), (0x20000, 0x3FFFF)),
 )
-_CJK_RUN = f"[{_CJK}\U00020000-\U0003ffff]+"
 """Letters of Chinese, Japanese and Korean. Korean has spaces, but glues particles to its words."""
+
+
+def _is_of_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _is_of_compound(character: str) -> bool:
+    return _is_of_word(character) or character in _JOINERS
+
+
+def _is_cjk(character: str) -> bool:
+    return any(first <= ord(character) <= last for first, last in _CJK)
+
+
+def _is_other(character: str) -> bool:
+    return character != "_" and not _is_cjk(character)
+
+
+class _Runs(dict[int, int]):
+    """A table for `str.translate` that makes a space of what `belongs` refuses; each character is judged once."""
+
+    def __init__(self, belongs: Callable[[str], bool]) -> None:
+        self._belongs = belongs
+
+    def __missing__(self, code: int) -> int:
+        self[code] = code if self._belongs(chr(code)) else 0x20
+        return self[code]
+
+    def of(self, text: str) -> list[str]:
+        return text.translate(self).split(" ")
+
+
+_WORDS, _COMPOUNDS, _IN_CJK, _BESIDE_CJK = map(_Runs, (_is_of_word, _is_of_compound, _is_cjk, _is_other))
 
 _SAY_NOTHING = """
 a about after all also am an and any are as at be because been before being but by can cannot could did do does doing
@@ -174,13 +210,28 @@ def pieces(identifier: str) -> list[str]:
     """The words inside an identifier, lower-cased: `HTTPServer2_url` is http, server2, url."""
     if not identifier.isascii():
         return [part.lower() for part in identifier.split("_") if part]
-    return [piece.lower() for piece in _PIECE.findall(identifier)]
+    if identifier.isalpha() and identifier[1:].islower():
+        return [identifier.lower()]
+    return [word.lower() for part in identifier.split("_") for word in _humps(part)]
+
+
+def _humps(part: str) -> list[str]:
+    """A word begins at a capital that follows something else or precedes a small letter, and after digits."""
+    words: list[str] = []
+    start = 0
+    for at in range(1, len(part)):
+        before, here = part[at - 1], part[at]
+        begins = here.isupper() and (not before.isupper() or part[at + 1 : at + 2].islower())
+        if begins or (before.isdigit() and not here.isdigit()):
+            words.append(part[start:at])
+            start = at
+    return [*words, part[start:]] if part else words
 
 
 def hidden_words(text: str) -> str:
     """What the tokenizer does not find in `text`: the words inside identifiers, and identifiers as one word."""
     hidden: dict[str, None] = {}
-    for identifier in dict.fromkeys(_IDENTIFIER.findall(text)):
+    for identifier in dict.fromkeys(filter(None, _WORDS.of(text))):
         tokens = [part.lower() for part in identifier.split("_") if part]
         words = pieces(identifier)
         if words != tokens:
@@ -196,33 +247,49 @@ def bigrams(text: str) -> list[str]:
     if text.isascii():
         return []
     found: list[str] = []
-    for run in re.findall(_CJK_RUN, text):
+    for run in filter(None, _IN_CJK.of(text)):
         found += [first + second for first, second in pairwise(run)] or [run]
     return found
 
 
 def _unshortened(text: str) -> str:
-    has_any = "'" in text or "\u2019" in text
-    return re.sub(_SHORTENED, "", text, flags=re.IGNORECASE) if has_any else text
+    whole, *rest = text.replace("\u2019", "'").split("'")
+    for part in rest:
+        glued = next((end for end in _GLUED if part[: len(end)].lower() == end), "")
+        ends = not _is_of_word(part[len(glued) : len(glued) + 1] or " ")
+        if glued and ends and whole and _is_of_word(whole[-1]):
+            is_not = glued == "t" and whole[-1] in "nN" and _is_of_word(whole[-2:-1] or " ")
+            whole = whole[: len(whole) - is_not] + part[len(glued) :]
+        else:
+            whole += f"'{part}"
+    return whole
 
 
 def spelled(text: str) -> list[str]:
     """The words of a text in their order, lower-cased: identifiers in pieces, CJK in pairs, nothing glued on."""
     words: list[str] = []
-    for identifier in _IDENTIFIER.findall(_unshortened(text)):
+    for identifier in filter(None, _WORDS.of(_unshortened(text))):
         if identifier.isascii():
             words += pieces(identifier)
             continue
         words += bigrams(identifier)
-        words += [part.lower() for part in re.sub(_CJK_RUN, "_", identifier).split("_") if part]
+        words += [part.lower() for part in _BESIDE_CJK.of(identifier) if part]
     return words
 
 
 def compounds(text: str) -> list[str]:
     """What is written as one thing, as the phrase of its words and glued together: `max_retries`, `sync/http.py`."""
     found: list[str] = []
-    for compound in _COMPOUND.findall(_unshortened(text)):
-        inside = [word for identifier in _IDENTIFIER.findall(compound) for word in pieces(identifier)]
+    for run in _COMPOUNDS.of(_unshortened(text)):
+        if run[1:].islower() and run.isalpha():
+            continue  # one word, like most
+        compound = run.strip(_JOINERS)
+        inside = [word for identifier in _WORDS.of(compound) for word in pieces(identifier)]
         if 1 < len(inside) <= _LONGEST_COMPOUND and compound.isascii():
             found += [" ".join(inside), "".join(inside)]
     return found
+
+
+def scope_token(what: str, name: str | None) -> str:
+    """One word that no text has and no stemmer changes, for questions that are limited to a project or a kind."""
+    return f"{what}{(name or '').encode().hex()}x"

@@ -1,4 +1,4 @@
-"""The fast look at a store's stamp that hooks get: the answer is that of reading it, whatever lies there."""
+"""The fast look at a short note that hooks get: the answer is that of reading it, whatever lies there."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel.errors import AgentmError, StorageIOError, StoreIdentityError
+from agentm_kernel.errors import AgentmError, NotFoundError, StorageIOError, StoreIdentityError
 from agentm_kernel.files.medium import Medium
+from agentm_kernel.files.reading import StoreReader
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.backend import STAMP_KEY, StorageBackend
+from agentm_kernel.seam.backend import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 
 if TYPE_CHECKING:
@@ -114,6 +115,14 @@ def root_of(stamp: Path) -> Path:
     return stamp.parent.parent
 
 
+def carefully(store: FileStore) -> str | None:
+    """The stamp as `reading` finds it."""
+    try:
+        return store._reader.read(Locator(STAMP_KEY))
+    except NotFoundError:
+        return None
+
+
 def outcome(look: Callable[[], str | None]) -> object:
     try:
         return look()
@@ -127,7 +136,7 @@ def test_a_fast_look_says_what_reading_says(stamp: Path, state: Callable[[Path],
     state(stamp)
     store = FileStore(root_of(stamp), create_root=create_root)
     glimpsed = outcome(store.stamp_text)
-    read = outcome(lambda: StorageBackend.stamp_text(FileStore(root_of(stamp), create_root=create_root)))
+    read = outcome(lambda: carefully(FileStore(root_of(stamp), create_root=create_root)))
     assert glimpsed == read
     assert (glimpsed == STAMP) == (state is plain)
 
@@ -137,9 +146,14 @@ def test_a_stamp_of_another_case_is_none(stamp: Path, monkeypatch: pytest.Monkey
     looked = []
     monkeypatch.setattr(os, "access", lambda name, *_, **__: looked.append(name) or True)
     store = FileStore(root_of(stamp))
-    monkeypatch.setattr(StorageBackend, "stamp_text", lambda _: "looked closer")
+    monkeypatch.setattr(StoreReader, "read", lambda *_: "looked closer")
     assert store.stamp_text() == "looked closer"
     assert looked == ["_META"]
+
+
+def test_the_root_is_no_short_note(stamp: Path) -> None:
+    with pytest.raises(NotFoundError, match="the root of the store is a directory"):
+        FileStore(root_of(stamp)).read(Locator())
 
 
 def test_a_fast_look_loads_nothing_that_reads(stamp: Path) -> None:
@@ -148,10 +162,12 @@ def test_a_fast_look_loads_nothing_that_reads(stamp: Path) -> None:
         "import sys\n"
         "from agentm_kernel.files.store import FileStore\n"
         "assert FileStore(sys.argv[1]).stamp_text()\n"
+        "from agentm_kernel.seam.locator import Locator\n"
+        f"assert FileStore(sys.argv[1]).read(Locator({STAMP_KEY!r}))\n"
         "print(*(name for name in sys.modules if name.startswith('agentm_kernel.files.')))"
     )
     done = subprocess.run([sys.executable, "-c", code, root_of(stamp)], check=True, capture_output=True, text=True)
-    assert set(done.stdout.split()) == {f"agentm_kernel.files.{name}" for name in ("stamp", "medium", "store")}
+    assert set(done.stdout.split()) == {f"agentm_kernel.files.{name}" for name in ("short_note", "medium", "store")}
 
 
 def test_the_root_that_was_glimpsed_is_the_only_one(stamp: Path) -> None:
@@ -212,13 +228,14 @@ def test_a_store_with_its_own_idea_of_names_or_reading_is_asked_for_it(
     stamp: Path, opened: Callable[[Path], FileStore]
 ) -> None:
     plain(stamp)
-    assert opened(root_of(stamp)).stamp_text() == StorageBackend.stamp_text(opened(root_of(stamp))) != STAMP
+    store = opened(root_of(stamp))
+    assert store.stamp_text() == ("its own store.json" if isinstance(store, Reading) else None)
 
 
 def test_a_stamp_beyond_the_limit_for_notes_is_refused(stamp: Path) -> None:
     plain(stamp)
     for limit in (len(STAMP) - 1, len(STAMP)):
-        read = outcome(lambda limit=limit: StorageBackend.stamp_text(FileStore(root_of(stamp), size_limit=limit)))
+        read = outcome(lambda limit=limit: carefully(FileStore(root_of(stamp), size_limit=limit)))
         assert outcome(FileStore(root_of(stamp), size_limit=limit).stamp_text) == read
 
 

@@ -7,32 +7,38 @@ out of the first store before the second was read once more and agrees.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentm_kernel.device.config_writer import bind_project
-from agentm_kernel.errors import ConcurrentModificationError, ConfigError, LocatorConflictError, StoreIdentityError
-from agentm_kernel.projects.checkouts import Checkouts, binding_key
-from agentm_kernel.projects.claiming import change_record, claim
-from agentm_kernel.projects.moves import record_move
-from agentm_kernel.projects.records import MOVED_TO_STORE
-from agentm_kernel.seam import Frozen
-from agentm_kernel.seam.backend import ABSENT, SWAP_PROVIDER
-from agentm_kernel.seam.content import content_hash
-from agentm_kernel.seam.layout import PROJECT_RECORD
-from agentm_kernel.seam.update import read_or_none
-from agentm_kernel.selection.identity import read_stamp
-from agentm_kernel.state.routing import Resolution, bound_store
+from agentm_kernel.command import bind_project
+from agentm_kernel.plugin import (
+    ABSENT,
+    MOVED_TO_STORE,
+    SWAP_PROVIDER,
+    Checkouts,
+    ConcurrentModificationError,
+    ConfigError,
+    LocatorConflictError,
+    Resolution,
+    StoreIdentityError,
+    binding_key,
+    change_record,
+    claim,
+    content_hash,
+    layout,
+    read_or_none,
+    read_stamp,
+    record_move,
+)
 
 if TYPE_CHECKING:
-    from agentm_kernel.projects.records import ProjectRecord
-    from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.locator import Locator
-    from agentm_kernel.state import Device
+    from agentm_kernel.plugin import Device, Locator, ProjectRecord, StorageBackend
 
 _ROUNDS = 5
 
 
-class Move(Frozen):
+@dataclass(frozen=True)
+class Move:
     """The files of a project in one store, and where they go in another."""
 
     source: StorageBackend
@@ -42,7 +48,7 @@ class Move(Frozen):
 
     def files(self) -> list[Locator]:
         """What is to be moved; the record stays, to say where the rest went."""
-        record = self.folder.child(PROJECT_RECORD)
+        record = self.folder.child(layout.PROJECT_RECORD)
         return [info.locator for info in self.source.walk(self.folder) if not info.is_dir and info.locator != record]
 
     def goes_to(self, file: Locator) -> Locator:
@@ -95,7 +101,7 @@ class StoreChange:
 
     def __init__(self, device: Device, root: str, name: str | None) -> None:
         self._device, self._name = device, name
-        bound = bound_store(device, root)
+        bound = device.bound_store(root)
         self.is_done = bound is None and name is None
         # Bound to it already: a run that was cut off, and what is left in the default store is to follow.
         source_name = None if bound == name else bound

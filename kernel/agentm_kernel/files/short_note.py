@@ -1,4 +1,4 @@
-"""One short note of a store, read at a glance: all that most hooks need of it, and `reading` is not even loaded.
+"""A short note, read at a glance: most hooks need one or two of a store, and are spared loading `reading`.
 
 It walks as `reading` does, from the open root and along no link. But what is wrong, and whether anything is, is for
 `reading` to find out: whatever is out of the ordinary is no answer here.
@@ -18,11 +18,11 @@ _CAN_WALK_BY_DESCRIPTOR = os.open in os.supports_dir_fd and hasattr(os, "O_DIREC
 _SHORT = 4096
 
 
-def read_stamp_fast(
+def read_short_note(
     medium: Medium, root: str, locator: Locator, limit: int
 ) -> tuple[str | None, tuple[int, int] | None]:
     """The text of the note, `None` where `reading` has to look closer; and the identity of the root above it."""
-    if not _CAN_WALK_BY_DESCRIPTOR or any(map(medium.is_hidden, locator.parts)):
+    if not (_CAN_WALK_BY_DESCRIPTOR and locator.key) or any(map(medium.is_hidden, locator.parts)):
         return None, None
     opened: list[int] = []
     try:
@@ -56,9 +56,10 @@ def _read(medium: Medium, locator: Locator, directory: int, too_many: int) -> st
     try:
         is_the_same = os.path.samestat(os.fstat(descriptor), status)
         data = os.read(descriptor, too_many) if is_the_same else b""
+        is_whole = len(data) == os.fstat(descriptor).st_size  # one call may give less, and another program add to it
     finally:
         os.close(descriptor)
-    return data.decode() if 0 < len(data) < too_many else None
+    return data.decode() if is_whole and 0 < len(data) < too_many else None
 
 
 def _is_there(_name: str) -> bool:

@@ -13,8 +13,8 @@ import pytest
 # import that is not ours is loaded before: none of ours is.
 IMPORT_EACH_ALONE = """
 import os, sys, traceback
-import concurrent.futures, ctypes, dataclasses, importlib.metadata, json, pathlib, subprocess, tempfile, urllib.request
-import click, pluggy, pydantic
+import click, concurrent.futures, ctypes, dataclasses, importlib.metadata, json
+import pathlib, pluggy, pydantic, subprocess, tempfile, urllib.request
 for name in sys.argv[1:]:
     sys.stdout.flush()
     child = os.fork()

@@ -1,6 +1,6 @@
-"""`python -m tests.benchmarks.figures`: what `make bench` measured, written into the page of figures.
+"""`python -m tests.benchmarks.figures`: what `make bench` measured, written into the pages that show it.
 
-The page says in a comment where a table belongs, `<!-- bench startup -->` until `<!-- end -->`; everything around is
+A page says in a comment where a table belongs, `<!-- bench startup -->` until `<!-- end -->`; everything around is
 written by hand, and true whatever the numbers are. Only tables that were measured in full are taken over; the others
 stay as they are, with the day on which they were measured, or the line that they never were.
 """
@@ -15,7 +15,8 @@ from typing import Any
 from tests.benchmarks.__main__ import CACHE, SCHEMA
 from tests.benchmarks.tables import Table
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "figures.md"
+_DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = (_DOCS / "reference" / "figures.md", _DOCS / "explanation" / "rivals.md")
 UNMEASURED = "Not measured yet on this version: `make bench ARGS={}`.\n"
 BLOCK = re.compile(r"(?P<begin><!-- bench (?P<name>\w+) -->\n)(?P<table>.*?)(?P<end><!-- end -->)", re.DOTALL)
 
@@ -42,7 +43,8 @@ def main() -> None:
     document = json.loads((CACHE / "bench.json").read_text())
     if document["schema"] != SCHEMA:
         raise SystemExit("these figures were written by another version: run `make bench` again")
-    PAGE.write_text(fill(PAGE.read_text(), document["tables"]))
+    for page in PAGES:
+        page.write_text(fill(page.read_text(), document["tables"]))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.benchmarks.rivals.works import Verdict, bulk, fact
+from tests.benchmarks.rivals.verdict import Verdict
+from tests.benchmarks.rivals.works import bulk, fact
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -48,6 +49,7 @@ def test_words_say_what_went_wrong() -> None:
     assert Verdict(asked=3).words() == "kept"
     assert Verdict(asked=3, lost=1, refused=2).words() == "**1 of 3 lost**, 2 of 3 refused"
     assert Verdict(asked=3, beside=1).silent == 0
+    assert Verdict(asked=3, did="2 kills").words() == "kept (2 kills)"
 
 
 def test_lines_are_found_whole_or_not_at_all() -> None:

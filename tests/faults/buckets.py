@@ -57,16 +57,16 @@ def _all_faults(server: Running, intensity: Intensity, outcome: Outcome) -> None
 
 def _healthy(server: Server, intensity: Intensity, outcome: Outcome, *, broken: str = "") -> None:
     prefix = _begun(server)
-    times = intensity.pick(short=10, full=100)
-    _check(outcome, server, prefix, start_counters(server, prefix, processes=8, times=times, broken=broken))
+    processes, times = intensity.pick(short=4, full=8), intensity.pick(short=10, full=100)
+    _check(outcome, server, prefix, start_counters(server, prefix, processes=processes, times=times, broken=broken))
 
 
 def _restarted(server: Running, intensity: Intensity, outcome: Outcome) -> None:
     """The server is stopped in the middle, and started again some seconds later."""
     prefix = _begun(server.server)
-    times = intensity.pick(short=10, full=100)
-    counters = start_counters(server.server, prefix, processes=8, times=times, deadline=120, attempt=5)
-    while counted(server.server, prefix) < 8 * times // 4 and any(each.poll() is None for each in counters):
+    processes, times = intensity.pick(short=4, full=8), intensity.pick(short=10, full=100)
+    counters = start_counters(server.server, prefix, processes=processes, times=times, deadline=120, attempt=5)
+    while counted(server.server, prefix) < processes * times // 4 and any(each.poll() is None for each in counters):
         time.sleep(0.05)
     server.shut_down()
     server.start()

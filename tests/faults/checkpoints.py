@@ -62,16 +62,19 @@ HARD = {
 
 def campaign(intensity: Intensity) -> Outcome:
     outcome = Outcome("cuts, flips and changes of images and guarded notes")
-    trials = intensity.pick(short=150, full=1000)
+    trials = intensity.pick(short=40, full=1000)
     _damage(intensity, trials, outcome)
     _tamper(intensity, trials, outcome)
-    _go_and_come_back(intensity, intensity.pick(short=150, full=10_000), outcome)
+    _go_and_come_back(intensity, intensity.pick(short=60, full=10_000), outcome)
     if intensity.full:
         _over_a_daemon(intensity, 10_000, outcome)
     for name, (broken, work) in CONTROLS.items():
         found = Outcome(name)
-        with broken():
-            work(intensity, 60, found)
+        for trials in (8, 60):  # a few are enough for most
+            with broken():
+                work(intensity, trials, found)
+            if found.violations:
+                break
         outcome.control(name, found)
     return outcome
 

@@ -86,7 +86,7 @@ _GRACE = 2.2
 
 def campaign(intensity: Intensity) -> Outcome:
     outcome = Outcome("lines written beside programs that hold the file")
-    lines = intensity.pick(short=120, full=3_500)
+    lines = intensity.pick(short=60, full=3_500)
     for adds in ("append", "update"):
         _run(outcome, intensity.store, lines, adds, nullcontext())
     outcome.control("dropping_at_once", until_caught(lambda broken: _control(broken, intensity.store)))

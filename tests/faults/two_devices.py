@@ -33,31 +33,33 @@ if TYPE_CHECKING:
 
 def campaign(intensity: Intensity) -> Outcome:
     outcome = Outcome("edits of shared notes on two devices")
-    edits = intensity.pick(short=100, full=1000)
+    edits = intensity.pick(short=60, full=1000)
     _check(outcome, "vaults", _on_vaults(intensity, edits))
-    _control(outcome, "a vault that just renames", _RENAMING, lambda: _on_vaults(intensity, 300))
+    _control(outcome, "a vault that just renames", _RENAMING, lambda chance: _on_vaults(intensity, 100, chance))
     for server in each_server(intensity, outcome):
         _check(outcome, server.server.name, _on_bucket(intensity, server.server, edits))
         if len(outcome.controls) == 1:
             for name, broken in _BROKEN_COPIES.items():
-                _control(outcome, name, broken, lambda on=server.server: _on_bucket(intensity, on, 300))
+                _control(
+                    outcome, name, broken, lambda chance, on=server.server: _on_bucket(intensity, on, 100, chance)
+                )
     return outcome
 
 
 # ------------------------------------------------------------------------------------------------ stores
 
 
-def _on_vaults(intensity: Intensity, edits: int) -> Verdict:
-    chance = intensity.random("vaults")
+def _on_vaults(intensity: Intensity, edits: int, number: int = 0) -> Verdict:
+    chance = intensity.random(f"vaults {number}")
     with scratch() as folder:
         script = Script(TwoVaults(Path(folder), chance), chance)
         script.run(edits)
         return script.verdict()
 
 
-def _on_bucket(intensity: Intensity, server: Server, edits: int) -> Verdict:
+def _on_bucket(intensity: Intensity, server: Server, edits: int, number: int = 0) -> Verdict:
     with scratch() as folder:
-        return run_script(server, Path(folder), intensity.random("buckets"), edits).verdict()
+        return run_script(server, Path(folder), intensity.random(f"buckets {number}"), edits).verdict()
 
 
 # ------------------------------------------------------------------------------------------------ verdicts
@@ -70,18 +72,18 @@ def _check(outcome: Outcome, where: str, verdict: Verdict) -> None:
     outcome.measured[f"conflict copies on {where}"] = verdict.copies
 
 
-def _control(outcome: Outcome, name: str, broken: Broken, run: Callable[[], Verdict]) -> None:
+def _control(outcome: Outcome, name: str, broken: Broken, run: Callable[[int], Verdict]) -> None:
     """Run the script until the broken store has lost something; it takes an edit in the wrong moment."""
     found = Outcome(name)
     with mock.patch.object(*broken):
-        for _ in range(_CHANCES):
-            _check(found, name, run())
+        for number in range(_CHANCES):
+            _check(found, name, run(number))
             if found.violations:
                 break
     outcome.control(name, found)
 
 
-_CHANCES = 10
+_CHANCES = 30
 _RENAMING: Broken = (StoreWriter, "_publisher", lambda *_: publish_over)
 _BROKEN_COPIES: dict[str, Broken] = {
     "a copy that just renames": _RENAMING,

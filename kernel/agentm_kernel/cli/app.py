@@ -9,7 +9,7 @@ import click
 from agentm_kernel import __version__
 from agentm_kernel.cli.command_table import KERNEL_COMMANDS
 from agentm_kernel.cli.guide import GROUPS as GUIDE, GUESSES, GUESSES_WITH, group_of
-from agentm_kernel.cli.output import current_device
+from agentm_kernel.cli.output import current_device, terminal_width
 from agentm_kernel.cli.plugin_commands import load_command, own_command, plugin_commands, write_section
 from agentm_kernel.device.installed import COMMANDS as COMMAND_GROUP
 from agentm_kernel.errors import AgentmError
@@ -89,7 +89,7 @@ class _ExtendedGroup(click.Group):
 @click.command(
     cls=LazyGroup,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Errors are one line and a hint on standard error. Exit codes: 0 done, 1 refused or failed, "
     "2 wrong usage, 3 changed meanwhile, 4 locked by another process.",
 )
@@ -112,7 +112,8 @@ def run(device: Device, arguments: list[str]) -> int:
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
     try:
-        result = app.main(args=arguments, prog_name="agentm", standalone_mode=False, obj=device)
+        width = max(min(terminal_width(), 100) - 2, 30)  # click alone would take at least 50 columns
+        result = app.main(args=arguments, prog_name="agentm", standalone_mode=False, obj=device, terminal_width=width)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()  # whoever names a group alone wants to see what there is in it
         return _UsageError.exit_code

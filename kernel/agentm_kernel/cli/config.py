@@ -111,6 +111,7 @@ def list_command(as_json: bool) -> None:
                 tuple(map(_on_one_line, (key, as_text(value), meanings.get(key, ""))))
                 for key, value in settings.items()
             ],
+            nothing="nothing is set: the defaults apply",
         )
 
 

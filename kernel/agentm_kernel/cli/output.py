@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-_NARROWEST = 16
+_NARROWEST = 12
 """Columns of a terminal below which nothing can be read."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
@@ -85,26 +85,38 @@ def echo_json(**fields: Any) -> None:
     click.echo(json_text(**fields), nl=False)
 
 
-def echo_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Columns as wide as they need to be; where a person looks, with headings, and no wider than the terminal."""
+def echo_table(headings: Sequence[str], rows: Iterable[Sequence[str]], nothing: str = "") -> None:
+    """Columns as wide as they need to be; where a person looks, with headings, and no wider than the terminal: where
+    they cannot be made so narrow, each cell has a line of its own. A person who would see no row sees `nothing`.
+    """
     on_terminal = sys.stdout.isatty()
     cells = [tuple(shown(str(cell)) for cell in row) for row in rows]
-    if on_terminal:
-        cells.insert(0, tuple(heading.upper() for heading in headings))
-    widths = [max((len(row[column]) for row in cells), default=0) for column in range(len(headings))]
-    if on_terminal:
-        _fit(widths)
-    for number, row in enumerate(cells):
+    titles = tuple(heading.upper() for heading in headings)
+    has_titles = on_terminal and bool(cells) and any(titles)
+    table = [titles, *cells] if has_titles else cells
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    if on_terminal and not _fit(widths) and has_titles:
+        for row in cells:
+            echo_table(("", ""), zip(titles, row, strict=True))
+            click.echo()
+        return
+    if on_terminal and nothing and not table:
+        click.echo(nothing)
+    for number, row in enumerate(table):
         for line in _lines(row, widths):
-            click.echo(styled(line, bold=True) if on_terminal and number == 0 else line)
+            click.echo(styled(line, bold=True) if has_titles and number == 0 else line)
 
 
-def _fit(widths: list[int]) -> None:
-    """Make the widest column so narrow that a row fits into the terminal, unless nothing would be left of it."""
-    excess = sum(widths) + 2 * (len(widths) - 1) - terminal_width()
-    if excess > 0 and max(widths) - excess >= _NARROWEST:
-        widest = len(widths) - 1 - widths[::-1].index(max(widths))
-        widths[widest] -= excess
+def _fit(widths: list[int]) -> bool:
+    """Make the widest columns so narrow that a row fits into the terminal, unless nothing would be left of them."""
+    while (excess := sum(widths) + 2 * (len(widths) - 1) - terminal_width()) > 0:
+        ordered = sorted(widths)
+        least = max(_NARROWEST, ordered[-2] - 1 if len(ordered) > 1 else 0)
+        if ordered[-1] <= _NARROWEST:
+            return False
+        widest = len(widths) - 1 - widths[::-1].index(ordered[-1])
+        widths[widest] = max(ordered[-1] - excess, least)
+    return True
 
 
 def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterable[str]:
@@ -127,7 +139,7 @@ def wrapped(text: str, width: int) -> list[str]:
     """`text` in lines of that width, at least one; a word that is longer, a path mostly, is broken."""
     import textwrap
 
-    return textwrap.wrap(text, max(width, _NARROWEST)) or [""]
+    return textwrap.wrap(text, max(width, _NARROWEST), break_on_hyphens=False) or [""]
 
 
 def styled(text: str, **style: Any) -> str:

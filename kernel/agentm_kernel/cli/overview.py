@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from agentm_kernel.cli import shown
 from agentm_kernel.cli.plugin_commands import plugin_commands
+from agentm_kernel.device.installed import NOTES
 from agentm_kernel.errors import AgentmError
-from agentm_kernel.seam.layout import HARNESS, PROJECT_RECORD
+from agentm_kernel.plugins.table import load_plugin
 
 if TYPE_CHECKING:
     from agentm_kernel.state import Device
     from agentm_kernel.state.routing import Resolution
-
-_MOST = 10_000
-"""Notes are counted no further: whoever types a word waits."""
 
 _NEXT = (
     ("setup", "agentm setup", "connect your agents"),
@@ -32,7 +30,7 @@ def show_overview(device: Device) -> int:
     """Print it; 1 if the store cannot be had."""
     code = 0
     try:
-        click.echo(shown(_about(device.memory())))
+        click.echo(shown(_about(device, device.memory())))
     except AgentmError as error:
         code = 1
         click.echo(shown(f"error: {error.message}"), err=True)
@@ -47,18 +45,14 @@ def show_overview(device: Device) -> int:
     return code
 
 
-def _about(memory: Resolution) -> str:
+def _about(device: Device, memory: Resolution) -> str:
     assert memory.backend is not None
     place = memory.backend.describe()
     if memory.project_locator is None:
         return f"This folder is no project. The store is {place}."
-    notes = plans = 0
-    if memory.is_claimed and not memory.is_local_view:
-        for number, info in enumerate(memory.backend.walk(memory.project_locator)):
-            if not info.is_dir and info.locator.name != PROJECT_RECORD:
-                is_state = HARNESS in info.locator.parts
-                notes, plans = notes + (not is_state), plans + is_state
-            if number > _MOST:
-                return f"Project {memory.slug}: more than {_MOST:,} notes in {place}"
-    held = f"{notes} note{'s' * (notes != 1)}" + (f" and {plans} plan files" if plans else "")
-    return f"Project {memory.slug}: {held or 'nothing yet'} in {place}"
+    notes = missing = 0
+    if memory.is_claimed and not memory.is_local_view and device.plugins.of(NOTES):
+        service: Any = load_plugin(device, NOTES, "notes")
+        notes, missing = service(device).count(memory.backend, memory.project_locator)
+    held = f"{'more than ' * bool(missing)}{notes} note{'s' * (notes != 1)}"
+    return f"Project {memory.slug}: {held} in {place}"

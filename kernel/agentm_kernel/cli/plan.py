@@ -67,3 +67,4 @@ def clear(cwd: str | None, answer: dict[str, str]) -> None:
     """Go back to PLAN.md."""
     clear_plan(resolve(cwd, read_only=False))
     answer["active"] = PLAN
+    click.echo(PLAN)

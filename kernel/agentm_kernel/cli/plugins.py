@@ -193,10 +193,11 @@ def show(name: str, as_json: bool) -> None:
         entry for entry in inventory.entries if name == entry.record.name or wanted == entry.record.distribution
     ]
     if not entries:
-        known = ", ".join(sorted({entry.record.name for entry in inventory.entries})) or "none"
-        raise PluginError(
-            f"no installed plugin is called '{name}'; installed: {known}", hint="`agentm plugins list` shows them"
-        )
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, {entry.record.name for entry in inventory.entries}, n=1)
+        meant = f"did you mean {near[0]}? " if near else ""
+        raise PluginError(f"no installed plugin is called '{name}'", hint=f"{meant}`agentm plugins list` shows them")
     shown = [
         {**_fields(entry, {}), **_described(entry.record), **_options(device, entry.record)} for entry in entries
     ]

@@ -180,6 +180,5 @@ def list_projects(as_json: bool) -> None:
         echo_json(repos=repos)
     else:
         columns = ("slug", "root_path", "remote")
-        echo_table(
-            ("slug", "folder", "remote"), [tuple(str(repo.get(column, "")) for column in columns) for repo in repos]
-        )
+        rows = [tuple(str(repo.get(column, "")) for column in columns) for repo in repos]
+        echo_table(("slug", "folder", "remote"), rows, nothing="no project yet")

@@ -17,8 +17,9 @@ from agentm_kernel.cli.output import (
     json_option,
 )
 from agentm_kernel.device.config_writer import set_value, unset_value
+from agentm_kernel.device.installed import BACKENDS
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
-from agentm_kernel.plugins.table import declared_options
+from agentm_kernel.plugins.table import declared_options, find_plugin
 from agentm_kernel.seam.options import check_option
 from agentm_kernel.selection import Refusal, inspect_store
 from agentm_kernel.selection.identity import forget_store, known_stores
@@ -106,6 +107,7 @@ def add(
     """
     device = current_device()
     _check_new_name(name, device.config.stores)
+    find_plugin(device, BACKENDS, protocol)
     declared = declared_options(device, protocol)
     table: dict[str, object] = {"backend": protocol}
     for given in options:

@@ -56,6 +56,7 @@ def test_a_note_saved_in_a_session_is_in_the_next_one_elsewhere_by_git(laptops, 
     subprocess.run(["git", "init", "-q", "--bare", str(tmp_path / "team.git")], check=True)
     for laptop in laptops:
         laptop.must("git", "init", str(laptop.home / "notes"), f"file://{tmp_path}/team.git", "--use")
+        laptop.must("config", "set", "plugins.git.pull_ttl", "1")  # users wait a minute between two pulls
 
     check(*laptops)
 

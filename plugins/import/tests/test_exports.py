@@ -107,6 +107,12 @@ def test_check_says_what_differs(home: Home, tmp_path: Path) -> None:
     assert answer["invalid"] == ["personal/facts/port.md: no front matter"]
 
 
+def test_an_export_of_nothing_can_be_repeated(home: Home, tmp_path: Path) -> None:
+    for _ in range(2):
+        done = home.run("export", "markdown", str(tmp_path / "out"))
+        assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_an_export_overwrites_nothing_that_it_did_not_write(home: Home, tmp_path: Path) -> None:
     fill(home)
     folder = tmp_path / "out"

@@ -313,6 +313,16 @@ def test_forgotten_notes_are_listed_only_when_asked_for(filled):
     assert "decision (deleted)" in filled("notes", "list", "--all")
 
 
+def test_agentm_alone_counts_what_is_told(filled):
+    def counted():
+        return int(filled().partition(": ")[2].partition(" note")[0])
+
+    before = counted()
+    filled("forget", "use-files")
+
+    assert counted() == before - 1 > 0
+
+
 def test_a_note_that_is_odd_is_named_on_standard_error(filled, home):
     home.note("projects/widgets/facts/odd.md", "---\nkind: [open\n---\ntext\n")
 

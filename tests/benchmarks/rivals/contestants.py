@@ -38,6 +38,16 @@ class Site:
         self.disk = folder / "disk"
         self.disk.mkdir(parents=True, exist_ok=True)
         self.url = ""
+        self._warm: Any = None
+
+    def keep_warm(self, client: Any) -> None:
+        """The program that made the note, for the work to go on with: some take ten seconds to start."""
+        self._warm = client
+        self.stack.callback(client.kill)
+
+    def take_warm(self) -> Any:
+        client, self._warm = self._warm, None
+        return client
 
     def home(self, number: int = 0) -> Path:
         home = self.folder / f"home-{number}"
@@ -183,7 +193,7 @@ class BasicMemory(Contestant):
     def prepare(self, site: Site, text: str) -> None:
         client = self.start(site)
         client.call("write_note", title="shared", directory="/", content=text or "begin\n")
-        client.kill()
+        site.keep_warm(client)
 
     def start(self, site: Site, number: int = 0) -> _Notes:
         program = str(place("basic-memory") / "venv/bin/basic-memory")
@@ -219,7 +229,7 @@ class DeepAgents(Contestant):
     def prepare(self, site: Site, text: str) -> None:
         client = self.start(site)
         client.ask("prepare", text=text)
-        client.kill()
+        site.keep_warm(client)
 
     def start(self, site: Site, number: int = 0) -> Desk:
         python = str(place("deepagents") / "venv/bin/python")
@@ -242,7 +252,7 @@ class Mem0(Contestant):
         site.url = site.stack.enter_context(Model(lambda _: [])).url
         client = self.start(site)
         client.add(text or "begin")
-        client.kill()
+        site.keep_warm(client)
 
     def start(self, site: Site, number: int = 0) -> Desk:
         python = str(place("mem0") / "venv/bin/python")
@@ -273,7 +283,7 @@ class Agentm(Contestant):
         client = self.start(site)
         if text:
             client.ask("prepare", line=text.removesuffix("\n"))
-        client.kill()
+        site.keep_warm(client)
 
     def start(self, site: Site, number: int = 0) -> Desk:
         number = number if self.protocol in ("git", "bucket") else 0  # else all writers are on one device

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel import AgentmError
-from agentm_kernel.cli.output import confirm
+from agentm_kernel.cli.output import confirm, echo_table
 
 if TYPE_CHECKING:
     from tests.kernel.cli.conftest import Machine
@@ -72,12 +72,39 @@ def test_the_rows_of_doctor_are_aligned_and_a_long_name_pushes_only_its_own(mach
     assert row.index("HERE") > column
 
 
-@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize("columns", [40, 60, 80])
 def test_nothing_that_is_listed_is_wider_than_the_terminal(machine: Machine, columns: int) -> None:
     machine.environ.update(COLUMNS=str(columns), NO_COLOR="1")
-    for words in (["doctor"], ["plugins", "list"], ["store", "list"], ["config", "list"]):
+    listing = (["doctor"], ["plugins", "list"], ["store", "list"], ["config", "list"], ["store", "show"])
+    for words in (*listing, ["--help"], ["config", "--help"]):
         for line in on_terminal(machine, *words).splitlines():
             assert len(line) <= columns, (words, line)
+
+
+def test_what_has_no_headings_or_no_rows_begins_with_no_line_for_them(machine: Machine) -> None:
+    assert on_terminal(machine, "store", "show").startswith("name")
+    assert on_terminal(machine, "config", "list").rstrip() == "nothing is set: the defaults apply"
+
+
+def test_a_row_that_cannot_be_made_so_narrow_has_a_line_for_each_cell(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    rows = [("a-long-enough-name", "here", "not connected"), ("b", "gone", "and a few words more")]
+    monkeypatch.setenv("COLUMNS", "40")
+    echo_table(("host", "installed", "connected"), rows)
+    narrow = capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "30")
+    echo_table(("host", "installed", "connected"), rows)
+
+    assert max(map(len, narrow.splitlines())) <= 40
+    assert "HOST" in narrow.splitlines()[0]
+    assert capsys.readouterr().out.splitlines()[:3] == [
+        "HOST       a-long-enough-name",
+        "INSTALLED  here",
+        "CONNECTED  not connected",
+    ]
 
 
 def test_yes_is_not_asked() -> None:

@@ -289,9 +289,9 @@ def test_show_shows_every_claimant_of_a_name(rogues: Site) -> None:
     assert "distribution  two\n" in shown
 
 
-def test_show_of_something_that_is_not_installed_says_what_is(site: Site) -> None:
-    result = site.agentm("plugins", "show", "nothing")
+def test_show_of_something_that_is_not_installed_names_what_was_meant(site: Site) -> None:
+    result = site.agentm("plugins", "show", "device-locale")
 
     assert result.returncode == 1
-    assert result.stderr.startswith("error: no installed plugin is called 'nothing'; installed: ")
-    assert "device-local" in result.stderr
+    assert result.stderr.startswith("error: no installed plugin is called 'device-locale'\n")
+    assert "did you mean device-local?" in result.stderr

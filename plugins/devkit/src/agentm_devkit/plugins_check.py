@@ -36,7 +36,12 @@ _OPTIONS = "agentm.options"
 
 @click.command("check")
 @click.argument("name", required=False)
-@click.option("--kind", type=click.Choice(tuple(KINDS)), help="Which plugin, if several kinds have one of that name.")
+@click.option(
+    "--kind",
+    type=click.Choice(tuple(KINDS)),
+    metavar="KIND",
+    help=f"Which plugin, if several kinds have one of that name: {', '.join(KINDS)}.",
+)
 @click.option(
     "--option",
     "options",

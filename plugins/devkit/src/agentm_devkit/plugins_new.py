@@ -107,7 +107,14 @@ STARTS = {
 
 @click.command("new")
 @click.argument("name")
-@click.option("--kind", type=click.Choice(tuple(STARTS)), default="backend", show_default=True, help="What it is.")
+@click.option(
+    "--kind",
+    type=click.Choice(tuple(STARTS)),
+    metavar="KIND",
+    default="backend",
+    show_default=True,
+    help=f"What it is: {', '.join(STARTS)}.",
+)
 @click.option(
     "--dir", "parent", default=".", metavar="DIR", help="Make its folder in DIR; the current one if not given."
 )

@@ -9,9 +9,11 @@ import os
 
 import pytest
 from correct_stores import servers
+from correct_stores.elsewhere import ElsewhereStore
 from correct_stores.postgres_store import PostgresStore
 from correct_stores.redis_store import RedisStore
 
+from agentm_devkit.conformance import run
 from agentm_devkit.conformance.pytest_suite import conformance_tests
 
 
@@ -45,3 +47,11 @@ _ONLY = None if os.environ.get("AGENTM_WHOLE_KIT") else _QUICK
 
 test_redis = conformance_tests("on_redis", only=_ONLY)
 test_postgres = conformance_tests("on_postgres", only=_ONLY)
+
+
+def test_files_of_a_store_that_are_no_notes_may_be_replaced():
+    (result,) = run(ElsewhereStore, only=["replaced_files"]).results
+    assert (result.outcome, result.detail) == (
+        "skipped",
+        "the store does not keep notes in files of its scratch folder",
+    )

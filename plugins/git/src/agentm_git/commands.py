@@ -32,14 +32,26 @@ from agentm_kernel.plugin import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
+
     from agentm_git.history import Version
     from agentm_kernel.plugin import StorageBackend, SyncOutcome
+
+    F = TypeVar("F", bound=Callable[..., object])
 
 _KIND = (GitStore, WorkingCopy, "clone", "agentm git init PATH [URL]")
 _SETTLING = [policy for policy in CONFLICTS if policy not in ("abort", "manual")]
 _OF_ONE_CLONE = ("remote", "branch", "conflict", "token_env")
 _OF_ANY_CLONE = ("name", "email", "username", "credential_command", "deadline")
 """Who commits, and how tokens are had."""
+
+
+def _conflict_option(policies: Sequence[str], meaning: str) -> Callable[[F], F]:
+    """`--conflict`, with what may follow it in the text, which a narrow terminal can break into lines."""
+    return click.option(
+        "--conflict", type=click.Choice(policies), metavar="POLICY", help=f"{meaning} One of {', '.join(policies)}."
+    )
 
 
 @click.group(PROTOCOL)
@@ -51,7 +63,7 @@ def command() -> None:
 @click.argument("path", type=click.Path())
 @click.argument("url", required=False, default="")
 @click.option("--branch", default="", help="The branch that notes are kept on; main if it is left out.")
-@click.option("--conflict", type=click.Choice(CONFLICTS), help="What to do when both sides changed a note.")
+@_conflict_option(CONFLICTS, "What to do when both sides changed a note.")
 @click.option("--token-env", default="", help="The environment variable that holds the token for an https origin.")
 @click.option("--adopt", is_flag=True, help="Accept a folder or an origin that has files already.")
 @click.option("--use", "use_it", is_flag=True, help="Select the clone on this device at once.")
@@ -92,7 +104,7 @@ def init(
 
 
 @command.command("sync")
-@click.option("--conflict", type=click.Choice(_SETTLING), help="Settle what the policy leaves to you, this once.")
+@_conflict_option(_SETTLING, "Settle what the policy leaves to you, this once.")
 @click.option(
     "--rewritten",
     type=click.Choice(ANSWERS),

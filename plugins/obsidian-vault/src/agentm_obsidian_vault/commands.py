@@ -133,6 +133,8 @@ def resolve(
     if name is not None and not found:
         raise AgentmError(f"'{name}' has no conflict", hint="`agentm vault conflicts` lists them")
     answer.update(settled=[], left=[])
+    if not found:
+        click.echo("no conflicts")
     if take_union:
         return _merge(store, vault, found, answer, named=name is not None)
     for conflict in found:

@@ -87,13 +87,13 @@ def _conflicts_row(vault: VaultBackend) -> DoctorRow:
     every = find_conflicts(vault)
     found = [conflict for conflict in every if not conflict.is_suspect]
     if not found:
-        suspects = f"none; {len(every)} notes only have names like copies" if every else "none"
+        suspects = f"none; {len(every)} with names like those of copies are notes" if every else "none"
         return DoctorRow("ok", "conflicts", suspects)
     notes = sorted({conflict.base.key for conflict in found})
     return DoctorRow(
         "warn",
         "conflicts",
-        f"{len(found)} other versions of {_some(notes)}",
+        f"{len(found)} other version{'s' * (len(found) != 1)} of {_some(notes)}",
         "`agentm vault conflicts` lists them, `agentm vault resolve` settles them",
     )
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from agentm_recall.note import Note
     from agentm_recall.searching import Found
 
-_A_MINUTE = 60.0
+_A_SECOND, _A_MINUTE = 1.0, 60.0
 _KNOWN = frozenset(
     ("kind", "status", "title", "tags", "project", "created", "updated", "source", "confidence", "supersedes")
 )
@@ -78,6 +78,13 @@ class NotesService:
             "problems": list(catalog.problems),
             "unreached": catalog.unreached,
         }
+
+    def count(self, store: StorageBackend, folder: Locator) -> tuple[int, int]:
+        """How many notes below `folder` are told to agents, and how many could not be looked at within a second."""
+        catalog = gather(store, [folder], deadline=time.monotonic() + _A_SECOND)
+        replaced = superseded_keys(catalog.notes)
+        told = [note for note in catalog.notes if note.status != DELETED and note.key not in replaced]
+        return len(told), catalog.unreached
 
     def read(self, key: str) -> dict[str, Any]:
         """One note: its fields, its whole text, the body without front matter, and the hash that changes need."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from agentm_kernel.plugin import AgentmError, InvalidContentError, Locator, NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from agentm_kernel.plugin import StorageBackend
 
@@ -92,6 +92,18 @@ def refused_loudly(verb: Callable[..., object], *arguments: Any, **options: Any)
     error = refused(AgentmError, verb, *arguments, **options)
     if isinstance(error, NotFoundError):
         raise Violation(f"{_call(verb, arguments, options)} reported absence: {error}")
+
+
+def right_or_refused(answers: Iterable[tuple[str, Callable[[], object], object]], when: str = "") -> None:
+    """Each verb gives what is wanted or a typed error other than `NotFoundError`: what failed is not absent."""
+    for what, ask, wanted in answers:
+        try:
+            got = ask()
+        except NotFoundError as error:
+            raise Violation(f"{when}{what} reported absence: {error}") from error
+        except AgentmError:
+            continue
+        same(f"{when}{what}", got, wanted)
 
 
 def _call(verb: Callable[..., object], arguments: tuple[Any, ...], options: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from agentm_hosts.connecting import (
     undoing_plans,
 )
 from agentm_hosts.files.recognition import command_of
-from agentm_kernel.command import answering, completing, current_device
+from agentm_kernel.command import answering, completing, current_device, terminal_width, wrapped
 from agentm_kernel.plugin import AgentmError
 
 if TYPE_CHECKING:
@@ -134,22 +135,29 @@ def connect_all(chosen: list[HostAdapter], place: Place, answer: Answer, *, repl
         )
         click.echo(f"{adapter.title}: {done}")
         for step in steps:
-            click.echo(f"  still to do: {step}")
+            say(f"still to do: {step}", "  ")
         for line in notes:
-            click.echo(f"  note: {line}")
+            say(f"note: {line}", "  ")
     return failed
 
 
 def _outcome(plans: list[Plan], *, dry_run: bool) -> str:
     if not plans:
         return "has nothing to connect here"
-    if dry_run:
-        return "would be connected"
-    return "connected" if any(plan.is_change for plan in plans) else "is connected already"
+    if not any(plan.is_change for plan in plans):
+        return "is connected already"
+    return "would be connected" if dry_run else "connected"
 
 
 def _files(plans: list[Plan]) -> list[str]:
     return [plan.path for plan in plans if plan.is_change]
+
+
+def say(sentence: str, indent: str = "") -> None:
+    """A sentence, which a terminal gets in lines that end with a word."""
+    is_seen = sys.stdout.isatty()
+    for number, line in enumerate(wrapped(sentence, terminal_width() - len(indent) - 2) if is_seen else [sentence]):
+        click.echo(f"{indent}{'  ' * bool(number)}{line}")
 
 
 def planned_changes(chosen: list[HostAdapter], place: Place) -> str:

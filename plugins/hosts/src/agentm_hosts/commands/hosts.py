@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from agentm_hosts.commands.connect import say
 from agentm_hosts.connecting import adapter_named
 from agentm_hosts.report import reports
 from agentm_kernel.command import answering, completing, current_device, echo_json, echo_table, json_option
@@ -35,9 +36,9 @@ def list_hosts(as_json: bool) -> None:
     echo_table(("host", "installed", "connected", "told", "proof"), rows)
     for report in found:
         for step in report.open_steps:
-            click.echo(f"{report.host}: still to do: {step}")
+            say(f"{report.host}: still to do: {step}")
         for line in report.advice:
-            click.echo(f"{report.host}: note: {line}")
+            say(f"{report.host}: note: {line}")
 
 
 @command.command()

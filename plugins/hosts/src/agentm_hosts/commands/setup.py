@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_hosts.commands.connect import chosen_hosts, connect_all, planned_changes
+from agentm_hosts.commands.connect import chosen_hosts, connect_all, planned_changes, say
 from agentm_hosts.connecting import place_for
 from agentm_kernel import storage_preview
 from agentm_kernel.command import answering, confirm, current_device
@@ -32,25 +32,29 @@ def command(yes: bool, dry_run: bool, answer: dict[str, Any]) -> int:
     found = chosen_hosts(device, (), place)
     preview = storage_preview()
     answer["store"] = preview.line
-    click.echo(f"store: {preview.line}")
+    say(f"store: {preview.line}")
     if preview.status == "fail":
         raise AgentmError("the store cannot be had", hint="`agentm doctor` says why; nothing was changed")
     if not found:
-        click.echo("no agent host was found: install one, or name it: `agentm connect claude-code`")
+        say("no agent host was found: install one, or name it: `agentm connect claude-code`")
     for adapter in found:
         files = ", ".join(change.path for change in adapter.changes(place))
-        click.echo(f"{adapter.title}: entries in {files}")
+        say(f"{adapter.title}: entries in {files}")
     if dry_run:
         code = connect_all(found, place, answer, replace=False, dry_run=True)
         answer["imports"] = _offer_imports(device)
         return code
     if changes := planned_changes(found, place):
-        confirm(f"Make these changes? ({changes}; --dry-run shows each line)", yes=yes)
+        confirm(
+            f"Make these changes ({changes})?",
+            yes=yes,
+            hint="add --yes to do it without asking; --dry-run shows each line",
+        )
     _make_store(device)
     code = connect_all(found, place, answer, replace=False, dry_run=False)
     answer["imports"] = _offer_imports(device)
-    click.echo('to try it: `agentm save "Payments use SQLite"` in a project, then start an agent there')
-    click.echo("to see that it arrives: `agentm hosts list`")
+    say('to try it: `agentm save "Payments use SQLite"` in a project, then start an agent there')
+    say("to see that it arrives: `agentm hosts list`")
     return code
 
 
@@ -76,5 +80,5 @@ def _offer_imports(device: Device) -> list[dict[str, object]]:
             places = []
         for path, count in places:
             offers.append({"source": record.name, "path": path, "memories": count})
-            click.echo(f"{path} holds about {count} memories: `agentm import {record.name} --dry-run` shows them")
+            say(f"{path} holds about {count} memories: `agentm import {record.name} --dry-run` shows them")
     return offers

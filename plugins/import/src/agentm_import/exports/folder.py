@@ -66,7 +66,7 @@ def write(
     `built_on` has the hash of a file of another program that the new text keeps and adds to.
     """
     listed = read_manifest(folder)
-    if not shared and not listed and os.path.isdir(folder) and os.listdir(folder):
+    if not shared and not listed and os.path.isdir(folder) and set(os.listdir(folder)) - {NAME}:
         raise AgentmError(
             f"{folder} is not empty and holds no export of agentm; nothing was written",
             hint="give a new folder, or the folder of an earlier export",

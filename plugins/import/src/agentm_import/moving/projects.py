@@ -83,7 +83,7 @@ def _movable(store: StorageBackend, old: str, new: str) -> ProjectRecord:
         raise ConfigError("both names are the same", hint="name the project and its new name")
     record = read_record(store, old)
     if record is None:
-        raise NotFoundError(f"there is no project '{old}' in this store", hint="`agentm project show` names this one")
+        raise NotFoundError(f"there is no project '{old}' in this store", hint="`agentm project list` shows them")
     if record.slug not in (old, new):
         raise ConfigError(f"'{old}' is called '{record.slug}' now", hint="use that name")
     if not store.capabilities.delete:

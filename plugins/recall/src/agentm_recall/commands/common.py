@@ -9,18 +9,28 @@ import click
 
 from agentm_kernel.command import current_device
 from agentm_kernel.plugin import AgentmError, Locator
-from agentm_recall.layout import PERSONAL
+from agentm_recall.layout import KINDS, PERSONAL
 from agentm_recall.named_projects import named_project
 from agentm_recall.scopes import Part, find_in, parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import TypeVar
 
     from agentm_kernel.plugin import Device, Info, Resolution, StorageBackend
     from agentm_recall.note import Note
 
+    F = TypeVar("F", bound=Callable[..., object])
+
 project_option = click.option("--project", metavar="SLUG", help="Another project than the one of this directory.")
 cwd_option = click.option("--cwd", metavar="DIR", help="Directory of the project; the current one if not given.")
+
+
+def kind_option(meaning: str) -> Callable[[F], F]:
+    """`--kind`, with the kinds in the text, which a narrow terminal can break into lines."""
+    return click.option(
+        "--kind", type=click.Choice(KINDS), metavar="KIND", help=f"{meaning} One of {', '.join(KINDS)}."
+    )
 
 
 def store_and_project(

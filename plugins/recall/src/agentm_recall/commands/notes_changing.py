@@ -10,7 +10,7 @@ import click
 
 from agentm_kernel.command import answering, current_device, echo_json, json_option
 from agentm_kernel.plugin import AgentmError, Locator, content_hash, refuse_secrets
-from agentm_recall.commands.common import cwd_option, found_note, project_option
+from agentm_recall.commands.common import cwd_option, found_note, kind_option, project_option
 from agentm_recall.commands.names import name_argument
 from agentm_recall.editing import with_fields
 from agentm_recall.index.maintenance import RecallIndex
@@ -65,7 +65,7 @@ def _kept(locator: Locator, text: str) -> str:
 @click.command("move")
 @name_argument
 @click.option("--slug", help="Its new name.")
-@click.option("--kind", type=click.Choice(KINDS), help="Its new kind, which decides its folder.")
+@kind_option("Its new kind, which decides its folder.")
 @click.option("--to-project", metavar="SLUG", help="The project that it is of from now on.")
 @click.option("--personal", is_flag=True, help="For every project from now on.")
 @project_option

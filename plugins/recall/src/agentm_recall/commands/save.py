@@ -12,7 +12,7 @@ import click
 from agentm_kernel.command import current_device, echo_json, json_option, read_text, shown
 from agentm_kernel.plugin import AgentmError, InvalidContentError, Locator, choose_protocol
 from agentm_recall.bodies import Body
-from agentm_recall.commands.common import cwd_option, project_option, store_and_project
+from agentm_recall.commands.common import cwd_option, kind_option, project_option, store_and_project
 from agentm_recall.inbox import proposed
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.layout import ALWAYS_LOAD, ALWAYS_LOAD_KIND, KINDS, is_below, project_folder
@@ -40,7 +40,7 @@ _ABOUT_THE_OFFER = frozenset({"phase", "target", "protocol"})
 
 @click.command("save")
 @click.argument("text", nargs=-1)
-@click.option("--kind", type=click.Choice(KINDS), help="What the note is; decides its folder. Default: fact.")
+@kind_option("What the note is, which decides its folder; fact if not given.")
 @click.option("--slug", help="Its name, words with hyphens between them. Default: the first words of the text.")
 @click.option(
     "--body-file", metavar="FILE", help="The text, where no TEXT is given; - (the default) is standard input."

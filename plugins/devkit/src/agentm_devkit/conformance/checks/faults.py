@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from agentm_devkit.conformance.checking import check
-from agentm_devkit.conformance.expect import NotApplicable, Violation, refused_loudly, same, shown
+from agentm_devkit.conformance.expect import NotApplicable, Violation, refused_loudly, right_or_refused, same, shown
 from agentm_kernel.plugin import AgentmError, Locator, NotFoundError, content_hash
 
 if TYPE_CHECKING:
@@ -125,11 +125,4 @@ def _answers_or_refuses(store: StorageBackend) -> None:
         ("list('')", lambda: store.list(Locator()), [Locator("dir")]),
         ("walk('')", lambda: [info.locator.key for info in store.walk(Locator())][:1], ["dir"]),
     ]
-    for what, ask, wanted in answers:
-        try:
-            got = ask()
-        except NotFoundError as error:
-            raise Violation(f"{what} reported absence: {error}") from error
-        except AgentmError:
-            continue
-        same(what, got, wanted)
+    right_or_refused(answers)

@@ -233,12 +233,12 @@ PATIENCE_VARIABLE = "AGENTM_PATIENCE"
 SECONDS = 1.9
 
 
-def patience(environ: Mapping[str, str]) -> float:
-    """Seconds that a command may take; `$AGENTM_PATIENCE` for stores that are far away."""
+def patience(environ: Mapping[str, str], otherwise: float = SECONDS) -> float:
+    """Seconds that a command, or with its own `otherwise` a plugin, may take; `$AGENTM_PATIENCE` for what is slow."""
     try:
         return max(0.1, float(environ.get(PATIENCE_VARIABLE, "")))
     except ValueError:
-        return SECONDS
+        return otherwise
 
 
 def limit(command: str, seconds: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from agentm_kernel.cli import PATIENCE_VARIABLE, UsageError, json_text, patience, write_text
+from agentm_kernel.cli import UsageError, json_text, patience, write_text
 from agentm_kernel.cli.plugin_inventory import take_inventory
 from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError, one_line
 from agentm_kernel.plugins.hooks import PATIENCE
@@ -47,14 +47,9 @@ def _inspected(device: Device) -> Decision | Refusal:
     from agentm_kernel.plugins import in_time
 
     try:
-        return in_time(lambda: inspect_store(device, read_only=False), _patience(device))
+        return in_time(lambda: inspect_store(device, read_only=False), patience(device.environ, PATIENCE))
     except AgentmError as error:
         return Refusal(None, as_selection_error(error))
-
-
-def _patience(device: Device) -> float:
-    """Seconds that each plugin may take; `$AGENTM_PATIENCE` for those that are slow."""
-    return patience(device.environ) if PATIENCE_VARIABLE in device.environ else PATIENCE
 
 
 def _capabilities(names: str | None) -> Capabilities | None:
@@ -133,7 +128,7 @@ def _hook_rows(device: Device, found: Decision | Refusal) -> Iterator[DoctorRow]
     from agentm_kernel.plugins.hooks import HookCaller
 
     store = None if isinstance(found, Refusal) else found.backend
-    caller = HookCaller(HookContext(device, os.getcwd(), None, store), patience=_patience(device))
+    caller = HookCaller(HookContext(device, os.getcwd(), None, store), patience=patience(device.environ, PATIENCE))
     yield from caller.doctor_checks()
     for failure in caller.failures:
         yield DoctorRow("fail", "plugins", failure.message, failure.hint, failure.code)

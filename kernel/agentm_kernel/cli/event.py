@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from agentm_kernel.cli import PATIENCE_VARIABLE, patience, report
+from agentm_kernel.cli import patience, report
 from agentm_kernel.cli.background import in_a_child
 from agentm_kernel.cli.hook_input import read_event, working_directory
 from agentm_kernel.errors import AgentmError, PluginError, one_line
@@ -49,7 +49,7 @@ def tell(device: Device, name: str, payload: dict[str, object], cwd: str | None)
 
 def _callers(device: Device, cwd: str | None) -> list[HookCaller]:
     """One for each store that is involved: the default one, and the one that the project is bound to."""
-    seconds = patience(device.environ) if PATIENCE_VARIABLE in device.environ else PATIENCE
+    seconds = patience(device.environ, PATIENCE)
     root = find_project_root(cwd)
     devices = [device]
     if (bound := bound_store(device, root)) is not None:

@@ -71,17 +71,13 @@ def completing(names: str | Callable[[Device], Iterable[str]]) -> Callable[..., 
 
         try:
             device = current_device()
-            found = _in_group(device, names) if isinstance(names, str) else names(device)
+            found = [r.name for r in device.plugins.of(names)] if isinstance(names, str) else names(device)
             helps = found if isinstance(found, dict) else dict.fromkeys(found, "")
         except (Exception, SystemExit):  # noqa: BLE001
             return []
         return [CompletionItem(n, help=helps[n] or None) for n in sorted(helps) if n.startswith(incomplete)]
 
     return complete
-
-
-def _in_group(device: Device, group: str) -> list[str]:
-    return [record.name for record in device.plugins.records if record.group == group]
 
 
 def echo_json(**fields: Any) -> None:

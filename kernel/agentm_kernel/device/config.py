@@ -54,9 +54,6 @@ def _checked_prefix(prefix: str, environ: Mapping[str, str]) -> str:
 
 SIZE_LIMIT = 1_000_000
 
-SHORTCUTS = {"storage.policy": "policy"}
-"""Settings that choose a backend and say the path that it is opened with, its option `path`, in one."""
-
 _OLDER_TABLES = {"vault": "obsidian-vault"}
 _OLDER_KEYS = {"vault": ("vault_path",)}
 
@@ -131,11 +128,9 @@ class Config(Frozen):
 
     @property
     def shortcut(self) -> tuple[str, str, str] | None:
-        """A setting other than `storage.backend` that chooses the store: its key, the protocol, and its path."""
-        for key, protocol in SHORTCUTS.items():
-            if (path := self._text(key)) is not None:
-                return key, protocol, path
-        return None
+        """The setting that chooses a store and says its option `path` in one: its key, the protocol, the path."""
+        path = self._text("storage.policy")
+        return None if path is None else ("storage.policy", "policy", path)
 
     @property
     def state_mode(self) -> str | None:
@@ -275,7 +270,10 @@ def read_file(path: str) -> bytes:
         return read_small_file(path, SIZE_LIMIT)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.EINVAL):  # it was seen: then it is a link that leads nowhere
-            raise _not_a_file(path) from None
+            raise ConfigError(
+                f"the configuration {path} is there but is not a regular file",
+                hint="remove what is in its place, then run `agentm config set storage.backend NAME`",
+            ) from None
         raise _unreadable(path, error) from error
 
 
@@ -306,13 +304,6 @@ def _malformed(path: str, reason: str) -> ConfigError:
     return ConfigError(
         f"the configuration {path} is not valid: {reason}",
         hint="correct the file, or move it away and run `agentm config set storage.backend NAME`",
-    )
-
-
-def _not_a_file(path: str) -> ConfigError:
-    return ConfigError(
-        f"the configuration {path} is there but is not a regular file",
-        hint="remove what is in its place, then run `agentm config set storage.backend NAME`",
     )
 
 

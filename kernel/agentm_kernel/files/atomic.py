@@ -56,17 +56,12 @@ def publish_new(directory: Directory, temp: str, name: str) -> None:
     try:
         directory.link(temp, name)
     except OSError as error:
-        if not _is_same_file(directory, temp, name):
+        if not directory.has_twice(temp, name):
             if isinstance(error, FileExistsError):
                 raise
             _rename_after_another_look(directory, temp, name)
             return
     directory.unlink(temp)  # linked, or so it turned out: a medium may lose its reply
-
-
-def _is_same_file(directory: Directory, first: str, second: str) -> bool:
-    one, other = directory.status(first), directory.status(second)
-    return one is not None and other is not None and (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 
 
 def _rename_after_another_look(directory: Directory, temp: str, name: str) -> None:

@@ -47,12 +47,6 @@ def _has_one_spelling(directory: Directory, name: str) -> bool:
     return other == name or directory.looks_free(other)
 
 
-def is_same_entry(directory: Directory, name: str, other: str) -> bool:
-    """Whether two names of a directory reach one file."""
-    first, second = directory.status(name), directory.status(other)
-    return first is not None and second is not None and (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)
-
-
 def _respelled(name: str) -> str:
     """`name` with the case of its first letter that has one turned round."""
     for index, character in enumerate(name):
@@ -120,12 +114,8 @@ class StoreReader:
         """Device and inode of the root, once it was seen."""
         return self._root_identity
 
-    @property
-    def has_seen_root(self) -> bool:
-        return self._root_identity is not None
-
     def open_root(self) -> Directory:
-        may_be_missing = self._may_be_missing and not self.has_seen_root  # before looking: threads share a reader
+        may_be_missing = self._may_be_missing and self._root_identity is None  # asked first: threads share a reader
         self.check_root_link()
         try:
             root = open_root(self.root, follow_link=self._follow_root_link)
@@ -252,7 +242,7 @@ class StoreReader:
                 composed = locator.child(name).name
             except InvalidLocatorError:
                 continue
-            if composed == name or is_same_entry(directory, composed, stored):
+            if composed == name or directory.has_twice(composed, stored):
                 yield composed, stored  # and not a decomposed name that its composed key does not reach
 
     def existing(self, parent: Directory, locator: Locator) -> os.stat_result:

@@ -212,6 +212,11 @@ class Directory:
     def has(self, name: str) -> bool:
         return self.status(name) is not None
 
+    def has_twice(self, name: str, other: str) -> bool:
+        """Whether two names reach one file."""
+        first, second = self.status(name), self.status(other)
+        return first is not None and second is not None and os.path.samestat(first, second)
+
     def has_file(self, name: str) -> bool:
         status = self.status(name)
         return status is not None and stat.S_ISREG(status.st_mode)

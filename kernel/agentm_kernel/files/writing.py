@@ -267,7 +267,7 @@ class StoreWriter:
         """The store's mutex, having made the root where this store may."""
         root = self.reader.root
         self.reader.check_root_link()
-        if self._create_root and not self.reader.has_seen_root:
+        if self._create_root and self.reader.root_identity is None:
             make_root(root, self._dir_mode)
         return store_mutex(root, timeout=self._lock_timeout)
 

@@ -73,7 +73,8 @@ class ProjectIdentity:
             if name:
                 self._found = _made_safe(name), "the remote `origin`"
             else:
-                self._found = _made_safe(_directory_name(self.checkout.home)), "the directory's name"
+                directory = parse_remote(os.path.realpath(self.checkout.home))  # a bare `widgets.git` is `widgets`
+                self._found = _made_safe(directory.name), "the directory's name"
         return self._found
 
 
@@ -156,11 +157,6 @@ def _unfit(path: str, why: str) -> ConfigError:
 # ------------------------------------------------------------------------------------------------ found names
 
 
-def _directory_name(directory: str) -> str:
-    """The name of a directory as a repository goes by it: a bare `widgets.git` is `widgets`."""
-    return parse_remote(os.path.realpath(directory)).name
-
-
 def _made_safe(name: str) -> str:
     """A name that somebody chose without us in mind, made one that stores can hold; for one name always the same one.
 
@@ -186,13 +182,10 @@ def _dashed(name: str) -> str:
 
     composed = unicodedata.normalize("NFC", name)
     safe = "".join(character if _is_safe(character) else "-" for character in composed).lstrip(". ")
-    while safe and (_is_blank_end(safe) or len(safe.encode()) > MAX_SEGMENT_BYTES - len(f"{_NAMELESS}-")):
+    room = MAX_SEGMENT_BYTES - len(f"{_NAMELESS}-")
+    while safe and (safe[-1] == "." or safe[-1].isspace() or len(safe.encode()) > room):
         safe = safe[:-1]
     return safe
-
-
-def _is_blank_end(name: str) -> bool:
-    return name[-1] == "." or name[-1].isspace()
 
 
 def _is_safe(character: str) -> bool:

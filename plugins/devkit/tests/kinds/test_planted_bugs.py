@@ -9,13 +9,20 @@ import os
 import sys
 import time
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import pytest
 
 from agentm_devkit.kinds.checking import checks_of, run_checks
-from agentm_kernel.plugin import AgentmError, DoctorRow, PluginRecord, Section, Tool, hookimpl
+from agentm_devkit.kinds.hosts import HOOKED
+from agentm_hosts.adapter import HostAdapter
+from agentm_hosts.place import SET, Change, Entry
+from agentm_kernel.cli.hook import EVENTS
+from agentm_kernel.plugin import AgentmError, Device, DoctorRow, PluginRecord, Section, Tool, hookimpl
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 GROUPS = {
     "host": "agentm.hosts",
@@ -25,6 +32,16 @@ GROUPS = {
     "hooks": "agentm.plugins",
 }
 NAMES = {"tool": "planted_tool"}
+
+
+@pytest.fixture(autouse=True)
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted adapter is installed: `agentm connect planted` finds it."""
+    folder = tmp_path / "site" / "agentm_planted-1.0.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: agentm-planted\nVersion: 1.0\n")
+    (folder / "entry_points.txt").write_text("[agentm.hosts]\nplanted = planted_bug:PLUGIN\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
 
 
 def failures(kind: str, plugin: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
@@ -42,20 +59,25 @@ def failures(kind: str, plugin: Any, monkeypatch: pytest.MonkeyPatch) -> dict[st
 # ------------------------------------------------------------------------------------------------ sound ones
 
 
-class Adapter:
-    name = "planted"
-    limit = 8_000
+class Adapter(HostAdapter):
+    name = title = "planted"
+    hooks = {"session-start": "onStart", "turn-end": "onStop"}  # noqa: RUF012 - never changed
 
-    def read(self, call: Any) -> None: ...
-    def compose(self, call: Any) -> str:
-        return ""
-
-    def sent(self, call: Any) -> None: ...
-    def afterwards(self, call: Any) -> None: ...
     def envelope(self, call: Any, text: str) -> str:
         import json
 
         return json.dumps({"context": text}) + "\n" if text else ""
+
+    def folder(self, place: Any) -> str:
+        return str(place.path(".planted"))
+
+    def changes(self, place: Any) -> list[Change]:
+        entries = [
+            Entry(("hooks", native), {"command": self.hook_command(place, event)})
+            for event, native in self.hooks.items()
+        ]
+        entries.append(Entry(("mcpServers", "agentm"), {"command": place.launcher, "args": ["mcp"]}, SET))
+        return [Change(os.path.join(self.folder(place), "settings.json"), "json", tuple(entries))]
 
 
 class Importer:
@@ -135,6 +157,21 @@ def half(self: Any, call: Any, text: str) -> str:
     return Adapter.envelope(self, call, text[: len(text) // 2])
 
 
+def raising(*_: Any) -> Any:
+    raise RuntimeError("the moon is full")
+
+
+def changing(self: Any, place: Any) -> list[Change]:
+    """Another line each time: a host that asks for trust would ask again."""
+    (change,) = Adapter.changes(self, place)
+    return [Change(change.path, "json", (Entry(("hooks", "onStart"), {"command": f"agentm {time.monotonic_ns()}"}),))]
+
+
+def littering(self: Any, place: Any) -> list[Change]:
+    makes_a_file(place)
+    return Adapter.changes(self, place)
+
+
 def loose_event(name, payload, context):
     return payload["session_id"]
 
@@ -173,6 +210,97 @@ BROKEN = {
         adapter(envelope=lambda self, call, text: (makes_a_file(call.device), Adapter.envelope(self, call, text))[1]),
         "adapter_writes_nothing_for_an_envelope",
         "litter",
+    ),
+    "adapter-with-a-misspelt-event": (
+        "host",
+        adapter(hooks={"session-start": "onStart", "turn-endd": "onStop"}),
+        "adapter_knows_its_events",
+        "there is no event 'turn-endd'",
+    ),
+    "adapter-of-an-event-that-is-no-hook": (
+        "host",
+        adapter(hooks={"tool-call": "onTool"}),
+        "adapter_knows_its_events",
+        "there is no event 'tool-call'",
+    ),
+    "adapter-with-a-nameless-hook": (
+        "host",
+        adapter(hooks={"turn-end": None}),
+        "adapter_knows_its_events",
+        "what the host calls turn-end is None",
+    ),
+    "adapter-whose-session-is-none": (
+        "host",
+        adapter(session=lambda self, payload: payload.get("session_id")),
+        "adapter_takes_an_empty_payload",
+        "session({}) gave None",
+    ),
+    "adapter-that-needs-a-session": (
+        "host",
+        adapter(session=lambda self, payload: payload["session_id"]),
+        "adapter_takes_an_empty_payload",
+        "KeyError",
+    ),
+    "adapter-that-needs-a-prompt": (
+        "host",
+        adapter(prompt=lambda self, payload: payload["prompt"]),
+        "adapter_takes_an_empty_payload",
+        "KeyError",
+    ),
+    "adapter-that-reads-a-source": (
+        "host",
+        adapter(read=lambda self, call: call.payload["source"]),
+        "adapter_takes_an_empty_payload",
+        "KeyError",
+    ),
+    "adapter-whose-last-session-is-none": (
+        "host",
+        adapter(last_session=lambda self, folder: None),
+        "adapter_answers_where_the_host_never_ran",
+        "last_session(folder) gave None",
+    ),
+    "adapter-that-lists-a-missing-folder": (
+        "host",
+        adapter(last_session=lambda self, folder: float(len(os.listdir(folder)))),
+        "adapter_answers_where_the_host_never_ran",
+        "FileNotFoundError",
+    ),
+    "adapter-without-a-folder": (
+        "host",
+        adapter(folder=HostAdapter.folder),
+        "adapter_answers_where_the_host_never_ran",
+        "NotImplementedError",
+    ),
+    "adapter-of-one-users-folder": (
+        "host",
+        adapter(folder=lambda self, place: "/home/ana/.planted"),
+        "adapter_answers_where_the_host_never_ran",
+        "is not below the home",
+    ),
+    "adapter-without-changes": (
+        "host",
+        adapter(changes=HostAdapter.changes),
+        "connecting_can_be_undone",
+        "NotImplementedError",
+    ),
+    "adapter-whose-changes-raise": ("host", adapter(changes=raising), "connecting_can_be_undone", "the moon is full"),
+    "adapter-with-nothing-to-connect": (
+        "host",
+        adapter(changes=lambda self, place: []),
+        "connecting_can_be_undone",
+        "there was nothing to connect",
+    ),
+    "adapter-with-another-line-each-time": (
+        "host",
+        adapter(changes=changing),
+        "connecting_can_be_undone",
+        "connecting a second time changed",
+    ),
+    "adapter-that-writes-its-own-files": (
+        "host",
+        adapter(changes=littering),
+        "connecting_can_be_undone",
+        "'litter' was not what it was before",
     ),
     "importer-without-label": ("importer", importer(label=""), "importer_has_a_label", "its label is ''"),
     "importer-without-detect": ("importer", importer(detect=None), "importer_has_a_label", "has no method `detect`"),
@@ -314,3 +442,16 @@ def test_every_check_of_every_kind_finds_a_planted_bug() -> None:
     checks = {(kind, check.name) for kind in GROUPS for check in checks_of(kind)}
     caught = {(kind, check) for kind, _, check, _ in BROKEN.values()}
     assert checks - caught == {("command", "command_changes_nothing_for_help")}  # click itself answers --help
+
+
+def test_the_events_of_hooks_are_those_that_the_command_takes() -> None:
+    assert HOOKED == EVENTS
+
+
+ADAPTERS = [record for record in Device.now().plugins.of("agentm.hosts") if record.distribution == "agentm-hosts"]
+
+
+@pytest.mark.parametrize("record", ADAPTERS, ids=lambda record: record.name)
+def test_the_adapters_that_come_with_agentm_pass(record: PluginRecord) -> None:
+    report = run_checks(checks_of("host"), record, {})
+    assert report.ok, str(report)

@@ -7,20 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 from agentm_devkit.conformance.expect import NotApplicable, Violation, shown
 from agentm_devkit.kinds.checking import plugin_check
+from agentm_devkit.kinds.connected_home import ConnectedHome
 
 if TYPE_CHECKING:
     from agentm_devkit.kinds.checking import Specimen
 
+HOOKED = ("session-start", "prompt", "pre-compact", "post-compact", "turn-end", "session-end")
+"""The events that `agentm hook` takes."""
 _METHODS = ("read", "compose", "envelope", "sent", "afterwards")
+_OF_THE_USER = {"json": '{\n    "mine": {"theme":"dark"}\n}\n', "toml": '# mine\nmine   = "dark"\n'}
+"""What a user may have in a settings file, written as nobody else would."""
 _TEXT = 'Remember: "quotes", back\\slashes,\nlines, é, 👋 and </tags>.'
 
 
 class _Call:
     """As much of a hook call as an envelope may look at."""
 
-    def __init__(self, specimen: Specimen, event: str) -> None:
+    def __init__(self, specimen: Specimen, event: str, payload: dict[str, Any] | None = None) -> None:
         self.device, self.event, self.host = specimen.device, event, specimen.record.name
-        self.payload: dict[str, Any] = {"session_id": "check", "cwd": specimen.home}
+        self.payload = {"session_id": "check", "cwd": specimen.home} if payload is None else payload
         self.cwd: str | None = specimen.home
         self.raises: tuple[str, ...] = (event,)
         self.text = ""
@@ -54,6 +59,62 @@ def check_adapter_has_a_limit(specimen: Specimen) -> None:
     limit = getattr(_adapter(specimen), "limit", None)
     if not isinstance(limit, int) or not 500 <= limit <= 1_000_000:
         raise Violation(f"its limit is {shown(limit)}")
+
+
+@plugin_check("hosts")
+def check_adapter_knows_its_events(specimen: Specimen) -> None:
+    """`hooks` names events that `agentm hook` takes, and what the host calls each: any other is refused each time."""
+    hooks = getattr(_adapter(specimen), "hooks", {})
+    if unknown := [event for event in hooks if event not in HOOKED]:
+        raise Violation(f"there is no event {shown(unknown[0])}; events are {', '.join(HOOKED)}")
+    if nameless := [event for event, native in hooks.items() if not isinstance(native, str) or not native]:
+        raise Violation(f"what the host calls {nameless[0]} is {shown(hooks[nameless[0]])}")
+
+
+@plugin_check("hosts")
+def check_adapter_takes_an_empty_payload(specimen: Specimen) -> None:
+    """What a host leaves out of its event is an empty text, and no error: hosts leave things out."""
+    adapter = _adapter(specimen)
+    for event in HOOKED:
+        adapter.read(_Call(specimen, event, {}))
+    for name in ("session", "prompt", "transcript"):
+        if hasattr(adapter, name):
+            _is_a(str, f"{name}({{}})", getattr(adapter, name)({}))
+
+
+@plugin_check("hosts")
+def check_adapter_answers_where_the_host_never_ran(specimen: Specimen) -> None:
+    """Where the host keeps its files is a path, and what is asked about sessions has an answer before the first one."""
+    adapter = _adapter(specimen)
+    if not hasattr(adapter, "user_folder"):
+        raise NotApplicable("it says nothing about the host's files")
+    folder = adapter.user_folder(specimen.device)
+    _is_a(str, "folder(place)", folder)
+    if not folder.startswith(specimen.home):
+        raise Violation(f"folder(place) gave {shown(folder)}, which is not below the home of that place")
+    _is_a((int, float), "last_session(folder)", adapter.last_session(folder))
+    _is_a(str, "find_transcript(folder, session)", adapter.find_transcript(folder, "check"))
+    for text in adapter.contexts({}):
+        _is_a(str, "a text of contexts({})", text)
+
+
+def _is_a(kind: type | tuple[type, ...], what: str, found: object) -> None:
+    if not isinstance(found, kind):
+        wanted = "a text" if kind is str else "a number"
+        raise Violation(f"{what} gave {shown(found)}, which is not {wanted}")
+
+
+@plugin_check("hosts")
+def check_connecting_can_be_undone(specimen: Specimen) -> None:
+    """`agentm connect` adds the adapter's entries, once, and `agentm disconnect` leaves every file as it was."""
+    _adapter(specimen)
+    home = ConnectedHome(specimen)
+    made = home.connects_and_back({})
+    if not made:
+        raise Violation("there was nothing to connect: no file was changed")
+    for path in made:
+        if mine := _OF_THE_USER.get(path.rpartition(".")[2]):
+            home.connects_and_back({path: mine})
 
 
 @plugin_check("hosts")

@@ -126,6 +126,44 @@ def test_check_refuses_a_broken_plugin_with_its_reason(site: Site) -> None:
         assert hint.startswith("hint: ")
 
 
+def test_check_lists_every_kind_that_it_can_check(site: Site) -> None:
+    site.install_plugin("mem", STORE)
+    site.install("rule", entry_points="[agentm.wrappers]\nmy-rule = m:wrap\n")
+    site.install("listens", entry_points="[agentm.plugins.event]\nlistener = m\n")
+
+    result = site.agentm("plugins", "check", "nosuch")
+    explained = site.agentm("plugins", "check", "--help").stdout
+
+    assert "no installed plugin is called 'nosuch'; installed: backend " in result.stderr
+    assert "mem; wrapper my-rule; command plugins check, plugins new; hooks listener\n" in result.stderr
+    first = explained.partition("Your own store")[0]
+    for kind in ("store", "wrapper", "host", "importer", "tool", "command", "hooks"):
+        assert kind in first
+
+
+def test_check_refuses_an_option_that_nothing_would_take(site: Site) -> None:
+    site.install("agent", entry_points="[agentm.hosts]\nagent = m:ADAPTER\n")
+
+    result = site.agentm("plugins", "check", "agent", "--option", "a=b")
+
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "--option is for stores and wrappers: agent (host) is opened with none" in result.stderr
+
+
+def test_check_says_each_reason_for_skipping_once(site: Site) -> None:
+    site.install_plugin("mem", STORE)
+    layering = ("plugins", "check", "mem", "--only", "layering", "--only", "delete_refused")
+
+    shown = site.agentm(*layering).stdout
+    results = site.answer(*layering)["results"]
+
+    number = sum(result["detail"] == "this is not a layer" for result in results)
+    assert number > 1
+    assert shown.count("SKIP") == shown.count("\nSKIP") + 1 == 2
+    assert f"SKIP  {number} checks of layering: this is not a layer\n" in shown
+    assert "SKIP  deleting/delete_refused: " in shown
+
+
 @pytest.mark.parametrize(
     "arguments", [["--only", "nonsense"], ["--option", "root"], ["--option", "=x"]], ids=" ".join
 )

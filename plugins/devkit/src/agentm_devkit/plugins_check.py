@@ -70,7 +70,8 @@ def command(
     only_list: bool,
     as_json: bool,
 ) -> int:
-    """Check that the plugin NAME keeps its contract, in scratch folders: a store, a wrapper, an adapter, an importer.
+    """Check that the plugin NAME keeps its contract, in scratch folders: a store, a wrapper, an adapter of a host, an
+    importer, a tool, a command or hooks.
 
     Your own store is not touched: neither its configuration nor the environment reaches the plugin. Exits 1 if a
     check fails.
@@ -82,6 +83,8 @@ def command(
     if only_list:
         _list(checks, as_json)
         return 0
+    if options and kind not in _STORES:
+        raise click.UsageError(f"--option is for stores and wrappers: {records[0].name} ({kind}) is opened with none")
     report = _run(records, kind, checks, _options(records[0].name, options), _environment(variables))
     if as_json:
         echo_json(plugin=name, kind=kind, ok=report.ok, results=[_fields(result) for result in report.results])
@@ -96,13 +99,17 @@ def _find(name: str, kind: str | None) -> tuple[list[PluginRecord], str]:
     for candidate in KINDS:
         if kind in (None, candidate) and (records := records_of(device, candidate, name)):
             return records, candidate
-    group = KINDS[kind or "backend"]
     try:
-        return [find_plugin(device, group, name)], kind or "backend"  # which says what is installed, and what to run
-    except PluginError as error:
+        return [find_plugin(device, KINDS[kind or "backend"], name)], kind or "backend"
+    except PluginError as error:  # which says what is installed of one kind, and what to run
         if kind is None:
-            error.message = error.message.replace("backend", "plugin", 1)
+            installed = "; ".join(f"{each} {', '.join(names)}" for each in KINDS if (names := _names(device, each)))
+            error.message = f"no installed plugin is called '{name}'; installed: {installed or 'none'}"
         raise
+
+
+def _names(device: Device, kind: str) -> list[str]:
+    return sorted({record.name for record in device.plugins.records if _is_in(record, KINDS[kind])})
 
 
 def records_of(device: Device, kind: str, name: str) -> list[PluginRecord]:
@@ -225,15 +232,17 @@ def _environment(variables: Iterable[str]) -> dict[str, str]:
 
 
 def _show(name: str, report: Report) -> None:
-    from agentm_devkit.conformance.runner import names_of, one_reason
+    from agentm_devkit.conformance.runner import names_of, number_of, one_reason
 
-    words = {"failed": styled("FAIL", fg="red"), "warned": styled("WARN", fg="yellow"), "skipped": "SKIP"}
+    words = {"failed": styled("FAIL", fg="red"), "warned": styled("WARN", fg="yellow")}
     for results in report.shared:
         click.echo(f"{words['failed']}  {one_reason(results)}\n      in {names_of(results)}")
-    for result in (*report.single, *report.having("skipped")):
-        click.echo(f"{words[result.outcome]}  {result.check.group}/{result.check.name}: {result.detail}")
+    for result in report.single:
+        click.echo(f"{words[result.outcome]}  {names_of((result,))}: {result.detail}")
         if result.where:
             click.echo(f"      at {result.where}")
+    for results in report.skipped:
+        click.echo(f"SKIP  {number_of(results)}: {results[0].detail}")
     click.echo(f"{name}: {report.counts}")
 
 

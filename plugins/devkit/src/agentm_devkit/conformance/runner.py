@@ -72,6 +72,14 @@ class Report:
         failed = tuple(result for result in self.having("failed") if result.check.name not in told)
         return (*failed, *self.having("warned"))
 
+    @property
+    def skipped(self) -> tuple[tuple[Result, ...], ...]:
+        """What was skipped, by reason: often one reason holds for a whole group."""
+        reasons: dict[str, list[Result]] = {}
+        for result in self.having("skipped"):
+            reasons.setdefault(result.detail, []).append(result)
+        return tuple(tuple(results) for results in reasons.values())
+
     def __str__(self) -> str:
         shared = [f"failed  {one_reason(results)} in {names_of(results)}" for results in self.shared]
         return "\n".join([*shared, *map(str, self.single), self.counts])
@@ -93,6 +101,13 @@ def one_reason(results: tuple[Result, ...]) -> str:
 
 def names_of(results: tuple[Result, ...]) -> str:
     return ", ".join(f"{result.check.group}/{result.check.name}" for result in results)
+
+
+def number_of(results: tuple[Result, ...]) -> str:
+    """A check by its name, several by their number and groups: `8 checks of layering`."""
+    if len(results) == 1:
+        return names_of(results)
+    return f"{len(results)} checks of {', '.join(dict.fromkeys(result.check.group for result in results))}"
 
 
 def run(

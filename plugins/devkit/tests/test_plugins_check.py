@@ -164,6 +164,24 @@ def test_check_says_each_reason_for_skipping_once(site: Site) -> None:
     assert "SKIP  deleting/delete_refused: " in shown
 
 
+def test_check_notices_a_wrapper_that_makes_something_when_it_is_put_around_a_store(site: Site) -> None:
+    source = (
+        "import os\nfrom agentm_kernel.plugin import BackendLayer, DeviceFiles\n"
+        "class Layer(BackendLayer):\n    passes = (DeviceFiles,)\n"
+        "def sound(backend, options, device, opening): return Layer(backend)\n"
+        "def wrap(backend, options, device, opening):\n"
+        "    os.makedirs(opening.state_dir, exist_ok=True)\n    return Layer(backend)\n"
+    )
+    site.install_plugin("rule", source)
+    site.install("rules", entry_points="[agentm.wrappers]\neager = plugin_rule:wrap\nsound = plugin_rule:sound\n")
+
+    eager = site.agentm("plugins", "check", "eager", "--only", "opening_touches_nothing")
+    sound = site.agentm("plugins", "check", "sound", "--only", "opening")
+
+    assert (eager.returncode, "it did: os.mkdir" in eager.stdout) == (1, True), eager.stdout
+    assert (sound.returncode, sound.stdout) == (0, "sound: 3 passed, 0 failed, 0 skipped\n")
+
+
 @pytest.mark.parametrize(
     "arguments", [["--only", "nonsense"], ["--option", "root"], ["--option", "=x"]], ids=" ".join
 )

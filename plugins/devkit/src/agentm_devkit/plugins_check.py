@@ -188,7 +188,7 @@ def _subject(record: PluginRecord, kind: str, options: dict[str, object], enviro
         if kind == "wrapper":
             layer = ScratchLayer(record, options, environ)
             changes = layer.check_opens(place)
-            return LayerSubject(layer, secrets=secrets, wrap=layer.wrap, changes=changes, prepares=True)
+            return LayerSubject(layer, secrets=secrets, wrap=layer.wrap, changes=changes)
         store = ScratchStore(record, options, environ)
         store.check_opens(place)
         return Subject(store, secrets=secrets)

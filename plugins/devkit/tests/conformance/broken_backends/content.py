@@ -7,7 +7,7 @@ import unicodedata
 
 from broken_backends.table import Memory, broken
 
-from agentm_kernel.errors import NotFoundError
+from agentm_kernel.errors import InvalidContentError, NotFoundError
 from agentm_kernel.seam import MAX_CONTENT_BYTES
 
 
@@ -89,6 +89,14 @@ class CutsAtSixtyFourKilobytes(_Improves):
             if len(content) < 2_000_000 and content.isprintable() is False and len(content) > 900_000
             else content
         )
+
+
+@broken("large_note", saying="declares `size_limit`, in bytes")
+class TakesLessThanItSays(Memory):
+    def write(self, locator, content, *, if_match=None):
+        if isinstance(content, str) and 500_000 < len(content) < 2_000_000:
+            raise InvalidContentError(f"'{locator}' was not written: it is too large")
+        return super().write(locator, content, if_match=if_match)
 
 
 @broken("empty_note", saying="raised NotFoundError", also=("matching_hash", "absent_never_replaces"))

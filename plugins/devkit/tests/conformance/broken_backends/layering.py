@@ -163,6 +163,28 @@ class AppendsPastItself(_Encoding):
     passes = (Appends,)
 
 
+class _Limiting(BackendLayer):
+    """Sound: takes a kilobyte, and lets nothing through that leads around that."""
+
+    changes = ("device_files",)
+    size_limit = 1_000
+
+    @property
+    def capabilities(self):
+        return self.inner.capabilities.replace(device_files=False)
+
+    def write(self, locator, content, *, if_match=None):
+        from agentm_kernel.plugin import encode_content
+
+        encode_content(content, locator, limit=self.size_limit)
+        return self.inner.write(locator, content, if_match=if_match)
+
+
+@broken_layer("layer_limits_what_is_appended", saying="append(")
+class AppendsPastItsLimit(_Limiting):
+    passes = (Appends,)
+
+
 @broken_layer(
     "layer_passes_errors_on", saying="read reported absence where the store reported a failure", also=("disk",)
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentm_devkit.conformance.checking import Check, check
-from agentm_devkit.conformance.expect import NotApplicable, refused, same, shown, unchanged
-from agentm_kernel.plugin import InvalidContentError, Locator
+from agentm_devkit.conformance.expect import NotApplicable, Violation, refused, same, shown, unchanged
+from agentm_kernel.plugin import MAX_CONTENT_BYTES, InvalidContentError, Locator
 
 if TYPE_CHECKING:
     from agentm_devkit.conformance.bench import Bench
@@ -46,7 +46,13 @@ check_empty_note = _keeps("empty_note", "an empty note", "")
 def check_large_note(bench: Bench) -> None:
     """A large note survives byte for byte."""
     note = bench.lines("0123456789abcdé", _LARGE)
-    bench.store.write(_NOTE, note)
+    try:
+        bench.store.write(_NOTE, note)
+    except InvalidContentError as error:
+        raise Violation(
+            f"write of {len(note.encode()):,} bytes raised {type(error).__name__}: {error} (a store or a layer that "
+            f"takes less than {MAX_CONTENT_BYTES:,} bytes declares `size_limit`, in bytes)"
+        ) from error
     same(f"after write({shown(note)}), read", bench.store.read(_NOTE), note)
 
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentm_devkit.conformance.checking import check
-from agentm_devkit.conformance.expect import NotApplicable, Violation, same, shown
+from agentm_devkit.conformance.expect import NotApplicable, Violation, refused, same, shown, unchanged
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_devkit.conformance.subject import LayerSubject
 from agentm_kernel import plugin
-from agentm_kernel.plugin import Appends, Capabilities, Locator, StorageError, TierLayout
+from agentm_kernel.plugin import (
+    MAX_CONTENT_BYTES,
+    Appends,
+    Capabilities,
+    InvalidContentError,
+    Locator,
+    StorageError,
+    TierLayout,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -176,6 +184,20 @@ def check_layer_does_not_write_past_itself(bench: Bench) -> None:
     store.write(_NOTE, "one\n")
     appends.append(_NOTE, "two\n")
     same(f"read({shown(_NOTE)}) after an append", store.read(_NOTE), "one\ntwo\n")
+
+
+@check("layering")
+def check_layer_limits_what_is_appended(bench: Bench) -> None:
+    """A layer that declares `size_limit` keeps it for what is added in place too, and changes nothing then."""
+    store, limit = bench.store, getattr(bench.store, "size_limit", MAX_CONTENT_BYTES)
+    if not isinstance(bench.subject, LayerSubject):
+        raise NotApplicable("this is not a layer")
+    appends = store.facet(Appends)
+    if appends is None or limit >= MAX_CONTENT_BYTES:
+        raise NotApplicable("the layer offers no way to add in place, or takes what every store takes")
+    store.write(_NOTE, "one\n")
+    with unchanged(store):
+        refused(InvalidContentError, appends.append, _NOTE, "x" * limit)
 
 
 @check("layering")

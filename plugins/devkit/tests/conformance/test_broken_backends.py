@@ -9,7 +9,7 @@ from importlib import import_module
 import pytest
 from broken_backends.table import BROKEN, Broken
 
-from agentm_devkit.conformance import LayerSubject, all_checks, run
+from agentm_devkit.conformance import LayerSubject, Subject, all_checks, run
 
 GROUPS = {check.name: check.group for check in all_checks()}
 SLOW = {
@@ -58,3 +58,8 @@ def test_a_broken_backend_is_caught_for_its_fault_and_for_nothing_else(broken: B
 
 def test_every_check_catches_a_broken_backend() -> None:
     assert {name for broken in BROKEN for name in broken.caught_by} == set(GROUPS)
+
+
+def test_a_store_that_remembers_its_versions_passes() -> None:
+    report = run(Subject(import_module("broken_backends.history").Remembering, in_memory=True), only=["history"])
+    assert report.counts == "2 passed, 0 failed, 0 skipped", str(report)

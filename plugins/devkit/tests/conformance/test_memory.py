@@ -24,6 +24,7 @@ def test_only_what_needs_another_process_or_files_is_skipped() -> None:
         "the backend does not declare device_files",
         "the backend does not declare concurrent_writers",
         "the author has not said how to break the medium (`Subject(…, break_medium=…)`)",
+        "the store has no facet History",
         "this is not a layer",
     }
 

@@ -26,7 +26,7 @@ class ConnectedHome:
         programs = os.path.join(self._home, "bin")
         os.mkdir(programs)
         with open(os.path.join(programs, "agentm"), "w", encoding="utf-8") as program:
-            os.chmod(program.fileno(), 0o755)
+            os.chmod(program.fileno(), 0o700)
         self._device = Device({**specimen.device.environ, "PATH": programs})
         if not any(record.name == "connect" for record in self._device.plugins.of(_COMMANDS)):
             raise NotApplicable("agentm-hosts, which connects hosts, is not installed")

@@ -84,7 +84,7 @@ def check_adapter_takes_an_empty_payload(specimen: Specimen) -> None:
 
 @plugin_check("hosts")
 def check_adapter_answers_where_the_host_never_ran(specimen: Specimen) -> None:
-    """Where the host keeps its files is a path, and what is asked about sessions has an answer before the first one."""
+    """The folder of the host is a path, and questions about its sessions have answers before there is one."""
     adapter = _adapter(specimen)
     if not hasattr(adapter, "user_folder"):
         raise NotApplicable("it says nothing about the host's files")

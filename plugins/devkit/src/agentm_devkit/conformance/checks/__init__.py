@@ -22,6 +22,7 @@ _MODULES = (
     "spelling",
     "content",
     "deleting",
+    "history",
     "errors",
     "opening",
     "device_files",

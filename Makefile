@@ -90,8 +90,8 @@ dist: $(READY) ## Build every source distribution, and every wheel from it, into
 	@rm -rf dist
 	@$(UV) build --quiet --all-packages --out-dir dist
 
-wheels: dist ## Build, then test each wheel alone in a clean environment
-	@$(BIN)/python -m tests.packaging.wheels dist
+wheels: dist ## Build, then test each wheel alone in a clean environment (ARGS="--only upgraded": a part)
+	@$(BIN)/python -m tests.packaging.wheels dist $(ARGS)
 
 clean: ## Remove what the targets made
 	@rm -rf $(VENV) dist .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -57,7 +57,7 @@ class _KeepsFolders(BackendLayer):
 def campaign(intensity: Intensity) -> Outcome:
     outcome = Outcome("verbs and racing appends on encrypted stores")
     for store in _stores(intensity, outcome):
-        steps, appends = intensity.pick(short=60, full=1_500), intensity.pick(short=5, full=60)
+        steps, appends = intensity.pick(short=25, full=1_500), intensity.pick(short=5, full=60)
         found = [
             _apart(partial(model.compare, store, nullcontext, steps, intensity.seed)),
             _apart(partial(compare_and_swap.race_appends, store, appends_each=appends)),

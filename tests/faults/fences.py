@@ -38,7 +38,7 @@ _SLOW = 1.0
 
 def campaign(intensity: Intensity) -> Outcome:
     outcome = Outcome("notes that try to leave their fence")
-    for number in range(intensity.pick(short=40, full=1_500)):
+    for number in range(intensity.pick(short=15, full=1_500)):
         _recall(outcome, intensity.random(f"notes {number}"), nullcontext())
     for name, build in _CONTROLS.items():
         broken = Outcome("control")

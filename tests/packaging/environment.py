@@ -71,7 +71,8 @@ class CleanEnvironment:
         for folder in {REPOSITORY / "tests", wheel.tests}:
             target = copy / folder.relative_to(REPOSITORY)
             shutil.copytree(folder, target, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
-        shutil.copy(REPOSITORY / "pyproject.toml", copy)  # pytest's settings
+        for settings in ("pyproject.toml", "conftest.py"):  # of pytest
+            shutil.copy(REPOSITORY / settings, copy)
         where = self.run("python", "-c", f"import {wheel.package} as p; print(p.__file__)", cwd=copy).strip()
         if not Path(where).is_relative_to(self._folder):
             raise Failed(f"{wheel.package} is imported from {where}, not from the wheel")

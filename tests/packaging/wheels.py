@@ -33,7 +33,9 @@ BUNDLE = "agentm-memory"
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.packaging.wheels", description=__doc__)
     parser.add_argument("dist", type=Path, help="the folder with the built wheels")
-    dist = parser.parse_args().dist.resolve()
+    parser.add_argument("--only", default="", metavar="WORD", help="only the steps whose names hold it")
+    given = parser.parse_args()
+    dist = given.dist.resolve()
     wheels = wheels_in(dist)
     if KERNEL not in {wheel.distribution for wheel in wheels}:
         parser.error(f"there is no wheel of {KERNEL} in {dist}")
@@ -47,7 +49,10 @@ def main() -> int:
             (f"installed with {way}, used and removed", partial(_in_folder, install_use_and_remove, way, dist))
         )
     steps.append(("upgraded from 0.1", partial(_in_folder, upgrade, dist)))
-    return max(_report(name, step) for name, step in steps)
+    chosen = [(name, step) for name, step in steps if given.only in name]
+    if not chosen:
+        parser.error(f"there is no step like '{given.only}'; there are: {', '.join(name for name, _ in steps)}")
+    return max(_report(name, step) for name, step in chosen)
 
 
 def _report(name: str, step: Callable[[], str]) -> int:

@@ -85,7 +85,7 @@ def test_a_suspect_is_listed_and_left_alone(device: Device, store: Path) -> None
     assert "iCloud (suspect)" in shown
     assert "nothing to settle" in shown
     assert json.loads(device.agentm("vault", "conflicts", "--json").stdout)["conflicts"][0]["suspect"] is True
-    assert device.agentm("vault", "resolve").stdout == ""
+    assert device.agentm("vault", "resolve").stdout == "nothing to settle\n"
     done = device.agentm("vault", "resolve", "Sprint 2.md", "--take", "mine", code=1)
     assert "its text does not show" in done.stderr
     assert (store / "Sprint 2.md").read_text() == "The second one.\n"

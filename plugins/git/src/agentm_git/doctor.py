@@ -61,7 +61,9 @@ def _origin(clone: Clone) -> list[DoctorRow]:
     apart = distance(clone)
     is_behind = apart is not None and (apart.ahead or apart.behind)
     said = f"last reached {words_for(age)} ago; {apart or 'it has nothing yet'}"
-    return [DoctorRow("warn" if age > _OLD or is_behind else "ok", "git origin", said, "run `agentm git sync`")]
+    if age > _OLD or is_behind:
+        return [DoctorRow("warn", "git origin", said, "run `agentm git sync`")]
+    return [DoctorRow("ok", "git origin", said)]
 
 
 def _ignored(clone: Clone) -> list[DoctorRow]:

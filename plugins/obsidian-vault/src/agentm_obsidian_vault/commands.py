@@ -134,7 +134,7 @@ def resolve(
         raise AgentmError(f"'{name}' has no conflict", hint="`agentm vault conflicts` lists them")
     answer.update(settled=[], left=[])
     if not found:
-        click.echo("no conflicts")
+        click.echo("nothing to settle")
     if take_union:
         return _merge(store, vault, found, answer, named=name is not None)
     for conflict in found:

@@ -87,7 +87,7 @@ def _conflicts_row(vault: VaultBackend) -> DoctorRow:
     every = find_conflicts(vault)
     found = [conflict for conflict in every if not conflict.is_suspect]
     if not found:
-        suspects = f"none; {len(every)} with names like those of copies are notes" if every else "none"
+        suspects = f"none; notes that only have names like copies: {len(every)}" if every else "none"
         return DoctorRow("ok", "conflicts", suspects)
     notes = sorted({conflict.base.key for conflict in found})
     return DoctorRow(

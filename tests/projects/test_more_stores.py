@@ -236,7 +236,7 @@ def test_events_reach_the_store_that_the_project_is_bound_to(laptop: Laptop) -> 
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("team", "nothing-like-it"), "no installed plugin provides it"),
+        (("team", "nothing-like-it"), "no installed plugin provides the backend 'nothing-like-it'"),
         (("team", "vault", "vault_path"), "is not an option with its value"),
         (("team", "vault", "valt_path=~/x"), "has no option 'valt_path'"),
         (("team", "vault", "vault_path=/nowhere/at/all"), "the store 'team' cannot be had"),

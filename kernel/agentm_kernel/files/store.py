@@ -72,7 +72,7 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
         self._create_root = create_root
         self._private = private
         self._follow_root_link = follow_root_link
-        self._size_limit = size_limit
+        self.size_limit = size_limit
         self._lock_timeout = lock_timeout
         self._root_identity: tuple[int, int] | None = None
         self._lazy_reader: StoreReader | None = None
@@ -89,11 +89,6 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
     @property
     def medium(self) -> Medium:
         return self._medium
-
-    @property
-    def size_limit(self) -> int:
-        """How many bytes a note may have."""
-        return self._size_limit
 
     @property
     def tree(self) -> BytesTree:
@@ -145,7 +140,7 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
     def read(self, locator: Locator) -> str:
         if self._lazy_reader is None and self._follow_root_link:
             self._medium.check_here()
-            text, identity = read_short_note(self._medium, self._root, locator, self._size_limit)
+            text, identity = read_short_note(self._medium, self._root, locator, self.size_limit)
             if text is not None and self._root_identity in (None, identity):
                 self._root_identity = identity
                 return text
@@ -217,7 +212,7 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
                 self._medium,
                 self._root,
                 may_be_missing=self._create_root,
-                size_limit=self._size_limit,
+                size_limit=self.size_limit,
                 follow_root_link=self._follow_root_link,
                 root_identity=self._root_identity,
             )

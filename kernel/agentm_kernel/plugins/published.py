@@ -33,11 +33,11 @@ _BROUGHT: dict[str, dict[str, tuple[str, ...]]] = {
     "agentm-view": {COMMANDS: ("view",)},
 }
 
-PUBLISHED = {
-    group: {name: owner for owner, brought in _BROUGHT.items() for name in brought.get(group, ())}
-    for group in (BACKENDS, COMMANDS, NOTES, VERIFIERS, WRAPPERS)
-}
+PUBLISHED: dict[str, dict[str, str]] = {}
 """By entry-point group and name, the distribution that brings it."""
+for _distribution, _groups in _BROUGHT.items():
+    for _group, _names in _groups.items():
+        PUBLISHED.setdefault(_group, {}).update(dict.fromkeys(_names, _distribution))
 
 
 def how_to_install(group: str, name: str) -> str | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from agentm_kernel.errors import StorageError
+from agentm_kernel.seam import MAX_CONTENT_BYTES
 from agentm_kernel.seam.layout import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 
@@ -70,6 +71,9 @@ class StorageBackend(ABC):
 
     self_stamping = False
     """Whether the first write may give an unmarked store its identity without being told to (see selection)."""
+
+    size_limit = MAX_CONTENT_BYTES
+    """How many bytes a note may have."""
 
     own_wrappers: ClassVar[tuple[str, ...]] = ()
     """Layers that belong around this backend, outside of those that the configuration asks for."""
@@ -237,6 +241,7 @@ class BackendLayer(StorageBackend):
     def __init__(self, inner: StorageBackend) -> None:
         self.inner = inner
         self.self_stamping = inner.self_stamping
+        self.size_limit = min(self.size_limit, inner.size_limit)
 
     def facet(self, kind: type[F]) -> F | None:
         if isinstance(self, kind):

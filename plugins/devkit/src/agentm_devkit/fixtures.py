@@ -51,7 +51,7 @@ class Home:
         return self.device.store(read_only=False)
 
     def project(self) -> Path:
-        """Make the working folder a project: a git work tree with an origin."""
+        """Make the working folder the project `demo`: a git work tree with an origin of that name."""
         git = self.work / ".git"
         git.mkdir()
         (git / "HEAD").write_text("ref: refs/heads/main\n")
@@ -85,7 +85,8 @@ class Home:
 
     def sections(self) -> list[Section]:
         """What plugins add to the start of a session here."""
-        caller = self._caller()
+        project = self.device.project(str(self.work))
+        caller = HookCaller(HookContext(self.device, project.root, project, project.backend), patience=10)
         return self._without_failures(list(caller.session_sections()), caller.failures)
 
     def doctor_rows(self) -> list[DoctorRow]:

@@ -107,6 +107,13 @@ def test_plugins_do_not_import_each_other(rules, statement):
     assert rules({PLUGIN_FILE: f"{statement}\n"}) == ["plugin-imports-plugin"]
 
 
+def test_an_adapter_imports_what_agentm_hosts_offers_to_adapters(rules):
+    adapter = "from agentm_hosts.adapter import HostAdapter\nfrom agentm_hosts.place import Change\n"
+
+    assert rules({PLUGIN_FILE: adapter}) == []
+    assert rules({PLUGIN_FILE: "from agentm_hosts.ledger import note_delivery\n"}) == ["plugin-imports-plugin"]
+
+
 def test_packages_of_one_distribution_are_one_plugin(rules):
     tree = {
         "plugins/one/pyproject.toml": "",

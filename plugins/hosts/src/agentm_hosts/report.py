@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from agentm_hosts.connecting import adapters, connected_place, connected_scopes, hooks_of_the_project
 from agentm_hosts.place import PATIENCE
 from agentm_hosts.settling import CUT, DELIVERED, DROPPED, settle
-from agentm_kernel.plugin import AgentmError
+from agentm_kernel.plugin import AgentmError, Call
 
 if TYPE_CHECKING:
     from agentm_hosts.adapter import HostAdapter
@@ -100,12 +100,13 @@ def _open_steps(
 ) -> list[str]:
     if not scopes:
         return []
-    try:
-        steps = adapter.open_steps(place)
-    except (AgentmError, OSError) as error:
-        steps = [f"it cannot be asked: {error}"]
     since = max(scopes.values())
-    last = adapter.last_session(adapter.user_folder(device))
+    try:
+        with Call(f"the adapter of {adapter.title}", "saying what is open"):
+            steps = list(adapter.open_steps(place))
+            last = float(adapter.last_session(adapter.user_folder(device)))
+    except (AgentmError, OSError) as error:
+        return [f"it cannot be asked: {error}"]
     if last > since + _NEW_SESSION and not any(line.time > since for line in lines):
         steps.append(f"a session ran {spoken_time(last)} without our hooks: it has not taken the new settings")
     return steps

@@ -21,6 +21,9 @@ PUBLIC_MODULES = (f"{KERNEL}.plugin", f"{KERNEL}.command")
 
 _PLUGIN_PREFIX = "agentm_"
 
+_FOR_ADAPTERS = ("agentm_hosts.adapter", "agentm_hosts.place", "agentm_hosts.check")
+"""What `agentm-hosts` offers to adapters of agent hosts that others write; they depend on it."""
+
 _LOADER = f"{KERNEL}.plugins"
 """The room that imports what others wrote. Only it computes the name of a module."""
 
@@ -61,7 +64,9 @@ def _check_plugin(sources: Sources, module: Module, found: Import, plugins: set[
                 f"`{private}` is not public and may change without notice: "
                 f"import names from `{KERNEL}.plugin` or `{KERNEL}.command`",
             )
-    elif _is_plugin(found, plugins) and not _is_own(sources, module, found.package):
+    elif _is_plugin(found, plugins) and not (
+        _is_own(sources, module, found.package) or _is_in(found.module, _FOR_ADAPTERS)
+    ):
         yield module.finding(
             found.line,
             "plugin-imports-plugin",

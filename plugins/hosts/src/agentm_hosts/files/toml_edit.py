@@ -9,6 +9,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from agentm_hosts.files.json_edit import Unfit
+from agentm_hosts.place import SET
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +31,8 @@ def _plain(text: str) -> str:
 
 def insert(text: str, entry: Entry) -> tuple[str, Insertion | None, tuple[str, ...]]:
     """As `json_edit.insert`, for a table of values."""
+    if entry.how != SET:
+        raise Unfit("the adapter wants to add to a list, which it can in JSON only")
     before = parse_toml(text)
     there = _at(before, entry.path)
     if there == entry.value:

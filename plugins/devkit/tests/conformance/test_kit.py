@@ -17,7 +17,9 @@ from agentm_devkit.conformance import ConformanceFailure, NotApplicable, Subject
 from agentm_devkit.conformance.bench import Bench
 from agentm_devkit.conformance.expect import Violation
 from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_devkit.conformance.subject import OpenStore
 from agentm_kernel.files.store import FileStore
+from agentm_kernel.plugin import BackendLayer, DeviceFiles, encode_content
 from agentm_kernel.seam.locator import Locator
 
 
@@ -43,6 +45,21 @@ class Small(FileStore):
         super().__init__(scratch, size_limit=4096)
 
 
+class SmallLayer(BackendLayer):
+    """Takes as little around a store that takes more, and says so."""
+
+    passes = (DeviceFiles,)
+    size_limit = 4096
+
+    def write(self, locator, content, *, if_match=None):
+        encode_content(content, locator, limit=self.size_limit)
+        return self.inner.write(locator, content, if_match=if_match)
+
+
+def open_small_layer(scratch: str) -> SmallLayer:
+    return SmallLayer(FileStore(scratch))
+
+
 class CannotConnect(FileStore):
     def __init__(self, scratch):
         raise ConnectionError(f"no one answers at '{scratch}'")
@@ -66,6 +83,12 @@ IN_MEMORY = Subject(lambda scratch: MemoryBackend(), in_memory=True)
 
 
 # ------------------------------------------------------------------------------------------------ checks and reports
+
+
+@pytest.mark.parametrize("opens", [Small, open_small_layer], ids=lambda opens: opens.__name__)
+def test_what_takes_little_and_says_so_passes(opens: OpenStore) -> None:
+    report = run(opens, only=["content", "device_files", "disk"])
+    assert report.ok, str(report)
 
 
 def test_a_check_is_a_plain_function_of_the_package() -> None:

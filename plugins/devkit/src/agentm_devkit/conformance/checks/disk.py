@@ -78,9 +78,10 @@ def check_no_space(bench: Bench) -> None:
 
 
 def _write_without_room(child: Child) -> None:
-    with _limited("RLIMIT_FSIZE", lambda: _SMALL):
-        refused(StorageIOError, child.store.write, _NOTE, "x" * (4 * _SMALL))
-        refused(StorageIOError, child.store.write, Locator("dir/new.md"), "x" * (4 * _SMALL))
+    size = min(4 * _SMALL, getattr(child.store, "size_limit", 4 * _SMALL))
+    with _limited("RLIMIT_FSIZE", lambda: size // 4):
+        refused(StorageIOError, child.store.write, _NOTE, "x" * size)
+        refused(StorageIOError, child.store.write, Locator("dir/new.md"), "x" * size)
 
 
 @check("disk", needs=("device_files",), rows=(46,))

@@ -37,7 +37,10 @@ def read_short_note(
         return None, None
     finally:
         for descriptor in opened:
-            os.close(descriptor)
+            try:
+                os.close(descriptor)
+            except OSError:
+                pass  # it is gone all the same, and nothing was written through it
 
 
 def _has_another_case(name: str, directory: int) -> bool:

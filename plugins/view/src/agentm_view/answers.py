@@ -66,13 +66,15 @@ class Answers:
     def _screen(self, address: str) -> tuple[int, dict[str, Any]]:
         """A screen, or an error as one: the page stays whole, and says what to do next."""
         path, query = split(address)
+        self._watcher.look()
+        news = self._watcher.news  # before the list is made: what changes meanwhile is told by the stream
         try:
             if path == "search":
                 self._refresh()
             screen = make_screen(self._given(query, needs_notes=path != "health"), path)
         except AgentmError as error:
             return status_of(error), {"title": "Not to be had", "html": failure(error), "about": {}}
-        return 200, {"title": screen.title, "html": screen.html, "about": screen.about}
+        return 200, {"title": screen.title, "html": screen.html, "about": screen.about, "news": news}
 
     def _menu(self) -> dict[str, Any]:
         panels, _ = self._memory.panels()
@@ -125,10 +127,12 @@ class Answers:
 
     # -- changes ----------------------------------------------------------------------------------------------
 
-    def changes(self, note: str, ending: threading.Event, beat: float) -> Iterator[dict[str, Any]]:
-        """A line at once, then one for each change, and an empty one as a sign of life."""
+    def changes(self, note: str, news: str, ending: threading.Event, beat: float) -> Iterator[dict[str, Any]]:
+        """A line at once, then one for each change since the screen with these `news`, and an empty one as a sign of
+        life.
+        """
         watcher = self._watcher
-        seen, version = watcher.news, watcher.version_of(note) if note else ""
+        seen, version = int(news) if news.isdecimal() else watcher.news, watcher.version_of(note) if note else ""
         yield {"trouble": watcher.trouble}
         said = time.monotonic()
         while not ending.wait(_LOOK):

@@ -103,7 +103,7 @@ class Memory:
         """All notes. `token` says how the store's folders are: the list is made anew when it differs."""
         with self._lock:
             made, at = self._made
-            is_fresh = (token is not None and made == token) or time.monotonic() - at < 1.0
+            is_fresh = made == token if token is not None else time.monotonic() - at < 1.0
             if self._listing is None or not is_fresh or time.monotonic() - at > _RELISTED:
                 found = self.notes().notes()
                 self._listing = _listing(found)

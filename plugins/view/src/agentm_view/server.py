@@ -220,6 +220,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         self.end_headers()
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for line in self.server.answers.changes(query.get("note", ""), self.server.is_ending, _BEAT):
+        for line in self.server.answers.changes(
+            query.get("note", ""), query.get("news", ""), self.server.is_ending, _BEAT
+        ):
             self.wfile.write(json.dumps(line).encode() + b"\n")
             self.wfile.flush()

@@ -61,8 +61,8 @@ class Watcher:
             except AgentmError as error:
                 trouble = str(error)
             device = self._device_files()
-            has_changed = any(found.get(folder) != version for folder, version in self._folders.items())
-            if has_changed or trouble != self.trouble:  # a folder that was not known before came with a fresh list
+            # What happened in a folder before the first look at it may be in no list: it counts as changed.
+            if found != self._folders or trouble != self.trouble:
                 self._number += 1
                 self.news += 1
             elif device != self._device:

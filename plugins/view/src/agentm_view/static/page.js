@@ -146,7 +146,7 @@
     }
     if (mine !== turn) return;
     if (push && address !== here()) history.pushState(null, "", address);
-    if (quiet && answer.html === shown.html) { loadParts(true); return; }
+    if (quiet && answer.html === shown.html) { shown.news = answer.news; loadParts(true); return; }
     put(answer, quiet);
   }
 
@@ -284,7 +284,7 @@
       const area = form?.querySelector("textarea[data-draft]");
       if (answer.status === 409) { // changed meanwhile: both texts, and nothing lost
         if (area) dropDraft(area.dataset.draft);
-        shown = { html: answer.html, about: { ...shown.about, editing: "yes" } };
+        shown = { ...shown, html: answer.html, about: { ...shown.about, editing: "yes" } };
         main.replaceChildren(fragment(answer.html));
         window.scrollTo(0, 0);
         return;
@@ -401,9 +401,9 @@
   async function follow() {
     stream?.abort();
     const mine = (stream = new AbortController());
-    const about = shown.about?.key ? `?note=${encodeURIComponent(shown.about.key)}` : "";
+    const about = new URLSearchParams({ note: shown.about?.key ?? "", news: shown.news ?? "" });
     try {
-      const response = await ask(`/api/changes${about}`, { signal: mine.signal });
+      const response = await ask(`/api/changes?${about}`, { signal: mine.signal });
       if (!response.ok) return;
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = "";

@@ -300,6 +300,7 @@ def test_every_verb_of_the_seam_is_behind_the_gate_or_harmless():
         "scratch_options",
         "heavy_imports",
         "self_stamping",
+        "size_limit",
         "check_reachable",
         "own_wrappers",
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import pytest
@@ -114,6 +115,19 @@ def test_what_a_save_changes_is_in_the_lines(notes):
     assert next(note for note in found.notes if note.key == done.locator.key).supersedes == ("n05",)
     assert "projects/widgets/decisions/n05.md" not in keys(found)
     assert found.states["projects/widgets/decisions"] == (20, 1, 0)
+
+
+def test_folders_that_came_to_rest_since_are_known_although_no_note_has_changed(notes, home):
+    old = time.time() - 60
+    for file in (home.root / "projects/widgets/decisions").iterdir():
+        os.utime(file, (old, old))  # notes at rest, in a folder that is not
+    settled(notes)
+    (home.root / "projects/widgets/board.txt").write_text("no note")
+    RecallIndex(notes).update()  # at once, on most machines: the folder is too young to have a version
+
+    settled(notes)
+
+    assert outline(notes).folders["projects/widgets"] == notes.info(Locator("projects/widgets")).version
 
 
 def test_a_project_without_notes_has_no_lines_left(notes, home):

@@ -54,6 +54,8 @@ class Difference:
         self.gone_folders: list[str] = []
         self.is_whole = False
         """Whether everything was listed."""
+        self.learnt: list[str] = []
+        """Folders whose version was another one in the index, or none while they were too young to have one."""
 
     def __bool__(self) -> bool:
         return bool(self.stale or self.gone)
@@ -61,6 +63,11 @@ class Difference:
     @property
     def keys(self) -> list[str]:
         return [*(info.locator.key for info in self.stale), *self.gone]
+
+    @property
+    def concerned(self) -> list[str]:
+        """The keys, and folders, after whose change an outline is another one."""
+        return [*self.keys, *(f"{folder}/" for folder in self.learnt)]
 
 
 def find_difference(database: Database, backend: StorageBackend, places: Sequence[Locator]) -> Difference:

@@ -61,8 +61,7 @@ class RecallIndex(IndexReader, DerivedMaintenance):
             with Database.open(path, read_only=False, wait=wait) as database:
                 difference = find_difference(database, self._backend, EVERYTHING)
                 changes = apply_difference(database, self._backend, difference, progress=progress)
-                if difference:
-                    write_outlines(path, database, difference.keys)
+                write_outlines(path, database, difference.concerned)
                 return changes
         except IndexDamaged:
             return self.rebuild(progress)
@@ -85,8 +84,7 @@ class RecallIndex(IndexReader, DerivedMaintenance):
                 changes = Changes()
                 if difference is not None:
                     changes = apply_difference(database, self._backend, difference, progress=progress)
-                if difference:
-                    write_outlines(path, database, difference.keys)
+                    write_outlines(path, database, difference.concerned)
                 return changes
         except IndexDamaged:
             return self.rebuild(progress)

@@ -103,6 +103,8 @@ def write_outlines(index: str, database: Database, keys: Iterable[str] | None = 
     if keys is None:
         keys = [f"{folder}/" for folder in database.folders([Locator()])]
     projects = {project_of(key) for key in keys}
+    if not projects:
+        return
     try:
         make_private_folder(os.path.join(os.path.dirname(index), _FOLDER))
         for project in projects:

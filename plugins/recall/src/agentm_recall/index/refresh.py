@@ -73,7 +73,8 @@ def _keep_folders(database: Database, difference: Difference) -> None:
     """What was listed, for those who ask by the times of folders. Where nothing differs, nothing is written."""
     known = database.folders([Locator()])
     fresh = [(key, version) for key, version in difference.folders.items() if known.get(key) != version]
-    if not fresh and not difference.gone_folders and not difference.is_whole:
+    difference.learnt = [*(key for key, _ in fresh), *difference.gone_folders]
+    if not difference.learnt and not difference.is_whole:
         return
     with Failures(), _Transaction(database.connection):
         database.connection.executemany("DELETE FROM folders WHERE key = ?", [(k,) for k in difference.gone_folders])

@@ -1,4 +1,4 @@
-"""The versions of a note, of a store that has the facet `History`: `agentm notes history` and `undo` rest on them."""
+"""The versions of a note, of a store that has the facet `History`."""
 
 from __future__ import annotations
 

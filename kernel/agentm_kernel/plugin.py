@@ -56,7 +56,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.state import Device as Device
     from agentm_kernel.state.mirrored import MirroredState as MirroredState
     from agentm_kernel.state.routing import Resolution as Resolution
-    from agentm_kernel.projects.checkouts import Checkouts as Checkouts, binding_key as binding_key
+    from agentm_kernel.projects.checkouts import Checkouts as Checkouts, binding_keys as binding_keys
     from agentm_kernel.projects.slug import plain_slug as plain_slug
     from agentm_kernel.selection import open_other as open_other
     # fmt: on
@@ -104,7 +104,7 @@ _HOMES = {
     "seam": "Capabilities Frozen Info MAX_CONTENT_BYTES Opening layout",
     "selection.adopting": "UnidentifiedStore add_wrapper adopt_store check_store open_unidentified return_identity select_store",
     "selection.identity": "known_stores read_stamp stamp_store",
-    "projects.checkouts": "Checkouts binding_key",
+    "projects.checkouts": "Checkouts binding_keys",
     "projects.slug": "plain_slug",
     "state": "Device",
     "state.mirrored": "MirroredState",

@@ -188,6 +188,7 @@ def test_a_store_that_cannot_be_had_is_named_and_costs_only_its_projects(laptop:
     refused = laptop.run(widgets, "save", "--kind", "fact", "--slug", "x", text="text\n", ok=False)
     assert refused.returncode == 1
     assert "the store 'team' cannot be had" in refused.stderr
+    assert "`agentm config set stores.team.vault_path PATH`" in refused.stderr
     laptop.save(diary, "mine", "My own.\n")
     rows = {row["name"]: row for row in json.loads(laptop.run(diary, "store", "list", "--json").stdout)["stores"]}
     assert (rows["default"]["status"], rows["team"]["status"]) == ("ok", "refused")

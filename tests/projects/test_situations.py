@@ -331,6 +331,30 @@ def test_without_git_two_folders_of_one_name_are_two_projects(desk: Desk) -> Non
     assert len(json.loads((folders[0] / ".harness" / "project.json").read_text())["checkout"]) == 32
 
 
+def test_a_folder_that_becomes_a_repository_goes_on_being_the_project(desk: Desk) -> None:
+    folder = desk.folder / "src" / "widgets"
+    folder.mkdir(parents=True)
+    desk.one.save(folder, "before")
+    subprocess.run(["git", "init", "--quiet", folder], check=True)
+    assert desk.one.notes(folder) == ["before"]
+    subprocess.run(["git", "remote", "add", "origin", ANA], cwd=folder, check=True)
+    assert desk.one.notes(folder) == ["before"]
+    assert desk.one.save(folder, "since") == "widgets"
+    assert desk.two.notes(desk.clone("there/widgets", ANA)) == ["before", "since"]
+    assert desk.one.notes(desk.clone("ben/widgets", BEN)) == []
+
+
+def test_a_repository_that_brings_the_id_of_a_folder_is_not_believed(desk: Desk) -> None:
+    folder = desk.folder / "src" / "widgets"
+    folder.mkdir(parents=True)
+    desk.one.save(folder, "mine")
+    for remote in (BEN, None):
+        clone = desk.clone(f"{remote and 'ben'}/widgets", remote)
+        (clone / ".harness").mkdir()
+        shutil.copy(folder / ".harness" / "project.json", clone / ".harness")
+        assert desk.one.notes(clone) == []
+
+
 @pytest.mark.parametrize("owners", ["aa", "ab", "  "], ids=["one repository", "two", "no remotes"])
 def test_two_devices_that_claim_at_the_same_time(desk: Desk, owners: str) -> None:
     for number in range(3):

@@ -26,7 +26,7 @@ from agentm_kernel.files.root import make_private_folder, open_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from agentm_kernel.files.tree import Directory
 
@@ -126,15 +126,16 @@ def unset_value(environ: Mapping[str, str], key: str) -> bool:
     return True
 
 
-def bind_project(environ: Mapping[str, str], project: str, store: str | None) -> None:
-    """Let the project's notes be in the further store; `None`: in the default one."""
+def bind_project(environ: Mapping[str, str], keys: Sequence[str], store: str | None) -> None:
+    """Let the notes of the project with these keys be in the further store; `None`: in the default one."""
 
     def change(document: Document) -> None:
         bindings = document.get("bindings")
         others = dict(bindings) if isinstance(bindings, dict) else {}
-        others.pop(project, None)
+        for key in keys:
+            others.pop(key, None)
         if store is not None:
-            others[project] = {"store": store}
+            others[keys[0]] = {"store": store}
         if others:
             put(document, "bindings", others)
         else:

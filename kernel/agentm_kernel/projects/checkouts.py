@@ -2,7 +2,7 @@
 
 The id is random, made at the first write, and never in a store. It lies in git's common directory, which no clone and
 no commit carries, so what a repository holds cannot claim to be another checkout. A folder without git has it in its
-`.harness/project.json`.
+`.harness/project.json`; when it becomes a repository, that one is believed where this device gave it to this folder.
 
 Which project it is stands in `<state>/stores/<store id>/checkouts.json`, on this device only. An entry names the
 project's record by its id too: a name that was given to another project since then is not taken for this one.
@@ -16,6 +16,7 @@ from agentm_kernel.device.json_text import MalformedJson, parse_bytes
 from agentm_kernel.errors import AgentmError, ConfigError, StorageIOError
 from agentm_kernel.files import read_small_file
 from agentm_kernel.projects import HARNESS_DIR, read_checkout_file, refuse_linked_harness
+from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.projects.slug import PROJECT_FILE, parse_project_file, plain_slug, project_file
 from agentm_kernel.seam.facets import Identity
 from agentm_kernel.selection.identity import read_stamp
@@ -39,25 +40,39 @@ def read_checkout_id(checkout: Checkout) -> str | None:
     """The id, `None` if the checkout has none yet; one that cannot be understood is an error."""
     folder = checkout.id_folder
     if folder is None:
-        path = project_file(checkout.root)
-        found = parse_project_file(read_checkout_file(path), path).get(_ID_KEY)
-    else:
-        path = os.path.join(folder, _ID_FILE)
-        data = read_checkout_file(path)
-        found = None if data is None else data.decode("ascii", "replace").strip()
-    if found is None:
-        return None
+        return _id_in_folder(checkout)
+    path = os.path.join(folder, _ID_FILE)
+    data = read_checkout_file(path)
+    return None if data is None else _checked_id(data.decode("ascii", "replace").strip(), path) + checkout.part
+
+
+def read_former_id(checkout: Checkout) -> str | None:
+    """The id that a checkout without one had as a folder, before it became a repository. Anybody may have written it
+    who wrote the repository: it is for `find_as_folder` to believe.
+    """
+    return None if checkout.id_folder is None or read_checkout_id(checkout) is not None else _id_in_folder(checkout)
+
+
+def _id_in_folder(checkout: Checkout) -> str | None:
+    path = project_file(checkout.root)
+    found = parse_project_file(read_checkout_file(path), path).get(_ID_KEY)
+    return None if found is None else _checked_id(found, path)
+
+
+def _checked_id(found: object, path: str) -> str:
     if not isinstance(found, str) or len(found) != _LENGTH or not _HEX.issuperset(found):
         raise ConfigError(
             f"{path} holds no id of a checkout",
             hint="remove what is there; `agentm project register --adopt` then says which project this is",
         )
-    return found + checkout.part
+    return found
 
 
-def binding_key(checkout: Checkout) -> str:
-    """What a project is, in one text: its remote, or else its checkout. Empty for a checkout that has no id yet."""
-    return checkout.remote or read_checkout_id(checkout) or ""
+def binding_keys(checkout: Checkout) -> list[str]:
+    """What a project is, in one text: its remote, its checkout, what that was as a folder. It is bound by the first
+    one that there is, and may have been bound by another before.
+    """
+    return [key for key in (checkout.remote, read_checkout_id(checkout), read_former_id(checkout)) if key]
 
 
 def make_checkout_id(checkout: Checkout) -> str | None:
@@ -138,6 +153,11 @@ class Checkouts:
         entry = _read(os.path.join(self._folder(), _FILE)).get(checkout_id)
         return (entry["slug"], entry["id"]) if entry else None
 
+    def find_as_folder(self, former_id: str, root: str) -> tuple[str, str] | None:
+        """The same for what became a repository: believed only where this very folder had the id."""
+        entry = _read(os.path.join(self._folder(), _FILE)).get(former_id)
+        return (entry["slug"], entry["id"]) if entry and entry.get("at") == path_as_text(root) else None
+
     def lock(self) -> AbstractContextManager[object]:
         """One claim at a time on this device. Raises now, and not after a claim, where nothing can be remembered."""
         from agentm_kernel.files.mutex import store_mutex
@@ -150,10 +170,13 @@ class Checkouts:
             raise _unwritable(folder, error) from error
         return store_mutex(folder)
 
-    def remember(self, checkout_id: str, record: ProjectRecord) -> None:
-        """From now on the checkout is the project of this record."""
-        if self.find(checkout_id) != (record.slug, record.id):
-            self._add({checkout_id: {"slug": record.slug, "id": record.id}})
+    def remember(self, checkout_id: str, record: ProjectRecord, folder: str | None) -> None:
+        """From now on the checkout is the project of this record; `folder` is the root of one without git."""
+        entry = {"slug": record.slug, "id": record.id}
+        if folder is not None:
+            entry["at"] = path_as_text(folder)
+        if _read(os.path.join(self._folder(), _FILE)).get(checkout_id) != entry:
+            self._add({checkout_id: entry})
 
     def carry_over_to(self, target: StorageBackend) -> None:
         """Let every checkout be the same project in a store that all notes, and so all records, were copied to."""

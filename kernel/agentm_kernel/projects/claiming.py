@@ -241,7 +241,8 @@ def _remember(checkouts: Checkouts, checkout_id: str | None, record: ProjectReco
     if checkout_id is None:
         return
     try:
-        checkouts.remember(checkout_id, record)
+        checkout = project.checkout
+        checkouts.remember(checkout_id, record, checkout.root if checkout.id_folder is None else None)
     except StorageIOError:
         if project.remote is None:
             raise  # with a remote, the store alone tells which project this is

@@ -7,7 +7,7 @@ most four small reads, and no listing, for a project that has a record.
 from __future__ import annotations
 
 from agentm_kernel.errors import ConfigError, StorageSelectionError
-from agentm_kernel.projects.checkouts import read_checkout_id
+from agentm_kernel.projects.checkouts import read_checkout_id, read_former_id
 from agentm_kernel.projects.records import has_notes, read_pointer, read_record, unite_copies
 from agentm_kernel.seam import Frozen
 from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECTS
@@ -64,7 +64,17 @@ def find_record(store: StorageBackend, project: ProjectIdentity, checkouts: Chec
     remote = project.remote
     slug = None if remote is None else read_pointer(store, remote)
     record = None if slug is None else read_record(store, slug)
-    return None if record is None else _if_owned(store, record, remote)
+    if record is not None:
+        record = _if_owned(store, record, remote)
+    return record or _record_of_folder(store, project, checkouts)
+
+
+def _record_of_folder(store: StorageBackend, project: ProjectIdentity, checkouts: Checkouts) -> ProjectRecord | None:
+    """What the folder was before it became a repository."""
+    former = read_former_id(project.checkout)
+    known = None if former is None else checkouts.find_as_folder(former, project.checkout.root)
+    record = None if known is None else read_record(store, known[0])
+    return record if record is not None and known is not None and _has_id(store, record, known[1]) else None
 
 
 def _has_id(store: StorageBackend, record: ProjectRecord, record_id: str) -> bool:

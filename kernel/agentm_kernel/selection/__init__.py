@@ -151,13 +151,20 @@ def check_may_leave(device: Device) -> None:
     backend.check_allowed(SWAP_PROVIDER)
 
 
-def as_selection_error(error: AgentmError, *, of: str | None = None) -> StorageSelectionError:
-    """Whatever was in the way of a store, as the refusal of the store; `of` names it where it is not the default."""
+def as_selection_error(
+    error: AgentmError, *, of: str | None = None, protocol: str | None = None
+) -> StorageSelectionError:
+    """Whatever was in the way of a store, as the refusal of the store; `of` names it where it is not the default. The
+    hints of a backend speak of the default one's options, in the table `plugins.PROTOCOL`.
+    """
     if isinstance(error, StorageSelectionError) and of is None:
         return error
     kind = type(error) if isinstance(error, StorageSelectionError) else StorageSelectionError
     message = error.message if of is None else f"the store '{of}' cannot be had: {error.message}"
-    refusal = kind(message, hint=error.hint)
+    hint = error.hint
+    if hint and of is not None and protocol is not None:
+        hint = hint.replace(f"plugins.{protocol}.", f"stores.{of}.")
+    refusal = kind(message, hint=hint)
     refusal.code = error.code
     refusal.__cause__ = error
     return refusal
@@ -224,7 +231,8 @@ def inspect_store(device: Device, *, read_only: bool = True) -> Decision | Refus
         name = device.store_name or "default"
         return _decide(device, choice, Opening(name, read_only, device.state_dir))
     except AgentmError as error:
-        return Refusal(choice, as_selection_error(error, of=device.store_name))
+        protocol = choice.protocol if choice else None
+        return Refusal(choice, as_selection_error(error, of=device.store_name, protocol=protocol))
 
 
 def _decide(device: Device, choice: Choice, opening: Opening) -> Decision:

@@ -274,9 +274,9 @@ def bound_store(device: Device, root: str) -> str | None:
     if not bindings:
         return None
     from agentm_kernel.projects.checkout import Checkout
-    from agentm_kernel.projects.checkouts import binding_key
+    from agentm_kernel.projects.checkouts import binding_keys
 
-    return bindings.get(binding_key(Checkout(root)))
+    return next((bindings[key] for key in binding_keys(Checkout(root)) if key in bindings), None)
 
 
 # ------------------------------------------------------------------------------------------------ paths

@@ -153,6 +153,13 @@ def test_opening_alone_makes_and_changes_nothing(laptop, note, read_only):
     assert tree(laptop.home) == before
 
 
+def test_who_does_not_agree_gets_no_recovery_key_either(laptop):
+    assert "There is no terminal to ask on" in laptop.refused(
+        "encryption", "init", "--recovery-file", str(laptop.recovery)
+    )
+    assert not laptop.recovery.exists()
+
+
 def test_a_store_without_keys_is_refused_and_given_none(laptop, note):
     laptop.store().write(note, "plain")
     laptop.done("config", "set", "wrappers", '["encryption"]')

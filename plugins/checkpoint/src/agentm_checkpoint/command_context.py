@@ -37,6 +37,12 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 
+def command_line(words: str) -> str:
+    """A command of ours as it is to be typed for the store that the current one is about."""
+    name = current_device().store_name
+    return f"`agentm {'' if name is None else f'--store {name} '}checkpoint {words}`"
+
+
 class CommandContext:
     """The selected store and what this device keeps for it."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_checkpoint.command_context import CommandContext
+from agentm_checkpoint.command_context import CommandContext, command_line
 from agentm_checkpoint.past import open_past
 from agentm_checkpoint.sealed import is_sealed
 from agentm_checkpoint.texts import counted, visible
@@ -71,7 +71,7 @@ def undo_command(note: str, version: str | None, as_json: bool) -> None:
     size = counted(len(text.encode()), "byte")
     click.echo(f"brought back {visible(key)} as version {_name(text)}, {size}")
     if now is not None and not is_sealed(here.backend):  # a sealed version goes by the hash of what is stored
-        click.echo(f"back again: `agentm checkpoint undo {visible(key)} {_name(now)}`")
+        click.echo(f"back again: {command_line(f'undo {visible(key)} {_name(now)}')}")
 
 
 def undo(backend: StorageBackend, past: Past, key: str, version: str | None = None) -> tuple[str, str | None]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_checkpoint.capture import survey, take
-from agentm_checkpoint.command_context import CommandContext, bar, fields_of, is_at_terminal, silent
+from agentm_checkpoint.command_context import CommandContext, bar, command_line, fields_of, is_at_terminal, silent
 from agentm_checkpoint.command_ipfs import ipfs_option, pull_from
 from agentm_checkpoint.guard import NAME
 from agentm_checkpoint.lockdown import guard_patterns
@@ -198,7 +198,7 @@ def report(
     verb = "would write" if dry_run else "wrote"
     click.echo(f"{verb} {counted(len(steps) - gone, 'file')} and delete{'' if dry_run else 'd'} {gone:,}")
     if before is not None and steps:
-        click.echo(f"back again: `agentm checkpoint restore {before.id}{' --device' if device else ''}`")
+        click.echo(f"back again: {command_line(f'restore {before.id}' + (' --device' if device else ''))}")
 
 
 # ------------------------------------------------------------------------------------------------ prune

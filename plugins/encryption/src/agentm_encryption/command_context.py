@@ -49,13 +49,15 @@ def recovery_options(function: F) -> F:
     )(function)
 
 
-def recovery_recipient(recovery: str | None, recovery_file: str | None) -> str | None:
-    """The recovery key that was named, made if it was to be made."""
+def recovery_maker(recovery: str | None, recovery_file: str | None) -> Callable[[], str] | None:
+    """What gives the recovery key that was named, or makes the one that was asked for; `None` without either."""
     from agentm_encryption.membership import new_recovery_file
 
     if recovery and recovery_file:
         raise click.UsageError("--recovery and --recovery-file are two ways to say one thing: give one of them")
-    return new_recovery_file(recovery_file) if recovery_file else recovery
+    if recovery_file:
+        return lambda: new_recovery_file(recovery_file)
+    return None if recovery is None else lambda: recovery
 
 
 def bar(label: str, items: list[Locator]) -> Iterator[Locator]:

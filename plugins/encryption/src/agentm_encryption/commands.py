@@ -14,8 +14,8 @@ from agentm_encryption.command_context import (
     identity_option,
     key_fields,
     name_option,
+    recovery_maker,
     recovery_options,
-    recovery_recipient,
     refuse_left,
     say_keys,
 )
@@ -42,6 +42,8 @@ from agentm_kernel.plugin import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentm_encryption.key_source import KeySource
     from agentm_encryption.store import EncryptedStore
     from agentm_kernel.plugin import Device, StorageBackend
@@ -97,7 +99,8 @@ def init(
     backend = store.backend
     refuse_shared_folder(backend)
     if not newest_epoch(backend):
-        _begin(store, recovery_recipient(recovery, recovery_file), way, name, sealed_names=names == "sealed", yes=yes)
+        make_recovery = recovery_maker(recovery, recovery_file)
+        _begin(store, make_recovery, way, name, sealed_names=names == "sealed", yes=yes)
     elif recovery or recovery_file:
         raise AgentmError(
             "this store is encrypted already, and has a recovery key", hint="`agentm encryption rotate` changes it"
@@ -133,11 +136,17 @@ def init(
 
 
 def _begin(
-    store: SelectedStore, recovery: str | None, way: str, name: str | None, *, sealed_names: bool, yes: bool
+    store: SelectedStore,
+    make_recovery: Callable[[], str] | None,
+    way: str,
+    name: str | None,
+    *,
+    sealed_names: bool,
+    yes: bool,
 ) -> None:
     """Make the first keys. The plain notes that are there now, and no others, are what will be sealed."""
     backend = store.backend
-    if recovery is None:
+    if make_recovery is None:
         raise AgentmError(
             "a store is encrypted only with a recovery key: without one, a lost device is a lost memory",
             hint="add --recovery-file FILE to make one, or --recovery age1… to name one that you have",
@@ -154,6 +163,7 @@ def _begin(
                 hint="make an empty store, encrypt it, and `agentm migrate` the notes into it",
             )
     confirm(f"Encrypt the store at {backend.describe()} ({len(notes)} files)?", yes=yes)
+    recovery = make_recovery()
     adopt_store(store.device, backend, store.protocol)
     source = store.source()
     if source.pins:
@@ -224,8 +234,9 @@ def rotate(
     encrypted = store.joined()
     keys = encrypted.keys
     if keys.oldest == keys.current.number:
+        make_recovery = recovery_maker(recovery, recovery_file)
         confirm("Make new keys? Every other device has to confirm their fingerprint.", yes=yes)
-        _make_next(store, encrypted, remove, recovery_recipient(recovery, recovery_file))
+        _make_next(store, encrypted, remove, None if make_recovery is None else make_recovery())
     elif remove or recovery or recovery_file:
         raise AgentmError(
             f"the change to the keys of epoch {keys.current.number} is not finished",

@@ -43,7 +43,7 @@ def merge(source: str, into: str, as_json: bool) -> None:
 
 @click.command("use-store")
 @click.argument("name", shell_complete=completing(lambda device: ["default", *device.config.stores]))
-@click.option("--move", is_flag=True, help="Take the notes and plans that the project has along.")
+@click.option("--move", is_flag=True, help="Take along what the project has in the store before.")
 @click.option("--yes", is_flag=True, help="Do not ask; with --move, remove what was moved from the store before.")
 @answering
 @click.option("--cwd", metavar="DIR", help="Directory of the project; the current one if not given.")
@@ -72,3 +72,5 @@ def use_store(name: str, move: bool, yes: bool, cwd: str | None, answer: dict[st
         click.echo(
             "they are in the store before as well; run the command again with --move --yes to remove them there"
         )
+    for file in change.state_left():
+        click.echo(f"{file} stays in .harness/: `agentm state write {file} < .harness/{file}` takes it along")

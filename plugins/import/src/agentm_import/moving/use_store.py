@@ -7,6 +7,7 @@ out of the first store before the second was read once more and agrees.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from agentm_kernel.plugin import (
     LocatorConflictError,
     Resolution,
     StoreIdentityError,
-    binding_key,
+    binding_keys,
     change_record,
     claim,
     content_hash,
@@ -142,13 +143,23 @@ class StoreChange:
         store_id = read_stamp(self._target)
         if store_id is None:
             raise StoreIdentityError(f"the store at {self.place} has no identity", hint="set it up with its `init`")
-        bind_project(self._device.environ, binding_key(self._identity.checkout), self._name)
+        bind_project(self._device.environ, binding_keys(self._identity.checkout), self._name)
         change_record(self._source, self._before, {MOVED_TO_STORE: store_id})
         record_move(self._source, self._move.folder, self._target, self._move.place)
         return self._move.copy()  # once more: somebody may have written there who had not heard of it yet
 
     def remove(self, copied: dict[Locator, str]) -> int:
         return self._move.remove(copied)
+
+    def state_left(self) -> list[str]:
+        """Plans and progress that lie in the checkout, where nobody looks for them once the store has the state."""
+        root = self._identity.checkout.root
+        if not self._target.capabilities.sync:
+            return []
+        try:
+            return sorted(name for name in os.listdir(os.path.join(root, ".harness")) if name.endswith(".md"))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
 
     def _claim(self, store: StorageBackend) -> ProjectRecord:
         place = claim(store, self._identity, Checkouts(self._device.state_dir, store))

@@ -117,6 +117,7 @@ def list_notes(
             )
             for note, status, store in rows
         ],
+        nothing="no notes yet",
     )
     if hidden and sys.stdout.isatty():
         click.echo(f"{len(rows)} notes, and {hidden} forgotten or replaced, which --all shows too", err=True)

@@ -35,6 +35,10 @@ def edit(name: str, project: str | None, cwd: str | None, answer: dict[str, obje
     if after is None or after == before:
         click.echo("nothing was changed")
         return
+    if not after.strip():
+        raise AgentmError(
+            "the text is empty; nothing was changed", hint=f"`agentm forget {name}` takes the note away"
+        )
     try:
         refuse_secrets("the note", after)
         written = _dated(locator, before, after)

@@ -23,7 +23,7 @@ from agentm_kernel.selection.identity import read_stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from agentm_kernel.projects.checkout import Checkout
@@ -68,11 +68,15 @@ def _checked_id(found: object, path: str) -> str:
     return found
 
 
-def binding_keys(checkout: Checkout) -> list[str]:
+def binding_keys(checkout: Checkout) -> Iterator[str]:
     """What a project is, in one text: its remote, its checkout, what that was as a folder. It is bound by the first
     one that there is, and may have been bound by another before.
     """
-    return [key for key in (checkout.remote, read_checkout_id(checkout), read_former_id(checkout)) if key]
+    if checkout.remote is not None:
+        yield checkout.remote
+    for read in (read_checkout_id, read_former_id):
+        if (key := read(checkout)) is not None:
+            yield key
 
 
 def make_checkout_id(checkout: Checkout) -> str | None:

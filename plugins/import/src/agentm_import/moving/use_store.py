@@ -143,7 +143,7 @@ class StoreChange:
         store_id = read_stamp(self._target)
         if store_id is None:
             raise StoreIdentityError(f"the store at {self.place} has no identity", hint="set it up with its `init`")
-        bind_project(self._device.environ, binding_keys(self._identity.checkout), self._name)
+        bind_project(self._device.environ, list(binding_keys(self._identity.checkout)), self._name)
         change_record(self._source, self._before, {MOVED_TO_STORE: store_id})
         record_move(self._source, self._move.folder, self._target, self._move.place)
         return self._move.copy()  # once more: somebody may have written there who had not heard of it yet

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from _thread import LockType, allocate_lock, start_new_thread
+from _thread import LockType, _count, allocate_lock, start_new_thread
 
 from agentm_kernel.errors import AgentmError, PluginError, StorageIOError
 
@@ -179,8 +179,9 @@ class StdoutToStderr:
                 _flush(sys.stdout)
                 _stream, sys.stdout = sys.stdout, sys.stderr
                 # Another thread may be writing its answer to the descriptor now: then only the stream is diverted.
-                is_only_thread = len(sys._current_frames()) == 1  # noqa: SLF001 - without importing `threading`
-                _descriptor = _divert() if is_only_thread else None
+                # Counted, not listed: `sys._current_frames` can stop the whole interpreter for ever where a thread
+                # begins meanwhile (gh-106883, in Python before 3.12), and `threading` takes a while to import.
+                _descriptor = _divert() if _count() == 0 else None
             _depth += 1
 
     def __exit__(self, *_: object) -> None:

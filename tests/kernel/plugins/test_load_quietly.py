@@ -119,3 +119,30 @@ with StdoutToStderr():
     result = site.run("-c", code)
 
     assert (result.stdout, result.stderr) == ("answer", "noise\n")
+
+
+def test_threads_that_begin_meanwhile_do_not_stop_the_interpreter(site: Site) -> None:
+    """They did: whoever listed the threads and collected garbage held what a thread that begins waits for."""
+    code = """
+import faulthandler, gc, os, threading
+from agentm_kernel.plugins import StdoutToStderr
+faulthandler.dump_traceback_later(60, exit=True)  # needs no interpreter
+class Garbage:
+    def __init__(self): self.me = self
+    def __del__(self): os.stat("/")  # lets other threads run
+def divert():
+    for number in range(3000):
+        for _ in range(number % 7): Garbage()
+        with StdoutToStderr(): pass
+def begin():
+    for _ in range(3000):
+        thread = threading.Thread(target=int); thread.start(); thread.join()
+gc.set_threshold(5, 5, 5)
+threads = [threading.Thread(target=target) for target in (divert, divert, begin, begin)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+    result = site.run("-c", code)
+
+    assert (result.returncode, result.stderr) == (0, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -12,6 +13,7 @@ from agentm_devkit.conformance.expect import Violation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from types import FrameType
 
 _KIT = os.path.dirname(os.path.abspath(__file__))
 _CHECKS = os.path.join(_KIT, "checks")
@@ -34,11 +36,24 @@ def within(seconds: float, work: Callable[[], None]) -> None:
     thread.start()
     thread.join(seconds)
     if thread.is_alive():
-        frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001 - there is no other way to look
+        frame = _frame_of(thread)
         place = _last(traceback.extract_stack(frame), outside=_KIT) if frame is not None else ""
         raise Violation(f"the check was still busy after {seconds:g} s{f', at {place}' if place else ''}")
     if raised:
         raise raised[0]
+
+
+def _frame_of(thread: threading.Thread) -> FrameType | None:
+    """Where a thread is now. No garbage is collected meanwhile: a destructor that lets other threads run while they
+    are listed can stop the whole interpreter for ever (gh-106883, in Python before 3.12).
+    """
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return sys._current_frames().get(thread.ident or 0)  # noqa: SLF001 - there is no other way to look
+    finally:
+        if was_collecting:
+            gc.enable()
 
 
 def place_of(error: BaseException) -> str:

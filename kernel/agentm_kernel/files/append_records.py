@@ -48,9 +48,12 @@ class AppendRecords:
         self._path = os.path.join(self._folder, f"{_file_system(root):x}-{inode:x}")
 
     def read(self) -> list[Record]:
+        """None where there are none, or none can be kept on this device: then nothing is appended in place."""
+        if not os.access(self._path, os.F_OK):  # as nearly always, and for half the price of an exception
+            return []
         try:
             return decode_records(read_small_file(self._path, _LIMIT))
-        except OSError:  # there is none, or none can be kept on this device: then nothing is appended in place
+        except OSError:
             return []
 
     def write(self, records: list[Record]) -> None:

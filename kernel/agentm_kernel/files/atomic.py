@@ -96,7 +96,7 @@ def discard(directory: Directory, temp: str) -> None:
 
 
 def _write_temp(directory: Directory, temp: str, data: bytes, status: os.stat_result | None) -> None:
-    private = directory.is_private or status is not None
+    private = status is not None or directory.is_private
     descriptor = directory.create_file(temp, 0o600 if private else 0o666)
     try:
         if status is not None:

@@ -46,6 +46,7 @@ class StoreWriter:
         self._dir_mode = 0o700 if private else 0o777
         self._lock_timeout = lock_timeout
         self.displaced = DisplacedVersions()
+        self._keeper = ConflictKeeper(reader.medium, self)
         self._names = KnownNames()
         self._append_records: AppendRecords | None = None
         self._swept: set[tuple[int, int]] = set()
@@ -159,13 +160,13 @@ class StoreWriter:
     def _replace(self, parent: Directory, locator: Locator, data: bytes, if_match: str | Absent | None) -> None:
         name = locator.name
         self._check_not_hidden(locator, is_copy=self.reader.medium.is_copy(name, parent.has_file))
-        listed = None
-        status = parent.status(name)
+        listed, known = None, None if isinstance(if_match, str) else self._names.known(parent)
+        status = parent.status(name) if known is None or known.may_have(name) else None
         if status is None or not is_spelled_like_this(parent, name, identity_of(status)):
             if if_match is not None and if_match is not ABSENT:
                 raise changed(locator, "it is not there any more")
             self.reader.medium.when_missing(parent, locator)
-            listed = self._check_new_name(parent, locator, is_free=status is None)
+            listed = self._check_new_name(parent, locator, known if status is None else None)
             self.reader.medium.check_new_name(locator, listed)
             status = None
         elif not stat.S_ISREG(status.st_mode):
@@ -174,15 +175,20 @@ class StoreWriter:
             raise changed(locator, "it exists already")
         elif isinstance(if_match, str):
             self._compare(parent, locator, if_match)
+        publisher = self._publisher(parent, locator, data, status, if_match)
+
+        def publish(directory: Directory, temp: str, name: str) -> None:
+            publisher(directory, temp, name)
+            if listed is not None:
+                self._names.remember(directory, listed, name)
+
         try:
-            replace_file(parent, name, data, status, publish=self._publisher(parent, locator, data, status, if_match))
+            replace_file(parent, name, data, status, publish=publish)
         except FileExistsError:
             raise changed(locator, "it exists already") from None
         except OSError:
             self.sweep_again(parent)  # a failing disk may have kept the temp file
             raise
-        if listed is not None:
-            self._names.remember(parent, listed, name)
 
     def _publisher(
         self,
@@ -217,10 +223,6 @@ class StoreWriter:
             return
         remove(self._keeper, parent, locator, seen, is_conditional=False)
 
-    @property
-    def _keeper(self) -> ConflictKeeper:
-        return ConflictKeeper(self.reader.medium, self)
-
     def _compare(self, parent: Directory, locator: Locator, expected: str) -> None:
         try:
             data = self.reader.read_bytes(parent, locator)
@@ -247,12 +249,9 @@ class StoreWriter:
                 hint="choose another name for the note",
             )
 
-    def _check_new_name(self, directory: Directory, locator: Locator, *, is_free: bool = True) -> FolderNames:
-        """Raise unless the last name of `locator` may come into being beside those that `directory` has: these.
-
-        If it is not even `is_free`, the file system folds cases, and what was known of the names is wrong.
-        """
-        listed = self._names.listed(directory) if is_free else FolderNames(directory.names())
+    def _check_new_name(self, directory: Directory, locator: Locator, known: FolderNames | None) -> FolderNames:
+        """Raise unless the last name of `locator` may come into being beside those that `directory` has: these."""
+        listed = FolderNames(directory.names()) if known is None else known
         other = listed.clashing_with(locator.name)
         if other is not None:
             raise LocatorConflictError(
@@ -315,7 +314,7 @@ class StoreWriter:
         return child
 
     def _make(self, directory: Directory, made: Locator) -> Directory:
-        self._check_new_name(directory, made)
+        self._check_new_name(directory, made, self._names.known(directory))
         try:
             directory.make_dir(made.name, self._dir_mode)
         except FileExistsError:

@@ -20,6 +20,7 @@ from agentm_kernel.seam.layout import STAMP_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
 DEFAULT_TIMEOUT = 10.0
@@ -76,10 +77,11 @@ if hasattr(os, "register_at_fork"):
 class StoreMutex:
     """The lock of one store, as a context manager. Use it through `store_mutex`."""
 
-    __slots__ = ("_held", "_process", "_root", "_timeout")
+    __slots__ = ("_held", "_meanwhile", "_process", "_root", "_timeout")
 
-    def __init__(self, root: str, timeout: float) -> None:
+    def __init__(self, root: str, timeout: float, meanwhile: Callable[[], None] | None) -> None:
         self._root = root
+        self._meanwhile = meanwhile
         self._timeout = timeout
         self._process = _process
         self._held: list[_Claim] = []
@@ -91,7 +93,7 @@ class StoreMutex:
             while True:
                 surroundings = _surroundings_of(self._root)
                 for directory in (*surroundings.stores(), self._root):
-                    _acquire(self._held, directory, deadline, self._timeout)
+                    _acquire(self._held, directory, deadline, self._timeout, self._meanwhile)
                 if self._held[-1].identity == surroundings.identity:
                     return self
                 self._release_all()  # the path leads elsewhere now, perhaps into another store
@@ -120,12 +122,15 @@ class StoreMutex:
                 _release(self._held)
 
 
-def store_mutex(root: str | os.PathLike[str], *, timeout: float = DEFAULT_TIMEOUT) -> StoreMutex:
+def store_mutex(
+    root: str | os.PathLike[str], *, timeout: float = DEFAULT_TIMEOUT, meanwhile: Callable[[], None] | None = None
+) -> StoreMutex:
     """Hold the lock of the store at `root`, an existing directory: `with store_mutex(root): …`.
 
-    `LockTimeout` after `timeout` seconds, naming the holder where the system tells it.
+    `LockTimeout` after `timeout` seconds, naming the holder where the system tells it. `meanwhile` is called if another
+    process has the lock, before we wait for it in turn.
     """
-    return StoreMutex(os.fspath(root), timeout)
+    return StoreMutex(os.fspath(root), timeout, meanwhile)
 
 
 # ------------------------------------------------------------------------------------------------ which directories
@@ -179,7 +184,9 @@ def _is_there(path: str) -> bool:
 # ------------------------------------------------------------------------------------------------ one directory
 
 
-def _acquire(held: list[_Claim], directory: str, deadline: float, timeout: float) -> None:
+def _acquire(
+    held: list[_Claim], directory: str, deadline: float, timeout: float, meanwhile: Callable[[], None] | None
+) -> None:
     """Lock `directory` and add the claim to `held`.
 
     A signal handler may raise, or enter the mutex itself, at any call. So the claim is in `held` before there is
@@ -194,7 +201,7 @@ def _acquire(held: list[_Claim], directory: str, deadline: float, timeout: float
         if hold.is_locked:  # entered again by the same thread
             _close(descriptor)
             return
-        _lock(descriptor, directory, identity, deadline, timeout)
+        _lock(descriptor, directory, identity, deadline, timeout, meanwhile)
         claim.descriptor = descriptor
         hold.is_locked = True
         if _identity_of(directory) == identity:
@@ -280,11 +287,22 @@ def _close(descriptor: int) -> None:
 # ------------------------------------------------------------------------------------------------ the kernel's lock
 
 
-def _lock(descriptor: int, directory: str, identity: _Identity, deadline: float, timeout: float) -> None:
+def _lock(
+    descriptor: int,
+    directory: str,
+    identity: _Identity,
+    deadline: float,
+    timeout: float,
+    meanwhile: Callable[[], None] | None,
+) -> None:
     """Lock `descriptor`, or close it and raise."""
     try:
         if native_lock.try_lock(descriptor):
             return
+        if meanwhile is not None:
+            meanwhile()
+            if native_lock.try_lock(descriptor):
+                return
         if time.monotonic() >= deadline:
             raise _timeout(directory, timeout, native_lock.holder_of(identity))
     except OSError as error:

@@ -16,6 +16,7 @@ from agentm_kernel.files.append_records import AppendRecords, NoRecord
 from agentm_kernel.files.appending import append, settle_records, settle_records_of, wait_until_settled
 from agentm_kernel.files.atomic import replace_file
 from agentm_kernel.files.displaced import DisplacedVersions
+from agentm_kernel.files.draft import Draft
 from agentm_kernel.files.failures import Failures, changed
 from agentm_kernel.files.known_names import FolderNames, KnownNames
 from agentm_kernel.files.mutex import store_mutex
@@ -28,6 +29,8 @@ from agentm_kernel.seam.content import check_size, content_hash, encode_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentm_kernel.files.atomic import Publish
     from agentm_kernel.files.mutex import StoreMutex
     from agentm_kernel.files.reading import StoreReader
@@ -49,7 +52,8 @@ class StoreWriter:
         self._keeper = ConflictKeeper(reader.medium, self)
         self._names = KnownNames()
         self._append_records: AppendRecords | None = None
-        self._swept: set[tuple[int, int]] = set()
+        self.swept: set[tuple[int, int]] = set()
+        self.crowded_until = 0.0
         self._durable: set[tuple[int, int]] = set()
 
     def write_text(self, locator: Locator, content: str, if_match: str | Absent | None) -> None:
@@ -60,12 +64,13 @@ class StoreWriter:
             raise LocatorConflictError("the root of the store is a directory; name a note below it")
         with (
             Failures("write", locator),
-            self._exclusively() as mutex,
+            Draft(self, locator, data) as draft,
+            self._exclusively(draft.make) as mutex,
             self._parent_for_writing(locator, if_match, self._root(mutex)) as parent,
         ):
             try:
                 settle_records_of(self, locator)
-                self._replace(parent, locator, data, if_match)
+                self._replace(parent, locator, data, if_match, draft)
             finally:  # after the write: what a displaced version has more is added to the note as it is then
                 self.displaced.settle(self._keeper, parent, locator.parent)
 
@@ -157,7 +162,14 @@ class StoreWriter:
         """Put bytes where versions of `note` go that nobody has seen."""
         self._keeper.keep_bytes(note, data)
 
-    def _replace(self, parent: Directory, locator: Locator, data: bytes, if_match: str | Absent | None) -> None:
+    def _replace(
+        self,
+        parent: Directory,
+        locator: Locator,
+        data: bytes,
+        if_match: str | Absent | None,
+        draft: Draft | None = None,
+    ) -> None:
         name = locator.name
         self._check_not_hidden(locator, is_copy=self.reader.medium.is_copy(name, parent.has_file))
         listed, known = None, None if isinstance(if_match, str) else self._names.known(parent)
@@ -183,7 +195,7 @@ class StoreWriter:
                 self._names.remember(directory, listed, name)
 
         try:
-            replace_file(parent, name, data, status, publish=publish)
+            replace_file(parent, name, data, status, publish=publish, draft=draft)
         except FileExistsError:
             raise changed(locator, "it exists already") from None
         except OSError:
@@ -262,13 +274,13 @@ class StoreWriter:
 
     # -- directories ----------------------------------------------------------------------------------------
 
-    def _exclusively(self) -> StoreMutex:
-        """The store's mutex, having made the root where this store may."""
+    def _exclusively(self, meanwhile: Callable[[], None] | None = None) -> StoreMutex:
+        """The store's mutex, having made the root where this store may. `meanwhile` is called if it has to wait."""
         root = self.reader.root
         self.reader.check_root_link()
         if self._create_root and self.reader.root_identity is None:
             make_root(root, self._dir_mode)
-        return store_mutex(root, timeout=self._lock_timeout)
+        return store_mutex(root, timeout=self._lock_timeout, meanwhile=meanwhile)
 
     def _root(self, mutex: StoreMutex) -> Directory:
         """The root, by the very descriptor that was locked where there is one: nothing can come between the two."""
@@ -323,12 +335,12 @@ class StoreWriter:
 
     def sweep_again(self, directory: Directory) -> None:
         """Let the next write to `directory` look for leftovers once more."""
-        self._swept.discard(directory.identity)
+        self.swept.discard(directory.identity)
 
     def _swept_once(self, directory: Directory, locator: Locator) -> Directory:
         """`directory`, without what killed writers left in it: looked for once per process, under the mutex."""
-        if directory.identity_or_close() not in self._swept:
-            self._swept.add(directory.identity)  # before the sweep, which may have something to keep in here
+        if directory.identity_or_close() not in self.swept:
+            self.swept.add(directory.identity)  # before the sweep, which may have something to keep in here
             try:
                 self.displaced.find(directory, directory.sweep())
             except BaseException:

@@ -1,9 +1,9 @@
 """A new version of a note, made durable before its writer has the store's mutex, if others want that too.
 
 Making a file durable takes as long as all the rest of a write, and needs no mutex; but only the holder of the mutex
-can tell what it has to be like. So this is a draft. Its file is taken if it is still there, in the very directory that
-the note is in, with the owner and mode that the note has then; otherwise the version is written once more. Whoever
-sweeps the directory may therefore remove a draft like the temp file of a killed writer.
+can tell what it has to be like. So this is a draft. Its file is taken if it is still there, in the very directory of
+the note, with the owner and mode that the note has then; otherwise the version is written once more. Whoever sweeps
+the directory may therefore remove a draft like the temp file of a killed writer.
 """
 
 from __future__ import annotations

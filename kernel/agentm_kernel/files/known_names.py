@@ -23,7 +23,7 @@ _NEVER = (0, 0)
 
 
 class FolderNames(list[str]):
-    """The names in a folder. Thousands are compared in one step: folded, in one text, or sorted if that happens often.
+    """The names in a folder. Thousands are compared in one step: folded, in one text, or sorted for many questions.
 
     Behind each of the folded ones stands a NUL, which no name has.
     """

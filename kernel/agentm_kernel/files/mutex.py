@@ -49,6 +49,19 @@ class _Claim:
         self.descriptor = -1
 
 
+class _Patience:
+    """How long to wait for a lock, and what to do first if another process has it."""
+
+    __slots__ = ("deadline", "meanwhile", "seconds")
+
+    def __init__(self, seconds: float, meanwhile: Callable[[], None] | None) -> None:
+        self.seconds, self.meanwhile = seconds, meanwhile
+        self.deadline = time.monotonic() + seconds
+
+    def left(self) -> float:
+        return max(0.0, self.deadline - time.monotonic())
+
+
 # No lock guards these two: each use is one atomic step of its container. A lock could be held by the very thread that
 # a signal handler interrupts, and a handler that writes would then wait for ever.
 _holds: dict[_Identity, _Hold] = {}
@@ -87,13 +100,13 @@ class StoreMutex:
         self._held: list[_Claim] = []
 
     def __enter__(self) -> Self:
-        deadline = time.monotonic() + self._timeout
+        patience = _Patience(self._timeout, self._meanwhile)
         self._process = _process
         try:
             while True:
                 surroundings = _surroundings_of(self._root)
                 for directory in (*surroundings.stores(), self._root):
-                    _acquire(self._held, directory, deadline, self._timeout, self._meanwhile)
+                    _acquire(self._held, directory, patience)
                 if self._held[-1].identity == surroundings.identity:
                     return self
                 self._release_all()  # the path leads elsewhere now, perhaps into another store
@@ -127,8 +140,8 @@ def store_mutex(
 ) -> StoreMutex:
     """Hold the lock of the store at `root`, an existing directory: `with store_mutex(root): …`.
 
-    `LockTimeout` after `timeout` seconds, naming the holder where the system tells it. `meanwhile` is called if another
-    process has the lock, before we wait for it in turn.
+    `LockTimeout` after `timeout` seconds, naming the holder where the system tells it. `meanwhile` is called
+    where another process has it, before we wait in turn.
     """
     return StoreMutex(os.fspath(root), timeout, meanwhile)
 
@@ -184,9 +197,7 @@ def _is_there(path: str) -> bool:
 # ------------------------------------------------------------------------------------------------ one directory
 
 
-def _acquire(
-    held: list[_Claim], directory: str, deadline: float, timeout: float, meanwhile: Callable[[], None] | None
-) -> None:
+def _acquire(held: list[_Claim], directory: str, patience: _Patience) -> None:
     """Lock `directory` and add the claim to `held`.
 
     A signal handler may raise, or enter the mutex itself, at any call. So the claim is in `held` before there is
@@ -197,11 +208,11 @@ def _acquire(
         held.append(claim)
         descriptor, identity = _open_lock(directory)
         claim.identity = identity
-        claim.hold = hold = _wait_for_turn(directory, descriptor, identity, deadline, timeout)
+        claim.hold = hold = _wait_for_turn(directory, descriptor, identity, patience)
         if hold.is_locked:  # entered again by the same thread
             _close(descriptor)
             return
-        _lock(descriptor, directory, identity, deadline, timeout, meanwhile)
+        _lock(descriptor, directory, identity, patience)
         claim.descriptor = descriptor
         hold.is_locked = True
         if _identity_of(directory) == identity:
@@ -228,16 +239,16 @@ def _release(held: list[_Claim]) -> None:
             hold.turn.release()
 
 
-def _wait_for_turn(directory: str, descriptor: int, identity: _Identity, deadline: float, timeout: float) -> _Hold:
+def _wait_for_turn(directory: str, descriptor: int, identity: _Identity, patience: _Patience) -> _Hold:
     hold = _holds.get(identity) or _holds.setdefault(identity, _Hold())
     is_ours = False
     try:
-        is_ours = hold.turn.acquire(timeout=max(0.0, deadline - time.monotonic()))
+        is_ours = hold.turn.acquire(timeout=patience.left())
     finally:  # also when a signal handler raises while we wait
         if not is_ours:
             _close(descriptor)
     if not is_ours:
-        raise _timeout(directory, timeout, "another thread of this process")
+        raise _timeout(directory, patience.seconds, "another thread of this process")
     return hold
 
 
@@ -287,24 +298,17 @@ def _close(descriptor: int) -> None:
 # ------------------------------------------------------------------------------------------------ the kernel's lock
 
 
-def _lock(
-    descriptor: int,
-    directory: str,
-    identity: _Identity,
-    deadline: float,
-    timeout: float,
-    meanwhile: Callable[[], None] | None,
-) -> None:
+def _lock(descriptor: int, directory: str, identity: _Identity, patience: _Patience) -> None:
     """Lock `descriptor`, or close it and raise."""
     try:
         if native_lock.try_lock(descriptor):
             return
-        if meanwhile is not None:
-            meanwhile()
+        if patience.meanwhile is not None:
+            patience.meanwhile()
             if native_lock.try_lock(descriptor):
                 return
-        if time.monotonic() >= deadline:
-            raise _timeout(directory, timeout, native_lock.holder_of(identity))
+        if not patience.left():
+            raise _timeout(directory, patience.seconds, native_lock.holder_of(identity))
     except OSError as error:
         _close(descriptor)
         raise _cannot_lock(directory, error) from error
@@ -312,10 +316,10 @@ def _lock(
         _close(descriptor)
         raise
     waiter = _Waiter(descriptor)
-    if not waiter.wait(deadline - time.monotonic()):
+    if not waiter.wait(patience.left()):
         if waiter.error is not None:
             raise _cannot_lock(directory, waiter.error) from waiter.error
-        raise _timeout(directory, timeout, native_lock.holder_of(identity))
+        raise _timeout(directory, patience.seconds, native_lock.holder_of(identity))
 
 
 def _cannot_lock(directory: str, error: OSError) -> StorageIOError:
@@ -359,7 +363,7 @@ class _Waiter:
         """Whether the lock is ours. Otherwise the descriptor is no longer the caller's."""
         try:
             _thread.start_new_thread(self.run, ())
-            self._finished.acquire(timeout=max(0.0, seconds))
+            self._finished.acquire(timeout=seconds)
             return self._settle()
         except BaseException:  # a signal handler raised, perhaps after the lock had come
             if self._settle():

@@ -12,6 +12,7 @@ from agentm_kernel.errors import (
     LocatorConflictError,
     NotFoundError,
 )
+from agentm_kernel.files import user_directory
 from agentm_kernel.files.append_records import AppendRecords, NoRecord
 from agentm_kernel.files.appending import append, settle_records, settle_records_of, wait_until_settled
 from agentm_kernel.files.atomic import replace_file
@@ -43,8 +44,11 @@ _PATIENCE = 10
 class StoreWriter:
     """The changing half of a `FileStore`, over the same tree as its reader."""
 
-    def __init__(self, reader: StoreReader, *, create_root: bool, private: bool, lock_timeout: float) -> None:
+    def __init__(
+        self, reader: StoreReader, *, create_root: bool, private: bool, lock_timeout: float, state_dir: str
+    ) -> None:
         self.reader = reader
+        self._state_dir = state_dir
         self._create_root = create_root
         self._dir_mode = 0o700 if private else 0o777
         self._lock_timeout = lock_timeout
@@ -155,7 +159,8 @@ class StoreWriter:
         """The records of the last appends to this store. For the holder of the mutex."""
         if self._append_records is None:
             assert self.reader.root_identity is not None
-            self._append_records = AppendRecords(self.reader.root, self.reader.root_identity[1])
+            state_dir = self._state_dir or user_directory("state", os.environ)
+            self._append_records = AppendRecords(self.reader.root, self.reader.root_identity[1], state_dir)
         return self._append_records
 
     def keep_bytes(self, note: Locator, data: bytes) -> None:

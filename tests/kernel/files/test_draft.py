@@ -1,4 +1,4 @@
-"""What a writer does while it waits for the mutex: its new version is durable before its turn comes, and only a draft."""
+"""What a writer does while it waits for the mutex: it makes its new version durable, as a draft."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
     FileStore,
-    LockTimeout,
     LocatorConflictError,
+    LockTimeout,
     content_hash,
 )
 from agentm_kernel.seam.locator import TEMP_PREFIX

@@ -9,7 +9,6 @@ the directory may therefore remove a draft like the temp file of a killed writer
 from __future__ import annotations
 
 import os
-import time
 
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.files.atomic import discard, write_temp
@@ -20,12 +19,9 @@ if TYPE_CHECKING:
     from agentm_kernel.files.writing import StoreWriter
     from agentm_kernel.seam.locator import Locator
 
-_CROWDED = 0.1
-"""Seconds after meeting another writer for which more are expected."""
-
 
 class Draft:
-    """The version `data` of the note at `locator`, from when `make` is called to the end of the block."""
+    """The version `data` of the note at `locator`, from when it is made to the end of the block."""
 
     def __init__(self, writer: StoreWriter, locator: Locator, data: bytes) -> None:
         self._writer, self._locator, self._data = writer, locator, data
@@ -33,13 +29,9 @@ class Draft:
         self._temp = ""
 
     def make(self) -> None:
-        """Another process has the mutex."""
-        self._writer.crowded_until = time.monotonic() + _CROWDED
-        if self._directory is None:
-            self._make()
-
-    def _make(self) -> None:
         """Write it if that can be. Whatever is in the way, the holder of the mutex will meet it too, and say so."""
+        if self._directory is not None:
+            return
         try:
             self._directory = own = self._writer.reader.open_parent(self._locator)
             if own.identity in self._writer.swept:
@@ -48,10 +40,7 @@ class Draft:
                 write_temp(own, self._temp, self._data, self._replaced)
                 self._made = own.status(self._temp)
         except (OSError, AgentmError):
-            self._drop()
-        except BaseException:
-            self._drop()
-            raise
+            self.__exit__()
 
     def take(self, parent: Directory, status: os.stat_result | None) -> str | None:
         """The name of the finished file in `parent`, if it can replace what has this status there."""
@@ -66,21 +55,15 @@ class Draft:
         self._temp = ""
         return temp
 
-    def _drop(self) -> None:
+    def __enter__(self) -> Draft:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         own, self._directory = self._directory, None
         if own is not None:
             with own:
                 if self._temp:
                     discard(own, self._temp)
-
-    def __enter__(self) -> Draft:
-        """In a crowd it is made at once: nobody gets ahead by finding the mutex free."""
-        if time.monotonic() < self._writer.crowded_until:
-            self._make()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._drop()
 
 
 def _likeness(status: os.stat_result | None) -> tuple[int, int, int] | None:

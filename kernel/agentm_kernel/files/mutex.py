@@ -49,19 +49,6 @@ class _Claim:
         self.descriptor = -1
 
 
-class _Patience:
-    """How long to wait for a lock, and what to do first if another process has it."""
-
-    __slots__ = ("deadline", "meanwhile", "seconds")
-
-    def __init__(self, seconds: float, meanwhile: Callable[[], None] | None) -> None:
-        self.seconds, self.meanwhile = seconds, meanwhile
-        self.deadline = time.monotonic() + seconds
-
-    def left(self) -> float:
-        return max(0.0, self.deadline - time.monotonic())
-
-
 # No lock guards these two: each use is one atomic step of its container. A lock could be held by the very thread that
 # a signal handler interrupts, and a handler that writes would then wait for ever.
 _holds: dict[_Identity, _Hold] = {}
@@ -90,23 +77,23 @@ if hasattr(os, "register_at_fork"):
 class StoreMutex:
     """The lock of one store, as a context manager. Use it through `store_mutex`."""
 
-    __slots__ = ("_held", "_meanwhile", "_process", "_root", "_timeout")
+    __slots__ = ("_deadline", "_held", "_process", "_root", "meanwhile", "timeout")
 
     def __init__(self, root: str, timeout: float, meanwhile: Callable[[], None] | None) -> None:
-        self._root = root
-        self._meanwhile = meanwhile
-        self._timeout = timeout
-        self._process = _process
+        self._root, self.timeout, self.meanwhile = root, timeout, meanwhile
+        self._deadline, self._process = 0.0, _process
         self._held: list[_Claim] = []
 
+    def time_left(self) -> float:
+        return max(0.0, self._deadline - time.monotonic())
+
     def __enter__(self) -> Self:
-        patience = _Patience(self._timeout, self._meanwhile)
-        self._process = _process
+        self._deadline, self._process = time.monotonic() + self.timeout, _process
         try:
             while True:
                 surroundings = _surroundings_of(self._root)
                 for directory in (*surroundings.stores(), self._root):
-                    _acquire(self._held, directory, patience)
+                    _acquire(self._held, directory, self)
                 if self._held[-1].identity == surroundings.identity:
                     return self
                 self._release_all()  # the path leads elsewhere now, perhaps into another store
@@ -197,7 +184,7 @@ def _is_there(path: str) -> bool:
 # ------------------------------------------------------------------------------------------------ one directory
 
 
-def _acquire(held: list[_Claim], directory: str, patience: _Patience) -> None:
+def _acquire(held: list[_Claim], directory: str, mutex: StoreMutex) -> None:
     """Lock `directory` and add the claim to `held`.
 
     A signal handler may raise, or enter the mutex itself, at any call. So the claim is in `held` before there is
@@ -208,11 +195,11 @@ def _acquire(held: list[_Claim], directory: str, patience: _Patience) -> None:
         held.append(claim)
         descriptor, identity = _open_lock(directory)
         claim.identity = identity
-        claim.hold = hold = _wait_for_turn(directory, descriptor, identity, patience)
+        claim.hold = hold = _wait_for_turn(directory, descriptor, identity, mutex)
         if hold.is_locked:  # entered again by the same thread
             _close(descriptor)
             return
-        _lock(descriptor, directory, identity, patience)
+        _lock(descriptor, directory, identity, mutex)
         claim.descriptor = descriptor
         hold.is_locked = True
         if _identity_of(directory) == identity:
@@ -239,16 +226,16 @@ def _release(held: list[_Claim]) -> None:
             hold.turn.release()
 
 
-def _wait_for_turn(directory: str, descriptor: int, identity: _Identity, patience: _Patience) -> _Hold:
+def _wait_for_turn(directory: str, descriptor: int, identity: _Identity, mutex: StoreMutex) -> _Hold:
     hold = _holds.get(identity) or _holds.setdefault(identity, _Hold())
     is_ours = False
     try:
-        is_ours = hold.turn.acquire(timeout=patience.left())
+        is_ours = hold.turn.acquire(timeout=mutex.time_left())
     finally:  # also when a signal handler raises while we wait
         if not is_ours:
             _close(descriptor)
     if not is_ours:
-        raise _timeout(directory, patience.seconds, "another thread of this process")
+        raise _timeout(directory, mutex.timeout, "another thread of this process")
     return hold
 
 
@@ -298,17 +285,17 @@ def _close(descriptor: int) -> None:
 # ------------------------------------------------------------------------------------------------ the kernel's lock
 
 
-def _lock(descriptor: int, directory: str, identity: _Identity, patience: _Patience) -> None:
+def _lock(descriptor: int, directory: str, identity: _Identity, mutex: StoreMutex) -> None:
     """Lock `descriptor`, or close it and raise."""
     try:
         if native_lock.try_lock(descriptor):
             return
-        if patience.meanwhile is not None:
-            patience.meanwhile()
+        if mutex.meanwhile is not None:
+            mutex.meanwhile()
             if native_lock.try_lock(descriptor):
                 return
-        if not patience.left():
-            raise _timeout(directory, patience.seconds, native_lock.holder_of(identity))
+        if not mutex.time_left():
+            raise _timeout(directory, mutex.timeout, native_lock.holder_of(identity))
     except OSError as error:
         _close(descriptor)
         raise _cannot_lock(directory, error) from error
@@ -316,10 +303,10 @@ def _lock(descriptor: int, directory: str, identity: _Identity, patience: _Patie
         _close(descriptor)
         raise
     waiter = _Waiter(descriptor)
-    if not waiter.wait(patience.left()):
+    if not waiter.wait(mutex.time_left()):
         if waiter.error is not None:
             raise _cannot_lock(directory, waiter.error) from waiter.error
-        raise _timeout(directory, patience.seconds, native_lock.holder_of(identity))
+        raise _timeout(directory, mutex.timeout, native_lock.holder_of(identity))
 
 
 def _cannot_lock(directory: str, error: OSError) -> StorageIOError:

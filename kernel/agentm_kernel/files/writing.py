@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import time
+from itertools import accumulate
 
 from agentm_kernel.errors import (
     AgentmError,
@@ -27,18 +29,17 @@ from agentm_kernel.files.swap import ConflictKeeper, SwapPublisher, hash_of_note
 from agentm_kernel.files.tree import NO_DIRECTORY, Directory
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import check_size, content_hash, encode_content
+from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agentm_kernel.files.atomic import Publish
     from agentm_kernel.files.mutex import StoreMutex
     from agentm_kernel.files.reading import StoreReader
     from agentm_kernel.seam.backend import Absent
-    from agentm_kernel.seam.locator import Locator
 
 _PATIENCE = 10
+_CROWDED = 0.1  # seconds after meeting another writer for which more are expected
 
 
 class StoreWriter:
@@ -57,7 +58,7 @@ class StoreWriter:
         self._names = KnownNames()
         self._append_records: AppendRecords | None = None
         self.swept: set[tuple[int, int]] = set()
-        self.crowded_until = 0.0
+        self._crowded_until = 0.0
         self._durable: set[tuple[int, int]] = set()
 
     def write_text(self, locator: Locator, content: str, if_match: str | Absent | None) -> None:
@@ -69,7 +70,7 @@ class StoreWriter:
         with (
             Failures("write", locator),
             Draft(self, locator, data) as draft,
-            self._exclusively(draft.make) as mutex,
+            self._exclusively(draft) as mutex,
             self._parent_for_writing(locator, if_match, self._root(mutex)) as parent,
         ):
             try:
@@ -279,13 +280,23 @@ class StoreWriter:
 
     # -- directories ----------------------------------------------------------------------------------------
 
-    def _exclusively(self, meanwhile: Callable[[], None] | None = None) -> StoreMutex:
-        """The store's mutex, having made the root where this store may. `meanwhile` is called if it has to wait."""
+    def _exclusively(self, draft: Draft | None = None) -> StoreMutex:
+        """The store's mutex, having made the root where this store may.
+
+        The draft is made by who has to wait, and at once in a crowd: nobody gets ahead by finding the mutex free.
+        """
         root = self.reader.root
         self.reader.check_root_link()
         if self._create_root and self.reader.root_identity is None:
             make_root(root, self._dir_mode)
+        if draft is not None and time.monotonic() < self._crowded_until:
+            draft.make()
+        meanwhile = None if draft is None else lambda: self._meet_others(draft)
         return store_mutex(root, timeout=self._lock_timeout, meanwhile=meanwhile)
+
+    def _meet_others(self, draft: Draft) -> None:
+        self._crowded_until = time.monotonic() + _CROWDED
+        draft.make()
 
     def _root(self, mutex: StoreMutex) -> Directory:
         """The root, by the very descriptor that was locked where there is one: nothing can come between the two."""
@@ -304,7 +315,7 @@ class StoreWriter:
     def make_directories(self, locator: Locator, root: Directory | None = None) -> Directory:
         """The directory at `locator`, made if need be, to be closed by the caller, who holds the mutex."""
         directory = root or self.reader.open_root()
-        for made in _lineage(locator):
+        for made in Locator().known_children(accumulate(locator.parts, "{}/{}".format)):
             with directory:
                 directory = self._enter_or_make(directory, made)
         return self._swept_once(directory, locator)
@@ -353,13 +364,3 @@ class StoreWriter:
                 directory.close()
                 raise
         return directory
-
-
-def _lineage(locator: Locator) -> list[Locator]:
-    """`locator` and what is above it, outermost first, without the root."""
-    lineage = []
-    while locator.key:
-        lineage.append(locator)
-        locator = locator.parent
-    lineage.reverse()
-    return lineage

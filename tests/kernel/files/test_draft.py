@@ -217,7 +217,7 @@ def test_an_interrupted_draft_leaves_nothing(
     if is_crowded:
         while_it_waits(lambda: None)
         store.write(NOTE, "old\n")
-        monkeypatch.setattr("agentm_kernel.files.draft._CROWDED", 1e9)
+        monkeypatch.setattr("agentm_kernel.files.writing._CROWDED", 1e9)
     while_it_waits(lambda: None)
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", interrupt)
@@ -233,7 +233,7 @@ def test_an_interrupted_draft_leaves_nothing(
 def test_after_meeting_others_a_writer_makes_its_draft_first(
     store: FileStore, tmp_path: Path, while_it_waits: Arrange, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agentm_kernel.files.draft._CROWDED", 1e9)
+    monkeypatch.setattr("agentm_kernel.files.writing._CROWDED", 1e9)
     was_free: list[bool] = []
     sync = os.fsync
 

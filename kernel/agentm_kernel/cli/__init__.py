@@ -58,7 +58,7 @@ class QuickFinder:
         return spec
 
 
-_LONGEST = 100_000  # bytes of a compiled form
+_LONGEST = 40_000  # bytes of a compiled form; for more, the system would be asked for memory each time
 
 
 class _QuickLoader(SourceFileLoader):

@@ -41,8 +41,8 @@ def find_block(text: str) -> Block | None:
     if first_end < 0 or text[opening:first_end].rstrip() != "---":
         return None
     start = position = first_end + 1
-    limit = start + MAX_CHARACTERS
-    while position < min(len(text), limit):
+    limit = min(len(text), start + MAX_CHARACTERS)
+    while position < limit:
         line_end = text.find("\n", position)
         if text.startswith(("---", "..."), position):
             after = line_end + 1 if line_end >= 0 else len(text)

@@ -215,6 +215,35 @@ def test_what_is_mine_stays_in_my_store_and_is_recalled_in_every_project(laptop:
     assert "the store 'team' cannot be had" in told
 
 
+@pytest.mark.parametrize("mode", ["backend", "local"])
+def test_a_session_is_told_that_a_store_cannot_be_read_and_never_that_nothing_is_left_out(
+    laptop: Laptop, mode: str
+) -> None:
+    """An error is never absence: the agent must not take the rest for all that there is."""
+    laptop.add_team(make=True)
+    laptop.run(laptop.home, "config", "set", "state_mode", mode)
+    widgets = laptop.checkout("widgets")
+    laptop.run(widgets, "project", "use-store", "team")
+    laptop.save(widgets, "sqlite", "We use SQLite.\n")
+    laptop.save(widgets, "tabs", "I want tabs.\n", "--personal")
+    laptop.team.rename(laptop.team.with_name("unmounted"))
+    lost = "are not available: the store 'team' cannot be had: "
+    told = {
+        "session": laptop.run(widgets, "hook", "session-start").stdout,
+        "host": json.loads(laptop.run(widgets, "hook", "session-start", "--host", "claude-code", text="{}").stdout)[
+            "hookSpecificOutput"
+        ]["additionalContext"],
+        "recall": laptop.run(widgets, "recall-here").stdout,
+    }
+    for text in told.values():
+        assert "I want tabs." in text
+        assert "Left out of your own notes: nothing." in text
+        assert "Left out: nothing." not in text
+        line = next(line for line in text.splitlines() if lost in line)
+        assert "otes" in line.partition(lost)[0]
+        assert "agentm config set stores.team.vault_path PATH" in line
+
+
 def test_events_reach_the_store_that_the_project_is_bound_to(laptop: Laptop) -> None:
     """A team's git store is synchronised by hooks, although the default store is another."""
     origin, clone = laptop.home / "team.git", laptop.home / "clone"

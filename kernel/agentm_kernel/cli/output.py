@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from agentm_kernel.cli import json_text, shown
-from agentm_kernel.errors import AgentmError
+from agentm_kernel.errors import AgentmError, ConfigError
 from agentm_kernel.state import Device
 
 if TYPE_CHECKING:
@@ -57,6 +57,35 @@ def current_device() -> Device:
     """The device of the command that runs now: made once by `main()`, so that nothing is looked up twice."""
     context = click.get_current_context(silent=True)
     return (context and context.find_object(Device)) or Device.now()
+
+
+NAMED_STORE = "agentm_kernel.store"
+"""Under which a command's context keeps the name that was given with `--store`."""
+_SAID = "agentm_kernel.store_said"
+
+
+def store_device(named: str | None = None, cwd: str | None = None) -> Device:
+    """The device of a command about one whole store: of the one that was named, with `--store` mostly, else of the one
+    that the project here is bound to, else of the default one. Where there are several, standard error says which.
+    """
+    device, context = current_device(), click.get_current_context()
+    if _SAID in context.meta:
+        return device
+    named = named or context.meta.get(NAMED_STORE)
+    try:
+        stores = ["default", *device.config.stores]
+    except ConfigError:
+        return device  # opening the store says what is wrong with it
+    bound = device.bound_store(cwd) if named is None and len(stores) > 1 else None
+    context.obj = device.of_store(named or bound)
+    name = named or bound or "default"
+    if named is not None or len(stores) > 1:
+        others = ", ".join(other for other in stores if other != name)
+        why = ", of the project here" if bound else ""
+        another = "" if named else f"{why}; for another ({others}) put `--store NAME` before the command"
+        click.echo(f"store: {name}{another}", err=True)
+    context.meta[_SAID] = name
+    return current_device()
 
 
 def completing(names: str | Callable[[Device], Iterable[str]]) -> Callable[..., list[CompletionItem]]:

@@ -20,7 +20,7 @@ from agentm_checkpoint.reading import read_tree
 from agentm_checkpoint.replaced import open_history
 from agentm_checkpoint.settings import settings_of
 from agentm_checkpoint.verifying import verify_image
-from agentm_kernel.command import current_device
+from agentm_kernel.command import current_device, store_device
 from agentm_kernel.plugin import ConfigError, IntegrityError, NotFoundError, StorageSelectionError, find_project_root
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ Item = TypeVar("Item")
 
 def command_line(words: str) -> str:
     """A command of ours as it is to be typed for the store that the current one is about."""
-    name = current_device().store_name
+    device = current_device()
+    name = device.store_name or ("default" if device.config.stores else None)
     return f"`agentm {'' if name is None else f'--store {name} '}checkpoint {words}`"
 
 
@@ -47,7 +48,7 @@ class CommandContext:
     """The selected store and what this device keeps for it."""
 
     def __init__(self, *, read_only: bool = True) -> None:
-        self.device: Device = current_device()
+        self.device: Device = store_device()
         try:
             self.backend: StorageBackend = self.device.store(read_only=read_only)
             """As the configuration has it: what is written goes through here."""

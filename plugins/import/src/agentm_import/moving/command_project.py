@@ -8,7 +8,7 @@ import click
 
 from agentm_import.moving.projects import merge_projects, rename_project
 from agentm_import.moving.use_store import StoreChange
-from agentm_kernel.command import answering, completing, confirm, current_device, echo_json, json_option
+from agentm_kernel.command import answering, completing, confirm, current_device, echo_json, json_option, store_device
 from agentm_kernel.plugin import find_project_root
 
 
@@ -18,7 +18,7 @@ from agentm_kernel.plugin import find_project_root
 @json_option
 def rename(old: str, new: str, as_json: bool) -> None:
     """Give the project OLD the name NEW in the store. A command that was cut off is finished by running it again."""
-    moved = rename_project(current_device().store(read_only=False), old, new)
+    moved = rename_project(store_device().store(read_only=False), old, new)
     if as_json:
         echo_json(project=new, renamed_from=old, moved=moved)
     else:
@@ -34,7 +34,7 @@ def merge(source: str, into: str, as_json: bool) -> None:
 
     Files of one name and different text are both kept. A command that was cut off is finished by running it again.
     """
-    moved = merge_projects(current_device().store(read_only=False), source, into)
+    moved = merge_projects(store_device().store(read_only=False), source, into)
     if as_json:
         echo_json(project=into, merged=source, moved=moved)
     else:

@@ -65,8 +65,8 @@ _SAID = "agentm_kernel.store_said"
 
 
 def store_device(named: str | None = None, cwd: str | None = None) -> Device:
-    """The device of a command about one whole store: of the one that was named, with `--store` mostly, else of the one
-    that the project here is bound to, else of the default one. Where there are several, standard error says which.
+    """The device of a command about one whole store: the store that was named, with `--store` mostly, else the one
+    that the project here is bound to, else the default one. Where there are several, standard error says which.
     """
     device, context = current_device(), click.get_current_context()
     if _SAID in context.meta:
@@ -107,6 +107,11 @@ def completing(names: str | Callable[[Device], Iterable[str]]) -> Callable[..., 
         return [CompletionItem(n, help=helps[n] or None) for n in sorted(helps) if n.startswith(incomplete)]
 
     return complete
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 note`, `2 notes`, `1,200 notes`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def echo_json(**fields: Any) -> None:

@@ -12,7 +12,7 @@ from agentm_encryption.envelope import open_note
 from agentm_encryption.epochs import format_fingerprint
 from agentm_encryption.membership import admit as admit_member, device_name, offered_keys, read_identity_file
 from agentm_encryption.selected import SelectedStore
-from agentm_kernel.command import answering, confirm, store_device, show_text, shown
+from agentm_kernel.command import answering, confirm, show_text, shown, store_device
 from agentm_kernel.plugin import AgentmError, Locator, StorageSelectionError
 
 if TYPE_CHECKING:

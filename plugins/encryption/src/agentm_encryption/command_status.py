@@ -13,7 +13,7 @@ from agentm_encryption.key_source import newest_epoch
 from agentm_encryption.places import key_file
 from agentm_encryption.selected import SelectedStore
 from agentm_encryption.survey import plain_leftovers, survey
-from agentm_kernel.command import store_device, echo_json, json_option, shown
+from agentm_kernel.command import echo_json, json_option, shown, store_device
 from agentm_kernel.plugin import AgentmError, read_stamp
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from agentm_encryption.places import KEYS, key_file
 from agentm_encryption.rewriting import drop_leftovers, open_all, plain_hashes, reseal_all, seal_all
 from agentm_encryption.selected import SelectedStore
 from agentm_encryption.survey import note_locators
-from agentm_kernel.command import answering, confirm, store_device, shown
+from agentm_kernel.command import answering, confirm, shown, store_device
 from agentm_kernel.plugin import (
     ABSENT,
     SWAP_PROVIDER,

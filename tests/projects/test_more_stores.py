@@ -263,6 +263,19 @@ def test_events_reach_the_store_that_the_project_is_bound_to(laptop: Laptop) -> 
     assert "projects/widgets/decisions/sqlite.md" in pushed.stdout
 
 
+def test_a_clone_that_is_there_is_added_with_its_origin(laptop: Laptop) -> None:
+    """Without one, its history would stay on this device, and nobody of the team would get a note."""
+    origin, clone = laptop.home / "team.git", laptop.home / "clone"
+    subprocess.run(["git", "init", "-q", "--bare", str(origin)], check=True, env=laptop.environ)
+    laptop.run(laptop.home, "git", "init", str(clone), f"file://{origin}")
+    added = laptop.run(laptop.home, "store", "add", "team", "git", f"root={clone}")
+    assert f"remote is file://{origin}, as what is there has it" in added.stdout
+    laptop.run(laptop.home, "store", "add", "alone", "git", f"root={clone}", "remote=")
+    team, alone = (Device.now(laptop.environ).config.for_store(name).options("git") for name in ("team", "alone"))
+    assert (team["remote"], alone["remote"]) == (f"file://{origin}", "")
+    assert "no origin" not in laptop.run(laptop.home, "--store", "team", "git", "status").stdout
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -281,12 +294,48 @@ def test_a_store_that_would_not_work_is_not_added(laptop: Laptop, words: tuple[s
     assert Device.now(laptop.environ).config.stores == ()
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "reason"),
+    [
+        ("stores.team.valt_path", "~/x", "stores.team has no option 'valt_path'"),
+        ("stores.tame.vault_path", "~/x", "there is no store called 'tame'"),
+    ],
+)
+def test_an_option_of_a_further_store_is_checked_when_it_is_set(
+    laptop: Laptop, key: str, value: str, reason: str
+) -> None:
+    laptop.add_team(make=True)
+    before = laptop.run(laptop.home, "config", "list").stdout
+    refused = laptop.run(laptop.home, "config", "set", key, value, ok=False)
+    assert refused.returncode == 1
+    assert reason in refused.stderr
+    assert "hint: " in refused.stderr
+    assert laptop.run(laptop.home, "config", "list").stdout == before
+    known = laptop.run(laptop.home, "config", "set", "stores.team.nothing", "x", ok=False).stderr
+    assert "hint: there are backend, wrappers, vault_path, " in known
+
+
+def test_the_layers_of_a_further_store_are_names_and_none_is_skipped(laptop: Laptop) -> None:
+    laptop.add_team(make=True)
+    said = laptop.run(laptop.home, "config", "set", "stores.team.wrappers", "no-such-layer")
+    assert "no installed plugin provides the wrapper 'no-such-layer'" in said.stderr
+    shown = laptop.run(laptop.home, "store", "show", "team", ok=False)
+    assert "the wrapper 'no-such-layer' is configured" in shown.stderr
+
+    file = laptop.home / ".config" / "agentm" / ".agentm-config.json"
+    settings = json.loads(file.read_text())
+    file.write_text(json.dumps({**settings, "stores.team.wrappers": "encryption"}))
+    shown = laptop.run(laptop.home, "store", "show", "team", ok=False)
+    assert shown.returncode == 1
+    assert "'stores.team.wrappers' is 'encryption', not a list of names" in shown.stderr
+
+
 def test_a_store_with_projects_is_not_removed(laptop: Laptop) -> None:
     laptop.add_team(make=True)
     widgets = laptop.checkout("widgets")
     laptop.run(widgets, "project", "use-store", "team")
     refused = laptop.run(widgets, "store", "remove", "team", ok=False)
-    assert "1 projects are bound to 'team'" in refused.stderr
+    assert "'team' is the store of 1 project: example.com/ana/widgets" in refused.stderr
     laptop.run(widgets, "project", "use-store", "default")
     laptop.run(widgets, "store", "remove", "team")
     assert Device.now(laptop.environ).config.stores == ()

@@ -90,7 +90,7 @@ class _ExtendedGroup(click.Group):
     cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Errors are one line and a hint on standard error. Exit codes: 0 done, 1 refused or failed, "
+    epilog="Errors are one line and a hint on standard error. Exit codes: 0 done, 1 refused, declined or failed, "
     "2 wrong usage, 3 changed meanwhile, 4 locked by another process.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="agentm")

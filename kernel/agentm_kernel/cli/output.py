@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from agentm_kernel.cli import json_text, shown
-from agentm_kernel.errors import AgentmError, ConfigError
+from agentm_kernel.errors import AgentmError, ConfigError, DeclinedError
 from agentm_kernel.state import Device
 
 if TYPE_CHECKING:
@@ -193,5 +193,12 @@ def confirm(question: str, *, yes: bool, hint: str = "add --yes to do it without
         return
     if not sys.stdin.isatty():
         raise AgentmError(f"{question} There is no terminal to ask on, and --yes is not given", hint=hint)
-    if not click.confirm(question, err=True):
-        raise AgentmError("not confirmed; nothing was changed")
+    try:
+        is_confirmed = click.confirm(question, err=True)
+    except click.Abort as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        click.echo(err=True)  # Ctrl-D: the question still stands on the line
+        is_confirmed = False
+    if not is_confirmed:
+        raise DeclinedError("not confirmed; nothing was changed")

@@ -174,7 +174,8 @@ def list_projects(as_json: bool) -> None:
     found = [folder.name for tree in (PROJECTS, LEGACY_PROJECTS) for folder in store.list(Locator(tree))]
     for slug in dict.fromkeys(found):
         record = None if slug in known else read_record(store, slug)
-        if slug not in known and (record is None or record.slug == slug):  # another slug: it has a new name
+        is_here = record is None or (record.slug == slug and record.elsewhere is None)  # not renamed, not moved away
+        if slug not in known and is_here:
             repos.append({"slug": slug, "remote": record.remotes[0] if record and record.remotes else ""})
     if as_json:
         echo_json(repos=repos)

@@ -32,7 +32,7 @@ def _checkpoint(call: ToolCall, reason: str) -> dict[str, object]:
         "status": "saved" if taken.is_new else "unchanged",
         "checkpoint": taken.snapshot.id,
         "notes": taken.snapshot.root.notes,
-        "left_out": f"{len(taken.skipped)} entries that are not notes" if taken.skipped else None,
+        "left_out": f"entries that are not notes: {len(taken.skipped)}" if taken.skipped else None,
         "store": store.describe(),
     }
 

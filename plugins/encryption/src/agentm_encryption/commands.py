@@ -28,7 +28,7 @@ from agentm_encryption.places import KEYS, key_file
 from agentm_encryption.rewriting import drop_leftovers, open_all, plain_hashes, reseal_all, seal_all
 from agentm_encryption.selected import SelectedStore
 from agentm_encryption.survey import note_locators
-from agentm_kernel.command import answering, confirm, shown, store_device
+from agentm_kernel.command import answering, confirm, counted, shown, store_device
 from agentm_kernel.plugin import (
     ABSENT,
     SWAP_PROVIDER,
@@ -162,7 +162,7 @@ def _begin(
                 "names can be sealed in a new store only: folders that are there would keep theirs",
                 hint="make an empty store, encrypt it, and `agentm migrate` the notes into it",
             )
-    confirm(f"Encrypt the store at {backend.describe()} ({len(notes)} files)?", yes=yes)
+    confirm(f"Encrypt the store at {backend.describe()} ({counted(len(notes), 'file')})?", yes=yes)
     recovery = make_recovery()
     adopt_store(store.device, backend, store.protocol)
     source = store.source()

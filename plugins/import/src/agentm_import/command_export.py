@@ -16,7 +16,7 @@ from agentm_import.exports.manifest import read_manifest
 from agentm_import.exports.okf import invalid, okf_files
 from agentm_import.exports.stored import current, everything
 from agentm_import.source_files import read_optional
-from agentm_kernel.command import current_device, echo_json, json_option, shown, store_device
+from agentm_kernel.command import counted, current_device, echo_json, json_option, shown, store_device
 from agentm_kernel.plugin import SWAP_PROVIDER, Locator, Rules, content_hash, layout
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _files(
     for backend, _ in places:
         _ask_policy(backend)
     found, gone = current(notes, places)
-    remarks = [f"{gone} notes are left out: deleted or superseded"] if gone else []
+    remarks = [f"left out, being deleted or superseded: {counted(gone, 'note')}"] if gone else []
     if form == "codex":
         return codex_files(found), remarks, {}
     files, left_out, index = claude_files(found, folder, set(read_manifest(folder, form)))
@@ -161,5 +161,6 @@ def _report(
             click.echo(f"{word}: {shown(path)}")
     total = len(found.same)
     click.echo(
-        f"{shown(folder)} {'is the export' if found.is_same else 'is not the export'}: {total} files are the same"
+        f"{shown(folder)} {'is the export' if found.is_same else 'is not the export'}: "
+        f"{counted(total, 'file')} {'is' if total == 1 else 'are'} the same"
     )

@@ -55,6 +55,13 @@ def test_setup_connects_what_is_here_and_disconnect_puts_everything_back(used):
     assert after == before
 
 
+def test_the_list_says_in_plain_words_how_well_a_host_is_known(used):
+    lines = {line.split()[0]: line for line in used.must("hosts", "list").splitlines()}
+    assert lines["claude-code"].endswith("  tested")
+    assert lines["copilot"].endswith("  best effort")
+    assert lines["cursor"].endswith("  not tested")
+
+
 def test_a_dry_run_shows_a_difference_and_changes_nothing(used):
     before = files(used.home)
 

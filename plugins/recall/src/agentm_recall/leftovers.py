@@ -1,7 +1,7 @@
 """Versions of notes that a write replaced, in folders that nobody has written to since.
 
-A write leaves what it replaced beside the note for some seconds, hidden, because another program may hold it open, and
-the next write in that folder settles it. Where none comes, in a folder of old notes, it would lie there for ever.
+A write leaves what it replaced beside the note for some seconds, hidden: another program may hold it open. The
+next write in that folder settles it. Where none comes, in a folder of old notes, it would lie there for ever.
 """
 
 from __future__ import annotations

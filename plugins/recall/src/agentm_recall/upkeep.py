@@ -1,5 +1,4 @@
-"""What takes longer than a person or a hook waits: a process of its own lists the store, settles what writes left
-behind, and checks what notes name.
+"""What takes longer than a person or a hook waits: a process of its own lists the store and checks what notes name.
 
 It is started by commands and by the end of a turn, does nothing if another one is at it, and ends by itself.
 """
@@ -62,12 +61,9 @@ def main(index: str, cwd: str) -> None:
 
 
 def _work(index: str, cwd: str) -> None:
-    from contextlib import suppress
-
     from agentm_kernel.plugin import AgentmError, Device
     from agentm_recall.index.database import IndexUnavailable
     from agentm_recall.index.maintenance import RecallIndex
-    from agentm_recall.leftovers import settle_leftovers
 
     device = Device.now()
     here = device.memory(cwd, read_only=True).in_the_store()
@@ -79,8 +75,6 @@ def _work(index: str, cwd: str) -> None:
             RecallIndex(store).update(wait=5.0)
         except (IndexUnavailable, AgentmError):
             return
-        with suppress(AgentmError):  # a store that may only be read keeps them
-            settle_leftovers(device.store(here.store_name if store is here.backend else None, read_only=False))
         if store is here.backend and here.project_locator is not None:
             from agentm_recall.staleness import check_project
 

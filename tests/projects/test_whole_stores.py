@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentm_checkpoint.tools import CHECKPOINT, RESTORE
+from agentm_kernel.plugin import Device, ToolCall
 from tests.projects.test_more_stores import Laptop
 
 if TYPE_CHECKING:
@@ -49,6 +51,22 @@ def test_a_checkpoint_is_of_the_store_of_the_project_here(laptop: Laptop, widget
         named = laptop.run(widgets, "--store", name, "checkpoint", "create", "--json")
         assert json.loads(named.stdout)["store"] == store_id(root)
         assert named.stderr.startswith(f"store: {name}\n")
+
+
+def test_the_tools_of_agents_mean_the_same_store(laptop: Laptop, widgets: Path) -> None:
+    call = ToolCall(Device.now(laptop.environ), (str(widgets),), "test", lambda *_: None)
+    taken = CHECKPOINT.function(call, reason="before a rewrite")
+    assert taken["store"] == str(laptop.team)
+    (laptop.team / "projects/widgets/decisions/sqlite.md").unlink()
+    planned = RESTORE.function(call, checkpoint=str(taken["checkpoint"]))
+    assert planned["store"] == str(laptop.team)
+    command = str(planned["operator_runs"]).split()
+    assert command[:3] == ["agentm", "--store", "team"]
+    laptop.run(laptop.home, *command[1:], "--yes")
+    assert (laptop.team / "projects/widgets/decisions/sqlite.md").exists()
+
+    elsewhere = ToolCall(call.device, (str(laptop.checkout("diary", None)),), "test", lambda *_: None)
+    assert CHECKPOINT.function(elsewhere, reason="again")["store"] == str(laptop.own)
 
 
 def test_what_a_checkpoint_offers_next_names_its_store(laptop: Laptop, widgets: Path) -> None:
@@ -120,6 +138,19 @@ def test_projects_are_those_of_the_store_of_the_project_here(laptop: Laptop, wid
     laptop.run(widgets, "project", "unregister")
     laptop.run(widgets, "project", "rename", "widgets", "gadgets")
     assert (laptop.team / "projects/gadgets/decisions/sqlite.md").exists()
+
+
+def test_doctor_asks_plugins_about_the_store_of_the_project_here_too(laptop: Laptop, widgets: Path) -> None:
+    def rows(cwd: Path) -> dict[str, str]:
+        shown = json.loads(laptop.run(cwd, "doctor", "--json").stdout)["rows"]
+        assert len(shown) == len({tuple(row.values()) for row in shown})
+        return {row["check"]: row["message"] for row in shown}
+
+    laptop.run(widgets, "checkpoint", "create")
+    found = rows(widgets)
+    assert found["checkpoints"].startswith("none yet")
+    assert found["checkpoints of team"].startswith("1 in ")
+    assert not any(check.endswith(" of team") for check in rows(laptop.checkout("diary", None)))
 
 
 def test_the_index_is_that_of_the_store_of_the_project_here(laptop: Laptop, widgets: Path) -> None:

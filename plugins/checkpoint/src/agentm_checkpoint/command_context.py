@@ -19,6 +19,7 @@ from agentm_checkpoint.past import older_images
 from agentm_checkpoint.reading import read_tree
 from agentm_checkpoint.replaced import open_history
 from agentm_checkpoint.settings import settings_of
+from agentm_checkpoint.texts import agentm_of
 from agentm_checkpoint.verifying import verify_image
 from agentm_kernel.command import current_device, store_device
 from agentm_kernel.plugin import ConfigError, IntegrityError, NotFoundError, StorageSelectionError, find_project_root
@@ -39,9 +40,7 @@ Item = TypeVar("Item")
 
 def command_line(words: str) -> str:
     """A command of ours as it is to be typed for the store that the current one is about."""
-    device = current_device()
-    name = device.store_name or ("default" if device.config.stores else None)
-    return f"`agentm {'' if name is None else f'--store {name} '}checkpoint {words}`"
+    return f"`{agentm_of(current_device())} checkpoint {words}`"
 
 
 class CommandContext:
@@ -103,7 +102,7 @@ class CommandContext:
         """Say that the image is not what it was; what is usable of it is used all the same."""
         unfinished = unfinished_restore(self.folder)
         if unfinished is not None:
-            way = f"`agentm checkpoint restore {unfinished}`"
+            way = command_line(f"restore {unfinished}")
             click.echo(f"warning: bringing this store back was interrupted; finish it: {way}", err=True)
         if self.image.damage:
             last = verify_image(self.image).last_whole

@@ -117,7 +117,8 @@ def _recall(device: Device, context: Mapping[str, Any], query: str | None, limit
     except StorageSelectionError as error:
         if device.bound_store(cwd) is None:
             raise
-        parts.append(f"# Memory of this project: {one_line(error.message)}\n")
+        why = f"{error.message} ({error.hint})" if error.hint else error.message
+        parts.append(f"# Memory of this project\n\nIts notes are not available: {one_line(why)}\n")
     return "\n".join(part for part in parts if part)
 
 

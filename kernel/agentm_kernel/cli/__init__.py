@@ -14,7 +14,7 @@ from _frozen_importlib import BuiltinImporter, ModuleSpec
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
 from marshal import loads
 
-from agentm_kernel.errors import AgentmError, one_line
+from agentm_kernel.errors import AgentmError, DeclinedError, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -154,13 +154,14 @@ class UsageError(AgentmError):
 
 
 def report(error: AgentmError) -> None:
-    """`error:` and, where there is one, `hint:`; one line each, whatever the text holds."""
+    """`error:` and, where there is one, `hint:`; one line each, whatever the text holds. A no is told as it is."""
     if os.environ.get(DEBUG_VARIABLE):
         import traceback
 
         traceback.print_exception(error)
     code = f" [{error.code}]" if error.code else ""
-    sys.stderr.write(f"error: {one_line(error.message)}{code}\n")
+    label = "" if isinstance(error, DeclinedError) else "error: "
+    sys.stderr.write(f"{label}{one_line(error.message)}{code}\n")
     if error.hint:
         sys.stderr.write(f"hint: {one_line(error.hint)}\n")
 

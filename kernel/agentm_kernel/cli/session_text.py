@@ -176,7 +176,9 @@ def _recalled(device: Device, project: Resolution, room: int) -> str:
     try:
         return recall_at_start(device, project, max(1, (room - _FOR_PLUGINS) // _CHARACTERS_PER_TOKEN)).rstrip()
     except AgentmError as error:  # the session must start; what broke is shown in it
-        return one_line(f"[agentm] Notes are not available: {error.message}")
+        return one_line(
+            f"[agentm] Notes are not available: {error.message}{f' ({error.hint})' if error.hint else ''}"
+        )
 
 
 def _sections(device: Device, project: Resolution, seconds: float) -> Iterator[str]:

@@ -91,6 +91,15 @@ class GitStore(FileStore, WorkingCopy):
             )
         return cls(path, settings=settings, size_limit=size_limit, environ=device.environ)
 
+    @classmethod
+    def found_options(cls, options: Mapping[str, Any], device: Device) -> Mapping[str, Any]:
+        """The origin of a clone that is there: without it, its history would stay on this device."""
+        from agentm_git.setup import known_origin
+
+        root = device.expand(str(options.get("root", "")))
+        origin = known_origin(root, device.environ) if os.path.isdir(os.path.join(root, ".git")) else ""
+        return {"remote": origin} if origin else {}
+
     @property
     def capabilities(self) -> Capabilities:
         return _CAPABILITIES

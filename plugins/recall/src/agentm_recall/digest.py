@@ -44,7 +44,14 @@ _MOST_NAMES = 5
 class Digest:
     """One recall in the making."""
 
-    def __init__(self, subject: str, budget: int, catalog: Catalog, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        subject: str,
+        budget: int,
+        catalog: Catalog,
+        environ: Mapping[str, str] | None = None,
+        left_out: str = "Left out",
+    ) -> None:
         self._head = f"# Memory: {visible_line(subject)}\n"
         self._for_last_line = min(_FOR_LAST_LINE, budget // 4)
         self._room = budget - tokens(self._head + _WANTS + _NOTES) - self._for_last_line
@@ -59,6 +66,7 @@ class Digest:
         self._remarks = Remarks(catalog.backend, environ)
         self._unnamed = 0
         self._conclusion = ""
+        self._left_out = left_out
 
     def conclude(self, sentence: str) -> None:
         """What else the last line is to say."""
@@ -160,8 +168,8 @@ class Digest:
         reasons = self._reasons()
         if not reasons or (not has_entries and reasons == self._ruled_out()):
             # An agent with nothing to read need not hear about what the rules leave out every time.
-            return f"Left out: nothing.{self._conclusion}" if has_entries else ""
-        line = f"Left out: {'; '.join(reasons)}. Find more with `agentm search`.{self._conclusion}"
+            return f"{self._left_out}: nothing.{self._conclusion}" if has_entries else ""
+        line = f"{self._left_out}: {'; '.join(reasons)}. Find more with `agentm search`.{self._conclusion}"
         for most in range(_MOST_NAMES, 0, -1):
             names = self._names(most)
             if names and tokens(f"{names}\n{line}") <= self._for_last_line:

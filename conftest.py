@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -40,3 +41,9 @@ def no_records_in_the_real_home(monkeypatch: pytest.MonkeyPatch, tmp_path_factor
         return str(place) if is_real_home else real(kind, environ)
 
     monkeypatch.setattr(writing, "user_directory", directory)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Where nobody watches, a failure is told when it happens: the end of a run that is cut never comes."""
+    if report.failed and "CI" in os.environ and "PYTEST_XDIST_WORKER" not in os.environ:
+        print(f"\n{report.outcome}: {report.nodeid}\n{report.longreprtext[-2000:]}", file=sys.__stderr__, flush=True)

@@ -85,6 +85,10 @@ class AuthorizationError(StorageError):
     """The operator has not allowed this write to the personal space."""
 
 
+class DeclinedError(AuthorizationError):
+    """The person who was asked said no. Nothing was changed, and nothing went wrong."""
+
+
 class StorageConflictError(StorageError):
     """Two versions of something diverged, and the policy forbids to settle it. Neither was lost."""
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     # fmt: off
     from agentm_kernel.cli.hook import HookCall as HookCall
     from agentm_kernel.device.installed import BACKENDS as BACKENDS, TOOLS as TOOLS, PluginRecord as PluginRecord
-    from agentm_kernel.errors import ActivePlanError as ActivePlanError, AgentmError as AgentmError, AuthorizationError as AuthorizationError, BackendNotInstalledError as BackendNotInstalledError, CapabilityMismatchError as CapabilityMismatchError, ConcurrentModificationError as ConcurrentModificationError, ConfigError as ConfigError, IntegrityError as IntegrityError, InvalidContentError as InvalidContentError, InvalidLocatorError as InvalidLocatorError, LocatorConflictError as LocatorConflictError, LockTimeout as LockTimeout, NotFoundError as NotFoundError, PluginError as PluginError, ProtocolError as ProtocolError, StorageConflictError as StorageConflictError, StorageError as StorageError, StorageIOError as StorageIOError, StorageReadOnlyError as StorageReadOnlyError, StorageRefUnresolvableError as StorageRefUnresolvableError, StorageSelectionError as StorageSelectionError, StoreIdentityError as StoreIdentityError, one_line as one_line
+    from agentm_kernel.errors import ActivePlanError as ActivePlanError, AgentmError as AgentmError, AuthorizationError as AuthorizationError, BackendNotInstalledError as BackendNotInstalledError, CapabilityMismatchError as CapabilityMismatchError, ConcurrentModificationError as ConcurrentModificationError, ConfigError as ConfigError, DeclinedError as DeclinedError, IntegrityError as IntegrityError, InvalidContentError as InvalidContentError, InvalidLocatorError as InvalidLocatorError, LocatorConflictError as LocatorConflictError, LockTimeout as LockTimeout, NotFoundError as NotFoundError, PluginError as PluginError, ProtocolError as ProtocolError, StorageConflictError as StorageConflictError, StorageError as StorageError, StorageIOError as StorageIOError, StorageReadOnlyError as StorageReadOnlyError, StorageRefUnresolvableError as StorageRefUnresolvableError, StorageSelectionError as StorageSelectionError, StoreIdentityError as StoreIdentityError, one_line as one_line
     from agentm_kernel.files.atomic import atomic_write as atomic_write
     from agentm_kernel.files.bytes_tree import BytesTree as BytesTree
     from agentm_kernel.files.known_names import FolderNames as FolderNames
@@ -31,6 +31,8 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.plugins.table import find_plugin as find_plugin, load_plugin as load_plugin, permitted as permitted
     from agentm_kernel.plugins.values import Alert as Alert, DoctorRow as DoctorRow, HookContext as HookContext, Panel as Panel, PluginFailure as PluginFailure, Section as Section, Tool as Tool, ToolCall as ToolCall
     from agentm_kernel.projects.claiming import add_remote as add_remote, claim as claim, change_record as change_record, create_record as create_record, point as point, claim_name as claim_name
+    from agentm_kernel.projects.git_ignore import hide_from_git as hide_from_git
+    from agentm_kernel.projects.lookup import find_place as find_place
     from agentm_kernel.projects.moves import record_move as record_move
     from agentm_kernel.projects.records import MOVED_TO_STORE as MOVED_TO_STORE, has_notes as has_notes, ProjectRecord as ProjectRecord, read_pointer as read_pointer, read_record as read_record
     from agentm_kernel.projects.repo_registry import list_repos as list_repos, read_registry as read_registry, register_repo as register_repo, registry_locator as registry_locator, unregister_repo as unregister_repo
@@ -67,7 +69,7 @@ _HOMES = {
     "selection": "open_other",
     "cli.hook": "HookCall",
     "device.installed": "BACKENDS PluginRecord TOOLS",
-    "errors": "ActivePlanError AgentmError AuthorizationError BackendNotInstalledError CapabilityMismatchError ConcurrentModificationError ConfigError IntegrityError InvalidContentError InvalidLocatorError LocatorConflictError LockTimeout NotFoundError PluginError ProtocolError StorageConflictError StorageError StorageIOError StorageReadOnlyError StorageRefUnresolvableError StorageSelectionError StoreIdentityError one_line",
+    "errors": "ActivePlanError AgentmError AuthorizationError BackendNotInstalledError CapabilityMismatchError ConcurrentModificationError ConfigError DeclinedError IntegrityError InvalidContentError InvalidLocatorError LocatorConflictError LockTimeout NotFoundError PluginError ProtocolError StorageConflictError StorageError StorageIOError StorageReadOnlyError StorageRefUnresolvableError StorageSelectionError StoreIdentityError one_line",
     "files.atomic": "atomic_write",
     "files.bytes_tree": "BytesTree",
     "files.known_names": "FolderNames",
@@ -84,6 +86,8 @@ _HOMES = {
     "plugins.table": "find_plugin load load_backend load_plugin permitted unusable",
     "plugins.values": "Alert DoctorRow HookContext Panel PluginFailure Section Tool ToolCall",
     "projects.claiming": "add_remote change_record claim claim_name create_record point",
+    "projects.git_ignore": "hide_from_git",
+    "projects.lookup": "find_place",
     "projects.moves": "record_move",
     "projects.records": "MOVED_TO_STORE ProjectRecord has_notes read_pointer read_record",
     "projects.repo_registry": "list_repos read_registry register_repo registry_locator unregister_repo",

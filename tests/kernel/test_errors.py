@@ -23,6 +23,7 @@ BASES: dict[str, tuple[type[BaseException], ...]] = {
     "StorageRefUnresolvableError": (errors.StorageError,),
     "IntegrityError": (errors.StorageError,),
     "AuthorizationError": (errors.StorageError,),
+    "DeclinedError": (errors.AuthorizationError,),
     "ConcurrentModificationError": (AgentmError, RuntimeError),
     "LockTimeout": (AgentmError, RuntimeError),
     "InvalidLocatorError": (AgentmError, ValueError, TypeError),

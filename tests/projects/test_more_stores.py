@@ -215,6 +215,35 @@ def test_what_is_mine_stays_in_my_store_and_is_recalled_in_every_project(laptop:
     assert "the store 'team' cannot be had" in told
 
 
+@pytest.mark.parametrize("mode", ["backend", "local"])
+def test_a_session_is_told_that_a_store_cannot_be_read_and_never_that_nothing_is_left_out(
+    laptop: Laptop, mode: str
+) -> None:
+    """An error is never absence: the agent must not take the rest for all that there is."""
+    laptop.add_team(make=True)
+    laptop.run(laptop.home, "config", "set", "state_mode", mode)
+    widgets = laptop.checkout("widgets")
+    laptop.run(widgets, "project", "use-store", "team")
+    laptop.save(widgets, "sqlite", "We use SQLite.\n")
+    laptop.save(widgets, "tabs", "I want tabs.\n", "--personal")
+    laptop.team.rename(laptop.team.with_name("unmounted"))
+    lost = "are not available: the store 'team' cannot be had: "
+    told = {
+        "session": laptop.run(widgets, "hook", "session-start").stdout,
+        "host": json.loads(laptop.run(widgets, "hook", "session-start", "--host", "claude-code", text="{}").stdout)[
+            "hookSpecificOutput"
+        ]["additionalContext"],
+        "recall": laptop.run(widgets, "recall-here").stdout,
+    }
+    for text in told.values():
+        assert "I want tabs." in text
+        assert "Left out of your own notes: nothing." in text
+        assert "Left out: nothing." not in text
+        line = next(line for line in text.splitlines() if lost in line)
+        assert "otes" in line.partition(lost)[0]
+        assert "agentm config set stores.team.vault_path PATH" in line
+
+
 def test_events_reach_the_store_that_the_project_is_bound_to(laptop: Laptop) -> None:
     """A team's git store is synchronised by hooks, although the default store is another."""
     origin, clone = laptop.home / "team.git", laptop.home / "clone"
@@ -232,6 +261,19 @@ def test_events_reach_the_store_that_the_project_is_bound_to(laptop: Laptop) -> 
         text=True,
     )
     assert "projects/widgets/decisions/sqlite.md" in pushed.stdout
+
+
+def test_a_clone_that_is_there_is_added_with_its_origin(laptop: Laptop) -> None:
+    """Without one, its history would stay on this device, and nobody of the team would get a note."""
+    origin, clone = laptop.home / "team.git", laptop.home / "clone"
+    subprocess.run(["git", "init", "-q", "--bare", str(origin)], check=True, env=laptop.environ)
+    laptop.run(laptop.home, "git", "init", str(clone), f"file://{origin}")
+    added = laptop.run(laptop.home, "store", "add", "team", "git", f"root={clone}")
+    assert f"remote is file://{origin}, as what is there has it" in added.stdout
+    laptop.run(laptop.home, "store", "add", "alone", "git", f"root={clone}", "remote=")
+    team, alone = (Device.now(laptop.environ).config.for_store(name).options("git") for name in ("team", "alone"))
+    assert (team["remote"], alone["remote"]) == (f"file://{origin}", "")
+    assert "no origin" not in laptop.run(laptop.home, "--store", "team", "git", "status").stdout
 
 
 @pytest.mark.parametrize(
@@ -252,12 +294,48 @@ def test_a_store_that_would_not_work_is_not_added(laptop: Laptop, words: tuple[s
     assert Device.now(laptop.environ).config.stores == ()
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "reason"),
+    [
+        ("stores.team.valt_path", "~/x", "stores.team has no option 'valt_path'"),
+        ("stores.tame.vault_path", "~/x", "there is no store called 'tame'"),
+    ],
+)
+def test_an_option_of_a_further_store_is_checked_when_it_is_set(
+    laptop: Laptop, key: str, value: str, reason: str
+) -> None:
+    laptop.add_team(make=True)
+    before = laptop.run(laptop.home, "config", "list").stdout
+    refused = laptop.run(laptop.home, "config", "set", key, value, ok=False)
+    assert refused.returncode == 1
+    assert reason in refused.stderr
+    assert "hint: " in refused.stderr
+    assert laptop.run(laptop.home, "config", "list").stdout == before
+    known = laptop.run(laptop.home, "config", "set", "stores.team.nothing", "x", ok=False).stderr
+    assert "hint: there are backend, wrappers, vault_path, " in known
+
+
+def test_the_layers_of_a_further_store_are_names_and_none_is_skipped(laptop: Laptop) -> None:
+    laptop.add_team(make=True)
+    said = laptop.run(laptop.home, "config", "set", "stores.team.wrappers", "no-such-layer")
+    assert "no installed plugin provides the wrapper 'no-such-layer'" in said.stderr
+    shown = laptop.run(laptop.home, "store", "show", "team", ok=False)
+    assert "the wrapper 'no-such-layer' is configured" in shown.stderr
+
+    file = laptop.home / ".config" / "agentm" / ".agentm-config.json"
+    settings = json.loads(file.read_text())
+    file.write_text(json.dumps({**settings, "stores.team.wrappers": "encryption"}))
+    shown = laptop.run(laptop.home, "store", "show", "team", ok=False)
+    assert shown.returncode == 1
+    assert "'stores.team.wrappers' is 'encryption', not a list of names" in shown.stderr
+
+
 def test_a_store_with_projects_is_not_removed(laptop: Laptop) -> None:
     laptop.add_team(make=True)
     widgets = laptop.checkout("widgets")
     laptop.run(widgets, "project", "use-store", "team")
     refused = laptop.run(widgets, "store", "remove", "team", ok=False)
-    assert "1 projects are bound to 'team'" in refused.stderr
+    assert "'team' is the store of 1 project: example.com/ana/widgets" in refused.stderr
     laptop.run(widgets, "project", "use-store", "default")
     laptop.run(widgets, "store", "remove", "team")
     assert Device.now(laptop.environ).config.stores == ()

@@ -77,20 +77,21 @@ def test_a_git_store_shows_the_history_of_a_note(home: Home, browsing: Browsing)
 
 
 def test_a_further_store_has_a_page_of_its_own(home: Home, browsing: Browsing) -> None:
-    """What is shown, and what is changed, is the store that was named, and no other."""
+    """What is shown, and what is changed, is the store of the project here, or the one that was named; no other."""
     (home.path / "team").mkdir()
     home.agentm("store", "add", "team", "device-local", f"root={home.path / 'team'}")
     home.agentm("project", "use-store", "team", "--move", "--yes")
     home.agentm("save", "--kind", "fact", "--slug", "shared", input="# A fact of the team\n\nShared.\n")
     key = "projects/payments/facts/shared.md"
-    with Page(home) as page:
+    with Page(home, store="default") as page:
         window = browsing.window(page)
         assert "agentm --store team view" in window.text()
         assert "A fact of the team" not in window.text()
         window.context.close()
-    with Page(home, store="team") as page:
+    with Page(home) as page:
         window = browsing.window(page)
         assert "agentm --store team view" not in window.text()
+        assert "agentm --store default view" in window.text()
         window.go(f"/edit?note={key}")
         window.tab.fill("textarea", "# A fact of the team\n\nChanged on the page.\n")
         window.tab.click("button:has-text('Save')")

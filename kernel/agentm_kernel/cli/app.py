@@ -9,7 +9,7 @@ import click
 from agentm_kernel import __version__
 from agentm_kernel.cli.command_table import KERNEL_COMMANDS
 from agentm_kernel.cli.guide import GROUPS as GUIDE, GUESSES, GUESSES_WITH, group_of
-from agentm_kernel.cli.output import current_device, terminal_width
+from agentm_kernel.cli.output import NAMED_STORE, current_device, terminal_width
 from agentm_kernel.cli.plugin_commands import load_command, own_command, plugin_commands, write_section
 from agentm_kernel.device.installed import COMMANDS as COMMAND_GROUP
 from agentm_kernel.errors import AgentmError
@@ -90,7 +90,7 @@ class _ExtendedGroup(click.Group):
     cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Errors are one line and a hint on standard error. Exit codes: 0 done, 1 refused or failed, "
+    epilog="Errors are one line and a hint on standard error. Exit codes: 0 done, 1 refused, declined or failed, "
     "2 wrong usage, 3 changed meanwhile, 4 locked by another process.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="agentm")
@@ -99,7 +99,7 @@ class _ExtendedGroup(click.Group):
 def app(ctx: click.Context, store: str | None) -> int | None:
     """The memory of coding agents that does not lose or misplace a note."""
     if store is not None:
-        ctx.obj = current_device().of_store(store)
+        ctx.obj, ctx.meta[NAMED_STORE] = current_device().of_store(store), store
     if ctx.invoked_subcommand is not None:
         return None
     from agentm_kernel.cli.overview import show_overview
@@ -136,7 +136,10 @@ class _UsageError(AgentmError):
 
     def __init__(self, error: click.UsageError) -> None:
         command = error.ctx.command_path if error.ctx else "agentm"
-        super().__init__(error.format_message(), hint=f"run `{command} --help`")
+        hint = f"run `{command} --help`"
+        if isinstance(error, click.NoSuchOption) and error.option_name == "--store":
+            hint = f"it stands before the command: `{command.replace('agentm', 'agentm --store NAME', 1)}`"
+        super().__init__(error.format_message(), hint=hint)
 
 
 class _NoSuchCommand(AgentmError):

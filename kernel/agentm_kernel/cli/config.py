@@ -13,7 +13,7 @@ from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.device.installed import BACKENDS, WRAPPERS
 from agentm_kernel.device.json_text import MalformedJson, parse
 from agentm_kernel.device.settings import is_list, is_text
-from agentm_kernel.errors import ConfigError, PluginError
+from agentm_kernel.errors import ConfigError, PluginError, StorageSelectionError
 from agentm_kernel.plugins.table import find_plugin
 from agentm_kernel.seam.options import check_option
 
@@ -61,7 +61,7 @@ def set_command(key: str, value: str, allow_secrets: bool, answer: dict[str, obj
     declared, table, name = _declared_options(device, key)
     wanted = value_of(key, value, next((option.kind for option in declared or () if option.name == name), "any"))
     if declared is not None:
-        check_option(table, name, wanted, declared)
+        check_option(table, name, wanted, declared, _place(key))
     _ask_to_leave(device, key)
     before, _, was_legacy = find(environ)
     set_value(environ, key, wanted)
@@ -134,7 +134,7 @@ def _options_set(device: Device) -> dict[str, Option]:
     for key in dict(device.config.items()):
         try:
             declared, _, name = _declared_options(device, spellings(key)[0])
-        except PluginError:
+        except (PluginError, StorageSelectionError):
             continue  # `plugins show` and `doctor` say what is wrong with it
         for option in declared or ():
             if option.name == name.partition(".")[0]:
@@ -157,7 +157,15 @@ def _declared_options(device: Device, key: str) -> tuple[tuple[Option, ...] | No
 
     group, _, rest = key.partition(".")
     table, _, name = rest.partition(".")
+    if group == "stores" and name not in ("", "backend", "wrappers"):
+        group, table = "plugins", device.config.for_store(table).storage_backend or ""
     return declared_options(device, table) if group == "plugins" and name else None, table, name
+
+
+def _place(key: str) -> str:
+    """The table of a further store that `key` is in; empty for any other."""
+    group, _, rest = key.partition(".")
+    return f"stores.{rest.partition('.')[0]}" if group == "stores" else ""
 
 
 def _refuse_unknown(device: Device, key: str) -> None:
@@ -176,6 +184,8 @@ def _refuse_unknown(device: Device, key: str) -> None:
 def _warn_of_missing(device: Device, key: str, wanted: object) -> None:
     """A plugin may be installed after it is chosen; but as often its name has a slip in it."""
     group = {"storage.backend": BACKENDS, "wrappers": WRAPPERS}.get(key)
+    if place := _place(key):
+        group = {f"{place}.backend": BACKENDS, f"{place}.wrappers": WRAPPERS}.get(key)
     if group is None:
         return
     for name in wanted if isinstance(wanted, list) else [wanted]:

@@ -125,6 +125,23 @@ def _plugin_rows(device: Device) -> Iterator[DoctorRow]:
 
 
 def _hook_rows(device: Device, found: Decision | Refusal) -> Iterator[DoctorRow]:
+    """What plugins say of the default store, and what else they say of the one that the project here is bound to."""
+    said = []
+    for row in _asked(device, found):
+        said.append(row)
+        yield row
+    try:
+        bound = device.bound_store()
+    except AgentmError:
+        return  # said where the project is looked for
+    if bound is None or isinstance(there := _inspected(device.of_store(bound)), Refusal):
+        return
+    for row in _asked(device.of_store(bound), there):
+        if row not in said:
+            yield DoctorRow(row.status, f"{row.check} of {bound}", row.message, row.hint, row.code)
+
+
+def _asked(device: Device, found: Decision | Refusal) -> Iterator[DoctorRow]:
     from agentm_kernel.plugins.hooks import HookCaller
 
     store = None if isinstance(found, Refusal) else found.backend

@@ -96,6 +96,7 @@ class HookCall:
         self.closing = ""
         """What the answer ends with, however late it is."""
         self.doing = "starting"
+        self._lacking = "Project state is"
         self.adapter: Any = None
         self._deadline = time.monotonic() + DEADLINE_SECONDS
         self._parts: list[str] = []
@@ -126,6 +127,7 @@ class HookCall:
         if self.device.bound_store(self.cwd) is not None:  # the operator's own first, whatever the other store does
             from agentm_kernel.process_seam import own_notes
 
+            self._lacking = "The notes and plans of this project are"
             self.doing = "recalling your own notes"
             self.add(own_notes(self.device, self.cwd, self.room // 4).rstrip())
         self.doing = "finding the project's state"
@@ -161,7 +163,7 @@ class HookCall:
 
     def fail(self, message: str, hint: str | None = None) -> None:
         """Where a session starts, the agent is told, because the operator has no other place to see it."""
-        line = one_line(f"[agentm] Project state is not available: {message}{f' ({hint})' if hint else ''}")
+        line = one_line(f"[agentm] {self._lacking} not available: {message}{f' ({hint})' if hint else ''}")
         if self.event == "session-start":
             self.add(line)
         else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from agentm_kernel.cli import json_text, shown
-from agentm_kernel.errors import AgentmError
+from agentm_kernel.errors import AgentmError, ConfigError, DeclinedError
 from agentm_kernel.state import Device
 
 if TYPE_CHECKING:
@@ -59,6 +59,35 @@ def current_device() -> Device:
     return (context and context.find_object(Device)) or Device.now()
 
 
+NAMED_STORE = "agentm_kernel.store"
+"""Under which a command's context keeps the name that was given with `--store`."""
+_SAID = "agentm_kernel.store_said"
+
+
+def store_device(named: str | None = None, cwd: str | None = None) -> Device:
+    """The device of a command about one whole store: the store that was named, with `--store` mostly, else the one
+    that the project here is bound to, else the default one. Where there are several, standard error says which.
+    """
+    device, context = current_device(), click.get_current_context()
+    if _SAID in context.meta:
+        return device
+    named = named or context.meta.get(NAMED_STORE)
+    try:
+        stores = ["default", *device.config.stores]
+    except ConfigError:
+        return device  # opening the store says what is wrong with it
+    bound = device.bound_store(cwd) if named is None and len(stores) > 1 else None
+    context.obj = device.of_store(named or bound)
+    name = named or bound or "default"
+    if named is not None or len(stores) > 1:
+        others = ", ".join(other for other in stores if other != name)
+        why = ", of the project here" if bound else ""
+        another = "" if named else f"{why}; for another ({others}) put `--store NAME` before the command"
+        click.echo(f"store: {name}{another}", err=True)
+    context.meta[_SAID] = name
+    return current_device()
+
+
 def completing(names: str | Callable[[Device], Iterable[str]]) -> Callable[..., list[CompletionItem]]:
     """What `shell_complete` of a parameter wants, from the names that a device has; a mapping says what each means.
 
@@ -78,6 +107,11 @@ def completing(names: str | Callable[[Device], Iterable[str]]) -> Callable[..., 
         return [CompletionItem(n, help=helps[n] or None) for n in sorted(helps) if n.startswith(incomplete)]
 
     return complete
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 note`, `2 notes`, `1,200 notes`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def echo_json(**fields: Any) -> None:
@@ -159,5 +193,12 @@ def confirm(question: str, *, yes: bool, hint: str = "add --yes to do it without
         return
     if not sys.stdin.isatty():
         raise AgentmError(f"{question} There is no terminal to ask on, and --yes is not given", hint=hint)
-    if not click.confirm(question, err=True):
-        raise AgentmError("not confirmed; nothing was changed")
+    try:
+        is_confirmed = click.confirm(question, err=True)
+    except click.Abort as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        click.echo(err=True)  # Ctrl-D: the question still stands on the line
+        is_confirmed = False
+    if not is_confirmed:
+        raise DeclinedError("not confirmed; nothing was changed")

@@ -198,17 +198,35 @@ def show(name: str, as_json: bool) -> None:
         near = get_close_matches(name, {entry.record.name for entry in inventory.entries}, n=1)
         meant = f"did you mean {near[0]}? " if near else ""
         raise PluginError(f"no installed plugin is called '{name}'", hint=f"{meant}`agentm plugins list` shows them")
-    shown = [
-        {**_fields(entry, {}), **_described(entry.record), **_options(device, entry.record)} for entry in entries
-    ]
     if as_json:
-        echo_json(plugins=shown)
+        echo_json(plugins=[{**_fields(e, {}), **_described(e.record), **_options(device, e.record)} for e in entries])
         return
-    for number, fields in enumerate(shown):
+    distributions: dict[str, list[Entry]] = {}
+    for entry in entries:
+        distributions.setdefault(entry.record.location, []).append(entry)
+    for number, brought in enumerate(distributions.values()):
         if number:
             click.echo()
-        rows = [(key.replace("_", " "), _text(value)) for key, value in fields.items()]
-        echo_table(("", ""), [(key, _printable(text)) for key, text in rows if text])
+        _show_distribution(device, brought)
+
+
+def _show_distribution(device: Device, entries: list[Entry]) -> None:
+    """What it is, once; then a line for each thing that it brings, and for each option."""
+    record = entries[0].record
+    fields = {name: getattr(record, name) for name in ("distribution", "version", "location")}
+    rows = [(key.replace("_", " "), _text(value)) for key, value in {**fields, **_described(record)}.items()]
+    brings = [f"{_kind(e.record)} {e.record.name}: {e.record.value}{_standing(e)}" for e in entries]
+    options = [line for entry in entries for line in _options(device, entry.record).get("options", ())]
+    for label, lines in (("brings", brings), ("options", options)):
+        rows += [(label if number == 0 else "", line) for number, line in enumerate(lines)]
+    echo_table(("", ""), [(key, _printable(text)) for key, text in rows if text])
+
+
+def _standing(entry: Entry) -> str:
+    """What is to be said of an entry beside that it is there."""
+    state = "selected" if entry.is_selected and entry.state == "available" else entry.state
+    said = "" if state == "available" else f" ({state}{f': {entry.why}' if entry.why else ''})"
+    return f"{said} (api {', '.join(entry.record.api)})" if entry.record.api else said
 
 
 def _options(device: Device, record: PluginRecord) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.output import answering, current_device, echo_json, echo_table, json_option
+from agentm_kernel.cli.output import answering, current_device, echo_json, echo_table, json_option, store_device
 from agentm_kernel.cli.state import cwd_option
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
 from agentm_kernel.projects import find_project_root
@@ -158,7 +158,7 @@ def check(cwd: str | None, answer: dict[str, object]) -> int:
 def unregister(slug: str | None, cwd: str | None, answer: dict[str, object]) -> None:
     """Take SLUG, or the project here, out of the registry. Its notes and its plan stay where they are."""
     name = slug or current_device().memory(cwd).slug
-    if not unregister_repo(current_device().store(read_only=False), name):
+    if not unregister_repo(store_device(cwd=cwd).store(read_only=False), name):
         raise NotFoundError(f"'{name}' is not registered", hint="`agentm project list` shows what is")
     answer["slug"] = name
     click.echo(f"removed {name} from the registry")
@@ -168,13 +168,14 @@ def unregister(slug: str | None, cwd: str | None, answer: dict[str, object]) -> 
 @json_option
 def list_projects(as_json: bool) -> None:
     """List the projects of the store, and the folder and remote of those that its registry has."""
-    store = current_device().store(read_only=True)
+    store = store_device().store(read_only=True)
     repos = list_repos(store)
     known = {str(repo.get("slug")) for repo in repos}
     found = [folder.name for tree in (PROJECTS, LEGACY_PROJECTS) for folder in store.list(Locator(tree))]
     for slug in dict.fromkeys(found):
         record = None if slug in known else read_record(store, slug)
-        if slug not in known and (record is None or record.slug == slug):  # another slug: it has a new name
+        is_here = record is None or (record.slug == slug and record.elsewhere is None)  # not renamed, not moved away
+        if slug not in known and is_here:
             repos.append({"slug": slug, "remote": record.remotes[0] if record and record.remotes else ""})
     if as_json:
         echo_json(repos=repos)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from agentm_kernel.cli.output import current_device
+from agentm_kernel.cli.output import current_device, store_device
 from agentm_kernel.device.config_writer import set_value
 from agentm_kernel.device.installed import COMMANDS
 from agentm_kernel.errors import AgentmError, StorageSelectionError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.selection import Decision
+    from agentm_kernel.state import Device
 
 Store = TypeVar("Store")
 
@@ -32,13 +33,25 @@ def selected_store(
 
     `noun` is the word for such a store, `init` the command that makes one.
     """
-    selected = current_device().store(read_only=read_only)
+    device = current_device()
+    meant = store_device()
+    selected = meant.store(read_only=read_only)
     store = selected.facet(facet)
     if not isinstance(store, kind):
+        which = "selected" if meant is device and not device.config.stores else meant.store_name or "default"
+        others = [name for name in ("default", *device.config.stores) if _is_kind(device.of_store(name), kind, facet)]
         raise StorageSelectionError(
-            f"the selected store, {selected.describe()}, is not a {noun}", hint=f"run `{init} --use` to use one"
+            f"the {which} store, {selected.describe()}, is not a {noun}",
+            hint=f"the store '{others[0]}' is one: put `--store {others[0]}` before the command"
+            if others
+            else f"run `{init} --use` to use one",
         )
     return selected, store
+
+
+def _is_kind(device: Device, kind: type, facet: type) -> bool:
+    found = inspect_store(device)
+    return not isinstance(found, Refusal) and isinstance(found.backend.facet(facet), kind)
 
 
 def conclude_set_up(

@@ -11,6 +11,7 @@ from agentm_kernel.cli.output import (
     answering,
     completing,
     confirm,
+    counted,
     current_device,
     echo_json,
     echo_table,
@@ -19,7 +20,7 @@ from agentm_kernel.cli.output import (
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.device.installed import BACKENDS
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
-from agentm_kernel.plugins.table import declared_options, find_plugin
+from agentm_kernel.plugins.table import declared_options, find_plugin, load_backend
 from agentm_kernel.seam.options import check_option
 from agentm_kernel.selection import Refusal, inspect_store
 from agentm_kernel.selection.identity import forget_store, known_stores
@@ -107,7 +108,7 @@ def add(
     """
     device = current_device()
     _check_new_name(name, device.config.stores)
-    find_plugin(device, BACKENDS, protocol)
+    backend_class = load_backend(find_plugin(device, BACKENDS, protocol))
     declared = declared_options(device, protocol)
     table: dict[str, object] = {"backend": protocol}
     for given in options:
@@ -118,8 +119,12 @@ def add(
         kind = next((known.kind for known in declared or () if known.name == option), "any")
         value = value_of(option, text, kind)
         if declared is not None:
-            check_option(protocol, option, value, declared)
+            check_option(protocol, option, value, declared, f"stores.{name}")
         table[option] = value
+    told = {
+        option: value for option, value in backend_class.found_options(table, device).items() if option not in table
+    }
+    table.update(told)
     if wrappers:
         table["wrappers"] = list(wrappers)
     found = inspect_store(device.of_store(name, table), read_only=False)
@@ -129,6 +134,8 @@ def add(
         set_value(device.environ, f"stores.{name}.{option}", value)
     answer.update(name=name, protocol=protocol, place=found.backend.describe(), warning=found.warning)
     click.echo(f"{name} is the store at {answer['place']}")
+    for option, value in told.items():
+        click.echo(f"its {option} is {value}, as what is there has it")
     if found.warning:
         click.echo(f"warning: {found.warning}", err=True)
     click.echo(f"`agentm project use-store {name}` in a checkout lets its notes and plans live there")
@@ -145,7 +152,7 @@ def remove(name: str, answer: dict[str, object]) -> None:
     bound = [project for project, store in device.config.bindings.items() if store == name]
     if bound:
         raise ConfigError(
-            f"{len(bound)} projects are bound to '{name}': {', '.join(sorted(bound)[:3])}",
+            f"'{name}' is the store of {counted(len(bound), 'project')}: {', '.join(sorted(bound)[:3])}",
             hint="run `agentm project use-store default` in each of them first",
         )
     unset_value(device.environ, f"stores.{name}")

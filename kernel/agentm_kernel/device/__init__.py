@@ -52,7 +52,7 @@ class DeviceFacts:
         """The same device as if the further store `name` were the only one it has: what selects, opens and tells a
         store needs no second way for it. `StorageSelectionError` if there is none. `table` stands for its settings.
         """
-        if name in (None, "default"):
+        if name in (None, "default", self.store_name):
             return self
         assert name is not None
         view = type(self)({key: value for key, value in self.environ.items() if key not in _OF_THE_DEFAULT_STORE})

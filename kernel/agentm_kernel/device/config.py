@@ -123,7 +123,7 @@ class Config(Frozen):
         kept = {k: v for k, v in self._settings.items() if not k.startswith(others) and k not in dropped}
         wrappers = options.pop("wrappers", ())
         own = {f"plugins.{protocol}.{option}": value for option, value in options.items()}
-        chosen = {"storage.backend": protocol, "wrappers": tuple(wrappers) if isinstance(wrappers, list) else ()}
+        chosen = {"storage.backend": protocol, "wrappers": tuple(wrappers)}
         return Config(self.path, self.is_present, self.is_legacy, {**kept, **chosen, **own}, name)
 
     @property

@@ -43,7 +43,7 @@ def settings_of(document: dict[str, object]) -> Settings:
 
 def normalised(key: str, value: object) -> object:
     """`value` as the setting `key` holds it; `UnfitSetting` if that key cannot hold it."""
-    check = _CHECKS.get(key)
+    check = _check_of(key)
     if check is not None:
         return check(key, value)
     _refuse_near_miss(key)
@@ -53,12 +53,12 @@ def normalised(key: str, value: object) -> object:
 
 def is_list(key: str) -> bool:
     """Whether the setting is a list of names."""
-    return _CHECKS.get(key) is _names
+    return _check_of(key) is _names
 
 
 def is_text(key: str) -> bool:
     """Whether the setting is a word or a path, whatever it looks like."""
-    return key in _CHECKS and _CHECKS[key] not in (_names, _days, _bindings)
+    return _check_of(key) not in (None, _names, _days, _bindings)
 
 
 # ------------------------------------------------------------------------------------------------ two spellings
@@ -150,6 +150,13 @@ _CHECKS: dict[str, Callable[[str, object], object]] = {
     "bindings": _bindings,
     "vault_path": _text,
 }
+
+
+def _check_of(key: str) -> Callable[[str, object], object] | None:
+    """What holds for the default store holds for its like of a further one."""
+    if key.startswith("stores.") and key.count(".") == 2:
+        return {"backend": _text, "wrappers": _names}.get(key.rpartition(".")[2])
+    return _CHECKS.get(key)
 
 
 KNOWN = tuple(key for key in _CHECKS if key not in ("vault_path", "bindings"))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agentm_kernel.files.medium import Medium
-    from agentm_kernel.files.tree import Directory
+    from agentm_kernel.files.tree import Directory, Entries
 
 
 def is_spelled_like_this(directory: Directory, name: str, identity: tuple[int, int]) -> bool:
@@ -105,7 +105,7 @@ class StoreReader:
             except NotFoundError:
                 return []
             with directory:
-                return locator.known_children(self.listed(directory, locator))
+                return locator.known_children(self.listed(directory, locator, directory.entries()))
 
     # -- their parts ----------------------------------------------------------------------------------------
 
@@ -194,9 +194,8 @@ class StoreReader:
             self.medium.when_unreadable(locator, error)
             raise
 
-    def listed(self, directory: Directory, locator: Locator) -> dict[str, str]:
+    def listed(self, directory: Directory, locator: Locator, entries: Entries) -> dict[str, str]:
         """The names that keys below `locator` have, sorted, each with the name that the directory has for it."""
-        entries = directory.entries()
         return self._named(entries.files, entries.directories, directory, locator)
 
     def looked_at(self, directory: Directory, locator: Locator) -> dict[str, os.stat_result]:
@@ -204,7 +203,7 @@ class StoreReader:
         try:
             found = directory.statuses()
         except OSError:  # something has vanished meanwhile, or fails that may not even be shown
-            listed = self.listed(directory, locator)
+            listed = self.listed(directory, locator, directory.entries())
             found = directory.statuses_of(listed.values())
             return {name: found[stored] for name, stored in listed.items() if stored in found}
         kinds = {status[0] & _KIND for status in found.values()}

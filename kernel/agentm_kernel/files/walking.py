@@ -129,8 +129,8 @@ def foreign_entries(reader: StoreReader, locator: Locator) -> Iterator[str]:
         except NotFoundError:
             return
         with directory:
-            listed = {stored: name for name, stored in reader.listed(directory, locator).items()}
-            entries = directory.entries()
+            entries = directory.entries()  # once: a note that comes between two looks would be taken for a stranger
+            listed = {stored: name for name, stored in reader.listed(directory, locator, entries).items()}
     directories = frozenset(entries.directories)
     names = directories.union(entries.files, entries.others)
     for name in sorted(names):

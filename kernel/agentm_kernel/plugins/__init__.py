@@ -180,7 +180,7 @@ class StdoutToStderr:
                 _stream, sys.stdout = sys.stdout, sys.stderr
                 # Another thread may be writing its answer to the descriptor now: then only the stream is diverted.
                 # Counted, not listed: `sys._current_frames` can stop the whole interpreter for ever where a thread
-                # begins meanwhile (gh-106883, in Python before 3.12), and `threading` takes a while to import.
+                # begins meanwhile (gh-106883, mended in 3.11.9), and `threading` takes a while to import.
                 _descriptor = _divert() if _count() == 0 else None
             _depth += 1
 

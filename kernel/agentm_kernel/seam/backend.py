@@ -92,6 +92,11 @@ class StorageBackend(ABC):
         """
         return cls(**options)
 
+    @classmethod
+    def found_options(cls, options: Mapping[str, Any], device: Device) -> Mapping[str, Any]:
+        """Further options that the place itself tells, for `store add` to write down; none by default."""
+        return {}
+
     def facet(self, kind: type[F]) -> F | None:
         """An object that can do what `kind` (see `facets`) describes for this store; `None` where the store cannot.
 

@@ -44,26 +44,28 @@ class Option(Frozen):
         """Whether the option can have this value."""
         return isinstance(value, _KINDS[self.kind]) and not (self.kind == "number" and isinstance(value, bool))
 
-    def check(self, table: str, value: object) -> None:
-        """Raise `ConfigError` unless the option can have this value."""
+    def check(self, table: str, value: object, place: str = "") -> None:
+        """Raise `ConfigError` unless the option, of the plugin's table or in `place`, can have this value."""
         if not self.fits(value):
             raise ConfigError(
-                f"plugins.{table}.{self.name} is a {self.kind}, not {type(value).__name__}", hint=self.meaning
+                f"{place or f'plugins.{table}'}.{self.name} is a {self.kind}, not {type(value).__name__}",
+                hint=self.meaning,
             )
 
 
-def check_option(table: str, name: str, value: object, declared: Sequence[Option]) -> None:
+def check_option(table: str, name: str, value: object, declared: Sequence[Option], place: str = "") -> None:
     """Raise `ConfigError` unless the table declares such an option, and it can have this value."""
     first, _, inside = name.partition(".")
     option = next((option for option in declared if option.name == first), None)
     if option is not None and inside and option.kind in ("table", "any"):
         return  # what is inside of a table is the plugin's own
     if option is None or inside:
+        known = ["backend", "wrappers"] * bool(place) + [option.name for option in declared]
         raise ConfigError(
-            f"plugins.{table} has no option '{name}'",
-            hint=f"there are {', '.join(option.name for option in declared)}: see `agentm plugins show {table}`",
+            f"{place or f'plugins.{table}'} has no option '{name}'",
+            hint=f"there are {', '.join(known)}: see `agentm plugins show {table}`",
         )
-    option.check(table, value)
+    option.check(table, value, place)
 
 
 def check_options(name: str, given: Iterable[str], declared: Sequence[Option]) -> None:

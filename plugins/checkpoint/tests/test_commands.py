@@ -495,6 +495,7 @@ def test_the_operator_declines_a_change(guarded):
 
     assert code == 1, said
     assert "not confirmed; nothing was changed" in said
+    assert "error:" not in said
     with pytest.raises(IntegrityError):
         select_backend().read(DEPLOY)
 

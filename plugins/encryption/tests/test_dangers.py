@@ -6,7 +6,7 @@ import shlex
 
 import pyrage
 import pytest
-from conftest import Laptop, let_in
+from encrypted_laptops import Laptop, let_in
 
 from agentm_encryption.envelope import Note, seal
 from agentm_encryption.epochs import Keys, new_epoch, seal_keys

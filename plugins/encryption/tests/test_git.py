@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from plugins.encryption.tests.conftest import Laptop
+from encrypted_laptops import Laptop
 
 from agentm_kernel import Locator
 

@@ -6,7 +6,7 @@ import os
 from contextlib import chdir
 
 import pytest
-from plugins.encryption.tests.conftest import Laptop
+from encrypted_laptops import Laptop
 
 from agentm_kernel import Locator
 from agentm_kernel.plugin import DirectoryLock, Sealed

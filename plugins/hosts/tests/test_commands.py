@@ -55,6 +55,13 @@ def test_setup_connects_what_is_here_and_disconnect_puts_everything_back(used):
     assert after == before
 
 
+def test_the_list_says_in_plain_words_how_well_a_host_is_known(used):
+    lines = {line.split()[0]: line for line in used.must("hosts", "list").splitlines()}
+    assert lines["claude-code"].endswith("  tested")
+    assert lines["copilot"].endswith("  best effort")
+    assert lines["cursor"].endswith("  not tested")
+
+
 def test_a_dry_run_shows_a_difference_and_changes_nothing(used):
     before = files(used.home)
 
@@ -289,6 +296,47 @@ def test_a_host_whose_folder_was_moved_is_connected_there(used):
     assert (moved / "hooks.json").is_file()
     assert not (used.home / ".codex" / "hooks.json").exists()
     assert "without our hooks" in used.must("hosts", "list")
+
+
+def at_a_terminal(laptop, answer: str, *arguments: str) -> tuple[int, str]:
+    """The command as a person runs it, who answers its question."""
+    pty = pytest.importorskip("pty")
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(laptop.project)
+        os.execve(sys.executable, [sys.executable, "-P", "-m", "agentm_kernel.cli.main", *arguments], laptop.environ)
+    os.write(terminal, answer.encode())
+    said = b""
+    while True:
+        try:
+            said += os.read(terminal, 4096)
+        except OSError:  # the other end is closed
+            break
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), said.decode()
+
+
+def test_a_person_sees_what_disconnecting_changes_and_is_asked(used):
+    """Whoever names a host, or has no terminal, has said enough: scripts are not asked."""
+    used.must("setup", "--yes")
+    before = files(used.home / ".claude")
+
+    code, said = at_a_terminal(used, "n\n", "disconnect")
+    assert code == 1
+    assert said.index(".claude/settings.json") < said.index("Disconnect 8 agent hosts?")
+    assert "not confirmed; nothing was changed" in said
+    assert "error:" not in said
+    assert files(used.home / ".claude") == before
+
+    code, said = at_a_terminal(used, "", "disconnect", "claude-code")
+    assert (code, "?" in said) == (0, False)
+    code, said = at_a_terminal(used, "y\n", "disconnect")
+    assert code == 0
+    assert "Disconnect 7 agent hosts?" in said
+    used.must("connect", "codex")
+    code, said = at_a_terminal(used, "", "disconnect", "--yes")
+    assert (code, "?" in said) == (0, False)
+    assert "no agent host is connected" in used.must("disconnect")
 
 
 def test_one_host_that_cannot_be_disconnected_keeps_no_other_connected(used):

@@ -7,7 +7,7 @@ import random
 import shutil
 
 import pytest
-from conftest import Home
+from import_home import Home
 from samples import SOURCES
 from test_changes import Dying, killed_at
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Home, snapshot
+from import_home import Home, snapshot
 from model_stubs import Model
 from real_programs import (
     COUNT,

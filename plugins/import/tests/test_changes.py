@@ -8,7 +8,7 @@ import sqlite3
 from typing import Any
 
 import pytest
-from conftest import Home, snapshot
+from import_home import Home, snapshot
 from samples import claude_code, claude_mem, engram, markdown, mem0
 
 from agentm_import import writing

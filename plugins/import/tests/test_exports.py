@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import Home, snapshot
+from import_home import Home, snapshot
 from samples import claude_code
 
 from agentm_import.exports.okf import original
@@ -152,7 +152,7 @@ def test_claude_code_gets_files_and_lines_and_keeps_its_own(home: Home) -> None:
     own = (memory / "MEMORY.md").read_text()
     done = home.run("export", "claude-code", str(memory))
     assert done.returncode == 0, done.stderr
-    assert "left out: deleted or superseded" in done.stderr
+    assert "left out, being deleted or superseded: 1 note" in done.stderr
     index = (memory / "MEMORY.md").read_text()
     assert index.startswith(own)
     assert "- [port](port.md) — The port is 8080.\n" in index

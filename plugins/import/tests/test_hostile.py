@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import Home, snapshot
+from import_home import Home, snapshot
 from samples import CLAUDE_MEM_SCHEMA, MEM0_SCHEMA, claude_code, claude_mem, markdown
 
 from agentm_import.importing import Import

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from conftest import Home
+from import_home import Home
 
 from agentm_devkit.conformance.stubs import SyncedStub
 from agentm_import.moving.merging import plan_merge, unite_projects

@@ -24,6 +24,8 @@ from agentm_kernel.projects.records import read_pointer
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from import_home import Home
+
 MINE, THEIRS = "github.com/ada/widgets", "github.com/bob/widgets"
 FILES = {"facts/a.md": "a\n", "facts/b.md": "b\n", "_harness/PLAN.md": "the plan\n"}
 
@@ -188,3 +190,20 @@ def test_a_project_is_not_merged_into_a_name_that_it_had(store: FileStore) -> No
         merge_projects(store, "gadgets", "widgets")
 
     assert files(store, "gadgets") == FILES
+
+
+def test_a_project_without_notes_can_be_merged_into_once_it_is_entered_as_the_hint_says(home: Home) -> None:
+    gadgets = home.path / "gadgets"
+    (gadgets / ".git").mkdir(parents=True)
+    (gadgets / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (gadgets / ".git" / "config").write_text('[remote "origin"]\n\turl = git@example.com:ana/gadgets.git\n')
+    home.run("save", "--kind", "fact", "--slug", "port", input="8080\n")
+
+    refused = home.run("project", "merge", "widgets", "gadgets")
+    assert refused.returncode == 1
+    assert "`agentm project register` in its folder" in refused.stderr
+    assert home.run("project", "register", "--cwd", str(gadgets)).returncode == 0
+    merged = home.run("project", "merge", "widgets", "gadgets")
+    assert merged.returncode == 0, merged.stderr
+    assert "1 file moved" in merged.stdout
+    assert "port" in home.run("notes", "list", "--project", "gadgets").stdout

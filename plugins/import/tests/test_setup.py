@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from conftest import START, Home, snapshot
+from import_home import START, Home, snapshot
 from samples import claude_code, claude_mem, codex, gemini, mem0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Home, snapshot
+from import_home import Home, snapshot
 from samples import SOURCES
 
 from agentm_import.importing import Import

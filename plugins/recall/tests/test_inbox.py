@@ -286,6 +286,7 @@ def test_the_operator_sees_and_accepts_on_a_terminal(home: Home, store: StorageB
     code, said = at_a_terminal(home, "inbox", "accept", "use-uv", answer="no\n")
     assert code == 1
     assert "not confirmed" in said
+    assert "error:" not in said
     code, said = at_a_terminal(home, "inbox", "accept", "use-uv")
     assert code == 0, said
     assert "It is fast." in said

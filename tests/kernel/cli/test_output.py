@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel import AgentmError
-from agentm_kernel.cli.output import confirm, echo_table
+from agentm_kernel.cli import exit_code_of
+from agentm_kernel.cli.output import confirm, counted, echo_table
+from agentm_kernel.plugin import DeclinedError
 
 if TYPE_CHECKING:
     from tests.kernel.cli.conftest import Machine
@@ -107,6 +109,10 @@ def test_a_row_that_cannot_be_made_so_narrow_has_a_line_for_each_cell(
     ]
 
 
+def test_one_is_not_many() -> None:
+    assert [counted(number, "note") for number in (0, 1, 2, 1200)] == ["0 notes", "1 note", "2 notes", "1,200 notes"]
+
+
 def test_yes_is_not_asked() -> None:
     confirm("Really?", yes=True)
 
@@ -125,8 +131,23 @@ def test_whoever_does_not_confirm_is_told_that_nothing_happened(monkeypatch: pyt
 
     monkeypatch.setattr(sys, "stdin", Person("n\n"))
 
-    with pytest.raises(AgentmError, match="not confirmed; nothing was changed"):
+    with pytest.raises(DeclinedError, match="not confirmed; nothing was changed"):
         confirm("Really?", yes=False)
+
+
+def test_a_question_that_is_declined_or_left_is_no_error(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever said no knows why: one plain line, and exit code 1 so that a script does not go on."""
+
+    class Person(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for answer in ("n\n", ""):  # the second is Ctrl-D
+        monkeypatch.setattr(sys, "stdin", Person(answer))
+        assert exit_code_of(lambda: confirm("Really?", yes=False) or 0) == 1
+        said = capsys.readouterr().err
+        assert said.splitlines()[-1].endswith("not confirmed; nothing was changed")
+        assert "error:" not in said
 
 
 def test_a_terminal_gets_control_characters_spelled_out_and_a_pipe_every_byte(machine: Machine) -> None:

@@ -282,6 +282,17 @@ def test_show_tells_what_the_distribution_says_about_itself(site: Site) -> None:
     assert "summary        Notes\n" in site.agentm("plugins", "show", "mem").stdout
 
 
+def test_show_says_what_a_plugin_is_once_and_then_all_that_it_brings(site: Site) -> None:
+    shown = site.agentm("plugins", "show", "agentm-device-local").stdout.splitlines()
+    labels = [line.split("  ")[0] for line in shown if line and not line.startswith(" ")]
+    assert labels[:2] == ["distribution", "version"]
+    assert len(labels) == len(set(labels))
+    brought = [line.strip() for line in shown[labels.index("brings") :]]
+    assert any("backend device-local: agentm_device_local" in line for line in brought)
+    assert len(brought) > 1
+    assert "" not in shown
+
+
 def test_show_shows_every_claimant_of_a_name(rogues: Site) -> None:
     shown = rogues.agentm("plugins", "show", "twice").stdout
 

@@ -12,7 +12,7 @@ from tests.kernel.files.verbs import tree, verbs
 
 from agentm_kernel import Locator
 from agentm_kernel.files import reading
-from agentm_kernel.files.tree import Directory
+from agentm_kernel.files.tree import Directory, Entries
 from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
@@ -458,6 +458,20 @@ def test_a_relative_root_means_the_directory_of_the_moment_of_opening(
 
 
 # ------------------------------------------------------------------------------------------------ the rest
+
+
+def test_a_note_that_comes_while_strangers_are_sought_is_none_of_them(root: Path, monkeypatch) -> None:
+    """A checkpoint that met a save said that the note was none, and failed."""
+    store = FileStore(root)
+    look = Directory.entries
+
+    def look_before_a_save(self: Directory) -> Entries:
+        seen = look(self)
+        (root / f"{len(os.listdir(root))}.md").touch()
+        return seen
+
+    monkeypatch.setattr(Directory, "entries", look_before_a_save)
+    assert list(store.foreign_entries(Locator())) == []
 
 
 def test_hidden_names_are_neither_listed_nor_read_nor_taken_as_keys(root: Path) -> None:

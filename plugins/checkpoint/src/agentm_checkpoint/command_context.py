@@ -19,8 +19,9 @@ from agentm_checkpoint.past import older_images
 from agentm_checkpoint.reading import read_tree
 from agentm_checkpoint.replaced import open_history
 from agentm_checkpoint.settings import settings_of
+from agentm_checkpoint.texts import agentm_of
 from agentm_checkpoint.verifying import verify_image
-from agentm_kernel.command import current_device
+from agentm_kernel.command import current_device, store_device
 from agentm_kernel.plugin import ConfigError, IntegrityError, NotFoundError, StorageSelectionError, find_project_root
 
 if TYPE_CHECKING:
@@ -39,15 +40,14 @@ Item = TypeVar("Item")
 
 def command_line(words: str) -> str:
     """A command of ours as it is to be typed for the store that the current one is about."""
-    name = current_device().store_name
-    return f"`agentm {'' if name is None else f'--store {name} '}checkpoint {words}`"
+    return f"`{agentm_of(current_device())} checkpoint {words}`"
 
 
 class CommandContext:
     """The selected store and what this device keeps for it."""
 
     def __init__(self, *, read_only: bool = True) -> None:
-        self.device: Device = current_device()
+        self.device: Device = store_device()
         try:
             self.backend: StorageBackend = self.device.store(read_only=read_only)
             """As the configuration has it: what is written goes through here."""
@@ -102,7 +102,7 @@ class CommandContext:
         """Say that the image is not what it was; what is usable of it is used all the same."""
         unfinished = unfinished_restore(self.folder)
         if unfinished is not None:
-            way = f"`agentm checkpoint restore {unfinished}`"
+            way = command_line(f"restore {unfinished}")
             click.echo(f"warning: bringing this store back was interrupted; finish it: {way}", err=True)
         if self.image.damage:
             last = verify_image(self.image).last_whole

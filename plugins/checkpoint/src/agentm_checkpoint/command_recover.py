@@ -17,7 +17,7 @@ from agentm_checkpoint.lost_stores import begin_restore, find_image, finish_rest
 from agentm_checkpoint.restoring import Step, apply_restore, check_contents
 from agentm_checkpoint.texts import counted
 from agentm_checkpoint.verifying import verified_leaves
-from agentm_kernel.command import confirm, current_device
+from agentm_kernel.command import confirm, store_device
 from agentm_kernel.plugin import (
     Locator,
     StorageError,
@@ -41,7 +41,7 @@ def restore_into_new(
     Everything is verified before anything is made. The store is known again before its notes are written, so that
     they pass every rule of the configuration; until the last one is there, commands say that it is not complete.
     """
-    device = current_device()
+    device = store_device()
     target = open_unidentified(device)
     _check_gone(target.backend)
     image, snapshot = _find(device, target, name, source, store, url, as_json)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_checkpoint.capture import survey
-from agentm_checkpoint.command_context import CommandContext, fields_of
+from agentm_checkpoint.command_context import CommandContext, command_line, fields_of
 from agentm_checkpoint.comparing import compare, describe_changes
 from agentm_checkpoint.known_good import Record
 from agentm_checkpoint.lockdown import first_unguarded, say_unguarded
@@ -142,12 +142,12 @@ def _echo_verification(found: Verification, total: int) -> None:
     click.echo(f"{total - len(found.findings)} of {total} checkpoints are whole")
     if found.is_good:
         return
-    click.echo("repair, keeping all that is whole and a copy of the rest: `agentm checkpoint create --full`")
+    click.echo(f"repair, keeping all that is whole and a copy of the rest: {command_line('create --full')}")
     for finding in found.findings:
-        click.echo(f"get a broken one back, if you pushed it: `agentm checkpoint pull {finding.snapshot.id}`")
+        click.echo(f"get a broken one back, if you pushed it: {command_line(f'pull {finding.snapshot.id}')}")
     if found.last_whole is not None:
         click.echo(f"the last one that is whole: {found.last_whole.id}, taken {found.last_whole.when}")
-        click.echo(f"go back to it: `agentm checkpoint restore {found.last_whole.id}`")
+        click.echo(f"go back to it: {command_line(f'restore {found.last_whole.id}')}")
 
 
 def _echo_guarded(here: CommandContext, problems: dict[str, str] | None, unguarded: str | None) -> None:
@@ -158,8 +158,8 @@ def _echo_guarded(here: CommandContext, problems: dict[str, str] | None, unguard
     for key, problem in (problems or {}).items():
         click.echo(f"locked: {visible(problem)}")
         good = here.newest_known_good(key)
-        click.echo(f"        if it is good as it is: `agentm checkpoint accept {visible(key)}`")
+        click.echo(f"        if it is good as it is: {command_line(f'accept {visible(key)}')}")
         if good is not None:
-            click.echo(f"        as it was known: `agentm checkpoint restore {good.id} --path {visible(key)}`")
+            click.echo(f"        as it was known: {command_line(f'restore {good.id} --path {visible(key)}')}")
     if problems is not None and not problems:
         click.echo("every guarded note is as it is known")

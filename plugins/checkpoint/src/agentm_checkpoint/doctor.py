@@ -6,7 +6,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agentm_checkpoint.texts import counted
+from agentm_checkpoint.texts import agentm_of, counted
 from agentm_kernel.plugin import AgentmError, DoctorRow, hookimpl
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ def _lost_rows(device: Device) -> list[DoctorRow] | None:
     if not count:
         return None
     message = f"{counted(count, 'checkpoint')} of the store that was there"
-    return [DoctorRow("warn", "checkpoints", message, "run `agentm checkpoint restore latest --into-new`")]
+    return [
+        DoctorRow("warn", "checkpoints", message, f"run `{agentm_of(device)} checkpoint restore latest --into-new`")
+    ]
 
 
 def _row(check: str, look: Callable[[], DoctorRow]) -> DoctorRow:
@@ -63,14 +65,16 @@ def _image_row(backend: StorageBackend, device: Device) -> DoctorRow:
             "fail",
             "checkpoints",
             "bringing this store back was interrupted, and notes are missing",
-            f"run `agentm checkpoint restore {unfinished}`",
+            f"run `{agentm_of(device)} checkpoint restore {unfinished}`",
         )
     image = open_image(backend, device)
     if image.damage:
-        return DoctorRow("warn", "checkpoints", image.damage, "run `agentm checkpoint verify`, then `create`")
+        return DoctorRow(
+            "warn", "checkpoints", image.damage, f"run `{agentm_of(device)} checkpoint verify`, then `create`"
+        )
     last = image.latest()
     if last is None:
-        return DoctorRow("ok", "checkpoints", "none yet; `agentm checkpoint create` takes one")
+        return DoctorRow("ok", "checkpoints", f"none yet; `{agentm_of(device)} checkpoint create` takes one")
     hours = (time.time() - last.time / 1000) / 3600
     return DoctorRow(
         "ok",
@@ -94,5 +98,5 @@ def _guard_row(guard: IntegrityGuard | None, backend: StorageBackend, device: De
     locks = known.locks()
     if locks:
         shown = ", ".join(sorted(locks)[:3]) + (f" and {len(locks) - 3} more" if len(locks) > 3 else "")
-        return DoctorRow("fail", "integrity", f"locked: {shown}", "run `agentm checkpoint verify`")
+        return DoctorRow("fail", "integrity", f"locked: {shown}", f"run `{agentm_of(device)} checkpoint verify`")
     return DoctorRow("ok", "integrity", f"{counted(len(known.leaves()), 'note')} known to be good, none is locked")

@@ -7,6 +7,7 @@ import os
 from agentm_checkpoint.directories import checkpoints_folder, folder_of, image_path, make_folder
 from agentm_checkpoint.image import Image, store_named_by
 from agentm_checkpoint.settings import settings_of
+from agentm_checkpoint.texts import agentm_of
 from agentm_kernel.plugin import AgentmError, NotFoundError, StorageSelectionError, atomic_write, open_unidentified
 
 TYPE_CHECKING = False
@@ -65,7 +66,7 @@ def explain_loss(error: StorageSelectionError, device: Device) -> StorageSelecti
     count = count_lost(device)
     if not count:
         return error
-    way = "`agentm checkpoint restore latest --into-new` brings it back"
+    way = f"`{agentm_of(device)} checkpoint restore latest --into-new` brings it back"
     error.hint = f"{way}; or {error.hint}" if error.hint else way
     return error
 

@@ -6,9 +6,14 @@ from agentm_kernel.plugin import Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel.plugin import ToolCall
+    from agentm_kernel.plugin import Device, ToolCall
 
 _SHOWN = 40
+
+
+def _device(call: ToolCall) -> Device:
+    """With the store that the project of the agent's folder is in."""
+    return call.device.of_store(call.device.bound_store(call.roots[0]))
 
 
 def _checkpoint(call: ToolCall, reason: str) -> dict[str, object]:
@@ -21,7 +26,7 @@ def _checkpoint(call: ToolCall, reason: str) -> dict[str, object]:
     from agentm_kernel.plugin import refuse_secrets
 
     refuse_secrets("the reason", reason)
-    device = call.device
+    device = _device(call)
     store = below_guard(device.store(read_only=False))
     folder = folder_of(device.state_dir, store_id(store))
     local = gather_known(folder, call.roots[0], open_history(store, device).head())
@@ -32,7 +37,7 @@ def _checkpoint(call: ToolCall, reason: str) -> dict[str, object]:
         "status": "saved" if taken.is_new else "unchanged",
         "checkpoint": taken.snapshot.id,
         "notes": taken.snapshot.root.notes,
-        "left_out": f"{len(taken.skipped)} entries that are not notes" if taken.skipped else None,
+        "left_out": f"entries that are not notes: {len(taken.skipped)}" if taken.skipped else None,
         "store": store.describe(),
     }
 
@@ -42,11 +47,12 @@ def _plan_restore(call: ToolCall, checkpoint: str = "", path: str = "") -> dict[
     from agentm_checkpoint.guard import below_guard
     from agentm_checkpoint.reading import read_tree
     from agentm_checkpoint.restoring import plan_restore
-    from agentm_checkpoint.texts import counted
+    from agentm_checkpoint.texts import agentm_of, counted
 
-    backend = call.device.store()
+    device = _device(call)
+    backend = device.store()
     store = below_guard(backend)
-    image = open_image(store, call.device)
+    image = open_image(store, device)
     if not checkpoint:
         known = [f"- {shot.id} {shot.when}: {shot.reason}" for shot in image.snapshots[::-1][:_SHOWN]]
         return {"store": store.describe(), "text": "\n".join(known) or "there are no checkpoints yet"}
@@ -62,7 +68,7 @@ def _plan_restore(call: ToolCall, checkpoint: str = "", path: str = "") -> dict[
     if len(steps) > _SHOWN:
         listed.append(f"- and {len(steps) - _SHOWN:,} more")
     only = f" --path {path}" if path else ""
-    ask = f"agentm checkpoint restore {snapshot.id}{only}"
+    ask = f"{agentm_of(device)} checkpoint restore {snapshot.id}{only}"
     fields |= {"status": f"{counted(len(steps), 'change')} planned, none made", "operator_runs": ask}
     return {**fields, "text": "\n".join(listed)}
 

@@ -12,7 +12,7 @@ from agentm_encryption.envelope import open_note
 from agentm_encryption.epochs import format_fingerprint
 from agentm_encryption.membership import admit as admit_member, device_name, offered_keys, read_identity_file
 from agentm_encryption.selected import SelectedStore
-from agentm_kernel.command import answering, confirm, current_device, show_text, shown
+from agentm_kernel.command import answering, confirm, show_text, shown, store_device
 from agentm_kernel.plugin import AgentmError, Locator, StorageSelectionError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def join(fingerprint: str | None, way: str, name: str | None, answer: dict[str, 
     The first time, this makes the device's own key and shows what a member has to run. After that, compare the
     fingerprint with what the member sees: a key file alone does not prove who made it.
     """
-    store = SelectedStore(current_device())
+    store = SelectedStore(store_device())
     source = store.source()
     recipient = source.identity.make(way)
     answer.update(place=store.backend.describe(), recipient=recipient)
@@ -60,7 +60,7 @@ def join(fingerprint: str | None, way: str, name: str | None, answer: dict[str, 
 @answering
 def admit(recipient: str, name: str, answer: dict[str, object]) -> None:
     """Let the device with the key RECIPIENT (age1…), called NAME, read and write the store."""
-    store = SelectedStore(current_device())
+    store = SelectedStore(store_device())
     keys = store.joined().keys
     is_new = admit_member(store.backend, keys, recipient, name)
     answer.update(recipient=recipient, name=name, new=is_new, **key_fields(keys))
@@ -80,7 +80,7 @@ def admit(recipient: str, name: str, answer: dict[str, object]) -> None:
 @answering
 def recover(file: str, fingerprint: str | None, way: str, name: str | None, answer: dict[str, object]) -> None:
     """Let this device in with the recovery key in FILE: when every other device is lost."""
-    store = SelectedStore(current_device())
+    store = SelectedStore(store_device())
     source = store.source()
     recovery = read_identity_file(file)
     keys = offered_keys(source, store.backend, recovery)
@@ -144,7 +144,7 @@ def show(key: str) -> None:
 
     For what is refused as a note: a version that lost to another one, one that was moved, or one that is too old.
     """
-    encrypted = SelectedStore(current_device()).joined()
+    encrypted = SelectedStore(store_device()).joined()
     found = open_note(encrypted.keys, encrypted.as_stored.read(Locator(key)), key)
     written = f"written as {found.key}, epoch {found.epoch}, by the device {found.device}"
     click.echo(shown(written, err=True), err=True)
@@ -156,7 +156,7 @@ def show(key: str) -> None:
 @answering
 def accept(note: tuple[str, ...], answer: dict[str, list[str]]) -> None:
     """Take an older version of a NOTE for the right one: it was brought back on purpose."""
-    encrypted = SelectedStore(current_device()).joined()
+    encrypted = SelectedStore(store_device()).joined()
     for key in note:
         locator = Locator(key)
         found = open_note(encrypted.keys, encrypted.as_stored.read(locator), key)

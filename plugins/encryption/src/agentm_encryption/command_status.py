@@ -13,7 +13,7 @@ from agentm_encryption.key_source import newest_epoch
 from agentm_encryption.places import key_file
 from agentm_encryption.selected import SelectedStore
 from agentm_encryption.survey import plain_leftovers, survey
-from agentm_kernel.command import current_device, echo_json, json_option, shown
+from agentm_kernel.command import echo_json, json_option, shown, store_device
 from agentm_kernel.plugin import AgentmError, read_stamp
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def status(recovery_file: str | None, as_json: bool) -> None:
 
     Exits 1 if a note is not as it should be.
     """
-    store = SelectedStore(current_device())
+    store = SelectedStore(store_device())
     epoch = newest_epoch(store.backend) if read_stamp(store.backend) is not None else 0
     if not epoch:
         if as_json:

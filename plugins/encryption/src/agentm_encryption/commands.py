@@ -28,7 +28,7 @@ from agentm_encryption.places import KEYS, key_file
 from agentm_encryption.rewriting import drop_leftovers, open_all, plain_hashes, reseal_all, seal_all
 from agentm_encryption.selected import SelectedStore
 from agentm_encryption.survey import note_locators
-from agentm_kernel.command import answering, confirm, current_device, shown
+from agentm_kernel.command import answering, confirm, counted, shown, store_device
 from agentm_kernel.plugin import (
     ABSENT,
     SWAP_PROVIDER,
@@ -94,7 +94,7 @@ def init(
 
     A recovery key is needed: without one, a lost device is a lost memory. Interrupted, run it again to go on.
     """
-    device = current_device()
+    device = store_device()
     store = SelectedStore(device)
     backend = store.backend
     refuse_shared_folder(backend)
@@ -162,7 +162,7 @@ def _begin(
                 "names can be sealed in a new store only: folders that are there would keep theirs",
                 hint="make an empty store, encrypt it, and `agentm migrate` the notes into it",
             )
-    confirm(f"Encrypt the store at {backend.describe()} ({len(notes)} files)?", yes=yes)
+    confirm(f"Encrypt the store at {backend.describe()} ({counted(len(notes), 'file')})?", yes=yes)
     recovery = make_recovery()
     adopt_store(store.device, backend, store.protocol)
     source = store.source()
@@ -230,7 +230,7 @@ def rotate(
 
     Who leaves keeps what they could read so far. Interrupted, run it again to go on.
     """
-    store = SelectedStore(current_device())
+    store = SelectedStore(store_device())
     encrypted = store.joined()
     keys = encrypted.keys
     if keys.oldest == keys.current.number:
@@ -295,7 +295,7 @@ def decrypt(yes: bool, answer: dict[str, object]) -> None:
 
     Interrupted, run it again to go on.
     """
-    device = current_device()
+    device = store_device()
     store = SelectedStore(device)
     source = store.source()
     journal = Journal(source.folder)

@@ -57,7 +57,9 @@ def _keys_row(sealed: Sealed) -> DoctorRow:
         return DoctorRow("warn", _CHECK, "the change to new keys was interrupted", "run `agentm encryption rotate`")
     members = len(keys.recipients)
     return DoctorRow(
-        "ok", _CHECK, f"epoch {keys.current.number}, {members} members, {format_fingerprint(keys.fingerprint)}"
+        "ok",
+        _CHECK,
+        f"epoch {keys.current.number}, members: {members}, {format_fingerprint(keys.fingerprint)}",
     )
 
 

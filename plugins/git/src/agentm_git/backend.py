@@ -93,6 +93,15 @@ class GitStore(FileStore, WorkingCopy):
         store.state_dir = device.state_dir
         return store
 
+    @classmethod
+    def found_options(cls, options: Mapping[str, Any], device: Device) -> Mapping[str, Any]:
+        """The origin of a clone that is there: without it, its history would stay on this device."""
+        from agentm_git.setup import known_origin
+
+        root = device.expand(str(options.get("root", "")))
+        origin = known_origin(root, device.environ) if os.path.isdir(os.path.join(root, ".git")) else ""
+        return {"remote": origin} if origin else {}
+
     @property
     def capabilities(self) -> Capabilities:
         return _CAPABILITIES

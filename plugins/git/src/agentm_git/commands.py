@@ -123,7 +123,9 @@ def sync(conflict: str | None, rewritten: str | None, message: str, as_json: boo
         done = {"pulled": git.clone.pull(conflict, rewritten)}
     ignored = git.clone.looked.ignored() if may_write else []
     if as_json:
-        echo_json(**{verb: _outcome(outcome) for verb, outcome in done.items()}, ignored=ignored)
+        echo_json(
+            **{verb: _outcome(outcome) for verb, outcome in done.items()}, ignored=ignored, store=git.describe()
+        )
         return
     for verb, outcome in done.items():
         _say(verb, outcome)

@@ -95,7 +95,7 @@ def _tell_origin(root: str, settings: Settings, environ: Mapping[str, str]) -> N
         git.run("config", "--file", os.path.join(public, "config"), key, value)
 
 
-def _known_origin(root: str, environ: Mapping[str, str]) -> str:
+def known_origin(root: str, environ: Mapping[str, str]) -> str:
     """The address that a clone of the operator's has. It is only read."""
     public = os.path.join(root, ".git")
     git = Git(public, root, os.path.join(public, "objects"), environ)
@@ -121,7 +121,7 @@ def set_up(
     place = place_of(path, environ=environ)
     _check_parent(place)
     is_clone = os.path.isdir(os.path.join(place, ".git"))
-    url = url or (_known_origin(place, device.environ) if is_clone else "")
+    url = url or (known_origin(place, device.environ) if is_clone else "")
     store = GitStore.create(
         {**(options or {}), "root": place, "remote": url}, device, Opening(state_dir=device.state_dir)
     )

@@ -16,7 +16,7 @@ from agentm_import.exports.manifest import read_manifest
 from agentm_import.exports.okf import invalid, okf_files
 from agentm_import.exports.stored import current, everything
 from agentm_import.source_files import read_optional
-from agentm_kernel.command import current_device, echo_json, json_option, shown
+from agentm_kernel.command import counted, current_device, echo_json, json_option, shown, store_device
 from agentm_kernel.plugin import SWAP_PROVIDER, Locator, Rules, content_hash, layout
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _OF_ONE_PROJECT = ("claude-code", "codex")
 @click.option(
     "--project", metavar="NAME", help="For claude-code and codex: another project than the one of this directory."
 )
-@click.option("--store", metavar="NAME", help="For okf and markdown: another store than the default one.")
+@click.option("--store", metavar="NAME", help="For okf and markdown: another store than that of the project here.")
 @click.option("--check", is_flag=True, help="Write nothing; say whether DIR is what an export would write now.")
 @json_option
 def command(form: str, folder: str, project: str | None, store: str | None, check: bool, as_json: bool) -> None:
@@ -46,27 +46,29 @@ def command(form: str, folder: str, project: str | None, store: str | None, chec
     notes of one project and the personal ones that still hold: DIR is the tool's own memory folder, or a new one.
     What an export did not write itself is never overwritten.
     """
-    device = current_device()
+    is_whole = form not in _OF_ONE_PROJECT
+    device = store_device(store) if is_whole else current_device()
     folder = os.path.abspath(device.expand(folder))
-    files, remarks, built_on = _files(device, form, folder, project, store)
+    files, remarks, built_on = _files(device, form, folder, project)
     if check:
         found = compare(folder, files)
         if form == "okf":
             _validate(folder, files, found)
     else:
         found = write(folder, form, files, shared=form in _OF_ONE_PROJECT, built_on=built_on, bar=_bar)
-    _report(form, folder, found, remarks, checked=check, as_json=as_json)
+    source = device.store().describe() if is_whole else None
+    _report(form, folder, found, remarks, source, checked=check, as_json=as_json)
     if check and not found.is_same:
         sys.exit(1)
 
 
 def _files(
-    device: Device, form: str, folder: str, project: str | None, store: str | None
+    device: Device, form: str, folder: str, project: str | None
 ) -> tuple[dict[str, str], list[str], dict[str, str]]:
     """Path and text of each file, remarks for people, and the hashes of files that a text adds to."""
     notes = note_format(device)
     if form not in _OF_ONE_PROJECT:
-        backend = device.store(store)
+        backend = device.store()
         _ask_policy(backend)
         stored = list(everything(backend))
         return (okf_files(notes, stored) if form == "okf" else dict(stored)), [], {}
@@ -75,7 +77,7 @@ def _files(
     for backend, _ in places:
         _ask_policy(backend)
     found, gone = current(notes, places)
-    remarks = [f"{gone} notes are left out: deleted or superseded"] if gone else []
+    remarks = [f"left out, being deleted or superseded: {counted(gone, 'note')}"] if gone else []
     if form == "codex":
         return codex_files(found), remarks, {}
     files, left_out, index = claude_files(found, folder, set(read_manifest(folder, form)))
@@ -119,11 +121,21 @@ def _bar(paths: Sequence[str]) -> Iterable[str]:
         yield from shown_paths
 
 
-def _report(form: str, folder: str, found: Comparison, remarks: list[str], *, checked: bool, as_json: bool) -> None:
+def _report(
+    form: str,
+    folder: str,
+    found: Comparison,
+    remarks: list[str],
+    source: str | None,
+    *,
+    checked: bool,
+    as_json: bool,
+) -> None:
     if as_json:
         echo_json(
             format=form,
             folder=folder,
+            store=source,
             checked=checked,
             same=len(found.same),
             missing=found.missing,
@@ -149,5 +161,6 @@ def _report(form: str, folder: str, found: Comparison, remarks: list[str], *, ch
             click.echo(f"{word}: {shown(path)}")
     total = len(found.same)
     click.echo(
-        f"{shown(folder)} {'is the export' if found.is_same else 'is not the export'}: {total} files are the same"
+        f"{shown(folder)} {'is the export' if found.is_same else 'is not the export'}: "
+        f"{counted(total, 'file')} {'is' if total == 1 else 'are'} the same"
     )

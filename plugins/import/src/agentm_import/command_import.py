@@ -10,7 +10,16 @@ import click
 from agentm_import.contract import detect_all, names
 from agentm_import.importing import Import
 from agentm_import.planning import CREATE, SKIP, UNCHANGED, UPDATE
-from agentm_kernel.command import completing, confirm, current_device, echo_json, echo_table, json_option, shown
+from agentm_kernel.command import (
+    completing,
+    confirm,
+    counted,
+    current_device,
+    echo_json,
+    echo_table,
+    json_option,
+    shown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -83,7 +92,7 @@ def _carry_out(job: Import, *, can_ask: bool, as_json: bool) -> Plan:
         if len(job.plan.of(CREATE, UPDATE, SKIP)) > _ROWS:
             click.echo(f"… and {len(job.plan.of(CREATE, UPDATE, SKIP)) - _ROWS} more: --dry-run shows all")
     if waiting and can_ask:
-        confirm(f"Write {len(waiting)} notes?", yes=False)
+        confirm(f"Write {counted(len(waiting), 'note')}?", yes=False)
     return job.carry_out(_bar)
 
 
@@ -137,9 +146,9 @@ def _show_sources(*, as_json: bool) -> None:
         click.echo(shown(failure, err=True), err=True)
     if found:
         rows = [
-            (name, f"{place.memories} {place.what}", place.path, f"agentm import {name}") for name, _, place in found
+            (name, str(place.memories), place.what, place.path, f"agentm import {name}") for name, _, place in found
         ]
-        echo_table(("source", "holds", "where", "run"), rows)
+        echo_table(("source", "count", "of", "where", "run"), rows)
     else:
         click.echo("No memories of other tools were found in their usual places.")
         click.echo(f"Sources: {', '.join(names(device))}. Give one, and the path.")
@@ -161,7 +170,7 @@ def _report(source: str, plan: Plan, *, as_json: bool, done: bool) -> None:
     )
     click.echo(f"{'imported from' if done else 'would import from'} {source}: {summary}")
     if plan.problems:
-        click.echo(f"{len(plan.problems)} memories stay behind, each with its reason above", err=True)
+        click.echo(f"memories that stay behind, each with its reason above: {len(plan.problems)}", err=True)
 
 
 def _table(steps: Sequence[Step]) -> None:

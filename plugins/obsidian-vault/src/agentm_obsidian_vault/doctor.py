@@ -115,7 +115,7 @@ def _lost_rows(context: HookContext) -> Iterator[DoctorRow]:
         yield DoctorRow(
             "warn",
             "lost and found",
-            f"Google Drive put {len(found)} files aside that it could not sync: {_some(found)}",
+            f"what Google Drive could not sync, it put aside ({len(found)}): {_some(found)}",
             "`agentm vault conflicts` lists them; take what is missing over by hand",
         )
 

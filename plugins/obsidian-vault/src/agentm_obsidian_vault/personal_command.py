@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from agentm_kernel.command import answering, current_device, read_text
-from agentm_kernel.plugin import ABSENT, AuthorizationError, Locator, PersonalSpace, StorageError, content_hash
+from agentm_kernel.plugin import (
+    ABSENT,
+    AuthorizationError,
+    DeclinedError,
+    Locator,
+    PersonalSpace,
+    StorageError,
+    content_hash,
+)
 from agentm_obsidian_vault.authorization import Authorization
 
 if TYPE_CHECKING:
@@ -61,7 +69,7 @@ def _ask(place: Locator, content: str, path: str) -> Authorization:
         question.write(f"Allow this one write? Type {_YES}: ")
         question.flush()
         if answer.readline().strip().casefold() != _YES:
-            raise AuthorizationError("not allowed; nothing was written")
+            raise DeclinedError("not allowed; nothing was written")
     return Authorization(place, content)
 
 

@@ -13,7 +13,7 @@ import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from agentm_kernel.plugin import AuthorizationError, ConfigError
+from agentm_kernel.plugin import AuthorizationError, ConfigError, DeclinedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ def ask_operator(described: str, question: str) -> None:
         shown.write(f"{described}\n{question} Type {_YES}: ")
         shown.flush()
         if answer.readline().strip().casefold() != _YES:
-            raise AuthorizationError("not confirmed; nothing was changed")
+            raise DeclinedError("not confirmed; nothing was changed")
 
 
 def ask_command(command: str, described: str) -> None:

@@ -6,6 +6,8 @@ have a part of their own. The budget holds for the whole text, the last line inc
 
 from __future__ import annotations
 
+import sys
+
 from agentm_recall.fence import bounded_runs, fenced, header_of, longest_run, shortened, tokens, visible, visible_line
 from agentm_recall.layout import ALWAYS_LOAD
 from agentm_recall.note import DELETED, SUPERSEDED
@@ -42,7 +44,14 @@ _MOST_NAMES = 5
 class Digest:
     """One recall in the making."""
 
-    def __init__(self, subject: str, budget: int, catalog: Catalog, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        subject: str,
+        budget: int,
+        catalog: Catalog,
+        environ: Mapping[str, str] | None = None,
+        left_out: str = "Left out",
+    ) -> None:
         self._head = f"# Memory: {visible_line(subject)}\n"
         self._for_last_line = min(_FOR_LAST_LINE, budget // 4)
         self._room = budget - tokens(self._head + _WANTS + _NOTES) - self._for_last_line
@@ -57,6 +66,7 @@ class Digest:
         self._remarks = Remarks(catalog.backend, environ)
         self._unnamed = 0
         self._conclusion = ""
+        self._left_out = left_out
 
     def conclude(self, sentence: str) -> None:
         """What else the last line is to say."""
@@ -105,13 +115,16 @@ class Digest:
         misfits: list[Note] = []
         entries: dict[str, str] = {}
         in_a_row = 0
+        unfitting = sys.maxsize  # a note of this size did not fit, so a larger one is not read to see that again
         for note in notes:
             room = min(self._room - spent, self._share)
-            too_large = room < _LEAST_ROOM or (self._catalog.size(note) // 8 > room and room < self._share)
+            size = self._catalog.size(note)
+            too_large = room < _LEAST_ROOM or size >= unfitting or (size // 8 > room and room < self._share)
             entry = None if too_large or in_a_row >= _MISFITS else self._entry(note.key, room)
             if entry is None:
                 misfits.append(note)
                 in_a_row += 1
+                unfitting = min(unfitting, size or unfitting)
             elif entry:
                 in_a_row = 0
                 entries[note.key] = entry
@@ -155,8 +168,8 @@ class Digest:
         reasons = self._reasons()
         if not reasons or (not has_entries and reasons == self._ruled_out()):
             # An agent with nothing to read need not hear about what the rules leave out every time.
-            return f"Left out: nothing.{self._conclusion}" if has_entries else ""
-        line = f"Left out: {'; '.join(reasons)}. Find more with `agentm search`.{self._conclusion}"
+            return f"{self._left_out}: nothing.{self._conclusion}" if has_entries else ""
+        line = f"{self._left_out}: {'; '.join(reasons)}. Find more with `agentm search`.{self._conclusion}"
         for most in range(_MOST_NAMES, 0, -1):
             names = self._names(most)
             if names and tokens(f"{names}\n{line}") <= self._for_last_line:

@@ -41,4 +41,8 @@ def agentm_event(name: str, context: HookContext) -> str | None:
         return None  # derived, and somebody else's turn: the next search catches up
     except StorageError as error:  # a store elsewhere does not answer: recall goes on with what it knows
         return f"recall: the index was not brought up to date: {error.message}"
-    return f"recall: {changes.indexed} notes indexed" if changes is not None and changes.indexed else None
+    return (
+        f"recall: {changes.indexed} note{'s' * (changes.indexed > 1)} indexed"
+        if changes is not None and changes.indexed
+        else None
+    )

@@ -91,16 +91,17 @@ def recalled(
     environ: Mapping[str, str] | None = None,
     personal: bool = True,
     heading: str | None = None,
+    left_out: str = "Left out",
 ) -> str:
     """`phase_recall` for a store and a project's folder that are known already; without what is not the project's
-    unless it is `personal` too.
+    unless it is `personal` too. `left_out` begins the last line.
     """
     phase = phase if phase in PHASES else DEFAULT_PHASE
     deadline = time.monotonic() + PATIENCE
     places = (Locator(PERSONAL), home) if personal else (home,)
     room = budget_of(phase, budget, environ)
     catalog = overview(backend, places, room=room, deadline=deadline, environ=environ)
-    digest = Digest(f"project {heading or project}, phase {phase}", room, catalog, environ)
+    digest = Digest(f"project {heading or project}, phase {phase}", room, catalog, environ, left_out)
     current = _current(catalog, digest)
     standing = [note for note in current if note.key.startswith(f"{ALWAYS_LOAD}/")]
     others = [note for note in current if not note.key.startswith(f"{ALWAYS_LOAD}/")]

@@ -30,8 +30,16 @@ _OWN_PART = 3
 def own_notes(device: Device, *, phase: str, query: str | None = None, limit: int | None = None) -> str:
     """The operator's notes, in a part of the room."""
     room = budget_of(phase, limit) // _OWN_PART
-    title = "every project (your own notes, in the default store)"
-    return recalled(device.store(), title, Locator(PERSONAL), phase, budget=room, query=query, personal=False)
+    return recalled(
+        device.store(),
+        "every project (your own notes, in the default store)",
+        Locator(PERSONAL),
+        phase,
+        budget=room,
+        query=query,
+        personal=False,
+        left_out="Left out of your own notes",  # what is left out of the other store's is not known here
+    )
 
 
 def notes_of_bound(resolution: Resolution, phase: str, query: str | None, limit: int | None) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel.command import current_device
+from agentm_kernel.command import current_device, store_device
 from agentm_kernel.plugin import AgentmError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def command(port: int, no_browser: bool, read_only: bool, folder: str | None) ->
     """
     from agentm_view.memory import Memory
 
-    store = current_device().store_name
+    store = store_device().store_name
     if folder is not None:
         from agentm_view.export import export
 

@@ -45,7 +45,7 @@ def within(seconds: float, work: Callable[[], None]) -> None:
 
 def _frame_of(thread: threading.Thread) -> FrameType | None:
     """Where a thread is now. No garbage is collected meanwhile: a destructor that lets other threads run while they
-    are listed can stop the whole interpreter for ever (gh-106883, in Python before 3.12).
+    are listed can stop the whole interpreter for ever (gh-106883, mended in 3.11.9).
     """
     was_collecting = gc.isenabled()
     gc.disable()

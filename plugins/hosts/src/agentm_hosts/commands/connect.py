@@ -21,7 +21,7 @@ from agentm_hosts.connecting import (
     undoing_plans,
 )
 from agentm_hosts.files.recognition import command_of
-from agentm_kernel.command import answering, completing, current_device, terminal_width, wrapped
+from agentm_kernel.command import answering, completing, confirm, counted, current_device, terminal_width, wrapped
 from agentm_kernel.plugin import AgentmError
 
 if TYPE_CHECKING:
@@ -77,9 +77,12 @@ def connect(
 @click.argument("hosts", nargs=-1, metavar="[HOST]...", shell_complete=completing("agentm.hosts"))
 @_scope
 @_dry_run
+@click.option("--yes", is_flag=True, help="Without HOST: do not ask.")
 @answering
-def disconnect(hosts: tuple[str, ...], scope: str, dry_run: bool, answer: Answer) -> int:
+def disconnect(hosts: tuple[str, ...], scope: str, dry_run: bool, yes: bool, answer: Answer) -> int:
     """Take agentm out of the settings of agent hosts again; without HOST, of all that are connected.
+
+    Without HOST, you see what will change and are asked; without a terminal nobody is.
 
     A file that nobody has changed since is byte for byte what it was; in others only our entries go.
     """
@@ -92,10 +95,18 @@ def disconnect(hosts: tuple[str, ...], scope: str, dry_run: bool, answer: Answer
         click.echo("no agent host is connected")
     failed = 0
     answer.update(dry_run=dry_run, hosts=[])
+    planned: list[HostAdapter] = []
     for adapter in [adapter_named(device, name) for name in dict.fromkeys(names)]:
         try:
-            plans = undoing_plans(place, adapter.name)
-            show(plans, dry_run=dry_run)
+            show(undoing_plans(place, adapter.name), dry_run=dry_run)
+            planned.append(adapter)
+        except AgentmError as error:
+            failed = _say_failure(adapter, "still connected", error, answer)
+    if planned and not (hosts or dry_run) and sys.stdin.isatty():
+        confirm(f"Disconnect {counted(len(planned), 'agent host')}?", yes=yes)
+    for adapter in planned:
+        try:
+            plans = undoing_plans(place, adapter.name)  # once more: two hosts may share a file
             if not dry_run:
                 carry_out_all(place, adapter.name, plans)
         except AgentmError as error:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import click
 
+from agentm_hosts.adapter import PROMISED, UNPROVEN
 from agentm_hosts.commands.connect import say
 from agentm_hosts.connecting import adapter_named
 from agentm_hosts.report import reports
 from agentm_kernel.command import answering, completing, current_device, echo_json, echo_table, json_option
+
+_SUPPORT = {PROMISED: "tested", UNPROVEN: "not tested"}
 
 
 @click.group()
@@ -18,7 +21,11 @@ def command() -> None:
 @command.command("list")
 @json_option
 def list_hosts(as_json: bool) -> None:
-    """Show each agent host: connected or not, what arrived, and what only you can do."""
+    """Show each agent host: connected or not, what arrived, and what only you can do.
+
+    The last column says how well agentm is known to work with it: tested with the program itself, made by its
+    documentation as well as we can (best effort), or not tested yet.
+    """
     found = reports(current_device())
     if as_json:
         echo_json(hosts=[report.as_json() for report in found])
@@ -29,11 +36,11 @@ def list_hosts(as_json: bool) -> None:
             "here" if report.is_present else "not found",
             ", ".join(report.connected) or "not connected",
             report.deliveries,
-            report.proof,
+            _SUPPORT.get(report.proof, report.proof),
         )
         for report in found
     ]
-    echo_table(("host", "installed", "connected", "told", "proof"), rows)
+    echo_table(("host", "installed", "connected", "told", "support"), rows)
     for report in found:
         for step in report.open_steps:
             say(f"{report.host}: still to do: {step}")

@@ -80,5 +80,6 @@ def _offer_imports(device: Device) -> list[dict[str, object]]:
             places = []
         for path, count in places:
             offers.append({"source": record.name, "path": path, "memories": count})
-            say(f"{path} holds about {count} memories: `agentm import {record.name} --dry-run` shows them")
+            held = "memory" if count == 1 else "memories"
+            say(f"{path} holds about {count} {held}: `agentm import {record.name} --dry-run` shows them")
     return offers

@@ -38,7 +38,9 @@ def claude_files(notes: list[StoredNote], folder: str, own: set[str]) -> tuple[d
     files[INDEX] = kept + "".join(f"{line}\n" for line in fitting)
     left_out = []
     if len(fitting) < len(lines):
-        left_out.append(f"{len(lines) - len(fitting)} notes are not in MEMORY.md: it holds {_MOST_LINES} lines")
+        left_out.append(
+            f"left out of MEMORY.md, which holds {_MOST_LINES} lines: {len(lines) - len(fitting)} of the notes"
+        )
     if len(notes) > _MOST_FILES:
         left_out.append(f"Claude Code looks at {_MOST_FILES} files; there are {len(notes)}")
     return files, left_out, index

@@ -10,7 +10,16 @@ import click
 
 from agentm_import.moving.merging import plan_merge, unite_projects
 from agentm_import.moving.stores import copy_notes, leave_word, plan_migration, settle
-from agentm_kernel.command import confirm, current_device, echo_json, json_option, set_value, shown, unset_value
+from agentm_kernel.command import (
+    confirm,
+    counted,
+    current_device,
+    echo_json,
+    json_option,
+    set_value,
+    shown,
+    unset_value,
+)
 from agentm_kernel.plugin import (
     SWAP_PROVIDER,
     AgentmError,
@@ -80,13 +89,14 @@ def command(
         plan = plan_migration(source, target, progress)
     if plan.skipped and not allow_skipped:
         shown = ", ".join(plan.skipped[:5])
+        more = f" and {len(plan.skipped) - 5} more" if len(plan.skipped) > 5 else ""
         raise AgentmError(
-            f"{len(plan.skipped)} entries are not notes and would stay behind: {shown}",
+            f"what is not a note would stay behind: {shown}{more}",
             hint="move them yourself, then run it again with --allow-skipped; nothing was written",
         )
     if not dry_run:
         confirm(
-            f"Copy {len(plan.missing)} of {len(plan.hashes)} files to {target.describe()}?",
+            f"Copy {len(plan.missing)} of {counted(len(plan.hashes), 'file')} to {target.describe()}?",
             yes=yes,
             hint="add --dry-run to see what it would do, or --yes to do it without asking",
         )
@@ -119,7 +129,8 @@ def _report(source: str, target: str, plan: Plan, *, dry_run: bool, as_json: boo
         return
     verb = "would copy" if dry_run else "copied"
     click.echo(
-        f"{verb} {len(copied)} of {total} files from {source} to {target}; {total - len(copied)} were there already"
+        f"{verb} {len(copied)} of {counted(total, 'file')} from {source} to {target}; "
+        f"there already: {total - len(copied)}"
     )
     for locator, place in plan.places.items():
         click.echo(shown(f"kept apart: {locator} as {place.name}"))

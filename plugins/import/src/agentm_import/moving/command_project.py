@@ -8,7 +8,17 @@ import click
 
 from agentm_import.moving.projects import merge_projects, rename_project
 from agentm_import.moving.use_store import StoreChange
-from agentm_kernel.command import answering, completing, confirm, current_device, echo_json, json_option
+from agentm_kernel.command import (
+    answering,
+    completing,
+    confirm,
+    counted,
+    current_device,
+    echo_json,
+    json_option,
+    shown,
+    store_device,
+)
 from agentm_kernel.plugin import find_project_root
 
 
@@ -18,11 +28,11 @@ from agentm_kernel.plugin import find_project_root
 @json_option
 def rename(old: str, new: str, as_json: bool) -> None:
     """Give the project OLD the name NEW in the store. A command that was cut off is finished by running it again."""
-    moved = rename_project(current_device().store(read_only=False), old, new)
+    moved = rename_project(store_device().store(read_only=False), old, new)
     if as_json:
         echo_json(project=new, renamed_from=old, moved=moved)
     else:
-        click.echo(f"{old} is {new} now; {moved} files moved")
+        click.echo(f"{old} is {new} now; {counted(moved, 'file')} moved")
 
 
 @click.command("merge")
@@ -34,11 +44,11 @@ def merge(source: str, into: str, as_json: bool) -> None:
 
     Files of one name and different text are both kept. A command that was cut off is finished by running it again.
     """
-    moved = merge_projects(current_device().store(read_only=False), source, into)
+    moved = merge_projects(store_device().store(read_only=False), source, into)
     if as_json:
         echo_json(project=into, merged=source, moved=moved)
     else:
-        click.echo(f"{source} is part of {into} now; {moved} files moved")
+        click.echo(f"{source} is part of {into} now; {counted(moved, 'file')} moved")
 
 
 @click.command("use-store")
@@ -59,18 +69,22 @@ def use_store(name: str, move: bool, yes: bool, cwd: str | None, answer: dict[st
     if change.is_done:
         click.echo(f"this project is in the store '{name}' already")
         return
-    files = change.check(move=move)
-    if files:
-        confirm(f"Copy {files} files of '{change.slug}' to {change.place}?", yes=yes)
-    copied = change.make()
-    answer["copied"] = len(copied)
-    click.echo(f"'{change.slug}' is in the store '{name}' now, at {change.place}; {len(copied)} files were copied")
-    if copied and (yes or (sys.stdin.isatty() and click.confirm("Remove them from the store before?", err=True))):
-        answer["removed"] = change.remove(copied)
-        click.echo(f"{answer['removed']} files removed from the store before")
+    change.check(move=move)
+    answer.update(project=change.slug, before=change.slug_before)
+    for line in change.plan():
+        click.echo(shown(line, err=True), err=True)
+    if change.count:
+        confirm(f"Copy {counted(change.count, 'file')} of '{change.slug_before}' to {change.place}?", yes=yes)
+    answer["copied"] = copied = change.make()
+    done = f"'{change.slug}' is in the store '{name}' now, at {change.place}"
+    click.echo(f"{done}; {counted(copied, 'file')} {'was' if copied == 1 else 'were'} copied" if copied else done)
+    if copied and (yes or (sys.stdin.isatty() and click.confirm("Remove them where they were?", err=True))):
+        answer["removed"] = removed = change.remove()
+        click.echo(f"{counted(removed, 'file')} removed from where they were")
     elif copied:
+        click.echo("they are where they were as well; run the command again with --move --yes to remove them there")
+    if change.state and not change.is_state_moved:
         click.echo(
-            "they are in the store before as well; run the command again with --move --yes to remove them there"
+            f"{', '.join(change.state)} stays in .harness/, where nobody reads it now: "
+            f"`agentm project use-store {name} --move` takes it along"
         )
-    for file in change.state_left():
-        click.echo(f"{file} stays in .harness/: `agentm state write {file} < .harness/{file}` takes it along")

@@ -68,7 +68,9 @@ def merge_projects(store: StorageBackend, source: str, into: str) -> int:
     target = read_record(store, into)
     if target is None:
         raise NotFoundError(
-            f"there is no project '{into}' in this store", hint=f"`agentm project rename {source} {into}` renames it"
+            f"there is no project '{into}' in this store",
+            hint="if it has no notes yet, enter it with `agentm project register` in its folder first; to give "
+            f"'{source}' that name instead, run `agentm project rename {source} {into}`",
         )
     if target.folder == record.folder:  # the name that it had before leads back to it
         raise ConfigError(f"'{into}' is called '{target.slug}' now", hint="there is nothing to merge: both are one")
@@ -83,7 +85,10 @@ def _movable(store: StorageBackend, old: str, new: str) -> ProjectRecord:
         raise ConfigError("both names are the same", hint="name the project and its new name")
     record = read_record(store, old)
     if record is None:
-        raise NotFoundError(f"there is no project '{old}' in this store", hint="`agentm project list` shows them")
+        raise NotFoundError(
+            f"there is no project '{old}' in this store",
+            hint="`agentm project list` shows them; one that has no notes yet has nothing to move",
+        )
     if record.slug not in (old, new):
         raise ConfigError(f"'{old}' is called '{record.slug}' now", hint="use that name")
     if not store.capabilities.delete:

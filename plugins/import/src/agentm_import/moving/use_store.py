@@ -11,14 +11,18 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentm_kernel.command import bind_project
+from agentm_kernel.command import bind_project, counted
 from agentm_kernel.plugin import (
     ABSENT,
+    HARNESS_DIR,
     MOVED_TO_STORE,
     SWAP_PROVIDER,
     Checkouts,
     ConcurrentModificationError,
     ConfigError,
+    EditedFolder,
+    FileStore,
+    Locator,
     LocatorConflictError,
     Resolution,
     StoreIdentityError,
@@ -26,14 +30,18 @@ from agentm_kernel.plugin import (
     change_record,
     claim,
     content_hash,
+    find_place,
+    hide_from_git,
     layout,
     read_or_none,
+    read_record,
     read_stamp,
     record_move,
+    refuse_secrets,
 )
 
 if TYPE_CHECKING:
-    from agentm_kernel.plugin import Device, Locator, ProjectRecord, StorageBackend
+    from agentm_kernel.plugin import Device, ProjectRecord, StorageBackend
 
 _ROUNDS = 5
 
@@ -46,30 +54,30 @@ class Move:
     folder: Locator
     target: StorageBackend
     place: Locator
+    with_state: bool = True
+    """Whether plans are among them; where one store keeps state and the other does not, they go another way."""
 
     def files(self) -> list[Locator]:
         """What is to be moved; the record stays, to say where the rest went."""
-        record = self.folder.child(layout.PROJECT_RECORD)
-        return [info.locator for info in self.source.walk(self.folder) if not info.is_dir and info.locator != record]
+        record, state = self.folder.child(layout.PROJECT_RECORD), self.folder.child(layout.HARNESS)
+        found = [info.locator for info in self.source.walk(self.folder) if not info.is_dir]
+        return [file for file in found if file != record and (self.with_state or file.parent != state)]
 
     def goes_to(self, file: Locator) -> Locator:
         return self.place.child(*file.parts[len(self.folder.parts) :])
 
-    def check(self) -> int:
-        """How many files the target lacks; refused if it has another text under the name of one."""
-        missing = 0
-        differing = []
-        for file in self.files():
-            text, held = self.source.read(file), read_or_none(self.target, self.goes_to(file))
-            missing += held is None
-            if held not in (None, text):
-                differing.append(self.goes_to(file).key)
+    def check(self) -> None:
+        """Refuse if the target has another text under the name of a file."""
+        differing = [
+            self.goes_to(file).key
+            for file in self.files()
+            if read_or_none(self.target, self.goes_to(file)) not in (None, self.source.read(file))
+        ]
         if differing:
             raise LocatorConflictError(
-                f"{self.target.describe()} has other notes under {len(differing)} of the names: {differing[0]} …",
-                hint="nothing was written; settle those notes first",
+                f"{self.target.describe()} has other texts under {len(differing)} of the names: {differing[0]} …",
+                hint="nothing was written; settle those first",
             )
-        return missing
 
     def copy(self) -> dict[Locator, str]:
         """Bring the target up to date until both agree; the files with the hash that was copied."""
@@ -83,7 +91,7 @@ class Move:
                 self.target.write(self.goes_to(file), text, if_match=copied.get(file, ABSENT))
                 copied[file] = content_hash(text)
         raise ConcurrentModificationError(
-            f"the notes in {self.folder} change all the time",
+            f"the files in {self.folder} change all the time",
             hint="stop the agents that write there, and run it again",
         )
 
@@ -97,11 +105,29 @@ class Move:
         return len(copied)
 
 
+class StateMove(Move):
+    """Plans and progress between `.harness/` of a checkout and the folder of a store that keeps state."""
+
+    @property
+    def is_into_store(self) -> bool:
+        return not self.folder.parts
+
+    def files(self) -> list[Locator]:
+        """In a checkout, what is no Markdown belongs to other programs, or says something about the checkout."""
+        children = [file for file in self.source.list(self.folder) if not self.source.info(file).is_dir]
+        return [file for file in children if file.suffix == ".md" or not self.is_into_store]
+
+    def check(self) -> None:
+        super().check()
+        for file in self.files() if self.is_into_store else ():  # agents wrote them by other means than ours
+            refuse_secrets(file.name, self.source.read(file))
+
+
 class StoreChange:
     """The project at `root` is to be in the store `name`; `None` is the default store."""
 
     def __init__(self, device: Device, root: str, name: str | None) -> None:
-        self._device, self._name = device, name
+        self._device, self._name, self._root = device, name, root
         bound = device.bound_store(root)
         self.is_done = bound is None and name is None
         # Bound to it already: a run that was cut off, and what is left in the default store is to follow.
@@ -111,55 +137,83 @@ class StoreChange:
         here = Resolution(root, self._target, device=device)
         here.refuse_no_project()
         self._identity = here.identity
-
-    @property
-    def slug(self) -> str:
-        return self._move.place.name
+        self._copied: list[tuple[Move, dict[Locator, str]]] = []
 
     @property
     def place(self) -> str:
         return self._target.describe()
 
-    def check(self, *, move: bool) -> int:
-        """Claim the project's place in both stores; how many files go, and whether they can, is found out first."""
+    def check(self, *, move: bool) -> None:
+        """Find out what goes where, and whether it can. Only reads."""
         self._source.check_allowed(SWAP_PROVIDER)
-        self._before = self._claim(self._source)
-        after = self._claim(self._target)
-        if after.elsewhere is not None:
-            change_record(self._target, after, {MOVED_TO_STORE: None})  # it comes back
-        self._move = Move(self._source, self._before.folder, self._target, after.folder)
-        files = len(self._move.files())
-        if files and not move:
+        before = find_place(self._source, self._identity, Checkouts(self._device.state_dir, self._source))
+        after = find_place(self._target, self._identity, Checkouts(self._device.state_dir, self._target))
+        self.slug_before, self.slug = before.slug, after.slug
+        self._plan(before.folder, after.folder)
+        self.state = [file.name for file in self._state.files()] if self._state else []
+        self.is_state_moved = move and bool(self.state)
+        is_plan_there = self._state is not None and not self._state.is_into_store
+        count = len(self._notes.files()) + len(self.state) * (self.is_state_moved or is_plan_there)
+        if count and not move:
             raise ConfigError(
-                f"'{self._before.slug}' has {files} files in {self._source.describe()}, which would stay behind",
+                f"'{before.slug}' has {counted(count, 'file')} in {self._source.describe()}, which would stay behind",
                 hint="add --move to take them along",
             )
-        self._move.check()
-        return files
+        self.count = count
+        for each in self._moves():
+            each.check()
 
-    def make(self) -> dict[Locator, str]:
-        """Copy, bind the project, and leave word in the store before; what was copied, with its hashes."""
-        self._move.copy()
+    def plan(self) -> list[str]:
+        """What is worth knowing before it happens."""
+        lines = []
+        if self.slug != self.slug_before:
+            is_taken = read_record(self._target, self.slug_before) is not None
+            why = "is another project's" if is_taken else "is its name in the store before"
+            lines.append(f"its name there is '{self.slug}': '{self.slug_before}' {why}")
+        if self.is_state_moved and self._state:
+            way = "from .harness/ into the store" if self._state.is_into_store else "from the store into .harness/"
+            lines.append(f"{', '.join(self.state)}: {way}, where state belongs then")
+        return lines
+
+    def make(self) -> int:
+        """Copy, bind the project, and leave word in the store before; how many files were copied."""
+        before, after = self._claim(self._source), self._claim(self._target)
+        if after.elsewhere is not None:
+            change_record(self._target, after, {MOVED_TO_STORE: None})  # it comes back
+        self._plan(before.folder, after.folder)
+        self.slug = after.slug
+        self._copy()
         store_id = read_stamp(self._target)
         if store_id is None:
             raise StoreIdentityError(f"the store at {self.place} has no identity", hint="set it up with its `init`")
         bind_project(self._device.environ, list(binding_keys(self._identity.checkout)), self._name)
-        change_record(self._source, self._before, {MOVED_TO_STORE: store_id})
-        record_move(self._source, self._move.folder, self._target, self._move.place)
-        return self._move.copy()  # once more: somebody may have written there who had not heard of it yet
+        change_record(self._source, before, {MOVED_TO_STORE: store_id})
+        record_move(self._source, self._notes.folder, self._target, self._notes.place)
+        return self._copy()  # once more: somebody may have written there who had not heard of it yet
 
-    def remove(self, copied: dict[Locator, str]) -> int:
-        return self._move.remove(copied)
+    def remove(self) -> int:
+        """Take out of the store before, and of the checkout, what was copied; how many files are gone."""
+        return sum(move.remove(copied) for move, copied in self._copied)
 
-    def state_left(self) -> list[str]:
-        """Plans and progress that lie in the checkout, where nobody looks for them once the store has the state."""
-        root = self._identity.checkout.root
-        if not self._target.capabilities.sync:
-            return []
-        try:
-            return sorted(name for name in os.listdir(os.path.join(root, ".harness")) if name.endswith(".md"))
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+    def _copy(self) -> int:
+        self._copied = [(move, move.copy()) for move in self._moves()]
+        hide_from_git(self._root)
+        return sum(len(copied) for _, copied in self._copied)
+
+    def _moves(self) -> list[Move]:
+        return [self._notes, self._state] if self.is_state_moved and self._state else [self._notes]
+
+    def _plan(self, before: Locator, after: Locator) -> None:
+        """Notes go from folder to folder. State lies in the checkout unless the store synchronises it."""
+        keeps, kept = self._target.capabilities.sync, self._source.capabilities.sync
+        is_apart = keeps != kept and self._device.project(self._root).backend is not None  # none: state is local
+        self._notes = Move(self._source, before, self._target, after, with_state=not is_apart)
+        checkout = FileStore(os.path.join(self._root, HARNESS_DIR), medium=EditedFolder(), create_root=True)
+        self._state: StateMove | None = None
+        if is_apart and keeps:
+            self._state = StateMove(checkout, Locator(), self._target, after.child(layout.HARNESS))
+        elif is_apart:
+            self._state = StateMove(self._source, before.child(layout.HARNESS), checkout, Locator())
 
     def _claim(self, store: StorageBackend) -> ProjectRecord:
         place = claim(store, self._identity, Checkouts(self._device.state_dir, store))

@@ -47,7 +47,7 @@ class ClaudeCode:
         count = sum(count_files(folder) for folder in folders) - sum(
             os.path.isfile(os.path.join(folder, "MEMORY.md")) for folder in folders
         )
-        return [Found(root, count, f"memories of {len(folders)} projects")] if count else []
+        return [Found(root, count, f"memories of {len(folders)} project{'s' * (len(folders) > 1)}")] if count else []
 
     def read(self, path: str, device: Device) -> Iterator[Item | Skipped]:
         root = folder_of(device, path, "CLAUDE_CONFIG_DIR", "~/.claude")

@@ -7,7 +7,7 @@ import time
 
 import click
 
-from agentm_kernel.command import echo_json, echo_table, json_option, show_text, shown
+from agentm_kernel.command import counted, echo_json, echo_table, json_option, show_text, shown
 from agentm_recall.catalog import gather
 from agentm_recall.commands.common import (
     as_json as note_as_json,
@@ -120,7 +120,9 @@ def list_notes(
         nothing="no notes yet",
     )
     if hidden and sys.stdout.isatty():
-        click.echo(f"{len(rows)} notes, and {hidden} forgotten or replaced, which --all shows too", err=True)
+        click.echo(
+            f"{counted(len(rows), 'note')}, and {hidden} forgotten or replaced, which --all shows too", err=True
+        )
     if project is None and not everywhere and is_outside(cwd):
         click.echo("this folder is no project: these are the personal notes; --everywhere lists all", err=True)
     for key, why in problems:

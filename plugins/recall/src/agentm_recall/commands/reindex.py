@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from agentm_kernel.command import current_device, echo_json, json_option
+from agentm_kernel.command import counted, echo_json, json_option, store_device
 from agentm_kernel.plugin import AgentmError
 from agentm_recall.commands.common import bar
 from agentm_recall.index.database import IndexUnavailable
@@ -20,7 +20,7 @@ def command(update_only: bool, as_json: bool) -> None:
     It lies in the cache directory. Searching keeps it up to date, so this is for repairs and for the first time on a
     large store.
     """
-    index = RecallIndex(current_device().store())
+    index = RecallIndex(store_device().store())
     try:
         changes = index.update(bar, wait=10.0) if update_only else index.rebuild(bar)
     except IndexUnavailable as error:
@@ -30,4 +30,6 @@ def command(update_only: bool, as_json: bool) -> None:
     if as_json:
         echo_json(index=index.path(), looked_at=changes.looked_at, indexed=changes.indexed, removed=changes.removed)
     else:
-        click.echo(f"indexed {changes.indexed} notes, removed {changes.removed}; the index is {index.path()}")
+        click.echo(
+            f"indexed {counted(changes.indexed, 'note')}, removed {changes.removed}; the index is {index.path()}"
+        )

@@ -86,7 +86,8 @@ def graph(given: Asked) -> Screen:
         "edges": [[one, other, kind] for one, other, kind, _ in shown],
     }
     more = len(degree) - len(kept)
-    said = f"{len(kept)} notes, {len(shown)} connections" + (f"; {more} more notes are not drawn" if more else "")
+    said = f"{len(kept)} note{'s' * (len(kept) != 1)}, {len(shown)} connection{'s' * (len(shown) != 1)}"
+    said += f"; not drawn: {more} more" if more else ""
     html = join(
         heading("Graph", said=said),
         tag(

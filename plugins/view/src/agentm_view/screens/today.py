@@ -57,16 +57,19 @@ def today(given: Asked) -> Screen:
 
 
 def _elsewhere(given: Asked) -> Html | None:
-    """That the project of this folder keeps its notes in another store, which has a page of its own."""
+    """That there are notes in another store, which has a page of its own: those of the project here, or one's own."""
     device = given.memory.device()
     try:
         name = device.of_store("default").renewed().project(given.memory.cwd).store_name
     except AgentmError:
         return None
-    if name is None or name == device.store_name:
+    if name is None and device.store_name is None:
         return None
-    words = ("The notes of the project in this folder are in the store ", tag("strong", name), ": ")
-    return tag("p", *words, tag("code", f"agentm --store {name} view"), " shows them.", class_="notice")
+    if name is None or name == device.store_name:
+        words, name = join("Your own notes are in the default store: "), "default"
+    else:
+        words = join("The notes of the project in this folder are in the store ", tag("strong", name), ": ")
+    return tag("p", words, tag("code", f"agentm --store {name} view"), " shows them.", class_="notice")
 
 
 def _place(given: Asked) -> str:

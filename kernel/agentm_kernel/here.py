@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -63,17 +61,13 @@ def resolve_project(
     In mode `local` nothing is selected. Otherwise a store that cannot be had raises: state is never routed to a
     place that merely happens to be there. `read_only` admits a store that can be read but not written.
     """
+    from agentm_kernel.projects import working_directory
+
     resolution = (device or this_device()).project(working_directory(context), read_only=read_only)
     _ = resolution.identity
     if resolution.is_synced:
         _ = resolution.slug  # whatever is wrong with it is said here, not later
     return resolution
-
-
-def working_directory(context: Mapping[str, Any] | None) -> str | None:
-    """`context["cwd"]`; `None` for the current directory."""
-    cwd = (context or {}).get("cwd")
-    return os.fspath(cwd) if cwd else None
 
 
 def harness_state_dir(resolution: Resolution | None = None) -> Path:

@@ -15,7 +15,8 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 
 from agentm_kernel.device.installed import RECALL
 from agentm_kernel.errors import AgentmError, StorageSelectionError, one_line
-from agentm_kernel.here import this_device, working_directory
+from agentm_kernel.projects import working_directory
+from agentm_kernel.state import Device
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Protocol
 
-    from agentm_kernel.state import Device
     from agentm_kernel.state.routing import Resolution
 
     class RecallProvider(Protocol):
@@ -52,7 +52,7 @@ def recall_here(
 ) -> str:
     """What memory holds for the project and phase of `context`, as Markdown; `""` where there is nothing."""
     try:
-        return _recall(device or this_device(), context or {}, query, limit)
+        return _recall(device or Device.now(), context or {}, query, limit)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a recall must never stop the agent; what failed is said
         _warn("recall", error)
         return ""
@@ -63,7 +63,7 @@ def offer_save_here(
 ) -> list[dict[str, Any]]:
     """`candidate`, completed with the project and the place where it would be saved. Saves nothing."""
     try:
-        return _offers(device or this_device(), context or {}, candidate) if candidate else []
+        return _offers(device or Device.now(), context or {}, candidate) if candidate else []
     except Exception as error:  # noqa: BLE001 - as above
         _warn("offer-save", error)
         return []
@@ -90,7 +90,7 @@ def state_path(context: Mapping[str, Any] | None, which: str) -> Path:
     if which not in ("plan", "progress"):
         raise ValueError(f"state_path knows 'plan' and 'progress', not {which!r}")
     return Path(
-        active_plan_path(this_device().project(working_directory(context)), which, (context or {}).get("plan"))
+        active_plan_path(Device.now().project(working_directory(context)), which, (context or {}).get("plan"))
     )
 
 
@@ -98,7 +98,7 @@ def is_available() -> bool:
     """Whether the configured store can be had."""
     from agentm_kernel.selection import Decision, inspect_store
 
-    return isinstance(inspect_store(this_device()), Decision)
+    return isinstance(inspect_store(Device.now()), Decision)
 
 
 # ------------------------------------------------------------------------------------------------ the parts

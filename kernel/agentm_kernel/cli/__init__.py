@@ -35,30 +35,32 @@ class QuickFinder:
         if not path or not name.startswith("agentm_"):
             return None
         folder, module, is_package = path[0], name.rpartition(".")[2], False
+        source = f"{folder}{os.sep}{module}.py"
         try:
-            status = os.stat(f"{folder}{os.sep}{module}.py")
+            status = os.stat(source)
         except OSError:
             folder, module, is_package = f"{folder}{os.sep}{module}", "__init__", True
+            source = f"{folder}{os.sep}{module}.py"
             try:
-                status = os.stat(f"{folder}{os.sep}{module}.py")
+                status = os.stat(source)
             except OSError:
                 return None
-        loader = _QuickLoader(name, f"{folder}{os.sep}{module}.py")
-        loader.cached = f"{folder}{os.sep}__pycache__{os.sep}{module}.{sys.implementation.cache_tag}.pyc"
+        loader = _QuickLoader(name, source)
+        loader.cached = f"{folder}{_CACHED}{module}{_COMPILED}"
         # As PEP 552 says: which Python, no flags, when the source was changed, and how long it is.
-        loader.header = b"%b\0\0\0\0%b%b" % (
-            MAGIC_NUMBER,
-            (int(status.st_mtime) & 0xFFFFFFFF).to_bytes(4, "little"),
-            (status.st_size & 0xFFFFFFFF).to_bytes(4, "little"),
-        )
-        spec = ModuleSpec(name, loader, origin=loader.path, is_package=is_package)
+        changed, size = int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF
+        loader.header = _HEADER + (changed | size << 32).to_bytes(8, "little")
+        spec = ModuleSpec(name, loader, origin=source, is_package=is_package)
         spec.has_location, spec.cached = True, loader.cached
         if spec.submodule_search_locations is not None:
             spec.submodule_search_locations.append(folder)
         return spec
 
 
-_LONGEST = 100_000  # bytes of a compiled form
+_HEADER = MAGIC_NUMBER + bytes(4)
+_CACHED = f"{os.sep}__pycache__{os.sep}"
+_COMPILED = f".{sys.implementation.cache_tag}.pyc"
+_LONGEST = 40_000  # bytes of a compiled form; for more, the system would be asked for memory each time
 
 
 class _QuickLoader(SourceFileLoader):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from agentm_kernel.cli import UsageError, json_text, read_text, show_text, write_text
 from agentm_kernel.errors import NotFoundError
-from agentm_kernel.seam import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,15 +17,23 @@ if TYPE_CHECKING:
     from agentm_kernel.state import Device
 
 
-class Parameter(Frozen):
-    """One argument (`which`) or option (`--cwd`) of a declared command."""
+class Parameter:
+    """One argument (`which`) or option (`--cwd`) of a declared command. Every hook makes all of these."""
 
-    name: str
-    help: str = ""
-    metavar: str | None = None
-    choices: tuple[str, ...] = ()
-    flag: bool = False
-    required: bool = False
+    __slots__ = ("choices", "flag", "help", "metavar", "name", "required")
+
+    def __init__(
+        self,
+        name: str,
+        text: str = "",
+        *,
+        metavar: str | None = None,
+        choices: tuple[str, ...] = (),
+        flag: bool = False,
+        required: bool = False,
+    ) -> None:
+        self.name, self.help, self.metavar = name, text, metavar
+        self.choices, self.flag, self.required = choices, flag, required
 
     @property
     def is_option(self) -> bool:

@@ -12,8 +12,7 @@ from agentm_kernel.state.plans import (
     PLAN,
     PROGRESS,
     active_marker,
-    list_plan_copies,
-    list_plan_files,
+    list_plans_and_copies,
     resolve_active_plan,
 )
 from agentm_kernel.state.routing import state_directory
@@ -33,8 +32,8 @@ _BEFORE = "before you plan, start work or answer questions about the plan."
 
 def state_block(resolution: Resolution) -> str:
     """Where the plans are, and which one is meant: four lines for a plain `PLAN.md`, more for named plans."""
-    plans = list_plan_files(resolution)
-    copies = _copies(resolution)
+    plans, found = list_plans_and_copies(resolution)
+    copies = _copies(found)
     marker = _marker(resolution)
     if not plans and marker is None:
         left = left_behind(resolution, PLAN, resolution.root)
@@ -56,9 +55,8 @@ def state_block(resolution: Resolution) -> str:
     return "\n".join(one_line(line) for line in lines)
 
 
-def _copies(resolution: Resolution) -> str:
+def _copies(found: list[str]) -> str:
     """That there are other versions of a plan, which nobody has looked at yet."""
-    found = list_plan_copies(resolution)
     if not found:
         return ""
     shown = ", ".join(found[:_SHOWN]) + (f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")

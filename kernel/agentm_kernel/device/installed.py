@@ -58,7 +58,7 @@ KINDS = {
 API_GROUP = "agentm.api"
 """Not plugins: the names in this group are the API versions that the distribution was built for (see `load`)."""
 
-_PREFIX = b"agentm."
+_PREFIX = "agentm."
 _METADATA_SUFFIXES = (".dist-info", ".egg-info")
 _SHORT = 4096
 _LARGEST = 1_000_000
@@ -84,8 +84,32 @@ class PluginRecord(Frozen):
     api: tuple[str, ...] = ()
     """The kernel API versions that the distribution declares; empty if it declares none."""
 
+    def __init__(
+        self,
+        group: str,
+        name: str,
+        value: str,
+        distribution: str,
+        version: str,
+        location: str,
+        api: tuple[str, ...] = (),
+    ) -> None:
+        _keep_group(self, group)
+        _keep_name(self, name)
+        _keep_value(self, value)
+        _keep_distribution(self, distribution)
+        _keep_version(self, version)
+        _keep_location(self, location)
+        _keep_api(self, api)
+
     def __str__(self) -> str:
         return f"{kind_of(self.group)} '{self.name}' of {self.distribution} {self.version}"
+
+
+# The slots themselves: every hook makes a hundred of these.
+_keep_group, _keep_name, _keep_value, _keep_distribution, _keep_version, _keep_location, _keep_api = (
+    vars(PluginRecord)[name].__set__ for name in PluginRecord.__slots__
+)
 
 
 def kind_of(group: str) -> str:
@@ -175,8 +199,8 @@ def scan(path: Iterable[str]) -> Installed:
 
 def _distributions(path: Iterable[str], unreadable: list[str]) -> Iterator[_Metadata]:
     """The metadata folders along `path` that declare something of ours, each distribution once."""
-    searched = set()
-    taken = set()
+    searched, taken = set(), set()
+    word = _PREFIX.encode()
     for root in path:
         if not isinstance(root, str) or root in searched or root in _NEVER_SITES:
             continue
@@ -184,14 +208,15 @@ def _distributions(path: Iterable[str], unreadable: list[str]) -> Iterator[_Meta
         site = _open(root, unreadable)
         if site is None:
             continue
+        place = os.path.abspath(root)
         for folder in sorted(_metadata_names(root, site.names)):
             # name-version.dist-info, name-version-py3.11.egg-info, name.egg-info; what else there is says it inside
             name = folder.rpartition(".")[0].partition("-")[0] if folder.endswith(_METADATA_SUFFIXES) else ""
             key = canonical_name(name or _header(site, folder, "Name") or folder)
             if key not in taken:
                 taken.add(key)
-                if site.mentions(folder, _PREFIX):
-                    yield _Metadata(site, folder, key)
+                if site.mentions(folder, word):
+                    yield _Metadata(site, place, folder, key)
 
 
 def _metadata_names(root: str, names: Iterable[str]) -> list[str]:
@@ -266,17 +291,17 @@ class _Folder:
 class _Metadata:
     """One metadata folder: which distribution it describes, and the plugins that this declares."""
 
-    __slots__ = ("_folder", "_key", "_site")
+    __slots__ = ("_folder", "_key", "_place", "_site")
 
-    def __init__(self, site: _Folder | ZippedFolder, folder: str, key: str) -> None:
-        self._site, self._folder, self._key = site, folder, key
+    def __init__(self, site: _Folder | ZippedFolder, place: str, folder: str, key: str) -> None:
+        self._site, self._place, self._folder, self._key = site, place, folder, key
 
     def records(self) -> list[PluginRecord]:
         entries = dict.fromkeys(_entries(self._decoded(self._site.read(self._folder, "entry_points.txt"))))
         api = tuple(sorted(name for group, name, _ in entries if group == API_GROUP))
         version = self._folder.rpartition(".")[0].partition("-")[2].partition("-")[0]
         version = version or _header(self._site, self._folder, "Version") or "unknown"
-        location = os.path.join(os.path.abspath(self._site.root), self._folder)
+        location = os.path.join(self._place, self._folder)
         return [
             PluginRecord(group, name, value, self._key, version, location, api)
             for group, name, value in entries
@@ -312,13 +337,12 @@ def _entries(text: str) -> Iterator[tuple[str, str, str]]:
     A line without `=` is the one exception: there it breaks the whole lookup, here it is an entry without a value,
     which is refused with its name when it is loaded.
     """
-    group = ""
+    group, is_ours = "", False
     for raw in text.splitlines():
         line = raw.strip()
-        if not line or line.startswith("#"):
-            continue
-        if line.startswith("[") and line.endswith("]"):
+        if line[:1] == "[" and line[-1] == "]":
             group = line.strip("[]")
-        elif group.startswith(_PREFIX.decode()):
+            is_ours = group.startswith(_PREFIX)
+        elif is_ours and line and line[0] != "#":
             name, _, value = line.partition("=")
             yield group, name.strip(), value.strip()

@@ -138,10 +138,12 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
         return super().stamp_text()
 
     def read(self, locator: Locator) -> str:
-        if self._lazy_reader is None and self._follow_root_link:
+        reader = self._lazy_reader
+        seen = self._root_identity if reader is None else reader.root_identity
+        if self._follow_root_link and (reader is None or seen is not None):
             self._medium.check_here()
             text, identity = read_short_note(self._medium, self._root, locator, self.size_limit)
-            if text is not None and self._root_identity in (None, identity):
+            if text is not None and seen in (None, identity):
                 self._root_identity = identity
                 return text
         return self._reader.read(locator)

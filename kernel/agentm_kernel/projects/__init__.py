@@ -11,6 +11,11 @@ import stat
 from agentm_kernel.errors import ConfigError
 from agentm_kernel.files import read_small_file
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
 HARNESS_DIR = ".harness"
 GIT_ENTRY = ".git"
 
@@ -20,6 +25,12 @@ _LIMIT = 4 * 1024 * 1024
 _HARNESS = f"{os.sep}{HARNESS_DIR}"
 _GIT = f"{os.sep}{GIT_ENTRY}"
 _HEAD = f"{_GIT}{os.sep}HEAD"
+
+
+def working_directory(context: Mapping[str, Any] | None) -> str | None:
+    """`context["cwd"]`; `None` for the current directory."""
+    cwd = (context or {}).get("cwd")
+    return os.fspath(cwd) if cwd else None
 
 
 def find_project_root(cwd: str | None = None) -> str:

@@ -39,11 +39,8 @@ _RESERVED_STEMS = frozenset(
 )
 
 # Invisible characters that Unicode does not class as "format" (Cf): fillers and joiners that render as nothing.
-_BLANKS = frozenset(
-    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u3164\uffa0"
-    + "".join(map(chr, range(0xFE00, 0xFE10)))
-    + "".join(map(chr, range(0xE0100, 0xE01F0)))
-)
+_BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u3164\uffa0"
+_SELECTORS = (("\ufe00", "\ufe0f"), ("\U000e0100", "\U000e01ef"))
 _EMOJI_STYLE = "\ufe0f"
 _EMOJI_JOINER = "\u200d"
 _AFTER_A_SYMBOL = _EMOJI_STYLE + "".join(map(chr, range(0x1F3FB, 0x1F400)))  # the five skin tones
@@ -144,7 +141,10 @@ def _composed(key: str) -> str:
             continue
         category = unicodedata.category(character)
         hidden = (
-            category in ("Cc", "Cf", "Cs", "Zl", "Zp") or character in _BLANKS or (ord(character) & 0xFFFE) == 0xFFFE
+            category in ("Cc", "Cf", "Cs", "Zl", "Zp")
+            or character in _BLANKS
+            or any(first <= character <= last for first, last in _SELECTORS)
+            or (ord(character) & 0xFFFE) == 0xFFFE
         )
         if hidden and not _is_part_of_emoji(key, index):
             raise _refusal(key, f"contains the invisible or control character {ascii(character)}")

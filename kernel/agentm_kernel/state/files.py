@@ -9,7 +9,6 @@ from agentm_kernel.files.medium import EditedFolder
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.projects import HARNESS_DIR, refuse_linked_harness
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.seam.secrets import refuse_secrets
 from agentm_kernel.state.routing import checked_name, is_marker, state_file_path
 
 TYPE_CHECKING = False
@@ -35,7 +34,11 @@ def is_written(resolution: Resolution, name: str) -> bool:
     What cannot be read is there, and is not reported as empty: reading it says what is wrong with it.
     """
     store, locator = _place(resolution, name)
-    if not _is_file(store, locator) or not store.info(locator).size:
+    try:
+        info = store.info(locator)
+        if info.is_dir or not info.size:
+            return False
+    except NotFoundError:
         return False
     try:
         return bool(store.read(locator).strip("\ufeff \t\r\n\f\v"))
@@ -64,7 +67,7 @@ def write_state_file(
     Text that seems to hold a secret is refused, unless `allow_secrets` says that it only looks like one.
     """
     if not allow_secrets:
-        refuse_secrets(name, content)
+        _refuse_secrets(name, content)
     store, locator, path = _place_for_writing(resolution, name)
     store.write(locator, content, if_match=if_match)
     _hide_from_git(resolution)
@@ -92,15 +95,21 @@ def append_state_file(resolution: Resolution, name: str, text: str, *, allow_sec
     from agentm_kernel.seam.update import append
 
     if not allow_secrets:
-        refuse_secrets(name, text)
+        _refuse_secrets(name, text)
     store, locator, path = _place_for_writing(resolution, name)
     append(store, locator, text)
     return path
 
 
+def _refuse_secrets(name: str, text: str) -> None:
+    from agentm_kernel.seam.secrets import refuse_secrets  # here, because hooks only read
+
+    refuse_secrets(name, text)
+
+
 def _without_new_secrets(name: str, current: str | None, changed: str) -> str:
     old = frozenset((current or "").split("\n"))
-    refuse_secrets(name, "\n".join("" if line in old else line for line in changed.split("\n")))
+    _refuse_secrets(name, "\n".join("" if line in old else line for line in changed.split("\n")))
     return changed
 
 

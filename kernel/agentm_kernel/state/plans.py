@@ -96,18 +96,30 @@ def list_plan_files(resolution: Resolution) -> list[str]:
 
     No archives, no conflict copies, and nothing that is only white space: there is no plan in that.
     """
-    from agentm_kernel.state.files import is_written, list_state_files
-
-    names = [name for name in list_state_files(resolution) if _is_plan(name) and is_written(resolution, name)]
-    return sorted(names, key=lambda name: (name != PLAN, name))
-
-
-def list_plan_copies(resolution: Resolution) -> list[str]:
-    """Conflict copies of plans: those that lie beside them, and those that the store keeps elsewhere."""
-    from agentm_kernel.seam.facets import ConflictCopies
     from agentm_kernel.state.files import list_state_files
 
-    found = [name for name in list_state_files(resolution) if name.startswith("PLAN") and _is_copy(name)]
+    return _plans_among(list_state_files(resolution), resolution)
+
+
+def list_plans_and_copies(resolution: Resolution) -> tuple[list[str], list[str]]:
+    """The plans, and their conflict copies: those that lie beside them, and those that the store keeps elsewhere."""
+    from agentm_kernel.state.files import list_state_files
+
+    names = list_state_files(resolution)
+    return _plans_among(names, resolution), _copies_among(names, resolution)
+
+
+def _plans_among(names: list[str], resolution: Resolution) -> list[str]:
+    from agentm_kernel.state.files import is_written
+
+    plans = [name for name in names if _is_plan(name) and is_written(resolution, name)]
+    return sorted(plans, key=lambda name: (name != PLAN, name))
+
+
+def _copies_among(names: list[str], resolution: Resolution) -> list[str]:
+    from agentm_kernel.seam.facets import ConflictCopies
+
+    found = [name for name in names if name.startswith("PLAN") and _is_copy(name)]
     if resolution.backend is not None and resolution.is_synced:
         copies = resolution.backend.facet(ConflictCopies)
         if copies is not None:

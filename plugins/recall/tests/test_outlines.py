@@ -44,6 +44,15 @@ def notes(home, store):
     return Counting(store)
 
 
+def test_notes_as_large_as_one_that_did_not_fit_are_not_read(notes):
+    for budget in range(900, 1100, 20):
+        notes.reads.clear()
+        text = phase_recall("work", "widgets", backend=notes, budget=budget)
+
+        read = [key for key in notes.reads if key.startswith("projects/widgets/decisions/")]
+        assert len(read) <= text.count("projects/widgets/decisions/") + 2  # numbers have one digit or two
+
+
 def outline(store, project="widgets"):
     return read_outline(RecallIndex(store).path(), project)
 

@@ -200,6 +200,38 @@ def test_a_second_look_does_not_take_another_root_for_the_first_one(stamp: Path)
         store.write(Locator("a.md"), "x")
 
 
+def test_a_store_that_was_looked_through_is_read_as_fast(stamp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain(stamp)
+    store = FileStore(root_of(stamp))
+    assert store.list(Locator()) == [Locator("_meta")]
+    monkeypatch.setattr(StoreReader, "read", lambda *_: "looked closer")
+    assert store.read(Locator(STAMP_KEY)) == STAMP
+
+
+def test_a_store_that_was_looked_through_has_one_root_too(stamp: Path) -> None:
+    plain(stamp)
+    store = FileStore(root_of(stamp))
+    assert store.list(Locator()) == [Locator("_meta")]
+    root_of(stamp).rename(root_of(stamp).with_name("unmounted"))
+    FileStore(root_of(stamp), create_root=True).write(Locator(STAMP_KEY), STAMP)
+    with pytest.raises(StoreIdentityError, match="not the one this process opened"):
+        store.read(Locator(STAMP_KEY))
+
+
+def test_a_root_that_comes_later_is_the_only_one_from_then_on(stamp: Path) -> None:
+    no_root(stamp)
+    store = FileStore(root_of(stamp), create_root=True)
+    assert store.list(Locator()) == []
+    for name in ("first", "second"):
+        FileStore(root_of(stamp).with_name(name), create_root=True).write(Locator(STAMP_KEY), STAMP)
+    root_of(stamp).with_name("first").rename(root_of(stamp))
+    assert store.read(Locator(STAMP_KEY)) == STAMP
+    root_of(stamp).rename(root_of(stamp).with_name("first"))
+    root_of(stamp).with_name("second").rename(root_of(stamp))
+    with pytest.raises(StoreIdentityError, match="not the one this process opened"):
+        store.read(Locator(STAMP_KEY))
+
+
 class Hiding(Medium):
     def is_hidden(self, name: str) -> bool:
         return name == "_meta"

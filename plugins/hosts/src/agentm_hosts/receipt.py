@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-try:
-    from _sha2 import sha256  # type: ignore[import-not-found]  # `hashlib` brings OpenSSL, which costs a hook more than the rest of it
-except ImportError:
-    try:
+import sys
+
+try:  # `hashlib` brings OpenSSL, which costs a hook more than the rest of it
+    if sys.version_info >= (3, 12):
+        from _sha2 import sha256  # type: ignore[import-not-found]
+    else:
         from _sha256 import sha256  # type: ignore[import-not-found]
-    except ImportError:
-        from hashlib import sha256
+except ImportError:
+    from hashlib import sha256
 
 _DIGITS = 10
 _OPENING = "[agentm "

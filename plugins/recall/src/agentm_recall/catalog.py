@@ -10,7 +10,6 @@ import os
 import time
 
 from agentm_kernel.plugin import AgentmError, Locator, NotFoundError
-from agentm_recall.lookup import note_files
 from agentm_recall.note import Note, parse_note
 from agentm_recall.reach import is_elsewhere
 
@@ -91,6 +90,8 @@ class Catalog:
     # -- gathering --------------------------------------------------------------------------------------------
 
     def add_folder(self, folder: Locator, indexed: dict[str, tuple[str, Note]], deadline: float) -> None:
+        from agentm_recall.lookup import note_files
+
         try:
             for info in note_files(self.backend, folder):
                 self._add(info, indexed.get(info.locator.key), deadline)

@@ -6,6 +6,8 @@ have a part of their own. The budget holds for the whole text, the last line inc
 
 from __future__ import annotations
 
+import sys
+
 from agentm_recall.fence import bounded_runs, fenced, header_of, longest_run, shortened, tokens, visible, visible_line
 from agentm_recall.layout import ALWAYS_LOAD
 from agentm_recall.note import DELETED, SUPERSEDED
@@ -113,13 +115,16 @@ class Digest:
         misfits: list[Note] = []
         entries: dict[str, str] = {}
         in_a_row = 0
+        unfitting = sys.maxsize  # a note of this size did not fit, so a larger one is not read to see that again
         for note in notes:
             room = min(self._room - spent, self._share)
-            too_large = room < _LEAST_ROOM or (self._catalog.size(note) // 8 > room and room < self._share)
+            size = self._catalog.size(note)
+            too_large = room < _LEAST_ROOM or size >= unfitting or (size // 8 > room and room < self._share)
             entry = None if too_large or in_a_row >= _MISFITS else self._entry(note.key, room)
             if entry is None:
                 misfits.append(note)
                 in_a_row += 1
+                unfitting = min(unfitting, size or unfitting)
             elif entry:
                 in_a_row = 0
                 entries[note.key] = entry

@@ -6,8 +6,6 @@ All work here is linear in the text, whatever the text is.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_recall.note import Note
@@ -48,7 +46,6 @@ _INVISIBLE = (
     (0xE0000, 0xE0FFF),  # tags and more selectors
 )
 """Ranges of characters that a reader does not see and a model does."""
-_STARTS = [start for start, _ in _INVISIBLE]
 _LINE_ENDS = frozenset((0x0B, 0x0C, 0x85, 0x2028, 0x2029))
 _SPACES = frozenset((0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x2800))
 """Spaces of other widths. Which one it is says nothing to a reader, and could say something to a model."""
@@ -74,10 +71,8 @@ class _Visible(dict[int, "int | None"]):
             answer = 0x0A
         elif code in _SPACES:
             answer = 0x20
-        else:
-            at = bisect_right(_STARTS, code) - 1
-            if at >= 0 and code <= _INVISIBLE[at][1]:
-                answer = None
+        elif any(start <= code <= end for start, end in _INVISIBLE):
+            answer = None
         self[code] = answer
         return answer
 

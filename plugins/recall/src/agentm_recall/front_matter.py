@@ -41,12 +41,13 @@ def find_block(text: str) -> Block | None:
     if first_end < 0 or text[opening:first_end].rstrip() != "---":
         return None
     start = position = first_end + 1
-    limit = start + MAX_CHARACTERS
-    while position < min(len(text), limit):
+    limit = min(len(text), start + MAX_CHARACTERS)
+    while position < limit:
         line_end = text.find("\n", position)
-        line = text[position : line_end if line_end >= 0 else len(text)]
-        if line.rstrip() in ("---", "...") and not line[0].isspace():
-            return Block(start, position, line_end + 1 if line_end >= 0 else len(text))
+        if text.startswith(("---", "..."), position):
+            after = line_end + 1 if line_end >= 0 else len(text)
+            if len(text[position:after].rstrip()) == 3:
+                return Block(start, position, after)
         if line_end < 0:
             return None
         position = line_end + 1
@@ -81,7 +82,7 @@ def plain_fields(yaml: str) -> Fields | None:
             return None
         if line[0] == "#":
             continue
-        item = line.lstrip(" ")
+        item = line.lstrip(" ") if line[0] in " -" else ""
         if item.startswith("- ") and listed is not None:
             depth = len(line) - len(item)
             value = _plain_scalar(item[2:].lstrip(" "))

@@ -217,7 +217,7 @@ class StoreChange:
             self._state = StateMove(self._source, before.child(layout.HARNESS), checkout, Locator())
 
     def _left_behind(self) -> StorageBackend | None:
-        """The store that the project has left for the one it is in, where files of it still are: a run was cut off."""
+        """The store that the project has left for this one, where files of it still are: a run was cut off."""
         store_id = read_stamp(self._target)
         for name in (None, *self._device.config.stores):
             try:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agentm_import.moving import use_store
+from agentm_import.moving.use_store import StoreChange
 from agentm_kernel import Locator
 from agentm_kernel.plugin import Device, FileStore
 from tests.projects.test_more_stores import Laptop
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 PLAN = "# Plan: ship the widget\n"
@@ -125,3 +128,84 @@ def test_a_plan_that_is_only_shown_changes_neither_store(laptop: Laptop, widgets
     refused = laptop.run(widgets, "project", "use-store", "team", "--move", ok=False)
     assert "--yes is not given" in refused.stderr
     assert files() == before
+
+
+def test_a_project_that_came_back_can_be_removed_where_it_was_later(laptop: Laptop, widgets: Path) -> None:
+    """The command says so when nobody agreed to the removal; it is finished by running it again."""
+    laptop.run(widgets, *MOVE)
+    change = StoreChange(Device.now(laptop.environ), str(widgets), None)
+    change.check(move=True)
+    assert change.make() == 3  # and here somebody said no, or the power went
+    assert (in_store(laptop) / "PLAN.md").exists()
+
+    assert "3 files removed" in laptop.run(widgets, *BACK).stdout
+    assert not (in_store(laptop) / "PLAN.md").exists()
+    assert laptop.run(widgets, "state", "read", "PLAN.md").stdout == PLAN
+    assert "already" in laptop.run(widgets, *BACK).stdout
+
+
+class Killed(KeyboardInterrupt):
+    """The process ends here; nothing of ours catches it."""
+
+
+@pytest.fixture
+def end_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """End the process before the n-th change of any file of a store, a checkout or the configuration; 0 for never."""
+    left = 0
+
+    def counting(change: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*given: Any, **named: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise Killed
+            return change(*given, **named)
+
+        return counted
+
+    for verb in ("write", "delete"):
+        monkeypatch.setattr(FileStore, verb, counting(getattr(FileStore, verb)))
+    monkeypatch.setattr(use_store, "bind_project", counting(use_store.bind_project))
+
+    def set_end(number: int) -> None:
+        nonlocal left
+        left = number
+
+    return set_end
+
+
+def test_wherever_a_move_is_cut_off_it_is_finished_by_running_it_again(
+    laptop: Laptop, widgets: Path, end_at: Callable[[int], None]
+) -> None:
+    """There and back, ended before each change in turn. Nothing is lost, and nothing is in two places at the end."""
+
+    def move(name: str | None) -> None:
+        change = StoreChange(Device.now(laptop.environ), str(widgets), name)
+        if change.is_done:
+            return
+        change.check(move=True)
+        change.make()
+        change.remove()
+
+    def places() -> dict[str, list[str]]:
+        roots = {"team": laptop.team, "own": laptop.own, "checkout": widgets / ".harness"}
+        return {name: sorted(file.name for file in root.rglob("*.md")) for name, root in roots.items()}
+
+    there = {"team": ["PLAN.md", "progress.md", "sqlite.md"], "own": [], "checkout": []}
+    back = {"team": [], "own": ["sqlite.md"], "checkout": ["PLAN.md", "progress.md"]}
+    ended = dict.fromkeys(("team", None), 0)
+    for number in range(1, 40):
+        if max(ended.values()) < number - 1:
+            break  # the last round was not ended: it has fewer changes than that
+        for name, expected in (("team", there), (None, back)):
+            end_at(number)
+            try:
+                move(name)
+            except Killed:
+                ended[name] += 1
+                end_at(0)
+                move(name)
+            end_at(0)
+            assert places() == expected, f"ended before change {number} on the way to {name}"
+    assert min(ended.values()) >= 8
+    assert (widgets / ".harness" / "PLAN.md").read_text() == PLAN

@@ -17,6 +17,7 @@ from agentm_kernel.plugin import (
     HARNESS_DIR,
     MOVED_TO_STORE,
     SWAP_PROVIDER,
+    AgentmError,
     Checkouts,
     ConcurrentModificationError,
     ConfigError,
@@ -128,15 +129,14 @@ class StoreChange:
 
     def __init__(self, device: Device, root: str, name: str | None) -> None:
         self._device, self._name, self._root = device, name, root
-        bound = device.bound_store(root)
-        self.is_done = bound is None and name is None
-        # Bound to it already: a run that was cut off, and what is left in the default store is to follow.
-        source_name = None if bound == name else bound
         self._target = device.store(name, read_only=False)
-        self._source = self._target if self.is_done else device.store(source_name, read_only=False)
         here = Resolution(root, self._target, device=device)
         here.refuse_no_project()
         self._identity = here.identity
+        bound = device.bound_store(root)
+        source = device.store(bound, read_only=False) if bound != name else self._left_behind()
+        self.is_done = source is None and name is None
+        self._source = source or (self._target if self.is_done else device.store(read_only=False))
         self._copied: list[tuple[Move, dict[Locator, str]]] = []
 
     @property
@@ -186,8 +186,9 @@ class StoreChange:
         store_id = read_stamp(self._target)
         if store_id is None:
             raise StoreIdentityError(f"the store at {self.place} has no identity", hint="set it up with its `init`")
-        bind_project(self._device.environ, list(binding_keys(self._identity.checkout)), self._name)
+        # The word first: who is cut off here is refused in the store before, and not told that all is done.
         change_record(self._source, before, {MOVED_TO_STORE: store_id})
+        bind_project(self._device.environ, list(binding_keys(self._identity.checkout)), self._name)
         record_move(self._source, self._notes.folder, self._target, self._notes.place)
         return self._copy()  # once more: somebody may have written there who had not heard of it yet
 
@@ -214,6 +215,20 @@ class StoreChange:
             self._state = StateMove(checkout, Locator(), self._target, after.child(layout.HARNESS))
         elif is_apart:
             self._state = StateMove(self._source, before.child(layout.HARNESS), checkout, Locator())
+
+    def _left_behind(self) -> StorageBackend | None:
+        """The store that the project has left for this one, where files of it still are: a run was cut off."""
+        store_id = read_stamp(self._target)
+        for name in (None, *self._device.config.stores):
+            try:
+                store = self._target if name == self._name else self._device.store(name, read_only=False)
+                place = find_place(store, self._identity, Checkouts(self._device.state_dir, store))
+            except AgentmError:
+                continue  # it cannot be had now, or knows nothing of this project
+            is_left = store_id is not None and place.record is not None and place.record.elsewhere == store_id
+            if store is not self._target and is_left and Move(store, place.folder, store, place.folder).files():
+                return store
+        return None
 
     def _claim(self, store: StorageBackend) -> ProjectRecord:
         place = claim(store, self._identity, Checkouts(self._device.state_dir, store))

@@ -65,19 +65,21 @@ def _creates(setting: Setting, name: str) -> list[Row]:
     root = setting.scratch / name / "created"
     store = _open(root, name)
     data, fresh = NOTE.encode(), map(str, itertools.count())
-    for folder in ("bare", "plain", "absent", "crowded"):
+    for folder in ("bare", "plain", "absent", "bare-crowded", "crowded"):
         store.mkdir(Locator(folder))
-    bare = BareFolder(str(root / "bare"))
-    for number in range(CROWDED):
-        (root / "crowded" / f"note-{number}.md").write_text(NOTE)
+    bare, beside = BareFolder(str(root / "bare")), BareFolder(str(root / "bare-crowded"))
+    for folder, number in itertools.product(("bare-crowded", "crowded"), range(CROWDED)):
+        (root / folder / f"note-{number}.md").write_text(NOTE)
     work: dict[str, Callable[[], object]] = {
         "bare loop, create": lambda: bare.write(next(fresh), data),
         "create": lambda: store.write(Locator(f"plain/{next(fresh)}.md"), NOTE),
         "create only if absent": lambda: store.write(Locator(f"absent/{next(fresh)}.md"), NOTE, if_match=ABSENT),
+        f"bare loop, beside {CROWDED:,} notes": lambda: beside.write(next(fresh), data),
         f"create beside {CROWDED:,} notes": lambda: store.write(Locator(f"crowded/{next(fresh)}.md"), NOTE),
     }
     rows = _measure(name, work, rounds=setting.rounds(40, 8))
     bare.close()
+    beside.close()
     rows[-1]["goal"] = CREATE_GOAL
     return rows
 

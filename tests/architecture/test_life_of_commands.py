@@ -10,6 +10,19 @@ from tests.architecture.trace import COMMANDS, PAGE, ROOT, block, drawn, trace
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
+_TYPES = {
+    *("__future__", "errno", "gc", "agentm_device_local", "agentm_kernel.errors", "agentm_kernel.plugin"),
+    *("agentm_kernel.seam.facets", "agentm_kernel.seam.layout"),
+}
+MERELY_IMPORTED = {
+    "state-path plan": _TYPES,
+    "hook session-start": _TYPES
+    | {"agentm_recall", "agentm_recall.index", "agentm_kernel.plugins.hookspecs", "agentm_kernel.plugins.values"}
+    | {"agentm_checkpoint", "agentm_checkpoint.patterns", "agentm_checkpoint.session"}  # called in another thread
+    | {"agentm_kernel.projects.remote", "agentm_kernel.seam.content"},  # for a remote, and for a note that is long
+}
+"""What these two load without a call: names, types and packages. Each module costs every hook a part of its time."""
+
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_scans_and_reads_the_configuration_once_and_goes_the_documented_way(command, tmp_path):
@@ -19,6 +32,8 @@ def test_a_command_scans_and_reads_the_configuration_once_and_goes_the_documente
     assert block(command, drawn(found["order"])) in PAGE.read_text(encoding="utf-8"), (
         "the way has changed: run `python -m tests.architecture.trace`"
     )
+    if command in MERELY_IMPORTED:
+        assert {*found["imported"]} - {*found["order"]} <= MERELY_IMPORTED[command]
 
 
 def test_every_room_of_the_map_is_there_and_no_other():

@@ -19,6 +19,7 @@ PAGE = ROOT / "docs" / "explanation" / "architecture.md"
 
 TRACER = """
 import json, os, sys
+before = set(sys.modules)
 import agentm_kernel.cli as deadline
 
 order, counts = [], {"scan": 0, "load": 0}
@@ -42,7 +43,7 @@ def entered(frame, event, argument):
 def report():
     sys.setprofile(None)
     with open(answer, "w") as file:
-        json.dump({"order": order, "counts": counts}, file)
+        json.dump({"order": order, "counts": counts, "imported": sorted(set(sys.modules) - before)}, file)
 
 def end(code):
     report()

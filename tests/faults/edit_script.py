@@ -116,13 +116,13 @@ class Script:
     @contextmanager
     def _interrupting(self) -> Iterator[None]:
         """Just before a written file takes over its name, others go on."""
-        write_temp = atomic._write_temp
+        write_temp = atomic.write_temp
 
         def interrupted(*given: object) -> None:
             write_temp(*given)  # type: ignore[arg-type]
             self.interrupt()
 
-        with mock.patch.object(atomic, "_write_temp", interrupted):
+        with mock.patch.object(atomic, "write_temp", interrupted):
             yield
 
     def interrupt(self) -> None:

@@ -20,15 +20,15 @@ def in_the_middle_of_a_write(
     monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object], *, of: str | None = None
 ) -> None:
     """Let something happen once, in the next write, or in the next write of that text."""
-    real = atomic._write_temp
+    real = atomic.write_temp
 
     def write_temp(directory: Directory, temp: str, data: bytes, status: os.stat_result | None) -> None:
         real(directory, temp, data, status)
         if of is None or data == of.encode():
-            monkeypatch.setattr(atomic, "_write_temp", real)
+            monkeypatch.setattr(atomic, "write_temp", real)
             happens()
 
-    monkeypatch.setattr(atomic, "_write_temp", write_temp)
+    monkeypatch.setattr(atomic, "write_temp", write_temp)
 
 
 def as_client(path: Path, text: str | None) -> None:

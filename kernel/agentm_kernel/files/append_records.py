@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.files import read_small_file, user_directory
+from agentm_kernel.files import read_small_file
 from agentm_kernel.files.atomic import write_all
 from agentm_kernel.files.root import make_private_folder, open_root
 from agentm_kernel.seam.content import content_hash
@@ -43,14 +43,17 @@ def decode_records(text: bytes) -> list[Record]:
 class AppendRecords:
     """The file with the records of the store at `root`, which has `inode`. For the holder of the store's mutex."""
 
-    def __init__(self, root: str, inode: int) -> None:
-        self._folder = os.path.join(user_directory("state", os.environ), "appends")
+    def __init__(self, root: str, inode: int, state_dir: str) -> None:
+        self._folder = os.path.join(state_dir, "appends")
         self._path = os.path.join(self._folder, f"{_file_system(root):x}-{inode:x}")
 
     def read(self) -> list[Record]:
+        """None where there are none, or none can be kept on this device: then nothing is appended in place."""
+        if not os.access(self._path, os.F_OK):  # as nearly always, and for half the price of an exception
+            return []
         try:
             return decode_records(read_small_file(self._path, _LIMIT))
-        except OSError:  # there is none, or none can be kept on this device: then nothing is appended in place
+        except OSError:
             return []
 
     def write(self, records: list[Record]) -> None:

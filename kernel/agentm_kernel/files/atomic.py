@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agentm_kernel.files.draft import Draft
     from agentm_kernel.files.tree import Directory
 
     Publish = Callable[[Directory, str, str], None]
@@ -72,14 +73,22 @@ def _rename_after_another_look(directory: Directory, temp: str, name: str) -> No
 
 
 def replace_file(
-    directory: Directory, name: str, data: bytes, status: os.stat_result | None, *, publish: Publish = publish_over
+    directory: Directory,
+    name: str,
+    data: bytes,
+    status: os.stat_result | None,
+    *,
+    publish: Publish = publish_over,
+    draft: Draft | None = None,
 ) -> None:
     """Give `name` the content `data`; `status` is what is there now, `publish` how the name is taken over."""
     if status is not None and not stat.S_ISREG(status.st_mode):
         raise LocatorConflictError(f"{name!r} is not a regular file, so it is not replaced")
-    temp = directory.new_temp_name()
+    finished = draft.take(directory, status) if draft is not None else None
+    temp = finished or directory.new_temp_name()
     try:
-        _write_temp(directory, temp, data, status)
+        if not finished:
+            write_temp(directory, temp, data, status)
         publish(directory, temp, name)
     except BaseException:
         discard(directory, temp)
@@ -95,8 +104,9 @@ def discard(directory: Directory, temp: str) -> None:
         pass  # gone already, or the disk is failing: the next writer sweeps it
 
 
-def _write_temp(directory: Directory, temp: str, data: bytes, status: os.stat_result | None) -> None:
-    private = directory.is_private or status is not None
+def write_temp(directory: Directory, temp: str, data: bytes, status: os.stat_result | None) -> None:
+    """Make the file `temp` with that content, durable, with the owner and mode of what it will replace."""
+    private = status is not None or directory.is_private
     descriptor = directory.create_file(temp, 0o600 if private else 0o666)
     try:
         if status is not None:
@@ -104,10 +114,8 @@ def _write_temp(directory: Directory, temp: str, data: bytes, status: os.stat_re
         write_all(descriptor, data)
         # A failed fsync is never retried: the kernel has already dropped the dirty pages it could not write.
         os.fsync(descriptor)
-    except BaseException:
+    finally:
         os.close(descriptor)
-        raise
-    os.close(descriptor)
 
 
 def write_all(descriptor: int, data: bytes) -> None:

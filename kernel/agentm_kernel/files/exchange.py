@@ -61,7 +61,8 @@ def _system_call() -> _Rename | None:
 def _bound(function: Callable[..., int] | None) -> _Rename | None:
     if function is None:
         return None
-    return lambda directory, first, second, flag: function(directory, first, directory, second, ctypes.c_uint(flag))
+    function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)  # type: ignore[attr-defined]
+    return lambda directory, first, second, flag: function(directory, first, directory, second, flag)
 
 
 def _by_number(library: ctypes.CDLL) -> _Rename | None:

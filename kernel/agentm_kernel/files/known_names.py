@@ -3,12 +3,13 @@
 A new note must differ from what lies beside it by more than case or Unicode form, so its folder is listed first, and
 among a thousand notes that costs as much as the write. The list is used again if nothing has changed in the folder
 since: after each of our notes we leave a mark in the folder's times that every later change replaces, by whatever
-program it is made. Only what another program makes while a write of ours is under way can go unseen, for a second.
+program it is made. Only what another program makes between our look and our mark can go unseen, for a second.
 """
 
 from __future__ import annotations
 
 import time
+from bisect import bisect_left, insort
 
 from agentm_kernel.files.reading import composed
 
@@ -22,22 +23,45 @@ _NEVER = (0, 0)
 
 
 class FolderNames(list[str]):
-    """The names in a folder, and all of them in one text: thousands are compared in one step."""
+    """The names in a folder. Thousands are compared in one step: folded, in one text, or sorted for many questions.
 
-    def __init__(self, names: list[str], until: float = 0.0) -> None:
+    Behind each of the folded ones stands a NUL, which no name has.
+    """
+
+    def __init__(self, names: list[str]) -> None:
         super().__init__(names)
-        self.mark, self.until = _NEVER, until
-        self.folded = "\0".join(("", *names, "")).casefold()  # no name has this character
+        self.mark, self.until = _NEVER, time.monotonic() + _GOOD_FOR
+        self._folded: str | list[str] = composed("\0".join(("", *names, ""))).casefold()
+
+    def expect_more(self) -> None:
+        """Be ready for many questions."""
+        if isinstance(self._folded, str):
+            self._folded = sorted(f"{name}\0" for name in self._folded.split("\0")[1:-1])
 
     def add(self, name: str) -> None:
         self.append(name)
-        self.folded += f"{name.casefold()}\0"
+        folded = f"{composed(name).casefold()}\0"
+        if isinstance(self._folded, str):
+            self._folded += folded
+        else:
+            insort(self._folded, folded)
+
+    def has_beginning(self, folded: str) -> bool:
+        """Whether one of the names begins so, once it is folded."""
+        if isinstance(self._folded, str):
+            return f"\0{folded}" in self._folded
+        at = bisect_left(self._folded, folded)
+        return at < len(self._folded) and self._folded[at].startswith(folded)
+
+    def may_have(self, name: str) -> bool:
+        """Whether `name` is there, or another spelling of it."""
+        return self.has_beginning(f"{name.casefold()}\0")
 
     def clashing_with(self, name: str) -> str | None:
         """The one that differs from the free `name` only in case or Unicode form."""
-        folded = name.casefold()
-        if self.folded.isascii() and f"\0{folded}\0" not in self.folded:
+        if not self.may_have(name):
             return None
+        folded = name.casefold()
         return next((other for other in self if composed(other).casefold() == folded and other != name), None)
 
 
@@ -47,13 +71,13 @@ class KnownNames:
     def __init__(self) -> None:
         self._folders: dict[tuple[int, int], FolderNames] = {}
 
-    def listed(self, directory: Directory) -> FolderNames:
-        """The names in the folder."""
+    def known(self, directory: Directory) -> FolderNames | None:
+        """The names in the folder, if they were remembered and are still right."""
         known = self._folders.pop(directory.identity, None)
-        now = time.monotonic()
-        if known is not None and now < known.until and directory.times() == known.mark:
+        if known is not None and time.monotonic() < known.until and directory.times() == known.mark:
+            known.expect_more()
             return known
-        return FolderNames(directory.names(), now + _GOOD_FOR)
+        return None
 
     def remember(self, directory: Directory, names: FolderNames, name: str) -> None:
         """What was listed is still right, but for `name`, which we have just made."""

@@ -20,6 +20,7 @@ from agentm_kernel.seam.layout import STAMP_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
 DEFAULT_TIMEOUT = 10.0
@@ -52,10 +53,14 @@ class _Claim:
 # a signal handler interrupts, and a handler that writes would then wait for ever.
 _holds: dict[_Identity, _Hold] = {}
 _open_descriptors: set[int] = set()
+_process = object()
+"""Another one in each process: cheaper to ask than its number."""
 
 
 def _forget_after_fork() -> None:
     """A child owns none of its parent's locks: drop the copies of their descriptors without unlocking."""
+    global _process
+    _process = object()
     for descriptor in _open_descriptors:
         try:
             os.close(descriptor)
@@ -72,22 +77,23 @@ if hasattr(os, "register_at_fork"):
 class StoreMutex:
     """The lock of one store, as a context manager. Use it through `store_mutex`."""
 
-    __slots__ = ("_held", "_process", "_root", "_timeout")
+    __slots__ = ("_deadline", "_held", "_process", "_root", "meanwhile", "timeout")
 
-    def __init__(self, root: str, timeout: float) -> None:
-        self._root = root
-        self._timeout = timeout
-        self._process = 0
+    def __init__(self, root: str, timeout: float, meanwhile: Callable[[], None] | None) -> None:
+        self._root, self.timeout, self.meanwhile = root, timeout, meanwhile
+        self._deadline, self._process = 0.0, _process
         self._held: list[_Claim] = []
 
+    def time_left(self) -> float:
+        return max(0.0, self._deadline - time.monotonic())
+
     def __enter__(self) -> Self:
-        deadline = time.monotonic() + self._timeout
-        self._process = os.getpid()
+        self._deadline, self._process = time.monotonic() + self.timeout, _process
         try:
             while True:
                 surroundings = _surroundings_of(self._root)
                 for directory in (*surroundings.stores(), self._root):
-                    _acquire(self._held, directory, deadline, self._timeout)
+                    _acquire(self._held, directory, self)
                 if self._held[-1].identity == surroundings.identity:
                     return self
                 self._release_all()  # the path leads elsewhere now, perhaps into another store
@@ -111,17 +117,20 @@ class StoreMutex:
 
     def _release_all(self) -> None:
         # A fork inside the block leaves the child without the locks, and without the right to release them.
-        if os.getpid() == self._process:
+        if self._process is _process:
             while self._held:
                 _release(self._held)
 
 
-def store_mutex(root: str | os.PathLike[str], *, timeout: float = DEFAULT_TIMEOUT) -> StoreMutex:
+def store_mutex(
+    root: str | os.PathLike[str], *, timeout: float = DEFAULT_TIMEOUT, meanwhile: Callable[[], None] | None = None
+) -> StoreMutex:
     """Hold the lock of the store at `root`, an existing directory: `with store_mutex(root): …`.
 
-    `LockTimeout` after `timeout` seconds, naming the holder where the system tells it.
+    `LockTimeout` after `timeout` seconds, naming the holder where the system tells it. `meanwhile` is called
+    where another process has it, before we wait in turn.
     """
-    return StoreMutex(os.fspath(root), timeout)
+    return StoreMutex(os.fspath(root), timeout, meanwhile)
 
 
 # ------------------------------------------------------------------------------------------------ which directories
@@ -175,7 +184,7 @@ def _is_there(path: str) -> bool:
 # ------------------------------------------------------------------------------------------------ one directory
 
 
-def _acquire(held: list[_Claim], directory: str, deadline: float, timeout: float) -> None:
+def _acquire(held: list[_Claim], directory: str, mutex: StoreMutex) -> None:
     """Lock `directory` and add the claim to `held`.
 
     A signal handler may raise, or enter the mutex itself, at any call. So the claim is in `held` before there is
@@ -186,11 +195,11 @@ def _acquire(held: list[_Claim], directory: str, deadline: float, timeout: float
         held.append(claim)
         descriptor, identity = _open_lock(directory)
         claim.identity = identity
-        claim.hold = hold = _wait_for_turn(directory, descriptor, identity, deadline, timeout)
+        claim.hold = hold = _wait_for_turn(directory, descriptor, identity, mutex)
         if hold.is_locked:  # entered again by the same thread
             _close(descriptor)
             return
-        _lock(descriptor, directory, identity, deadline, timeout)
+        _lock(descriptor, directory, identity, mutex)
         claim.descriptor = descriptor
         hold.is_locked = True
         if _identity_of(directory) == identity:
@@ -217,16 +226,16 @@ def _release(held: list[_Claim]) -> None:
             hold.turn.release()
 
 
-def _wait_for_turn(directory: str, descriptor: int, identity: _Identity, deadline: float, timeout: float) -> _Hold:
+def _wait_for_turn(directory: str, descriptor: int, identity: _Identity, mutex: StoreMutex) -> _Hold:
     hold = _holds.get(identity) or _holds.setdefault(identity, _Hold())
     is_ours = False
     try:
-        is_ours = hold.turn.acquire(timeout=max(0.0, deadline - time.monotonic()))
+        is_ours = hold.turn.acquire(timeout=mutex.time_left())
     finally:  # also when a signal handler raises while we wait
         if not is_ours:
             _close(descriptor)
     if not is_ours:
-        raise _timeout(directory, timeout, "another thread of this process")
+        raise _timeout(directory, mutex.timeout, "another thread of this process")
     return hold
 
 
@@ -276,13 +285,17 @@ def _close(descriptor: int) -> None:
 # ------------------------------------------------------------------------------------------------ the kernel's lock
 
 
-def _lock(descriptor: int, directory: str, identity: _Identity, deadline: float, timeout: float) -> None:
+def _lock(descriptor: int, directory: str, identity: _Identity, mutex: StoreMutex) -> None:
     """Lock `descriptor`, or close it and raise."""
     try:
         if native_lock.try_lock(descriptor):
             return
-        if time.monotonic() >= deadline:
-            raise _timeout(directory, timeout, native_lock.holder_of(identity))
+        if mutex.meanwhile is not None:
+            mutex.meanwhile()
+            if native_lock.try_lock(descriptor):
+                return
+        if not mutex.time_left():
+            raise _timeout(directory, mutex.timeout, native_lock.holder_of(identity))
     except OSError as error:
         _close(descriptor)
         raise _cannot_lock(directory, error) from error
@@ -290,10 +303,10 @@ def _lock(descriptor: int, directory: str, identity: _Identity, deadline: float,
         _close(descriptor)
         raise
     waiter = _Waiter(descriptor)
-    if not waiter.wait(deadline - time.monotonic()):
+    if not waiter.wait(mutex.time_left()):
         if waiter.error is not None:
             raise _cannot_lock(directory, waiter.error) from waiter.error
-        raise _timeout(directory, timeout, native_lock.holder_of(identity))
+        raise _timeout(directory, mutex.timeout, native_lock.holder_of(identity))
 
 
 def _cannot_lock(directory: str, error: OSError) -> StorageIOError:
@@ -337,7 +350,7 @@ class _Waiter:
         """Whether the lock is ours. Otherwise the descriptor is no longer the caller's."""
         try:
             _thread.start_new_thread(self.run, ())
-            self._finished.acquire(timeout=max(0.0, seconds))
+            self._finished.acquire(timeout=seconds)
             return self._settle()
         except BaseException:  # a signal handler raised, perhaps after the lock had come
             if self._settle():

@@ -22,15 +22,16 @@ def read_short_note(
     medium: Medium, root: str, locator: Locator, limit: int
 ) -> tuple[str | None, tuple[int, int] | None]:
     """The text of the note, `None` where `reading` has to look closer; and the identity of the root above it."""
-    if not (_CAN_WALK_BY_DESCRIPTOR and locator.key) or any(map(medium.is_hidden, locator.parts)):
+    parts = locator.parts
+    if not (_CAN_WALK_BY_DESCRIPTOR and parts) or any(map(medium.is_hidden, parts)):
         return None, None
     opened: list[int] = []
     try:
         opened.append(os.open(root, os.O_RDONLY | os.O_DIRECTORY))
         status = os.fstat(opened[-1])
-        for folder in locator.parts[:-1]:
+        for folder in parts[:-1]:
             opened.append(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=opened[-1]))
-        if any(_has_another_case(part, at) for part, at in zip(locator.parts, opened, strict=True)):
+        if any(_has_another_case(part, at) for part, at in zip(parts, opened, strict=True)):
             return None, None
         return _read(medium, locator, opened[-1], min(limit + 1, _SHORT)), (status.st_dev, status.st_ino)
     except (OSError, UnicodeDecodeError):

@@ -56,6 +56,9 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
     with somebody else's files must not lead out of them.
     """
 
+    state_dir = ""
+    """Where this device records what it appends; if empty, where the environment of this process says."""
+
     def __init__(
         self,
         root: str | os.PathLike[str],
@@ -231,6 +234,7 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
                 create_root=self._create_root,
                 private=self._private,
                 lock_timeout=self._lock_timeout,
+                state_dir=self.state_dir,
             )
         return self._lazy_writer
 

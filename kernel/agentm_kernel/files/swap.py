@@ -154,7 +154,7 @@ class SwapPublisher:
     ) -> None:
         self._keeper = keeper
         self._note = note
-        self._ours = content_hash(data)
+        self._data = data
         self._seen = seen
         self._is_conditional = is_conditional
 
@@ -169,6 +169,7 @@ class SwapPublisher:
         self._take_over(directory, temp, name)
 
     def _take_over(self, directory: Directory, temp: str, name: str) -> None:
+        self._ours = content_hash(self._data)
         swap = swap_name(name, self._ours, self._seen)
         directory.replace(temp, swap)
         try:

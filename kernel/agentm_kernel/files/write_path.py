@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 
-from agentm_kernel.files import exchange
+from agentm_kernel.files import bytes_tree, exchange
 from agentm_kernel.files.writing import StoreWriter
 from agentm_kernel.seam import update
 
-__all__ = ["StoreWriter", "exchange", "hashlib", "update"]
+__all__ = ["StoreWriter", "bytes_tree", "exchange", "hashlib", "update"]

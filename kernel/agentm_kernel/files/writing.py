@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import time
+from itertools import accumulate
 
 from agentm_kernel.errors import (
     AgentmError,
@@ -12,10 +14,12 @@ from agentm_kernel.errors import (
     LocatorConflictError,
     NotFoundError,
 )
+from agentm_kernel.files import user_directory
 from agentm_kernel.files.append_records import AppendRecords, NoRecord
 from agentm_kernel.files.appending import append, settle_records, settle_records_of, wait_until_settled
 from agentm_kernel.files.atomic import replace_file
 from agentm_kernel.files.displaced import DisplacedVersions
+from agentm_kernel.files.draft import Draft
 from agentm_kernel.files.failures import Failures, changed
 from agentm_kernel.files.known_names import FolderNames, KnownNames
 from agentm_kernel.files.mutex import store_mutex
@@ -25,6 +29,7 @@ from agentm_kernel.files.swap import ConflictKeeper, SwapPublisher, hash_of_note
 from agentm_kernel.files.tree import NO_DIRECTORY, Directory
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import check_size, content_hash, encode_content
+from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,23 +37,28 @@ if TYPE_CHECKING:
     from agentm_kernel.files.mutex import StoreMutex
     from agentm_kernel.files.reading import StoreReader
     from agentm_kernel.seam.backend import Absent
-    from agentm_kernel.seam.locator import Locator
 
 _PATIENCE = 10
+_CROWDED = 0.1  # seconds after meeting another writer for which more are expected
 
 
 class StoreWriter:
     """The changing half of a `FileStore`, over the same tree as its reader."""
 
-    def __init__(self, reader: StoreReader, *, create_root: bool, private: bool, lock_timeout: float) -> None:
+    def __init__(
+        self, reader: StoreReader, *, create_root: bool, private: bool, lock_timeout: float, state_dir: str
+    ) -> None:
         self.reader = reader
+        self._state_dir = state_dir
         self._create_root = create_root
         self._dir_mode = 0o700 if private else 0o777
         self._lock_timeout = lock_timeout
         self.displaced = DisplacedVersions()
+        self._keeper = ConflictKeeper(reader.medium, self)
         self._names = KnownNames()
         self._append_records: AppendRecords | None = None
-        self._swept: set[tuple[int, int]] = set()
+        self.swept: set[tuple[int, int]] = set()
+        self._crowded_until = 0.0
         self._durable: set[tuple[int, int]] = set()
 
     def write_text(self, locator: Locator, content: str, if_match: str | Absent | None) -> None:
@@ -59,12 +69,13 @@ class StoreWriter:
             raise LocatorConflictError("the root of the store is a directory; name a note below it")
         with (
             Failures("write", locator),
-            self._exclusively() as mutex,
+            Draft(self, locator, data) as draft,
+            self._exclusively(draft) as mutex,
             self._parent_for_writing(locator, if_match, self._root(mutex)) as parent,
         ):
             try:
                 settle_records_of(self, locator)
-                self._replace(parent, locator, data, if_match)
+                self._replace(parent, locator, data, if_match, draft)
             finally:  # after the write: what a displaced version has more is added to the note as it is then
                 self.displaced.settle(self._keeper, parent, locator.parent)
 
@@ -149,23 +160,31 @@ class StoreWriter:
         """The records of the last appends to this store. For the holder of the mutex."""
         if self._append_records is None:
             assert self.reader.root_identity is not None
-            self._append_records = AppendRecords(self.reader.root, self.reader.root_identity[1])
+            state_dir = self._state_dir or user_directory("state", os.environ)
+            self._append_records = AppendRecords(self.reader.root, self.reader.root_identity[1], state_dir)
         return self._append_records
 
     def keep_bytes(self, note: Locator, data: bytes) -> None:
         """Put bytes where versions of `note` go that nobody has seen."""
         self._keeper.keep_bytes(note, data)
 
-    def _replace(self, parent: Directory, locator: Locator, data: bytes, if_match: str | Absent | None) -> None:
+    def _replace(
+        self,
+        parent: Directory,
+        locator: Locator,
+        data: bytes,
+        if_match: str | Absent | None,
+        draft: Draft | None = None,
+    ) -> None:
         name = locator.name
         self._check_not_hidden(locator, is_copy=self.reader.medium.is_copy(name, parent.has_file))
-        listed = None
-        status = parent.status(name)
+        listed, known = None, None if isinstance(if_match, str) else self._names.known(parent)
+        status = parent.status(name) if known is None or known.may_have(name) else None
         if status is None or not is_spelled_like_this(parent, name, identity_of(status)):
             if if_match is not None and if_match is not ABSENT:
                 raise changed(locator, "it is not there any more")
             self.reader.medium.when_missing(parent, locator)
-            listed = self._check_new_name(parent, locator, is_free=status is None)
+            listed = self._check_new_name(parent, locator, known if status is None else None)
             self.reader.medium.check_new_name(locator, listed)
             status = None
         elif not stat.S_ISREG(status.st_mode):
@@ -174,15 +193,20 @@ class StoreWriter:
             raise changed(locator, "it exists already")
         elif isinstance(if_match, str):
             self._compare(parent, locator, if_match)
+        publisher = self._publisher(parent, locator, data, status, if_match)
+
+        def publish(directory: Directory, temp: str, name: str) -> None:
+            publisher(directory, temp, name)
+            if listed is not None:
+                self._names.remember(directory, listed, name)
+
         try:
-            replace_file(parent, name, data, status, publish=self._publisher(parent, locator, data, status, if_match))
+            replace_file(parent, name, data, status, publish=publish, draft=draft)
         except FileExistsError:
             raise changed(locator, "it exists already") from None
         except OSError:
             self.sweep_again(parent)  # a failing disk may have kept the temp file
             raise
-        if listed is not None:
-            self._names.remember(parent, listed, name)
 
     def _publisher(
         self,
@@ -217,10 +241,6 @@ class StoreWriter:
             return
         remove(self._keeper, parent, locator, seen, is_conditional=False)
 
-    @property
-    def _keeper(self) -> ConflictKeeper:
-        return ConflictKeeper(self.reader.medium, self)
-
     def _compare(self, parent: Directory, locator: Locator, expected: str) -> None:
         try:
             data = self.reader.read_bytes(parent, locator)
@@ -247,12 +267,9 @@ class StoreWriter:
                 hint="choose another name for the note",
             )
 
-    def _check_new_name(self, directory: Directory, locator: Locator, *, is_free: bool = True) -> FolderNames:
-        """Raise unless the last name of `locator` may come into being beside those that `directory` has: these.
-
-        If it is not even `is_free`, the file system folds cases, and what was known of the names is wrong.
-        """
-        listed = self._names.listed(directory) if is_free else FolderNames(directory.names())
+    def _check_new_name(self, directory: Directory, locator: Locator, known: FolderNames | None) -> FolderNames:
+        """Raise unless the last name of `locator` may come into being beside those that `directory` has: these."""
+        listed = FolderNames(directory.names()) if known is None else known
         other = listed.clashing_with(locator.name)
         if other is not None:
             raise LocatorConflictError(
@@ -263,13 +280,23 @@ class StoreWriter:
 
     # -- directories ----------------------------------------------------------------------------------------
 
-    def _exclusively(self) -> StoreMutex:
-        """The store's mutex, having made the root where this store may."""
+    def _exclusively(self, draft: Draft | None = None) -> StoreMutex:
+        """The store's mutex, having made the root where this store may.
+
+        The draft is made by who has to wait, and at once in a crowd: nobody gets ahead by finding the mutex free.
+        """
         root = self.reader.root
         self.reader.check_root_link()
         if self._create_root and self.reader.root_identity is None:
             make_root(root, self._dir_mode)
-        return store_mutex(root, timeout=self._lock_timeout)
+        if draft is not None and time.monotonic() < self._crowded_until:
+            draft.make()
+        meanwhile = None if draft is None else lambda: self._meet_others(draft)
+        return store_mutex(root, timeout=self._lock_timeout, meanwhile=meanwhile)
+
+    def _meet_others(self, draft: Draft) -> None:
+        self._crowded_until = time.monotonic() + _CROWDED
+        draft.make()
 
     def _root(self, mutex: StoreMutex) -> Directory:
         """The root, by the very descriptor that was locked where there is one: nothing can come between the two."""
@@ -288,7 +315,7 @@ class StoreWriter:
     def make_directories(self, locator: Locator, root: Directory | None = None) -> Directory:
         """The directory at `locator`, made if need be, to be closed by the caller, who holds the mutex."""
         directory = root or self.reader.open_root()
-        for made in _lineage(locator):
+        for made in Locator().known_children(accumulate(locator.parts, "{}/{}".format)):
             with directory:
                 directory = self._enter_or_make(directory, made)
         return self._swept_once(directory, locator)
@@ -315,7 +342,7 @@ class StoreWriter:
         return child
 
     def _make(self, directory: Directory, made: Locator) -> Directory:
-        self._check_new_name(directory, made)
+        self._check_new_name(directory, made, self._names.known(directory))
         try:
             directory.make_dir(made.name, self._dir_mode)
         except FileExistsError:
@@ -324,12 +351,12 @@ class StoreWriter:
 
     def sweep_again(self, directory: Directory) -> None:
         """Let the next write to `directory` look for leftovers once more."""
-        self._swept.discard(directory.identity)
+        self.swept.discard(directory.identity)
 
     def _swept_once(self, directory: Directory, locator: Locator) -> Directory:
         """`directory`, without what killed writers left in it: looked for once per process, under the mutex."""
-        if directory.identity_or_close() not in self._swept:
-            self._swept.add(directory.identity)  # before the sweep, which may have something to keep in here
+        if directory.identity_or_close() not in self.swept:
+            self.swept.add(directory.identity)  # before the sweep, which may have something to keep in here
             try:
                 self.displaced.find(directory, directory.sweep())
             except BaseException:
@@ -337,13 +364,3 @@ class StoreWriter:
                 directory.close()
                 raise
         return directory
-
-
-def _lineage(locator: Locator) -> list[Locator]:
-    """`locator` and what is above it, outermost first, without the root."""
-    lineage = []
-    while locator.key:
-        lineage.append(locator)
-        locator = locator.parent
-    lineage.reverse()
-    return lineage

@@ -159,7 +159,10 @@ def _directory(resolution: Resolution) -> tuple[StorageBackend, Locator]:
 def _checkout(resolution: Resolution) -> FileStore:
     """`.harness/` in a checkout: agents edit its files with their own tools, which know nothing of our mutex."""
     refuse_linked_harness(resolution.root)
-    return FileStore(os.path.join(resolution.root, HARNESS_DIR), medium=EditedFolder(), create_root=True)
+    store = FileStore(os.path.join(resolution.root, HARNESS_DIR), medium=EditedFolder(), create_root=True)
+    if resolution.device is not None:
+        store.state_dir = resolution.device.state_dir
+    return store
 
 
 def _hide_from_git(resolution: Resolution) -> None:

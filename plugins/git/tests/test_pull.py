@@ -117,14 +117,14 @@ def test_what_an_editor_saves_between_the_comparison_and_the_write_is_kept_besid
 
     store, origin = team
     fill(origin, {NOTE.key: b"theirs\n"})
-    real = atomic._write_temp
+    real = atomic.write_temp
 
     def write_then_edit(directory, temp, data, status):
         real(directory, temp, data, status)
         if data == b"theirs\n":
             write(store, NOTE.key, "saved by an editor\n")
 
-    monkeypatch.setattr(atomic, "_write_temp", write_then_edit)
+    monkeypatch.setattr(atomic, "write_temp", write_then_edit)
     store.pull(OCCASION)
     monkeypatch.undo()
     assert store.read(NOTE) == "theirs\n"

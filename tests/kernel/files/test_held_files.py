@@ -447,6 +447,7 @@ def test_an_append_to_a_file_that_loses_its_name_meanwhile_is_made_again(
 def test_the_state_folder_is_the_device_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from agentm_kernel.state import Device
 
+    monkeypatch.setenv("HOME", str(tmp_path))
     for place in (str(tmp_path / "x"), "relative", ""):
         monkeypatch.setenv("XDG_STATE_HOME", place)
         store = FileStore(tmp_path / f"store-{len(place)}", create_root=True)

@@ -12,7 +12,16 @@ import pytest
 
 from agentm_kernel import Locator
 from agentm_kernel.files import known_names
-from agentm_kernel.plugin import ABSENT, Directory, FileStore, FolderNames, LocatorConflictError
+from agentm_kernel.files.medium import CONFLICTS
+from agentm_kernel.plugin import (
+    ABSENT,
+    ConcurrentModificationError,
+    Directory,
+    FileStore,
+    FolderNames,
+    LocatorConflictError,
+    content_hash,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,21 +118,60 @@ def test_a_name_that_was_deleted_is_free_again(store: FileStore, tmp_path: Path)
     store.write(Locator("notes/PLAN.md"), "ours")
 
 
-def test_what_came_while_we_wrote_is_seen_after_a_while(
+def _write_while_they_make(name: str, before: str, folder: Path, store: FileStore) -> None:
+    """Write a note, and let another program make `name` just before we call `before` of its directory."""
+    method = getattr(Directory, before)
+
+    def beside(directory: Directory, *given: object) -> object:
+        (folder / name).write_text("theirs")
+        return method(directory, *given)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Directory, before, beside)
+        store.write(Locator("notes/second.md"), "2")
+
+
+def test_what_comes_while_a_new_note_is_made_durable_is_seen_at_once(store: FileStore, tmp_path: Path) -> None:
+    _write_while_they_make("Plan.md", "sync", tmp_path / "notes", store)
+    with pytest.raises(LocatorConflictError, match="only in case"):
+        store.write(Locator("notes/plan.md"), "ours")
+
+
+def test_what_comes_before_our_mark_is_seen_after_a_while(
     store: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sync = Directory.sync
-
-    def beside(directory: Directory) -> None:
-        sync(directory)
-        (tmp_path / "notes" / "Plan.md").write_text("theirs")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Directory, "sync", beside)
-        store.write(Locator("notes/second.md"), "2")
+    _write_while_they_make("Plan.md", "mark", tmp_path / "notes", store)
     monkeypatch.setattr(known_names, "time", SimpleNamespace(monotonic=lambda: 1e12))
     with pytest.raises(LocatorConflictError, match="only in case"):
         store.write(Locator("notes/plan.md"), "ours")
+
+
+def test_what_comes_before_our_mark_is_neither_overwritten_nor_taken_for_absent(
+    store: FileStore, tmp_path: Path
+) -> None:
+    """Nobody asked for the name: it was not among those that we know."""
+    theirs = tmp_path / "notes" / "plan.md"
+    plan = Locator("notes/plan.md")
+    _write_while_they_make("plan.md", "mark", tmp_path / "notes", store)
+    with pytest.raises(ConcurrentModificationError, match="exists already"):
+        store.write(plan, "ours", if_match=ABSENT)
+    assert theirs.read_text() == "theirs"
+
+    store.delete(Locator("notes/second.md"))
+    theirs.unlink()
+    store.write(Locator("notes/third.md"), "3")
+    _write_while_they_make("plan.md", "mark", tmp_path / "notes", store)
+    store.write(plan, "newer", if_match=content_hash("theirs"))
+    assert theirs.read_text() == "newer"
+
+    store.delete(Locator("notes/second.md"))
+    theirs.unlink()
+    store.write(Locator("notes/fourth.md"), "4")
+    _write_while_they_make("plan.md", "mark", tmp_path / "notes", store)
+    store.write(plan, "ours")
+    store.write(Locator("notes/fifth.md"), "5")
+    assert theirs.read_text() == "ours"
+    assert "theirs" in [store.read(info.locator) for info in store.walk(CONFLICTS) if not info.is_dir]
 
 
 def test_a_folder_whose_times_cannot_be_set_is_listed_every_time(
@@ -172,8 +220,16 @@ def test_many_folders_are_not_remembered_for_ever(tmp_path: Path) -> None:
     ],
 )
 def test_names_clash_if_they_differ_in_case_or_form_only(stored: str, name: str, *, clashes: bool) -> None:
+    later, sorted_first, sorted_last = (FolderNames(["other.md"]) for _ in range(3))
     listed = FolderNames(["other.md", stored])
-    later = FolderNames(["other.md"])
-    later.add(stored)
-    assert listed.clashing_with(name) == later.clashing_with(name) == (stored if clashes else None)
-    assert listed.folded == later.folded
+    sorted_first.expect_more()
+    for names in (later, sorted_first, sorted_last):
+        names.add(stored)
+    sorted_last.expect_more()
+    for names in (listed, later, sorted_first, sorted_last):
+        assert names.clashing_with(name) == (stored if clashes else None)
+        assert names.may_have(name) == (clashes or stored == name)
+        assert not names.may_have("other.m")
+        assert names.has_beginning("oth")
+        assert not names.has_beginning("ther")
+        assert not names.has_beginning("zz")

@@ -232,7 +232,7 @@ class Synced(Medium):
     pass
 
 root, moment, arrives = sys.argv[1:]
-real_temp, real_exchange, real_discard = atomic._write_temp, Directory.exchange, atomic.discard
+real_temp, real_exchange, real_discard = atomic.write_temp, Directory.exchange, atomic.discard
 
 def write_temp(*args):
     real_temp(*args)
@@ -247,7 +247,7 @@ def exchange(self, first, second):
     done = real_exchange(self, first, second)
     os._exit(9)
 
-atomic._write_temp, Directory.exchange = write_temp, exchange
+atomic.write_temp, Directory.exchange = write_temp, exchange
 FileStore(root, medium=Synced()).write(Locator("notes/a.md"), "ours")
 """
 

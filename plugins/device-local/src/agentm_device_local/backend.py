@@ -37,4 +37,6 @@ class DeviceLocalBackend(FileStore):
         given = {**options}
         root = device.environ.get(ROOT_VARIABLE) or given.pop("root", None) or DEFAULT_ROOT
         given.pop("root", None)
-        return cls(device.expand(root), **given)
+        store = cls(device.expand(root), **given)
+        store.state_dir = device.state_dir
+        return store

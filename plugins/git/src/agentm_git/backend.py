@@ -89,7 +89,9 @@ class GitStore(FileStore, WorkingCopy):
                 "git is selected, but not where the clone is" if not root else f"plugins.git.root is {ascii(root)}",
                 hint="run `agentm git init PATH [URL] --use`, with a path that begins with / or ~",
             )
-        return cls(path, settings=settings, size_limit=size_limit, environ=device.environ)
+        store = cls(path, settings=settings, size_limit=size_limit, environ=device.environ)
+        store.state_dir = device.state_dir
+        return store
 
     @classmethod
     def found_options(cls, options: Mapping[str, Any], device: Device) -> Mapping[str, Any]:

@@ -86,7 +86,9 @@ class VaultBackend(FileStore, ConflictCopies):
             given["personal_root"] = _folder(given["personal_root"], "personal_root", device)
         if isinstance(given.get("devices"), str):
             given["devices"] = [name.strip() for name in given["devices"].split(",") if name.strip()]
-        return cls(_folder(path, "vault_path", device), **given)
+        store = cls(_folder(path, "vault_path", device), **given)
+        store.state_dir = device.state_dir
+        return store
 
     @property
     def capabilities(self) -> Capabilities:
@@ -134,6 +136,8 @@ class VaultBackend(FileStore, ConflictCopies):
 
         A file that takes long takes long once; one that always does is refused.
         """
+        if not os.access(self.device_path(locator), os.F_OK):
+            return
         for _ in range(2):
             start = time.monotonic()
             if self.tree.hash(locator) is None or time.monotonic() - start < AT_HAND:

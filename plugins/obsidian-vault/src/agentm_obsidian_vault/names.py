@@ -109,7 +109,7 @@ def may_be_copy(name: str, devices: Iterable[str]) -> bool:
 def may_be_copies_of(note: str, names: FolderNames, devices: Iterable[str]) -> list[str]:
     """Those of a folder's `names` of which that may be said, as copies of one note only."""
     beginnings = ((note.rpartition(".")[0] or note).casefold(), _COPY_BEGINNING)
-    if not any(f"\0{beginning}" in names.folded for beginning in beginnings):
+    if not any(map(names.has_beginning, beginnings)):
         return []
     alike = [name for name in names if name.casefold().startswith(beginnings)]
     return [name for name in alike if name != note and may_be_copy(name, devices)]

@@ -48,6 +48,7 @@ class Catalog:
         self._deadline = deadline
         self._elsewhere: bool | None = None
         self._sizes: dict[str, int] = {}
+        self._folders: dict[str, Locator] = {}
         self._read: dict[str, tuple[Note, str]] = {}
 
     @classmethod
@@ -78,7 +79,7 @@ class Catalog:
 
     def _read_from_store(self, key: str) -> Note | None:
         try:
-            note, body = parse_note(key, self.backend.read(Locator(key)))
+            note, body = parse_note(key, self.backend.read(self._locator(key)))
         except NotFoundError:
             return None
         except AgentmError as error:
@@ -86,6 +87,13 @@ class Catalog:
             return None
         self._read[key] = note, body[:_KEPT]
         return note
+
+    def _locator(self, key: str) -> Locator:
+        """Many notes lie in few folders: each of these is looked at once."""
+        folder, _, name = key.rpartition("/")
+        if folder not in self._folders:
+            self._folders[folder] = Locator(folder)
+        return self._folders[folder].child(name)
 
     # -- gathering --------------------------------------------------------------------------------------------
 

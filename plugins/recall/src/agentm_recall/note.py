@@ -39,6 +39,7 @@ class Note:
         "problem",
         "verified",
         "stale_after",
+        "changed",
     )
 
     def __init__(
@@ -74,6 +75,8 @@ class Note:
         """When somebody last found it to be true: a date, or words."""
         self.stale_after = stale_after
         """The date after which it should not be believed without a look."""
+        self.changed = updated or created
+        """When the note last said something: dates as text sort by time."""
 
     @property
     def is_verified(self) -> bool:
@@ -87,11 +90,6 @@ class Note:
     @property
     def slug(self) -> str:
         return slug_of(self.key)
-
-    @property
-    def changed(self) -> str:
-        """When the note last said something: dates as text sort by time."""
-        return self.updated or self.created
 
     def __repr__(self) -> str:
         return f"Note({self.key!r}, kind={self.kind!r}, status={self.status!r})"

@@ -45,11 +45,22 @@ class OpenScratch:
 
 
 class Running:
-    """A server process, which can be stopped and started again on the same data."""
+    """A server process, which can be stopped and started again on the same data.
 
-    def __init__(self, command: Sequence[str], port: int, folder: str, stop: signal.Signals, **owner: Any) -> None:
+    `ask` raises as long as the server does not answer: one that has read nothing yet of its data takes connections.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        port: int,
+        folder: str,
+        stop: signal.Signals,
+        ask: Callable[[int], None],
+        **owner: Any,
+    ) -> None:
         self.port = port
-        self._command, self._folder, self._stop, self._owner = command, folder, stop, owner
+        self._command, self._folder, self._stop, self._ask, self._owner = command, folder, stop, ask, owner
         self.start()
 
     def start(self) -> None:
@@ -59,9 +70,12 @@ class Running:
             )
         until = time.monotonic() + _START_LIMIT
         while time.monotonic() < until and self._process.poll() is None:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+            try:
+                self._ask(self.port)
+            except Exception:  # each client has exceptions of its own for a server that is not ready
+                time.sleep(0.05)
+            else:
                 return
-            time.sleep(0.05)
         raise RuntimeError(f"{self._command[0]} did not start; see {self._folder}/server.log")
 
     def stop(self) -> None:
@@ -95,7 +109,7 @@ def redis() -> Iterator[Running]:
     with _folder() as folder:
         port = _free_port()
         options = f"--port {port} --bind 127.0.0.1 --dir {folder} --save  --appendonly yes"
-        server = Running([program, *options.split(" ")], port, folder, signal.SIGTERM)
+        server = Running([program, *options.split(" ")], port, folder, signal.SIGTERM, _ask_redis)
         try:
             yield server
         finally:
@@ -125,8 +139,7 @@ def postgres() -> Iterator[Running]:
         subprocess.run(made, check=True, capture_output=True, cwd=folder, **owner)
         command = [os.path.join(programs, "postgres"), "-D", data, "-p", str(port), "-h", "127.0.0.1", "-k", folder]
         command += ["-c", "fsync=off"]  # what outlives a power cut is the server's business, not the kit's
-        server = Running(command, port, folder, signal.SIGINT, **owner)
-        _wait_until_it_answers(port)
+        server = Running(command, port, folder, signal.SIGINT, _ask_postgres, **owner)
         try:
             yield server
         finally:
@@ -146,18 +159,17 @@ def _postgres_programs(owner: dict[str, Any]) -> str:
     raise ServerMissingError("there is no PostgreSQL here that can be run: `make servers` installs it")
 
 
-def _wait_until_it_answers(port: int) -> None:
+def _ask_redis(port: int) -> None:
+    import redis
+
+    with redis.Redis(host="127.0.0.1", port=port, socket_timeout=5) as client:
+        client.ping()
+
+
+def _ask_postgres(port: int) -> None:
     import pg8000.dbapi
 
-    until = time.monotonic() + _START_LIMIT
-    while True:
-        try:
-            pg8000.dbapi.connect(user="agentm", host="127.0.0.1", port=port, database="postgres", timeout=5).close()
-            return
-        except (pg8000.dbapi.Error, OSError):
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.05)
+    pg8000.dbapi.connect(user="agentm", host="127.0.0.1", port=port, database="postgres", timeout=5).close()
 
 
 @contextlib.contextmanager

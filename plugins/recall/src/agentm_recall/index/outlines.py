@@ -39,8 +39,7 @@ class Outline:
         self.notes: list[Note] = []
         self.sizes: dict[str, int] = {}
 
-    def add(self, key: str, changed: str, supersedes: tuple[str, ...], size: int) -> None:
-        project = project_of(key)
+    def add(self, key: str, project: str | None, changed: str, supersedes: tuple[str, ...], size: int) -> None:
         self.notes.append(Note(key, "", ACTIVE, "", (), project, "", changed, "", None, supersedes))
         self.sizes[key] = size
 
@@ -65,7 +64,8 @@ def outline_of(database: Database, places: Sequence[Locator], most: int = MOST) 
     for rows in by_kind.values():
         rows.sort(key=lambda row: row[2], reverse=True)
         for key, _, changed, supersedes, size in rows[:most]:
-            outline.add(key, changed, tuple(supersedes.split("\n")) if supersedes else (), size)
+            claims = tuple(supersedes.split("\n")) if supersedes else ()
+            outline.add(key, project_of(key), changed, claims, size)
     return outline
 
 
@@ -78,18 +78,18 @@ def read_outline(index: str, project: str | None) -> Outline | None:
     if header != _HEADER or not lines or lines[-1] != _HEADER:
         return None
     outline = Outline()
-    for line in lines[:-1]:
-        what, *parts = line.split(_SEPARATOR)
-        try:
-            if what == "folder":
-                key, version, current, replaced, deleted = parts
+    try:
+        for line in lines[:-1]:
+            parts = line.split(_SEPARATOR)
+            if parts[0] == "folder":
+                _, key, version, current, replaced, deleted = parts
                 outline.folders[key] = version
                 outline.states[key] = int(current), int(replaced), int(deleted)
             else:
-                key, changed, size, claims = parts
-                outline.add(key, changed, tuple(claims.split(_BETWEEN_NAMES)) if claims else (), int(size))
-        except ValueError:
-            return None
+                _, key, changed, size, claims = parts
+                outline.add(key, project, changed, tuple(claims.split(_BETWEEN_NAMES)) if claims else (), int(size))
+    except ValueError:
+        return None
     return outline
 
 

@@ -33,10 +33,11 @@ from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel.files.atomic import Publish
     from agentm_kernel.files.mutex import StoreMutex
     from agentm_kernel.files.reading import StoreReader
     from agentm_kernel.seam.backend import Absent
+
+    _Condition = str | Absent | None
 
 _PATIENCE = 10
 _CROWDED = 0.1  # seconds after meeting another writer for which more are expected
@@ -61,10 +62,10 @@ class StoreWriter:
         self._crowded_until = 0.0
         self._durable: set[tuple[int, int]] = set()
 
-    def write_text(self, locator: Locator, content: str, if_match: str | Absent | None) -> None:
+    def write_text(self, locator: Locator, content: str, if_match: _Condition) -> None:
         self.write(locator, encode_content(content, locator, limit=self.reader.size_limit), if_match)
 
-    def write(self, locator: Locator, data: bytes, if_match: str | Absent | None) -> None:
+    def write(self, locator: Locator, data: bytes, if_match: _Condition) -> None:
         if not locator.key:
             raise LocatorConflictError("the root of the store is a directory; name a note below it")
         with (
@@ -169,12 +170,7 @@ class StoreWriter:
         self._keeper.keep_bytes(note, data)
 
     def _replace(
-        self,
-        parent: Directory,
-        locator: Locator,
-        data: bytes,
-        if_match: str | Absent | None,
-        draft: Draft | None = None,
+        self, parent: Directory, locator: Locator, data: bytes, if_match: _Condition, draft: Draft | None = None
     ) -> None:
         name = locator.name
         self._check_not_hidden(locator, is_copy=self.reader.medium.is_copy(name, parent.has_file))
@@ -193,7 +189,8 @@ class StoreWriter:
             raise changed(locator, "it exists already")
         elif isinstance(if_match, str):
             self._compare(parent, locator, if_match)
-        publisher = self._publisher(parent, locator, data, status, if_match)
+        seen = self._seen(parent, locator, status, if_match)
+        publisher = SwapPublisher(self._keeper, locator, data, seen, is_conditional=if_match is not None)
 
         def publish(directory: Directory, temp: str, name: str) -> None:
             publisher(directory, temp, name)
@@ -208,26 +205,18 @@ class StoreWriter:
             self.sweep_again(parent)  # a failing disk may have kept the temp file
             raise
 
-    def _publisher(
-        self,
-        parent: Directory,
-        locator: Locator,
-        data: bytes,
-        status: os.stat_result | None,
-        if_match: str | Absent | None,
-    ) -> Publish:
-        """How the finished temp file with `data` takes the note's name; `status` is what has the name now."""
-        medium = self.reader.medium
+    def _seen(
+        self, parent: Directory, locator: Locator, status: os.stat_result | None, if_match: _Condition
+    ) -> str | None:
+        """The content hash of the note that has `status`; `None` if there is none."""
         if status is None:
-            seen = None
-        elif isinstance(if_match, str):
-            seen = if_match  # compared a moment ago
-        else:
-            try:
-                seen = hash_of_note(medium, parent, locator, status)
-            except FileNotFoundError:
-                seen = None  # it has just gone
-        return SwapPublisher(self._keeper, locator, data, seen, is_conditional=if_match is not None)
+            return None
+        if isinstance(if_match, str):
+            return if_match  # compared a moment ago
+        try:
+            return hash_of_note(self.reader.medium, parent, locator, status)
+        except FileNotFoundError:
+            return None  # it has just gone
 
     def _remove(self, parent: Directory, locator: Locator, status: os.stat_result, if_match: str | None) -> None:
         if if_match is not None:
@@ -304,7 +293,7 @@ class StoreWriter:
         self.reader.check_root_link()  # once more: the mutex follows links
         return self.reader.open_root() if descriptor is None else self.reader.pin(Directory(descriptor, lent=True))
 
-    def _parent_for_writing(self, locator: Locator, if_match: str | Absent | None, root: Directory) -> Directory:
+    def _parent_for_writing(self, locator: Locator, if_match: _Condition, root: Directory) -> Directory:
         if isinstance(if_match, str):  # a note that must exist has its directories already
             try:
                 return self._swept_once(self.reader.open_parent(locator, root), locator.parent)

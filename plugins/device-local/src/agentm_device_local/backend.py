@@ -38,5 +38,5 @@ class DeviceLocalBackend(FileStore):
         root = device.environ.get(ROOT_VARIABLE) or given.pop("root", None) or DEFAULT_ROOT
         given.pop("root", None)
         store = cls(device.expand(root), **given)
-        store.state_dir = device.state_dir
+        store.state_dir = opening.state_dir
         return store

@@ -90,7 +90,7 @@ class GitStore(FileStore, WorkingCopy):
                 hint="run `agentm git init PATH [URL] --use`, with a path that begins with / or ~",
             )
         store = cls(path, settings=settings, size_limit=size_limit, environ=device.environ)
-        store.state_dir = device.state_dir
+        store.state_dir = opening.state_dir
         return store
 
     @classmethod

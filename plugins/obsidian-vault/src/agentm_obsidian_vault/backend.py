@@ -87,7 +87,7 @@ class VaultBackend(FileStore, ConflictCopies):
         if isinstance(given.get("devices"), str):
             given["devices"] = [name.strip() for name in given["devices"].split(",") if name.strip()]
         store = cls(_folder(path, "vault_path", device), **given)
-        store.state_dir = device.state_dir
+        store.state_dir = opening.state_dir
         return store
 
     @property

@@ -82,7 +82,9 @@ def test_stores_are_made_and_added_and_left(laptop: Laptop) -> None:
         added = answer(laptop, "store", "add", "team", "git", f"root={team}")
         assert added == {"name": "team", "protocol": "git", "place": team, "warning": None}
         used = answer(laptop, "project", "use-store", "team")
-        assert used == {"store": "team", "place": team, "copied": 0, "removed": 0}
+        moved = {"copied": 0, "removed": 0, "project": "widgets", "before": "widgets"}
+        assert used == {"store": "team", "place": team, **moved}
+        assert answer(laptop, "project", "list")["store_name"] == "team"
         assert answer(laptop, "project", "use-store", "default")["store"] == "default"
         assert answer(laptop, "store", "remove", "team") == {"name": "team"}
     assert answer(laptop, "store", "forget", vault, "--yes") == {"place": vault, "protocol": "vault"}

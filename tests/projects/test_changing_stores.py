@@ -45,7 +45,7 @@ def in_store(laptop: Laptop) -> Path:
 
 def test_plans_go_into_a_store_that_keeps_state_and_come_back(laptop: Laptop, widgets: Path) -> None:
     moved = laptop.run(widgets, *MOVE)
-    assert "PLAN.md, progress.md: from .harness/ into the store" in moved.stderr
+    assert "PLAN.md, progress.md: from .harness/ into the store" in moved.stdout
     assert "3 files were copied" in moved.stdout
     assert (in_store(laptop) / "PLAN.md").read_text() == PLAN
     assert laptop.run(widgets, "state", "read", "PLAN.md").stdout == PLAN
@@ -54,7 +54,7 @@ def test_plans_go_into_a_store_that_keeps_state_and_come_back(laptop: Laptop, wi
     (widgets / ".harness" / ".gitignore").unlink()
     laptop.run(widgets, "state", "append", "progress.md", text="done\n")
     back = laptop.run(widgets, *BACK)
-    assert "PLAN.md, progress.md: from the store into .harness/" in back.stderr
+    assert "PLAN.md, progress.md: from the store into .harness/" in back.stdout
     assert laptop.run(widgets, "state", "read", "PLAN.md").stdout == PLAN
     assert (widgets / ".harness" / "progress.md").read_text() == "begun\ndone\n"
     assert (widgets / ".harness" / ".gitignore").read_text() == "*\n"
@@ -110,7 +110,7 @@ def test_a_name_that_is_taken_there_is_said_before_anything_happens(laptop: Lapt
 
     refused = laptop.run(widgets, "project", "use-store", "team", "--move", ok=False)
     assert refused.returncode == 1
-    assert "its name there is 'ana-widgets': 'widgets' is another project's" in refused.stderr
+    assert "its name there is 'ana-widgets': 'widgets' is another project's" in refused.stdout
     assert sorted(str(file) for file in laptop.team.rglob("*")) == before
     assert Device.now(laptop.environ).config.bindings == {}
 
@@ -138,7 +138,7 @@ def test_a_project_that_came_back_can_be_removed_where_it_was_later(laptop: Lapt
     assert change.make() == 3  # and here somebody said no, or the power went
     assert (in_store(laptop) / "PLAN.md").exists()
 
-    assert "3 files removed" in laptop.run(widgets, *BACK).stdout
+    assert "removed from the place before: 3 files" in laptop.run(widgets, *BACK).stdout
     assert not (in_store(laptop) / "PLAN.md").exists()
     assert laptop.run(widgets, "state", "read", "PLAN.md").stdout == PLAN
     assert "already" in laptop.run(widgets, *BACK).stdout

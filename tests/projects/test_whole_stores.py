@@ -37,20 +37,23 @@ def store_id(root: Path) -> str:
 
 
 def test_a_checkpoint_is_of_the_store_of_the_project_here(laptop: Laptop, widgets: Path) -> None:
-    taken = laptop.run(widgets, "checkpoint", "create", "--json")
-    assert json.loads(taken.stdout)["store"] == store_id(laptop.team)
-    assert taken.stderr.startswith("store: team, of the project here")
-    assert taken.stderr.count("store: ") == 1
+    diary = laptop.checkout("diary", None)
+    said = laptop.run(widgets, "checkpoint", "create").stderr
+    assert said.startswith("store: team, of the project here")
+    assert said.count("store: ") == 1
+    said = laptop.run(diary, "checkpoint", "create").stderr
+    assert said.startswith("store: default; for another (team) ")
+    assert laptop.run(widgets, "--store", "default", "checkpoint", "list").stderr == "store: default\n"
 
-    elsewhere = laptop.run(laptop.checkout("diary", None), "checkpoint", "create", "--json")
-    assert json.loads(elsewhere.stdout)["store"] == store_id(laptop.own)
-    assert elsewhere.stderr.startswith("store: default")
-    assert "team" in elsewhere.stderr
-
-    for name, root in (("default", laptop.own), ("team", laptop.team)):
-        named = laptop.run(widgets, "--store", name, "checkpoint", "create", "--json")
-        assert json.loads(named.stdout)["store"] == store_id(root)
-        assert named.stderr.startswith(f"store: {name}\n")
+    for words, root, name in (
+        ((widgets, "checkpoint", "create"), laptop.team, "team"),
+        ((diary, "checkpoint", "create"), laptop.own, "default"),
+        ((widgets, "--store", "default", "checkpoint", "create"), laptop.own, "default"),
+        ((widgets, "--store", "team", "checkpoint", "create"), laptop.team, "team"),
+    ):
+        taken = laptop.run(*words, "--json")
+        answer = json.loads(taken.stdout)
+        assert (answer["store"], answer["store_name"], taken.stderr) == (store_id(root), name, "")
 
 
 def test_the_tools_of_agents_mean_the_same_store(laptop: Laptop, widgets: Path) -> None:

@@ -66,7 +66,8 @@ _SAID = "agentm_kernel.store_said"
 
 def store_device(named: str | None = None, cwd: str | None = None) -> Device:
     """The device of a command about one whole store: the store that was named, with `--store` mostly, else the one
-    that the project here is bound to, else the default one. Where there are several, standard error says which.
+    that the project here is bound to, else the default one. Where there are several, it is said which, on standard
+    error or in JSON.
     """
     device, context = current_device(), click.get_current_context()
     if _SAID in context.meta:
@@ -79,12 +80,13 @@ def store_device(named: str | None = None, cwd: str | None = None) -> Device:
     bound = device.bound_store(cwd) if named is None and len(stores) > 1 else None
     context.obj = device.of_store(named or bound)
     name = named or bound or "default"
-    if named is not None or len(stores) > 1:
+    is_one_of_many = named is not None or len(stores) > 1
+    if is_one_of_many and (sys.stderr.isatty() or not context.params.get("as_json")):
         others = ", ".join(other for other in stores if other != name)
         why = ", of the project here" if bound else ""
         another = "" if named else f"{why}; for another ({others}) put `--store NAME` before the command"
         click.echo(f"store: {name}{another}", err=True)
-    context.meta[_SAID] = name
+    context.meta[_SAID] = name if is_one_of_many else None
     return current_device()
 
 
@@ -115,8 +117,10 @@ def counted(number: int, noun: str) -> str:
 
 
 def echo_json(**fields: Any) -> None:
-    """One JSON object, with the number of its shape first."""
-    click.echo(json_text(**fields), nl=False)
+    """One JSON object, with the number of its shape first; at its end the store that `store_device` has chosen."""
+    context = click.get_current_context(silent=True)
+    store = context.meta.get(_SAID) if context else None
+    click.echo(json_text(**fields, **({} if store is None else {"store_name": store})), nl=False)
 
 
 def echo_table(headings: Sequence[str], rows: Iterable[Sequence[str]], nothing: str = "") -> None:

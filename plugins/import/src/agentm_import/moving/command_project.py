@@ -72,17 +72,19 @@ def use_store(name: str, move: bool, yes: bool, cwd: str | None, answer: dict[st
     change.check(move=move)
     answer.update(project=change.slug, before=change.slug_before)
     for line in change.plan():
-        click.echo(shown(line, err=True), err=True)
+        click.echo(shown(line))
     if change.count:
         confirm(f"Copy {counted(change.count, 'file')} of '{change.slug_before}' to {change.place}?", yes=yes)
     answer["copied"] = copied = change.make()
     done = f"'{change.slug}' is in the store '{name}' now, at {change.place}"
     click.echo(f"{done}; {counted(copied, 'file')} {'was' if copied == 1 else 'were'} copied" if copied else done)
-    if copied and (yes or (sys.stdin.isatty() and click.confirm("Remove them where they were?", err=True))):
+    if copied and (
+        yes or (sys.stdin.isatty() and click.confirm("Remove what was copied from the place before?", err=True))
+    ):
         answer["removed"] = removed = change.remove()
-        click.echo(f"{counted(removed, 'file')} removed from where they were")
+        click.echo(f"removed from the place before: {counted(removed, 'file')}")
     elif copied:
-        click.echo("they are where they were as well; run the command again with --move --yes to remove them there")
+        click.echo("the place before has it as well; run the command again with --move --yes to remove it there")
     if change.state and not change.is_state_moved:
         click.echo(
             f"{', '.join(change.state)} stays in .harness/, where nobody reads it now: "

@@ -478,7 +478,7 @@ def test_a_renamed_project_is_found_from_the_checkouts_that_knew_its_old_name(de
     root = desk.clone("widgets", remote)
     desk.one.save(root, "first")
     renamed = desk.one.agentm(root, "project", "rename", "widgets", "gadgets")
-    assert renamed.stdout == "widgets is gadgets now; 1 files moved\n"
+    assert renamed.stdout == "widgets is gadgets now; 1 file moved\n"
     assert desk.one.notes(root) == ["first"]
     assert desk.one.save(root, "second") == "gadgets"
     assert desk.one.notes(desk.clone("other/widgets")) == []
@@ -490,7 +490,7 @@ def test_projects_that_are_one_can_be_merged(desk: Desk) -> None:
     for laptop, root in ((desk.one, ours), (desk.two, theirs)):
         laptop.save(root, root.parent.name)
     merged = desk.one.agentm(ours, "project", "merge", "ben-widgets", "widgets")
-    assert merged.stdout == "ben-widgets is part of widgets now; 1 files moved\n"
+    assert merged.stdout == "ben-widgets is part of widgets now; 1 file moved\n"
     for laptop, root in ((desk.one, ours), (desk.two, theirs), (desk.two, ours)):
         assert laptop.notes(root) == ["a", "b"]
     assert desk.two.save(theirs, "c") == "widgets"

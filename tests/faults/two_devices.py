@@ -14,7 +14,7 @@ from two_laptops import run_script
 from two_vaults import TwoVaults
 
 from agentm_kernel.files.atomic import publish_over
-from agentm_kernel.files.writing import StoreWriter
+from agentm_kernel.files.swap import SwapPublisher
 from agentm_kernel.state.mirror import Mirror
 from tests.faults.edit_script import Script
 from tests.faults.harness import Outcome, scratch
@@ -84,7 +84,7 @@ def _control(outcome: Outcome, name: str, broken: Broken, run: Callable[[int], V
 
 
 _CHANCES = 30
-_RENAMING: Broken = (StoreWriter, "_publisher", lambda *_: publish_over)
+_RENAMING: Broken = (SwapPublisher, "__call__", lambda _, *how: publish_over(*how))
 _BROKEN_COPIES: dict[str, Broken] = {
     "a copy that just renames": _RENAMING,
     "a copy that keeps no loser": (Mirror, "_keep_aside", lambda self, locator: locator),

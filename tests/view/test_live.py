@@ -6,9 +6,13 @@ import os
 import shutil
 import signal
 import time
+from typing import TYPE_CHECKING
 
 from tests.view.browsing import Browsing
 from tests.view.memory import Home, Page
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Route
 
 ISSUE = "projects/payments/known-issues/settlement-timeout.md"
 
@@ -25,6 +29,29 @@ def test_what_an_agent_saves_appears_by_itself(home: Home, page: Page, browsing:
         file.write("\nAppended by a shell.\n")
     window.tab.wait_for_selector("text=Appended by a shell.")
     assert window.said == []
+
+
+def test_a_look_that_comes_back_late_does_not_take_the_person_back(
+    home: Home, page: Page, browsing: Browsing
+) -> None:
+    """The person is on the way to a note when the page looks at its first screen again, and arrives first."""
+    tab = browsing.window(page).tab
+    tab.wait_for_timeout(1500)  # what a first look has to say is over
+    on_the_way: list[Route] = []
+    looking_again: list[Route] = []
+    tab.route("**/api/screen?at=%2Fnote*", lambda route: on_the_way.append(route))
+    tab.route("**/api/screen?at=%2F", lambda route: looking_again.append(route))
+    tab.click("text=Retry with full jitter")
+    home.agentm("save", "--kind", "fact", "--slug", "meanwhile", input="# Meanwhile\n")
+    while not (on_the_way and looking_again):
+        tab.wait_for_timeout(20)
+    on_the_way[0].continue_()
+    tab.wait_for_selector("h1:has-text('Retry with full jitter')")
+    with tab.expect_response("**/api/screen?at=%2F"):
+        looking_again[0].continue_()
+    tab.wait_for_timeout(200)
+    assert tab.inner_text("h1") == "Retry with full jitter"
+    assert "/note/" in tab.url
 
 
 def test_the_server_is_gone(home: Home, browsing: Browsing) -> None:

@@ -135,7 +135,7 @@
   const here = () => location.pathname + location.search;
 
   async function open(address, { push = true, quiet = false } = {}) {
-    const mine = quiet ? turn : ++turn; // looking again never takes the place of where the person goes
+    const mine = quiet ? turn : ++turn, before = shown; // looking again never takes the place of where the person goes
     keepDrafts();
     let answer;
     try {
@@ -144,7 +144,7 @@
       if (error instanceof Problem && error.status !== 401) answer = { html: failure(error), title: "Not to be had", about: {} };
       else return;
     }
-    if (mine !== turn) return;
+    if (mine !== turn || (quiet && shown !== before)) return; // the person was on the way when we looked, and is there
     if (push && address !== here()) history.pushState(null, "", address);
     if (quiet && answer.html === shown.html) { shown.news = answer.news; loadParts(true); return; }
     put(answer, quiet);

@@ -55,6 +55,8 @@ def test_a_look_that_comes_back_late_does_not_take_the_person_back(
 
 
 def test_the_server_is_gone(home: Home, browsing: Browsing) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # tests in the background of a shell hand that on
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     with Page(home) as page:
         window = browsing.window(page)
         window.go(f"/edit?note={ISSUE}")

@@ -35,6 +35,7 @@ _OF_TOOLS = (
     " (Ada's conflicted copy 2026-05-01)",
     " (Conflicted copy laptop 202605011011)",
 )
+_CHANCES = 20
 
 
 def campaign(intensity: Intensity) -> Outcome:
@@ -43,7 +44,11 @@ def campaign(intensity: Intensity) -> Outcome:
     for number in range(rounds):
         _run(outcome, intensity.random(f"names {number}"), nullcontext())
     broken = Outcome("control")
-    _run(broken, intensity.random("control"), mock.patch("agentm_obsidian_vault.conflicts.conflict_copy", _by_name))
+    for number in range(_CHANCES):  # it takes a note that comes before the one that it looks like a copy of
+        guess = mock.patch("agentm_obsidian_vault.conflicts.conflict_copy", _by_name)
+        _run(broken, intensity.random(f"control {number}"), guess)
+        if broken.violations:
+            break
     outcome.control("taking_the_name_for_proof", broken)
     return outcome
 

@@ -244,6 +244,22 @@ def test_a_session_is_told_that_a_store_cannot_be_read_and_never_that_nothing_is
         assert "agentm config set stores.team.vault_path PATH" in line
 
 
+def test_a_search_that_could_not_look_everywhere_does_not_say_that_there_is_nothing(laptop: Laptop) -> None:
+    laptop.add_team(make=True)
+    widgets = laptop.checkout("widgets")
+    laptop.run(widgets, "project", "use-store", "team")
+    laptop.save(widgets, "sqlite", "We use SQLite.\n")
+    laptop.save(widgets, "tabs", "I want tabs.\n", "--personal")
+    laptop.team.rename(laptop.team.with_name("unmounted"))
+
+    own = laptop.run(widgets, "search", "tabs")
+    assert "I want tabs." in own.stdout
+    assert "the store 'team' cannot be had" in own.stderr
+    nothing = laptop.run(widgets, "search", "SQLite", ok=False)
+    assert (nothing.returncode, nothing.stdout) == (1, "")
+    assert nothing.stderr.startswith("error: the store 'team' cannot be had")
+
+
 def test_events_reach_the_store_that_the_project_is_bound_to(laptop: Laptop) -> None:
     """A team's git store is synchronised by hooks, although the default store is another."""
     origin, clone = laptop.home / "team.git", laptop.home / "clone"

@@ -146,7 +146,8 @@ def search_both(
     """What the store `name`, which this project is bound to, and the default store answer.
 
     Scores of two indexes do not compare, so the answers are merged by their rank. In a search for one project, the
-    default store answers with the operator's own notes. A store that cannot be had is a notice.
+    default store answers with the operator's own notes. A store that cannot be had is a notice beside what the other
+    one has.
     """
     own = scope if scope.project is None else Scope(NOBODY, scope.near, scope.kind, scope.with_dead)
     answers: list[Answer] = []
@@ -160,8 +161,8 @@ def search_both(
             answers.append(_marked(answer, store))
         except AgentmError as error:
             problems.append(error)
-    if not answers:
-        raise problems[0]
+    if problems and not any(answer.found for answer in answers):
+        raise problems[0]  # "nothing found" would say that there is nothing
     found = [one for rank in range(limit) for answer in answers for one in answer.found[rank : rank + 1]]
     return Answer(
         found[:limit],

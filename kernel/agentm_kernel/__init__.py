@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table below
     # fmt: off
     from collections.abc import Callable
+    from typing import Any
 
     from agentm_kernel.errors import AgentmError as AgentmError
     from agentm_kernel.here import harness_state_dir as harness_state_dir, read_state_file as read_state_file, resolve_project as resolve_project, select_backend as select_backend, storage_preview as storage_preview, update_state_file as update_state_file, write_state_file as write_state_file
@@ -22,7 +23,7 @@ if TYPE_CHECKING:  # what type checkers see; a test holds it equal to the table 
     from agentm_kernel.seam import Capabilities as Capabilities
     # fmt: on
 
-_HOMES = {
+_BY_HOME = {
     "errors": "AgentmError",
     "here": "harness_state_dir read_state_file resolve_project select_backend storage_preview update_state_file write_state_file",
     "process_seam": "is_available offer_save_here recall_here state_path",
@@ -30,6 +31,7 @@ _HOMES = {
     "seam.update": "update",
     "seam": "Capabilities",
 }
+_HOMES = {name: home for home, names in _BY_HOME.items() for name in names.split()}
 
 __version__ = "0.2.0"
 
@@ -37,21 +39,26 @@ __version__ = "0.2.0"
 def _lazy_door(door: str, homes: dict[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a module whose names live elsewhere and are loaded when first used."""
 
-    def names() -> list[str]:
-        return sorted(" ".join(homes.values()).split())
-
     def load(name: str) -> object:
         if name == "__all__":
-            return names()
-        home = next((home for home, listed in homes.items() if name in listed and name in listed.split()), None)
-        if home is None:
+            return sorted(homes)
+        if name not in homes:
             raise AttributeError(f"module {door!r} has no attribute {name!r}")
         # not importlib.import_module: importing importlib is a tenth of what a hook may cost
-        value: object = getattr(__import__(f"agentm_kernel.{home}", fromlist=[name]), name)
+        value: object = getattr(__import__(f"agentm_kernel.{homes[name]}", fromlist=[name]), name)
         vars(sys.modules[door])[name] = value
         return value
 
-    return load, lambda: sorted({*vars(sys.modules[door]), *names()})
+    return load, lambda: sorted({*vars(sys.modules[door]), *homes})
+
+
+def _listed_in_stub(door: str) -> dict[str, str]:
+    """The home of each name that a door's stub hands on, `name as name`. A line with a remark is for checkers alone."""
+    spec: Any = sys.modules[door].__spec__
+    stub: bytes = spec.loader.get_data(spec.origin.rpartition(".")[0] + ".pyi")  # out of a zip file, if it is in one
+    lines = [line[len("from agentm_kernel.") :] for line in stub.decode().splitlines() if "#" not in line]
+    imports = [line.split(" import ") for line in lines]
+    return {name.partition(" as ")[0]: home for home, names in imports for name in names.split(", ")}
 
 
 if not TYPE_CHECKING:  # hidden from type checkers: for them, a misspelt name must stay an error

@@ -49,9 +49,6 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else " " if c.isspace() else ascii(c)[1:-1] for c in text)
 
 
-# ------------------------------------------------------------------------------------------------ storage
-
-
 class StorageError(AgentmError):
     """Something about the content of a store."""
 
@@ -105,9 +102,6 @@ class IntegrityError(StorageError):
     """What is stored is not what was known to be good."""
 
 
-# ------------------------------------------------------------------------------------------------ concurrency
-
-
 class ConcurrentModificationError(AgentmError, RuntimeError):
     """The condition of a write did not hold: somebody else was there first. Nothing was written."""
 
@@ -120,9 +114,6 @@ class LockTimeout(AgentmError, RuntimeError):
     exit_code = 4
 
 
-# ------------------------------------------------------------------------------------------------ bad input
-
-
 class InvalidLocatorError(AgentmError, ValueError, TypeError):
     """A key that no backend may hold."""
 
@@ -133,9 +124,6 @@ class InvalidContentError(AgentmError, ValueError):
 
 class ProtocolError(AgentmError, ValueError):
     """A backend was registered badly."""
-
-
-# ------------------------------------------------------------------------------------------------ selection
 
 
 class StorageSelectionError(AgentmError, RuntimeError):
@@ -158,9 +146,6 @@ class BackendNotInstalledError(StorageSelectionError):
 
 class StoreIdentityError(StorageSelectionError):
     """The place holds another store than the one this device knows there, or none at all."""
-
-
-# ------------------------------------------------------------------------------------------------ the rest
 
 
 class ConfigError(AgentmError):

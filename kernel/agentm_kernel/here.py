@@ -22,9 +22,6 @@ def this_device(environ: Mapping[str, str] | None = None) -> Device:
     return Device.now(environ)
 
 
-# ------------------------------------------------------------------------------------------------ the store
-
-
 def select_backend(
     *,
     required: Capabilities | None = None,
@@ -48,9 +45,6 @@ def choose_protocol(environ: Mapping[str, str] | None = None, *, device: Device 
     from agentm_kernel.selection import choose
 
     return choose(device or this_device(environ)).protocol
-
-
-# ------------------------------------------------------------------------------------------------ the project
 
 
 def resolve_project(
@@ -94,9 +88,6 @@ def renewed(resolution: Resolution, *, read_only: bool = True) -> Resolution:
     if is_local(device, resolution.root) == (resolution.backend is None):
         return resolution
     return route(device, resolution.root, read_only=read_only)
-
-
-# ------------------------------------------------------------------------------------------------ state files
 
 
 def read_state_file(resolution: Resolution, name: str) -> str:

@@ -77,8 +77,8 @@ def why_here(
     if explain is None:
         who = f"{label} cannot" if label else "no plugin is installed that can"
         raise AgentmError(f"{who} say why a note is recalled")
-    ask = lambda resolution, **asked: explain(resolution, note=note, **asked)  # noqa: E731
-    return _ask(label, ask, device.memory(cwd), phase if phase in PHASES else DEFAULT_PHASE, query, limit)
+    phase = phase if phase in PHASES else DEFAULT_PHASE
+    return _ask(label, explain, device.memory(cwd), note=note, phase=phase, query=query, limit=limit)
 
 
 def state_path(context: Mapping[str, Any] | None, which: str) -> Path:
@@ -89,9 +89,8 @@ def state_path(context: Mapping[str, Any] | None, which: str) -> Path:
 
     if which not in ("plan", "progress"):
         raise ValueError(f"state_path knows 'plan' and 'progress', not {which!r}")
-    return Path(
-        active_plan_path(Device.now().project(working_directory(context)), which, (context or {}).get("plan"))
-    )
+    project = Device.now().project(working_directory(context))
+    return Path(active_plan_path(project, which, (context or {}).get("plan")))
 
 
 def is_available() -> bool:
@@ -99,9 +98,6 @@ def is_available() -> bool:
     from agentm_kernel.selection import Decision, inspect_store
 
     return isinstance(inspect_store(Device.now()), Decision)
-
-
-# ------------------------------------------------------------------------------------------------ the parts
 
 
 def _recall(device: Device, context: Mapping[str, Any], query: str | None, limit: int | None) -> str:
@@ -113,7 +109,7 @@ def _recall(device: Device, context: Mapping[str, Any], query: str | None, limit
     phase = phase if phase in PHASES else DEFAULT_PHASE
     parts = [own_notes(device, cwd, limit, phase=phase, query=query)]
     try:
-        parts.append(_ask(label, recall, device.memory(cwd), phase, query, limit))
+        parts.append(_ask(label, recall, device.memory(cwd), phase=phase, query=query, limit=limit))
     except StorageSelectionError as error:
         if device.bound_store(cwd) is None:
             raise
@@ -132,7 +128,7 @@ def own_notes(
     if own is None:
         return ""
     try:
-        return _ask(label, own, device, phase, query, limit)
+        return _ask(label, own, device, phase=phase, query=query, limit=limit)
     except AgentmError as error:
         _warn("recall", error)
         return ""
@@ -144,7 +140,7 @@ def recall_at_start(device: Device, resolution: Resolution, limit: int) -> str:
     if recall is None:
         return ""
     memory = resolution if resolution.backend is not None else device.memory(resolution.root)
-    return _ask(label, recall, memory, DEFAULT_PHASE, None, limit)
+    return _ask(label, recall, memory, phase=DEFAULT_PHASE, query=None, limit=limit)
 
 
 def recall_for_prompt(device: Device, cwd: str | None, prompt: str, limit: int, known: tuple[str, ...]) -> str | None:
@@ -152,9 +148,7 @@ def recall_for_prompt(device: Device, cwd: str | None, prompt: str, limit: int, 
     label, for_prompt = _recall_provider(device, "for_prompt")
     if for_prompt is None:
         return None
-    memory = _memory_for_prompt(device, cwd)
-    ask = lambda resolution, **_: for_prompt(resolution, prompt=prompt, limit=limit, known=known)  # noqa: E731
-    return _ask(label, ask, memory, DEFAULT_PHASE, None, limit)
+    return _ask(label, for_prompt, _memory_for_prompt(device, cwd), prompt=prompt, limit=limit, known=known)
 
 
 def _memory_for_prompt(device: Device, cwd: str | None) -> Resolution:
@@ -171,11 +165,11 @@ def _memory_for_prompt(device: Device, cwd: str | None) -> Resolution:
         return Resolution(find_project_root(cwd), None, device=device, store_name=name)
 
 
-def _ask(label: str, ask: Any, about: Resolution | Device, phase: str, query: str | None, limit: int | None) -> str:
+def _ask(label: str, ask: Any, about: Resolution | Device, **asked: object) -> str:
     from agentm_kernel.plugins import Call, StdoutToStderr, wrong_answer
 
     with StdoutToStderr(), Call(label, "recalling"):
-        answer: object = ask(about, phase=phase, query=query, limit=limit)
+        answer: object = ask(about, **asked)
     if not isinstance(answer, str):
         raise wrong_answer(label, "recalling", answer, "text")
     return answer
@@ -205,14 +199,11 @@ def _recall_provider(device: Device, ability: str | None = None) -> tuple[str, A
 def _offers(device: Device, context: Mapping[str, Any], candidate: Any) -> list[dict[str, Any]]:
     """None where there is no project: a note of the whole disk would be nobody's."""
     from agentm_kernel.projects import is_no_project
-
-    resolution = device.memory(working_directory(context))
-    return [] if is_no_project(resolution.root) else [_completed(device, resolution, context, candidate)]
-
-
-def _completed(device: Device, resolution: Resolution, context: Mapping[str, Any], candidate: Any) -> dict[str, Any]:
     from agentm_kernel.selection import choose
 
+    resolution = device.memory(working_directory(context))
+    if is_no_project(resolution.root):
+        return []
     assert resolution.project_locator is not None  # there is a store, so there is a place in it
     offer = dict(candidate) if isinstance(candidate, dict) else {"body": candidate}
     offer.setdefault("project", resolution.slug)
@@ -220,7 +211,7 @@ def _completed(device: Device, resolution: Resolution, context: Mapping[str, Any
         offer.setdefault("phase", context["phase"])
     offer["target"] = resolution.project_locator.key
     offer["protocol"] = choose(device.of_store(resolution.store_name)).protocol
-    return offer
+    return [offer]
 
 
 def _warn(doing: str, error: BaseException) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,20 +13,22 @@ import agentm_kernel
 from agentm_kernel import command, plugin
 
 DOORS = (agentm_kernel, plugin, command)
-CASES = [(door, home, name) for door in DOORS for home, names in door._HOMES.items() for name in names.split()]
+CASES = [(door, home, name) for door in DOORS for name, home in door._HOMES.items()]
 TYPES_ONLY = {"Beside", "Opener"}
 """Names of types that exist for type checkers alone."""
 
 
-def names_for_type_checkers(source: str) -> dict[str, set[str]]:
-    """What the `if TYPE_CHECKING` block imports, by module; only `name as name` is a re-export for a checker."""
+def names_for_type_checkers(path: Path) -> dict[str, set[str]]:
+    """What the stub, or else the `if TYPE_CHECKING` block, imports, by module; only `name as name` is a re-export."""
+    stub = path.with_suffix(".pyi")
+    body = ast.parse((stub if stub.exists() else path).read_text(encoding="utf-8")).body
     blocks = [
-        node
-        for node in ast.parse(source).body
+        node.body
+        for node in body
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
     ]
     found: dict[str, set[str]] = {}
-    for statement in (part for block in blocks for part in block.body if isinstance(part, ast.ImportFrom)):
+    for statement in (part for block in blocks or [body] for part in block if isinstance(part, ast.ImportFrom)):
         exported = {alias.name for alias in statement.names if alias.asname == alias.name}
         if exported - TYPES_ONLY:
             found.setdefault(statement.module or "", set()).update(exported - TYPES_ONLY)
@@ -34,11 +37,11 @@ def names_for_type_checkers(source: str) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
 def test_type_checkers_see_exactly_the_names_that_load_lazily(door, shipped_files):
-    source = shipped_files[door.__name__].read_text(encoding="utf-8")
+    seen = names_for_type_checkers(shipped_files[door.__name__])
 
-    homes = {f"agentm_kernel.{home}": set(names.split()) for home, names in door._HOMES.items()}
-
-    assert names_for_type_checkers(source) == homes
+    assert {name: module for module, names in seen.items() for name in names} == {
+        name: f"agentm_kernel.{home}" for name, home in door._HOMES.items()
+    }
 
 
 @pytest.mark.parametrize(("door", "home", "name"), CASES, ids=lambda value: getattr(value, "__name__", value))
@@ -47,16 +50,18 @@ def test_every_public_name_can_be_had(door, home, name):
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
-def test_every_public_name_has_one_home_and_is_listed_for_people_who_look(door):
-    names = [name for names in door._HOMES.values() for name in names.split()]
+def test_every_public_name_has_one_home_and_is_listed_for_people_who_look(door, shipped_files):
+    seen = names_for_type_checkers(shipped_files[door.__name__])
 
-    assert sorted(names) == sorted(set(names)) == door.__all__
-    assert {*names} <= {*dir(door)}
+    assert sorted(name for names in seen.values() for name in names) == sorted(door._HOMES) == door.__all__
+    assert {*door._HOMES} <= {*dir(door)}
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
 def test_a_home_lists_its_names_in_order(door):
-    assert {home: names for home, names in door._HOMES.items() if names.split() != sorted(names.split())} == {}
+    by_home = {home: [name for name in door._HOMES if door._HOMES[name] == home] for home in door._HOMES.values()}
+
+    assert {home: names for home, names in by_home.items() if names != sorted(names)} == {}
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)

@@ -33,10 +33,9 @@ from agentm_kernel.plugin import (
     WorkingCopy,
 )
 from agentm_kernel.seam.facets import FACETS
-from agentm_kernel.selection.guard import PluginGuard
+from agentm_kernel.selection import PluginGuard
 from agentm_kernel.selection.identity import IdentityGuard
 from agentm_kernel.selection.replacing import ReplacementTelling
-from agentm_kernel.state.mirrored import LocalCopy
 from agentm_storage_policy.gate import AccessRules, PolicyGate
 from agentm_storage_policy.store import PolicyStore
 
@@ -64,6 +63,10 @@ def _opening() -> Opening:
     return Opening(state_dir=_STATE_DIR)
 
 
+def _device() -> Device:
+    return Device({"XDG_STATE_HOME": _STATE_DIR})
+
+
 def _rules() -> AccessRules:
     return AccessRules("a policy", False, None, _opening())
 
@@ -78,7 +81,7 @@ LAYERS = {
     "BackendLayer": Layer(BackendLayer),
     "Transparent": Layer(Transparent, FACETS),
     "IdentityGuard": Layer(
-        lambda store: IdentityGuard(store, "recorder", _STATE_DIR), set(FACETS) - {Identity, Sealed}, {Identity}
+        lambda store: IdentityGuard(_device(), store, "recorder"), set(FACETS) - {Identity, Sealed}, {Identity}
     ),
     "MirroredState": Layer(
         lambda store: MirroredState(store, f"{_STATE_DIR}/mirror"),
@@ -112,12 +115,6 @@ LAYERS = {
     # It makes writes conditional on what it told before: those are its own, and tested by `selection`.
     "ReplacementTelling": Layer(
         lambda store: ReplacementTelling(store, lambda *_: None), FACETS, own=("write", "delete")
-    ),
-    # It reads the copy instead of the store, and refuses to write: its verbs are its own, and tested by `state`.
-    "LocalCopy": Layer(
-        lambda store: LocalCopy(store, f"{_STATE_DIR}/copy"),
-        (DeviceFiles, DeviceCopy, ConflictCopies, Identity, Rules),
-        own=("read", "list", "exists", "info", "walk", "foreign_entries", "write", "mkdir", "delete"),
     ),
 }
 _OTHER_NAMES = {"BucketBackend": "MirroredState", "EncryptedStateCopy": "MirroredState"}

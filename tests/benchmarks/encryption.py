@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from functools import partial
+from io import BytesIO
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import pyrage
 
 from agentm_device_local import DeviceLocalBackend
+from agentm_encryption.envelope import note_in
 from agentm_encryption.store import EncryptedStore
 from agentm_kernel import Locator
 from agentm_kernel.plugin import Sealed
@@ -24,6 +26,7 @@ from tests.faults.stores import RECOVERY, encrypt
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from agentm_encryption.epochs import Keys
     from agentm_kernel.plugin import StorageBackend
     from tests.benchmarks.measure import Setting
     from tests.benchmarks.tables import Row
@@ -34,17 +37,24 @@ GOALS = {"overwrite": "≤ 1.5 ×", "read": "≤ 3 ×", COMMANDS[0]: "≤ 5 ×"}
 VERBS = {
     "overwrite": "overwrite 2 kB, sealed",
     "read": "read 2 kB, sealed, for the first time",
-    "floor": "read 2 kB and open it with age, nothing else",
+    "floor": "– the file, and age around it, nothing else",
+    "age": "– age alone, for these 2 kB in its armor",
+    "empty": "– age alone, for an empty text without armor",
+    "inside": "– the fields and the code inside of it",
+    "seen": "– its revision among those that were seen",
     "read again": "read 2 kB, sealed, again by the same process",
 }
+PARTS = ("floor", "age", "empty", "inside", "seen")
+"""Of a first read; what they cost is told as a multiple of a plain read too."""
 _AT = Locator("projects/agentm/decisions/decision.md")
 
 
 def run(setting: Setting) -> Table:
     rows = [*_verbs(setting), *_processes(setting)]
     note = (
-        "2 kB notes in the default store, sealed and plain in turn; commands as whole processes among 100 "
-        f"distributions, compiled, with {NOTES:,} notes and an index that is up to date."
+        "2 kB notes in the default store, sealed and plain in turn; below a first read its parts, in memory but for "
+        "the file. Commands as whole processes among 100 distributions, compiled, with "
+        f"{NOTES:,} notes and an index that is up to date."
     )
     return Table("encryption", "Encryption", note, rows)
 
@@ -64,28 +74,44 @@ def _verbs(setting: Setting) -> list[Row]:
     others = [Locator(f"projects/agentm/decisions/other-{number}.md") for number in range(200)]
     work: dict[str, Callable[[], object]] = {}
     for name, store in (("plain", plain), ("sealed", sealed)):
-        for locator in others:
+        for locator in (_AT, *others):
             store.write(locator, NOTE)
         work[f"{name} overwrite"] = partial(overwrite, store)
         work[f"{name} read"] = partial(_read_next, store, cycle(others))  # more than a process remembers
         work[f"{name} read again"] = partial(store.read, _AT)
-    work["sealed floor"] = partial(_read_and_open, sealed, cycle(others))
+    work |= _parts(sealed, cycle(others))
     samples = interleave(work, rounds=setting.rounds(120, 12), batch=5)
     return [
         {
             "work": VERBS[verb],
             "time (ms)": samples.seconds(f"sealed {verb}") * 1e3,
             "against": "the plain store",
-            "ratio (×)": samples.cost(f"sealed {verb}", f"plain {'read' if verb == 'floor' else verb}"),
+            "ratio (×)": samples.cost(f"sealed {verb}", f"plain {'read' if verb in PARTS else verb}"),
             "goal": GOALS.get(verb, ""),
         }
         for verb in VERBS
     ]
 
 
-def _read_and_open(store: EncryptedStore, locators: Iterator[Locator]) -> None:
-    """The least that a sealed read can cost: what age itself takes, without looking at what is inside."""
-    pyrage.decrypt(store.as_stored.read(next(locators)).encode(), store.keys.identities)
+def _parts(store: EncryptedStore, locators: Iterator[Locator]) -> dict[str, Callable[[], object]]:
+    """What a first read does, one thing at a time. The floor is the least that one with age can cost."""
+    keys = store.keys
+    stored = store.as_stored.read(_AT).encode()
+    empty = pyrage.encrypt(b"", [keys.current.recipient])
+    payload = _decrypted(stored, keys)
+    return {
+        "sealed floor": lambda: _decrypted(store.as_stored.read(next(locators)).encode(), keys),
+        "sealed age": partial(_decrypted, stored, keys),
+        "sealed empty": partial(_decrypted, empty, keys),
+        "sealed inside": partial(note_in, keys, payload, _AT.key),
+        "sealed seen": partial(store.seen.record, _AT.key, 1),
+    }
+
+
+def _decrypted(sealed: bytes, keys: Keys) -> bytes:
+    opened = BytesIO()
+    pyrage.decrypt_io(BytesIO(sealed), opened, keys.identities)
+    return opened.getvalue()
 
 
 def _read_next(store: StorageBackend, locators: Iterator[Locator]) -> None:

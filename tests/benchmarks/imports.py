@@ -21,7 +21,9 @@ BARE = "python -c pass"
 
 def run(setting: Setting) -> Table:
     statements = {BARE: "pass", "agentm_kernel": "import agentm_kernel"}
-    for home, names in ((home, names.split()) for home, names in agentm_kernel._HOMES.items()):
+    homes = agentm_kernel._HOMES
+    for home in dict.fromkeys(homes.values()):
+        names = [name for name in homes if homes[name] == home]
         # Names of one home cost the same: its import.
         label = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more of {home}"
         statements[label] = f"from agentm_kernel import {names[0]}"

@@ -6,9 +6,9 @@ puts what type checkers see of a door on one line for each module, however it wa
 
 from __future__ import annotations
 
-import ast
 import enum
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -127,24 +127,14 @@ def page() -> str:
 
 
 def one_line_each(source: str) -> str:
-    """The source of a door with one line for each module in its `if TYPE_CHECKING` block."""
-    lines = source.replace("    # fmt: off\n", "").replace("    # fmt: on\n", "").split("\n")
-    for node in ast.parse("\n".join(lines)).body:
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name):
-            block = []
-            for found in node.body:
-                assert isinstance(found, ast.ImportFrom)
-                names = ", ".join(
-                    f"{name.name} as {name.asname}" if name.asname else name.name for name in found.names
-                )
-                block += [f"    from {found.module} import {names}"] + [""] * (found.module == "collections.abc")
-            lines[node.body[0].lineno - 1 : node.end_lineno] = ["    # fmt: off", *block, "    # fmt: on"]
-            break
-    return "\n".join(lines)
+    """What type checkers see of a door, with one line for each module."""
+    joined = lambda found: "import " + ", ".join(re.split(r",\s*", found[1]))  # noqa: E731
+    return re.sub(r"import \(\s*(.*?),?\s*\)", joined, source, flags=re.DOTALL)
 
 
 if __name__ == "__main__":
     for door in DOORS:
-        file = Path(str(door.__file__))
+        module = Path(str(door.__file__))
+        file = stub if (stub := module.with_suffix(".pyi")).exists() else module
         file.write_text(one_line_each(file.read_text(encoding="utf-8")), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")

@@ -39,6 +39,7 @@ CAMPAIGNS = {
     "io-errors": "tests.faults.io_errors",
     "keys": "tests.faults.keys",
     "kills": "tests.faults.kills",
+    "linked-roots": "tests.faults.linked_roots",
     "lookalikes": "tests.faults.lookalikes",
     "mcp-messages": "tests.faults.mcp_messages",
     "migrations": "tests.faults.migrations",
@@ -46,7 +47,10 @@ CAMPAIGNS = {
     "one-lock": "tests.faults.one_lock",
     "pauses": "tests.faults.pauses",
     "power-cuts": "tests.faults.power_cuts",
+    "redirects": "tests.faults.redirects",
+    "rotations": "tests.faults.rotations",
     "sealing": "tests.faults.sealing",
+    "terminals": "tests.faults.terminals",
     "two-devices": "tests.faults.two_devices",
     "two-stores": "tests.faults.two_stores",
 }

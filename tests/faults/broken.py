@@ -53,7 +53,9 @@ def _fsync_only(wanted: Callable[[int], bool]) -> Iterator[None]:
         yield
 
 
-def _overwrite(directory: Any, name: str, data: bytes, status: os.stat_result | None, **options: Any) -> None:
+def _overwrite(
+    directory: Any, name: str, data: bytes, status: os.stat_result | None, *how: Any, **options: Any
+) -> None:
     if status is None:
         descriptor = directory.create_file(name, 0o600)
     else:
@@ -63,4 +65,3 @@ def _overwrite(directory: Any, name: str, data: bytes, status: os.stat_result | 
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    directory.sync()

@@ -109,7 +109,7 @@ def _busy(text: str) -> str:
 
 _CONTROLS: dict[str, Any] = {
     "a fence of three": lambda: mock.patch.object(fence, "longest_run", return_value=2),
-    "showing what hides": lambda: mock.patch.object(fence, "_VISIBLE", {}),
+    "showing what hides": lambda: mock.patch.multiple(fence, _VISIBLE={}, _shown_for=lambda code: code),
     "a header outside": lambda: mock.patch.object(
         digest, "fenced", lambda header, text: f"{header}\n{fence.fenced('', text)}"
     ),

@@ -24,8 +24,8 @@ from unittest import mock
 
 from agentm_kernel.errors import ConcurrentModificationError
 from agentm_kernel.files import appending
-from agentm_kernel.files.append_records import AppendRecords
-from agentm_kernel.files.swap import ConflictKeeper
+from agentm_kernel.files.appending import AppendRecords
+from agentm_kernel.files.displaced import DisplacedVersions
 from agentm_kernel.seam.facets import Appends
 from agentm_kernel.seam.locator import TEMP_PREFIX, Locator
 from agentm_kernel.seam.update import append, update
@@ -134,10 +134,10 @@ def _append_and_die(backend: StorageBackend, note: Locator, line: str, at: int) 
 def _control(broken: Outcome, store: StoreUnderTest) -> None:
     """What was displaced is dropped when it is what we saw, as if nobody could still write into it."""
 
-    def drop(self: ConflictKeeper, directory: Directory, swap: str, *, is_unwritten: bool | None) -> None:
+    def drop(self: DisplacedVersions, directory: Directory, swap: str, *, is_unwritten: bool | None) -> None:
         directory.unlink(swap)
 
-    _run(broken, store, 200, "update", mock.patch.object(ConflictKeeper, "wait_for_writers", drop), ("tee", "held"))
+    _run(broken, store, 200, "update", mock.patch.object(DisplacedVersions, "add", drop), ("tee", "held"))
 
 
 def _run(

@@ -42,7 +42,7 @@ def campaign(intensity: Intensity) -> Outcome:
     rng = intensity.random("sealing")
     finished = 0
     with scratch(in_memory=True) as folder:  # whom a kill meets is decided by the process, and not by the disk
-        laptop = _Laptop(folder)
+        laptop = Laptop(folder)
         laptop.fill(notes)
         lengths = {work: _through(outcome, laptop, work) for work in WORKS}
         while outcome.count < kills or finished % len(WORKS):
@@ -57,7 +57,7 @@ def campaign(intensity: Intensity) -> Outcome:
     return outcome
 
 
-def _through(outcome: Outcome, laptop: _Laptop, work: str) -> float:
+def _through(outcome: Outcome, laptop: Laptop, work: str) -> float:
     """How long the work takes when nobody disturbs it."""
     started = time.monotonic()
     laptop.run(WORKS[work])
@@ -67,7 +67,7 @@ def _through(outcome: Outcome, laptop: _Laptop, work: str) -> float:
 
 
 def _kill_and_resume(
-    outcome: Outcome, laptop: _Laptop, work: str, wanted: int, length: float, rng: random.Random
+    outcome: Outcome, laptop: Laptop, work: str, wanted: int, length: float, rng: random.Random
 ) -> None:
     """Begin the work, kill it until there were as many kills as wanted or it was through, then let it finish."""
     command = WORKS[work]
@@ -83,7 +83,7 @@ def _kill_and_resume(
     _check(outcome, laptop, work, is_through=True)
 
 
-def _check(outcome: Outcome, laptop: _Laptop, work: str, *, is_through: bool) -> None:
+def _check(outcome: Outcome, laptop: Laptop, work: str, *, is_through: bool) -> None:
     if is_through:
         laptop.opened.clear()  # every note is opened anew: keys may be over
     found = laptop.texts()
@@ -100,7 +100,7 @@ def _check(outcome: Outcome, laptop: _Laptop, work: str, *, is_through: bool) ->
             outcome.violation("readable", f"{leaks[:3]} after {'all of' if is_through else 'a kill of'} {work}")
 
 
-def _check_refused(outcome: Outcome, laptop: _Laptop, work: str) -> None:
+def _check_refused(outcome: Outcome, laptop: Laptop, work: str) -> None:
     """Whoever reads through the layer meanwhile gets the text of a sealed note, and a refusal for a plain one."""
     sealed = laptop.sealed_keys()
     store = Device.now(laptop.environ).store()
@@ -115,7 +115,7 @@ def _check_refused(outcome: Outcome, laptop: _Laptop, work: str) -> None:
             outcome.violation("readable", f"{key} was read as plain, in {work}")
 
 
-class _Laptop:
+class Laptop:
     """A device with a default store, and what its notes say."""
 
     def __init__(self, folder: str) -> None:
@@ -212,7 +212,7 @@ def _control(rng: random.Random) -> Outcome:
     broken = Outcome("control")
     for _ in range(10):
         with scratch(in_memory=True) as folder:
-            laptop = _Laptop(folder)
+            laptop = Laptop(folder)
             laptop.fill(30)
             laptop.killed(WORKS["init"], rng.uniform(0.3, 1.0), _delete_first)
             _check(broken, laptop, "init", is_through=False)

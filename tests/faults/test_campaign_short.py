@@ -30,6 +30,11 @@ def test_what_a_seed_found_once_is_not_found_again(name: str, seed: int) -> None
     _check(name, *_run(name, "--seed", str(seed)))
 
 
+@pytest.mark.parametrize("store", ["harness", "vault"])
+def test_what_programs_hold_open_is_kept_in_the_other_stores_of_files_too(store: str) -> None:
+    _check("held-files", *_run("held-files", "--store", store))
+
+
 def test_every_run_takes_a_new_seed_and_prints_it() -> None:
     first, second = (parser().parse_args([]).seed for _ in range(2))
     assert first != second

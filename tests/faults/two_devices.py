@@ -13,7 +13,6 @@ from unittest import mock
 from two_laptops import run_script
 from two_vaults import TwoVaults
 
-from agentm_kernel.files.atomic import publish_over
 from agentm_kernel.files.swap import SwapPublisher
 from agentm_kernel.state.mirror import Mirror
 from tests.faults.edit_script import Script
@@ -84,7 +83,7 @@ def _control(outcome: Outcome, name: str, broken: Broken, run: Callable[[int], V
 
 
 _CHANCES = 30
-_RENAMING: Broken = (SwapPublisher, "__call__", lambda _, *how: publish_over(*how))
+_RENAMING: Broken = (SwapPublisher, "__call__", lambda _, directory, temp, name: directory.replace(temp, name))
 _BROKEN_COPIES: dict[str, Broken] = {
     "a copy that just renames": _RENAMING,
     "a copy that keeps no loser": (Mirror, "_keep_aside", lambda self, locator: locator),

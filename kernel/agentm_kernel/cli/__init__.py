@@ -1,7 +1,7 @@
 """The command line: `main` decides, `command_table` answers hooks without click, `app` is everything else.
 
-Here is what all of them need: how modules are found; standard streams, byte for byte; JSON answers; and how a command
-ends: every failure as two lines on standard error and an exit code, never as a traceback.
+Here is what all of them need: standard streams, byte for byte; how a command ends, every failure as two lines on
+standard error and an exit code, never as a traceback; and, as a part of its own, how modules are found.
 """
 
 from __future__ import annotations
@@ -22,76 +22,12 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any, NoReturn
 
-
-class QuickFinder:
-    """Finds the modules inside of agentm's packages, of which a command loads dozens, by looking where they must be.
-
-    What Python does for each takes twice as long: it lists folders and asks for five kinds of files. Whatever is not
-    a source file with its compiled form beside it is left to Python, and so is a compiled form that is out of date.
-    """
-
-    @staticmethod
-    def find_spec(name: str, path: Sequence[str] | None, _target: object = None) -> ModuleSpec | None:
-        if not path or not name.startswith("agentm_"):
-            return None
-        folder, module, is_package = path[0], name.rpartition(".")[2], False
-        source = f"{folder}{os.sep}{module}.py"
-        try:
-            status = os.stat(source)
-        except OSError:
-            folder, module, is_package = f"{folder}{os.sep}{module}", "__init__", True
-            source = f"{folder}{os.sep}{module}.py"
-            try:
-                status = os.stat(source)
-            except OSError:
-                return None
-        loader = _QuickLoader(name, source)
-        loader.cached = f"{folder}{_CACHED}{module}{_COMPILED}"
-        # As PEP 552 says: which Python, no flags, when the source was changed, and how long it is.
-        changed, size = int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF
-        loader.header = _HEADER + (changed | size << 32).to_bytes(8, "little")
-        spec = ModuleSpec(name, loader, origin=source, is_package=is_package)
-        spec.has_location, spec.cached = True, loader.cached
-        if spec.submodule_search_locations is not None:
-            spec.submodule_search_locations.append(folder)
-        return spec
-
-
-_HEADER = MAGIC_NUMBER + bytes(4)
-_CACHED = f"{os.sep}__pycache__{os.sep}"
-_COMPILED = f".{sys.implementation.cache_tag}.pyc"
-_LONGEST = 40_000  # bytes of a compiled form; for more, the system would be asked for memory each time
-
-
-class _QuickLoader(SourceFileLoader):
-    cached: str
-    header: bytes
-
-    def get_code(self, fullname: str) -> CodeType | None:
-        try:
-            descriptor = os.open(self.cached, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-            try:
-                compiled = os.read(descriptor, _LONGEST)
-            finally:
-                os.close(descriptor)
-            if compiled.startswith(self.header) and len(compiled) < _LONGEST:
-                return loads(memoryview(compiled)[16:])  # type: ignore[no-any-return]  # noqa: S302 - as Python does
-        except OSError:
-            pass
-        return super().get_code(fullname)
-
-
-if (
-    sys.implementation.cache_tag
-    and not (sys.pycache_prefix or sys.flags.optimize)
-    and BuiltinImporter in sys.meta_path
-):
-    sys.meta_path.insert(sys.meta_path.index(BuiltinImporter), QuickFinder)
-
-# ------------------------------------------------------------------------------------------------ streams
-
-SCHEMA = 1
-"""The shape of every JSON answer; a change that readers would notice gets the next number."""
+SCHEMA = 1  # the shape of every JSON answer; a change that readers would notice gets the next number
+_ON_SCREEN = frozenset("\n\t\u00a0\u3000\u200c\u200d")
+"""Kept although Python does not call it printable: line ends, wide spaces, and what joins letters and emoji."""
+DEBUG_VARIABLE = "AGENTM_DEBUG"
+PATIENCE_VARIABLE = "AGENTM_PATIENCE"
+SECONDS = 1.9
 
 
 def read_text(path: str) -> str:
@@ -102,9 +38,8 @@ def read_text(path: str) -> str:
         with open(path, "rb") as file:
             return file.read().decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise AgentmError(
-            f"cannot read {path}: {error}", hint="give a file with UTF-8 text, or - for standard input"
-        ) from error
+        hint = "give a file with UTF-8 text, or - for standard input"
+        raise AgentmError(f"cannot read {path}: {error}", hint=hint) from error
 
 
 def json_text(**fields: Any) -> str:
@@ -112,10 +47,6 @@ def json_text(**fields: Any) -> str:
     from json import dumps
 
     return dumps({"schema": SCHEMA, **fields}, indent=2, ensure_ascii=False) + "\n"
-
-
-_ON_SCREEN = frozenset("\n\t\u00a0\u3000\u200c\u200d")
-"""Kept although Python does not call it printable: line ends, wide spaces, and what joins letters and emoji."""
 
 
 def shown(text: str, *, err: bool = False) -> str:
@@ -131,9 +62,7 @@ def shown(text: str, *, err: bool = False) -> str:
 
 
 def show_text(text: str) -> None:
-    """`write_text` for what notes and files say: only a terminal, which would obey them, gets control characters
-    spelled out.
-    """
+    """`write_text` for notes and file names: a terminal, which would obey it, sees control characters spelled out."""
     write_text(shown(text))
 
 
@@ -144,7 +73,7 @@ def write_text(text: str) -> None:
     sys.stdout.buffer.flush()
 
 
-DEBUG_VARIABLE = "AGENTM_DEBUG"
+# ------------------------------------------------------------------------------------------------ how a command ends
 
 
 class UsageError(AgentmError):
@@ -166,16 +95,6 @@ def report(error: AgentmError) -> None:
         sys.stderr.write(f"hint: {one_line(error.hint)}\n")
 
 
-def _answer_in_json(error: AgentmError) -> None:
-    """Whoever asked for JSON gets an object on standard output in any case, and learns there what went wrong."""
-    answer = json_text(**error.details, error=error.message, code=error.code, hint=error.hint)
-    try:
-        sys.stdout.write(answer)
-        sys.stdout.flush()
-    except OSError:  # the lines on standard error have said it
-        _give_output_up()
-
-
 def exit_code_of(work: Callable[[], int], *, as_json: bool = False) -> int:
     """Run `work`, say what went wrong if something did, in JSON too where it was asked for; the exit code."""
     try:
@@ -188,22 +107,20 @@ def exit_code_of(work: Callable[[], int], *, as_json: bool = False) -> int:
         _give_output_up()  # whoever read our output has gone: nothing is left to say
         return 1
     except Exception as error:  # noqa: BLE001 - a bug, ours or a plugin's, too: said in one line, and in full on demand
-        if isinstance(error, OSError) and not _can_flush():
-            _give_output_up()
+        if isinstance(error, OSError) and not _is_written(""):  # it was about our output, and nothing else
             report(AgentmError(f"the output cannot be written: {error.strerror}"))
             return 1
         found = error if isinstance(error, AgentmError) else _unexpected(error)
         report(found)
-        if as_json:
-            _answer_in_json(found)
+        if as_json:  # an object is printed in any case, with what was done before; if not, the lines have said it
+            _is_written(json_text(**found.details, error=found.message, code=found.code, hint=found.hint))
         return found.exit_code
     return code
 
 
 def _unexpected(error: Exception) -> AgentmError:
     """A bug, told with the module it happened in: a plugin's command may have brought it."""
-    module = "agentm"
-    trace = error.__traceback__
+    module, trace = "agentm", error.__traceback__
     while trace is not None:
         module = trace.tb_frame.f_globals.get("__name__") or module
         trace = trace.tb_next
@@ -215,11 +132,13 @@ def _unexpected(error: Exception) -> AgentmError:
     return found
 
 
-def _can_flush() -> bool:
-    """Whether standard output takes what is waiting for it: if not, an error was about that and nothing else."""
+def _is_written(text: str) -> bool:
+    """Whether standard output takes `text` and what is waiting for it; if not, it is given up."""
     try:
+        sys.stdout.write(text)
         sys.stdout.flush()
     except OSError:
+        _give_output_up()
         return False
     return True
 
@@ -227,13 +146,6 @@ def _can_flush() -> bool:
 def _give_output_up() -> None:
     """Python must not try again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-# ------------------------------------------------------------------------------------------------ a limit
-
-
-PATIENCE_VARIABLE = "AGENTM_PATIENCE"
-SECONDS = 1.9
 
 
 def patience(environ: Mapping[str, str], otherwise: float = SECONDS) -> float:
@@ -249,19 +161,16 @@ def limit(command: str, seconds: float) -> None:
 
     For commands that only look something up: a store that hangs must not hang the agent that asks.
     """
-    _thread.start_new_thread(_end_late, (command, time.monotonic() + seconds, seconds))
+    deadline = time.monotonic() + seconds
 
+    def end_late() -> None:
+        time.sleep(max(0.0, deadline - time.monotonic()))
+        hint = f"run `agentm doctor`; {PATIENCE_VARIABLE}=30 in the environment lets it take longer"
+        report(AgentmError(f"`agentm {command}` took more than {seconds:g} s{waiting_for()}", hint=hint))
+        sys.stderr.flush()
+        end_process(1)
 
-def _end_late(command: str, deadline: float, seconds: float) -> None:
-    time.sleep(max(0.0, deadline - time.monotonic()))
-    report(
-        AgentmError(
-            f"`agentm {command}` took more than {seconds:g} s{waiting_for()}",
-            hint=f"run `agentm doctor`; {PATIENCE_VARIABLE}=30 in the environment lets it take longer",
-        )
-    )
-    sys.stderr.flush()
-    end_process(1)
+    _thread.start_new_thread(end_late, ())
 
 
 def waiting_for() -> str:
@@ -278,3 +187,66 @@ def end_process(code: int) -> NoReturn:
     calling = sys.modules.get("agentm_kernel.plugins")
     leave: Callable[[int], NoReturn] = os._exit if calling is None else calling.end_process
     leave(code)
+
+
+# ------------------------------------------------------------------------------------------------ finding modules
+# A hook takes a twentieth less with this, and works as well without: nothing else in agentm knows of it.
+
+_HEADER = MAGIC_NUMBER + bytes(4)
+_CACHED = f"{os.sep}__pycache__{os.sep}"
+_COMPILED = f".{sys.implementation.cache_tag}.pyc"
+_LONGEST = 40_000  # bytes of a compiled form; for more, the system would be asked for memory each time
+
+
+class QuickFinder:
+    """Finds the modules inside of agentm's packages, of which a command loads dozens, by looking where they must be.
+
+    What Python does for each takes twice as long: it lists folders and asks for five kinds of files. Whatever is not
+    a source file with its compiled form beside it is left to Python, and so is a compiled form that is out of date.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None, _target: object = None) -> ModuleSpec | None:
+        if not path or not name.startswith("agentm_"):
+            return None
+        last = name.rpartition(".")[2]
+        for folder, module in ((path[0], last), (f"{path[0]}{os.sep}{last}", "__init__")):
+            source = f"{folder}{os.sep}{module}.py"
+            try:
+                status = os.stat(source)
+            except OSError:
+                continue
+            loader = _QuickLoader(name, source)
+            loader.cached = f"{folder}{_CACHED}{module}{_COMPILED}"
+            # As PEP 552 says: which Python, no flags, when the source was changed, and how long it is.
+            changed, size = int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF
+            loader.header = _HEADER + (changed | size << 32).to_bytes(8, "little")
+            spec = ModuleSpec(name, loader, origin=source, is_package=module != last)
+            spec.has_location, spec.cached = True, loader.cached
+            if spec.submodule_search_locations is not None:
+                spec.submodule_search_locations.append(folder)
+            return spec
+        return None
+
+
+class _QuickLoader(SourceFileLoader):
+    cached: str
+    header: bytes
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        try:
+            descriptor = os.open(self.cached, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            try:
+                compiled = os.read(descriptor, _LONGEST)
+            finally:
+                os.close(descriptor)
+            if compiled.startswith(self.header) and len(compiled) < _LONGEST:
+                return loads(memoryview(compiled)[16:])  # type: ignore[no-any-return]  # noqa: S302 - as Python does
+        except OSError:
+            pass
+        return super().get_code(fullname)
+
+
+_is_elsewhere = not sys.implementation.cache_tag or sys.pycache_prefix or sys.flags.optimize
+if BuiltinImporter in sys.meta_path and not _is_elsewhere:
+    sys.meta_path.insert(sys.meta_path.index(BuiltinImporter), QuickFinder)

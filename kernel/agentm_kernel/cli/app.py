@@ -1,93 +1,80 @@
-"""The click application: groups are imported when they are used, plugin commands when they are called."""
+"""The click application: commands are listed from tables and metadata, and imported when they are called.
+
+Plugins bring commands at the top (`vault`), or below a group of the kernel (`plugins check`). They are known by their
+entry points in the group `agentm.commands`.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
 
 from agentm_kernel import __version__
-from agentm_kernel.cli.command_table import KERNEL_COMMANDS
-from agentm_kernel.cli.guide import GROUPS as GUIDE, GUESSES, GUESSES_WITH, group_of
-from agentm_kernel.cli.output import NAMED_STORE, current_device, terminal_width
-from agentm_kernel.cli.plugin_commands import load_command, own_command, plugin_commands, write_section
-from agentm_kernel.device.installed import COMMANDS as COMMAND_GROUP
-from agentm_kernel.errors import AgentmError
+from agentm_kernel.cli import UsageError
+from agentm_kernel.cli.command_table import COMMANDS, GROUPS, DeclaredCommand, kernel_subcommands, misplaced
+from agentm_kernel.cli.output import NAMED_STORE, current_device, nearest, terminal_width
+from agentm_kernel.device.installed import COMMANDS as OF_PLUGINS, PluginRecord
+from agentm_kernel.errors import AgentmError, PluginError, one_line
 from agentm_kernel.plugins.published import PUBLISHED, how_to_install
+from agentm_kernel.plugins.table import load_plugin
 
 if TYPE_CHECKING:
     from agentm_kernel.state import Device
 
 
-class LazyGroup(click.Group):
-    """All commands, listed from tables and metadata; one is imported only to run it or to show its own help."""
+class OpenGroup(click.Group):
+    """A group of the kernel, or with an empty `path` the whole application, with the commands that plugins add."""
+
+    path = ""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*KERNEL_COMMANDS, *plugin_commands()})
+        return sorted({*kernel_subcommands(self.path), *plugin_commands(self.path)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        own = own_command(cmd_name)
+        own = self.commands.get(cmd_name) if self.path else own_command(cmd_name)
         if own is not None:
-            return _ExtendedGroup(own, cmd_name) if isinstance(own, click.Group) else own
-        record = plugin_commands().get(cmd_name)
-        return load_command(record) if record else None
+            return own
+        record = plugin_commands(self.path).get(cmd_name)
+        if record is None:
+            return None
+        command = load_plugin(current_device(), OF_PLUGINS, record.name)
+        if not isinstance(command, click.Command):
+            raise PluginError(f"the {record} is not a click command")
+        return _with_whole_lines(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if not (name.startswith("-") or ctx.resilient_parsing or name in self.list_commands(ctx)):
-            raise _NoSuchCommand(name, self.list_commands(ctx))
+        name, known = f"{self.path} {args[0]}".strip(), self.list_commands(ctx)
+        is_known = args[0] in known or args[0].startswith("-") or ctx.resilient_parsing
+        if not is_known and (not self.path or how_to_install(OF_PLUGINS, name)):
+            raise _no_such_command(name, known)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """By what a person wants to do, without importing a single command."""
-        installed = plugin_commands()
-        for group, lines in GUIDE.items():
-            rows = [(name, line) for name, line in lines.items() if name in KERNEL_COMMANDS or name in installed]
-            with formatter.section(group):
+        """Without importing one of a plugin; at the top none at all, and by what a person wants to do."""
+        theirs = plugin_commands(self.path)
+        if self.path:
+            rows = [(name, command.get_short_help_str()) for name, command in sorted(self.commands.items())]
+            sections = {"Commands": rows}
+        else:
+            from agentm_kernel.cli.guide import DESCRIBED, GROUPS as GUIDE
+
+            there = self.list_commands(ctx)
+            sections = {title: [row for row in lines.items() if row[0] in there] for title, lines in GUIDE.items()}
+            theirs = {name: record for name, record in theirs.items() if name not in DESCRIBED}
+        for title, rows in sections.items():
+            with formatter.section(title):
                 formatter.write_dl(rows)
-        others = {name: record for name, record in installed.items() if group_of(name) is None}
-        write_section(formatter, others)
-
-
-class _ExtendedGroup(click.Group):
-    """A group of the kernel with the subcommands that plugins add to it."""
-
-    def __init__(self, own: click.Group, path: str) -> None:
-        super().__init__()
-        vars(self).update(vars(own))  # whatever the group declares: it is the same group, with more below it
-        self._path = path
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*self.commands, *plugin_commands(self._path)})
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in self.commands:
-            return self.commands[cmd_name]
-        record = plugin_commands(self._path).get(cmd_name)
-        return load_command(record) if record else None
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = f"{self._path} {args[0]}"
-        if how_to_install(COMMAND_GROUP, name) and args[0] not in self.list_commands(ctx):
-            raise _NoSuchCommand(name, [])
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """As click does it, but without importing what plugins bring."""
-        limit = formatter.width - 6 - max(map(len, self.commands), default=0)
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, command.get_short_help_str(limit)) for name, command in sorted(self.commands.items())]
-            )
-        write_section(formatter, plugin_commands(self._path))
+        if theirs:
+            with formatter.section("Commands of plugins"):
+                formatter.write_dl(_by_distribution(theirs), col_max=17)
 
 
 @click.command(
-    cls=LazyGroup,
+    cls=OpenGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Errors are one line and a hint on standard error. Exit codes: 0 done, 1 refused, declined or failed, "
@@ -102,9 +89,9 @@ def app(ctx: click.Context, store: str | None) -> int | None:
         ctx.obj, ctx.meta[NAMED_STORE] = current_device().of_store(store), store
     if ctx.invoked_subcommand is not None:
         return None
-    from agentm_kernel.cli.overview import show_overview
+    from agentm_kernel.cli.guide import show_overview
 
-    return show_overview(current_device())
+    return show_overview(current_device(), plugin_commands())
 
 
 def run(device: Device, arguments: list[str]) -> int:
@@ -116,9 +103,13 @@ def run(device: Device, arguments: list[str]) -> int:
         result = app.main(args=arguments, prog_name="agentm", standalone_mode=False, obj=device, terminal_width=width)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()  # whoever names a group alone wants to see what there is in it
-        return _UsageError.exit_code
+        return UsageError.exit_code
     except click.UsageError as error:
-        raise _UsageError(error) from None
+        command = error.ctx.command_path if error.ctx else "agentm"
+        hint = f"run `{command} --help`"
+        if isinstance(error, click.NoSuchOption) and error.option_name == "--store":
+            hint = f"it stands before the command: `{command.replace('agentm', 'agentm --store NAME', 1)}`"
+        raise UsageError(error.format_message(), hint=hint) from None
     except click.ClickException as error:
         raise AgentmError(error.format_message()) from None
     except click.Abort as error:
@@ -129,38 +120,89 @@ def run(device: Device, arguments: list[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
-class _UsageError(AgentmError):
-    """The command line cannot be understood."""
+def _no_such_command(name: str, known: list[str]) -> UsageError:
+    """The refusal of a command of a plugin that is not installed, of a misspelt one, or of a word that is neither."""
+    if install := how_to_install(OF_PLUGINS, name):
+        return UsageError(f"the command '{name}' is of a plugin that is not installed", hint=install)
+    from agentm_kernel.cli.guide import GUESSES, GUESSES_WITH
 
-    exit_code = 2
-
-    def __init__(self, error: click.UsageError) -> None:
-        command = error.ctx.command_path if error.ctx else "agentm"
-        hint = f"run `{command} --help`"
-        if isinstance(error, click.NoSuchOption) and error.option_name == "--store":
-            hint = f"it stands before the command: `{command.replace('agentm', 'agentm --store NAME', 1)}`"
-        super().__init__(error.format_message(), hint=hint)
+    if name in GUESSES:
+        near = GUESSES_WITH.get((current_device().config.storage_backend or "", name), GUESSES[name])
+    else:
+        near = nearest(name, {*known, *PUBLISHED[OF_PLUGINS]})
+    guess = f"did you mean `agentm {near}`? `agentm --help` lists the commands"
+    return UsageError(f"there is no command '{name}'", hint=guess if near else "run `agentm --help`")
 
 
-class _NoSuchCommand(AgentmError):
-    """The first word is no command: of a plugin that is not installed, misspelt, or neither."""
+def completion(_device: Device, shell: str) -> None:
+    """`agentm completion SHELL`: the script that makes a shell complete agentm's commands."""
+    from click.shell_completion import get_completion_class
 
-    exit_code = 2
+    kind = get_completion_class(shell)
+    assert kind is not None  # the declared command names those that click has
+    click.echo(kind(app, {}, "agentm", "_AGENTM_COMPLETE").source())
 
-    def __init__(self, name: str, known: list[str]) -> None:
-        from difflib import get_close_matches
 
-        if name in GUESSES:
-            near = [GUESSES_WITH.get((current_device().config.storage_backend or "", name), GUESSES[name])]
-        else:
-            near = get_close_matches(name, {*known, *PUBLISHED[COMMAND_GROUP]}, n=1)
-        install = how_to_install(COMMAND_GROUP, name)
-        guess = (
-            f"did you mean `agentm {near[0]}`? `agentm --help` lists the commands" if near else "run `agentm --help`"
+def own_command(name: str) -> click.Command | None:
+    """The command or group `name` of the kernel, imported now; `None` if there is none."""
+    declared = {command.path[-1]: _to_click(command) for command in COMMANDS if command.path[0] == name}
+    if name not in GROUPS:
+        return _with_whole_lines(declared[name]) if name in declared else None
+    found = __import__(f"agentm_kernel.cli.{name}", fromlist=["command"]).command
+    group = OpenGroup(name, {**found.commands, **declared}, help=found.help)
+    group.path = name
+    return _with_whole_lines(group)
+
+
+def _to_click(declared: DeclaredCommand) -> click.Command:
+    parameters: list[click.Parameter] = []
+    for one in declared.parameters:
+        kind, metavar = click.Choice(one.choices) if one.choices else None, one.metavar or None
+        parameters.append(
+            click.Option(
+                [one.name], is_flag=one.flag, type=kind, help=one.help, required=one.required, metavar=metavar
+            )
+            if one.is_option
+            else click.Argument([one.key], type=kind)
         )
-        super().__init__(
-            f"the command '{name}' is of a plugin that is not installed"
-            if install
-            else f"there is no command '{name}'",
-            hint=install or guess,
-        )
+    work = lambda **values: declared.run(current_device(), values)  # noqa: E731
+    return click.Command(declared.path[-1], params=parameters, callback=work, help=declared.help)
+
+
+def _with_whole_lines(command: click.Command) -> click.Command:
+    """Let lists of commands show the whole first sentence of each, on more lines if need be: click would cut it."""
+    for each in (command, *getattr(command, "commands", {}).values()):
+        if each.help and not each.short_help:
+            sentence, stop, _ = " ".join(each.help.partition("\n\n")[0].split()).partition(". ")
+            each.short_help = sentence + stop.rstrip()
+    return command
+
+
+def plugin_commands(group: str = "") -> dict[str, PluginRecord]:
+    """Commands of installed plugins below `group`, or at the top; the kernel's own names cannot be taken."""
+    found = {}
+    for record in current_device().plugins.of(OF_PLUGINS):
+        above, _, last = record.name.rpartition(" ")
+        if above == group and not misplaced(record.name):
+            found[last] = record
+    return found
+
+
+def _by_distribution(commands: dict[str, PluginRecord]) -> list[tuple[str, str]]:
+    """A row for each distribution: its commands, and what it says of itself. Nothing is imported."""
+    names: dict[PluginRecord, list[str]] = {}
+    for name, record in sorted(commands.items()):
+        first = next((known for known in names if known.distribution == record.distribution), record)
+        names.setdefault(first, []).append(one_line(name))
+    return [(", ".join(mine), _about(record)) for record, mine in names.items()]
+
+
+def _about(record: PluginRecord) -> str:
+    """What a distribution says it is, in its own line of metadata if there is one."""
+    try:
+        with open(os.path.join(record.location, "METADATA"), encoding="utf-8", errors="replace") as metadata:
+            headers = metadata.read().partition("\n\n")[0].splitlines()
+    except OSError:  # a zip archive, say: the name has to do
+        headers = []
+    summary = "".join(line.removeprefix("Summary: ") for line in headers if line.startswith("Summary: ")).strip()
+    return one_line(f"{summary} ({record.distribution} {record.version})".strip())

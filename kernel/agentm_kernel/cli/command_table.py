@@ -12,103 +12,60 @@ from agentm_kernel.errors import NotFoundError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
+    from typing import Any, TypeVar
 
     from agentm_kernel.state import Device
 
+    Function = TypeVar("Function", bound=Callable[..., int | None])
+
+HOOK_EVENTS = ("session-start", "prompt", "pre-compact", "post-compact", "turn-end", "session-end")
+"""What a hook can be about: events that plugins are told of."""
+
 
 class Parameter:
-    """One argument (`which`) or option (`--cwd`) of a declared command. Every hook makes all of these."""
+    """One argument (`which`), option (`--cwd DIR`) or flag (`--json`) of a declared command; hooks make them all."""
 
-    __slots__ = ("choices", "flag", "help", "metavar", "name", "required")
+    __slots__ = ("choices", "flag", "help", "is_option", "key", "metavar", "name", "required")
 
     def __init__(
-        self,
-        name: str,
-        text: str = "",
-        *,
-        metavar: str | None = None,
-        choices: tuple[str, ...] = (),
-        flag: bool = False,
-        required: bool = False,
+        self, spelled: str, text: str = "", *, choices: tuple[str, ...] = (), required: bool = False
     ) -> None:
-        self.name, self.help, self.metavar = name, text, metavar
-        self.choices, self.flag, self.required = choices, flag, required
-
-    @property
-    def is_option(self) -> bool:
-        return self.name.startswith("-")
-
-    @property
-    def key(self) -> str:
+        self.name, _, self.metavar = spelled.partition(" ")
+        self.help, self.choices, self.required = text, choices, required
+        self.is_option = self.name.startswith("-")
+        self.flag = self.is_option and not self.metavar
+        self.key = self.name.lstrip("-").replace("-", "_")
         """The keyword under which the command's function gets the value."""
-        return self.name.lstrip("-").replace("-", "_")
 
 
 class DeclaredCommand:
-    """A command path, its parameters, and where the function that does the work lives (`module:function`)."""
+    """A command path, its parameters, and the function that does the work, or where it lives (`module:function`)."""
 
     __slots__ = ("help", "parameters", "path", "target")
 
-    def __init__(self, path: str, target: str, text: str, *parameters: Parameter) -> None:
+    def __init__(self, path: str, target: str | Callable[..., int | None], text: str, *parameters: Parameter) -> None:
         self.path = tuple(path.split())
         self.target, self.help, self.parameters = target, text, parameters
 
     def run(self, device: Device, values: dict[str, object]) -> int:
         """Do the work; the function writes its own output and returns the exit code, `None` for 0."""
-        module, _, name = self.target.partition(":")
-        function = getattr(__import__(f"agentm_kernel.{module}", fromlist=[name]), name)
+        function = self.target
+        if isinstance(function, str):
+            module, _, name = function.partition(":")
+            function = getattr(__import__(f"agentm_kernel.{module}", fromlist=[name]), name)
         return function(device, **values) or 0
 
 
-_CWD = Parameter("--cwd", "Directory of the project; the current one if not given.", metavar="DIR")
-_JSON = Parameter("--json", "Answer in JSON.", flag=True)
+_CWD = Parameter("--cwd DIR", "Directory of the project; the current one if not given.")
+_JSON = Parameter("--json", "Answer in JSON.")
 
-COMMANDS = (
+COMMANDS = [
     DeclaredCommand(
-        "config get",
-        "cli.command_table:config_get",
-        "Print one configuration value; exit 1 if it is not set.",
-        Parameter("key"),
-        _JSON,
-    ),
-    DeclaredCommand(
-        "state-path",
-        "cli.command_table:state_path",
-        "Print where the active plan or its progress file lives.",
-        Parameter("which", choices=("plan", "progress")),
-        _CWD,
-        Parameter("--plan", "A named plan instead of the active one.", metavar="NAME"),
-    ),
-    DeclaredCommand(
-        "state read",
-        "cli.command_table:state_read",
-        "Print FILE byte for byte; exit 1 if it does not exist. In JSON also its hash, for `write --if-match`.",
-        Parameter("file"),
-        _JSON,
-        _CWD,
-    ),
-    DeclaredCommand(
-        "recall-here",
-        "cli.command_table:recall_here",
-        "Print what memory holds for this project and phase; nothing if there is nothing.",
-        _CWD,
-        Parameter("--phase", "Phase of the work; any other word counts as work.", metavar="PHASE"),
-        Parameter("--query", "Words to look for.", metavar="TEXT"),
-        Parameter("--limit", "Budget in tokens.", metavar="N"),
-        Parameter("--why", "Say instead why this note is among them, or why not.", metavar="NOTE"),
-    ),
-    DeclaredCommand(
-        "offer-save-here",
-        "cli.command_table:offer_save_here",
-        "Print, as JSON, what could be saved and where. Saves nothing.",
-        Parameter("--kind", "Kind of note.", required=True, metavar="KIND"),
-        Parameter("--slug", "Short name of the note.", required=True, metavar="SLUG"),
-        Parameter("--body-file", "File with the text, - for standard input.", metavar="FILE"),
-        _CWD,
-        Parameter("--phase", "Phase of the work.", metavar="PHASE"),
-        Parameter("--confidence", "How sure you are.", metavar="TEXT"),
-        Parameter("--confidence-reason", "Why.", metavar="TEXT"),
+        "completion",
+        "cli.app:completion",
+        'Print the completion script of SHELL.\n\nFor bash, add to ~/.bashrc:  eval "$(agentm completion bash)"',
+        Parameter("shell", choices=("bash", "zsh", "fish")),
     ),
     DeclaredCommand(
         "doctor",
@@ -116,10 +73,9 @@ COMMANDS = (
         "Check this installation: configuration, selected store, plugins. Changes nothing.\n\n"
         "Exits 1 if anything fails; warnings do not count.",
         Parameter(
-            "--requires",
+            "--requires NAMES",
             "Also fail unless the store has these capabilities, separated by commas: "
             "concurrent_writers, conflict_files, encryption, sync, device_files, delete",
-            metavar="NAMES",
         ),
         _JSON,
     ),
@@ -135,13 +91,123 @@ COMMANDS = (
         "cli.hook:answer",
         "Answer a hook of an agent host: JSON on standard input, what the agent is told on standard output.\n\n"
         "Takes 2 seconds at most, and on any failure lets the agent go on. `agentm connect` writes the hook lines.",
-        Parameter(
-            "event",
-            choices=("session-start", "prompt", "pre-compact", "post-compact", "turn-end", "session-end"),
-        ),
-        Parameter("--host", "Whose output format to use: claude-code, codex, gemini … or plain.", metavar="HOST"),
+        Parameter("event", choices=HOOK_EVENTS),
+        Parameter("--host HOST", "Whose output format to use: claude-code, codex, gemini … or plain."),
     ),
+]
+"""Those whose functions live elsewhere; the others follow, each with its function, whose docstring is its help."""
+
+
+def _declared(path: str, *parameters: Parameter) -> Callable[[Function], Function]:
+    def declare(function: Function) -> Function:
+        COMMANDS.append(DeclaredCommand(path, function, function.__doc__ or "", *parameters))
+        return function
+
+    return declare
+
+
+@_declared("config get", Parameter("key"), _JSON)
+def config_get(device: Device, key: str, json: bool) -> int:
+    """Print one configuration value; exit 1 if it is not set."""
+    value = device.config.get(key)
+    if json:
+        write_text(json_text(key=key, value=value))
+    elif value is not None:
+        write_text(f"{as_text(value)}\n")
+    return 0 if value is not None else 1
+
+
+def as_text(value: object) -> str:
+    """A text as it is, so that a shell can use it; everything else as JSON."""
+    if isinstance(value, str):
+        return value
+    import json
+
+    return json.dumps(value, ensure_ascii=False)
+
+
+@_declared(
+    "state-path",
+    Parameter("which", choices=("plan", "progress")),
+    _CWD,
+    Parameter("--plan NAME", "A named plan instead of the active one."),
 )
+def state_path(device: Device, which: str, cwd: str | None, plan: str | None) -> None:
+    """Print where the active plan or its progress file lives."""
+    from agentm_kernel.state.plans import active_plan_path
+
+    show_text(active_plan_path(device.project(cwd), which, plan) + "\n")
+
+
+@_declared("state read", Parameter("file"), _JSON, _CWD)
+def state_read(device: Device, file: str, json: bool, cwd: str | None) -> None:
+    """Print FILE byte for byte; exit 1 if it does not exist. In JSON also its hash, for `write --if-match`."""
+    from agentm_kernel.state.files import find_state_file
+
+    project = device.project(cwd)
+    text = find_state_file(project, file)
+    if text is None:
+        from agentm_kernel.cli.session_text import left_behind
+
+        hint = left_behind(project, file) or "`agentm state list` shows what there is"
+        raise NotFoundError(f"there is no state file {file} here", hint=hint)
+    if json:
+        from agentm_kernel.seam.content import content_hash
+
+        text = json_text(file=file, hash=content_hash(text), text=text)
+    show_text(text)
+
+
+@_declared(
+    "recall-here",
+    _CWD,
+    Parameter("--phase PHASE", "Phase of the work; any other word counts as work."),
+    Parameter("--query TEXT", "Words to look for."),
+    Parameter("--limit N", "Budget in tokens."),
+    Parameter("--why NOTE", "Say instead why this note is among them, or why not."),
+)
+def recall_here(
+    device: Device, cwd: str | None, phase: str | None, query: str | None, limit: str | None, why: str | None
+) -> None:
+    """Print what memory holds for this project and phase; nothing if there is nothing."""
+    from agentm_kernel.process_seam import recall_here as recall, why_here
+
+    if limit is not None and not (limit.isdigit() and int(limit)):
+        raise UsageError(
+            f"--limit takes a positive number of tokens, not {limit!r}", hint="run `agentm recall-here --help`"
+        )
+    tokens = None if limit is None else int(limit)
+    if why is not None:
+        show_text(why_here(device, why, cwd, phase, query, tokens))
+    else:
+        show_text(recall(_given(cwd=cwd, phase=phase), query=query, limit=tokens, device=device))
+
+
+@_declared(
+    "offer-save-here",
+    Parameter("--kind KIND", "Kind of note.", required=True),
+    Parameter("--slug SLUG", "Short name of the note.", required=True),
+    Parameter("--body-file FILE", "File with the text, - for standard input."),
+    _CWD,
+    Parameter("--phase PHASE", "Phase of the work."),
+    Parameter("--confidence TEXT", "How sure you are."),
+    Parameter("--confidence-reason TEXT", "Why."),
+)
+def offer_save_here(
+    device: Device, body_file: str | None, cwd: str | None, phase: str | None, **candidate: str | None
+) -> None:
+    """Print, as JSON, what could be saved and where. Saves nothing."""
+    import json
+
+    from agentm_kernel.process_seam import offer_save_here as offer
+
+    body = None if body_file is None else read_text(body_file)
+    offers = offer(_given(cwd=cwd, phase=phase), _given(**candidate, body=body), device=device)
+    write_text(json.dumps(offers, indent=2, ensure_ascii=False) + "\n")
+
+
+def _given(**values: str | None) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
 
 
 # ------------------------------------------------------------------------------------------------ plain spellings
@@ -149,12 +215,9 @@ COMMANDS = (
 
 def match(arguments: list[str]) -> tuple[DeclaredCommand, dict[str, object]] | None:
     """The declared command that `arguments` spell plainly, with its values."""
-    for command in COMMANDS:
-        words = len(command.path)
-        if tuple(arguments[:words]) == command.path:
-            values = _parse(command, arguments[words:])
-            return None if values is None else (command, values)
-    return None
+    command = next((one for one in COMMANDS if one.path == tuple(arguments[: len(one.path)])), None)
+    values = None if command is None else _parse(command, arguments[len(command.path) :])
+    return None if command is None or values is None else (command, values)
 
 
 def _parse(command: DeclaredCommand, words: list[str]) -> dict[str, object] | None:
@@ -186,11 +249,11 @@ def _plain(word: str | None) -> str | None:
     return None if word is None or (word.startswith("-") and word != "-") else word
 
 
-GROUPS = ("completion", "config", "plan", "plugins", "project", "state", "store")
-"""Each is a module of this package with a click object called `command`."""
+# ------------------------------------------------------------------------------------------------ all names
 
-# What these groups hold besides declared commands; a test holds it equal to the groups themselves.
-_SUBCOMMANDS = {
+# Each is a module of this package with a click group called `command`, and what that holds besides declared commands;
+# a test holds it equal to the groups themselves.
+GROUPS = {
     "config": ("list", "path", "set", "unset"),
     "plan": ("clear", "list", "use"),
     "plugins": ("list", "show"),
@@ -198,128 +261,26 @@ _SUBCOMMANDS = {
     "state": ("append", "list", "path", "write"),
     "store": ("add", "forget", "list", "remove", "show"),
 }
-
-
-KERNEL_COMMANDS = frozenset({*GROUPS, *(command.path[0] for command in COMMANDS)})
-"""The names that no plugin can take."""
+KERNEL_COMMANDS = frozenset({*GROUPS, *(command.path[0] for command in COMMANDS)})  # names that no plugin can take
+LIMITED = frozenset(
+    ("state-path", "state read", "state list", "state path")
+    + ("store list", "store show", "project list", "project show")
+)
+"""Commands that only look something up: they end with an error rather than wait for a store that hangs."""
 
 
 def kernel_subcommands(group: str) -> frozenset[str]:
-    """The same below `group`; nothing if that is no group of the kernel."""
+    """The kernel's names below `group`, at the top for an empty one; nothing if that is no group of the kernel."""
+    if not group:
+        return KERNEL_COMMANDS
     declared = (command.path[1] for command in COMMANDS if command.path[0] == group and len(command.path) > 1)
-    return frozenset({*_SUBCOMMANDS.get(group, ()), *declared})
+    return frozenset({*GROUPS.get(group, ()), *declared})
 
 
 def misplaced(name: str) -> tuple[str, str] | None:
     """Why no command of a plugin can have this name, as state and reason; `None` if it can."""
     group, _, last = name.rpartition(" ")
-    own = kernel_subcommands(group) if group else KERNEL_COMMANDS
+    own = kernel_subcommands(group)
     if not own:
         return "unknown", f"the kernel has no group of commands '{group}'"
     return ("conflict", "the kernel has a command of that name") if last in own else None
-
-
-LIMITED = frozenset(
-    {
-        "state-path",
-        "state read",
-        "state list",
-        "state path",
-        "store list",
-        "store show",
-        "project list",
-        "project show",
-    }
-)
-"""Commands that only look something up: they end with an error rather than wait for a store that hangs."""
-
-
-# ------------------------------------------------------------------------------------------------ what they do
-
-
-def config_get(device: Device, key: str, json: bool) -> int:
-    """Print the value of `key`; 1 and, but for JSON, not a word if it is not set."""
-    value = device.config.get(key)
-    if json:
-        write_text(json_text(key=key, value=value))
-    elif value is not None:
-        write_text(f"{as_text(value)}\n")
-    return 0 if value is not None else 1
-
-
-def as_text(value: object) -> str:
-    """A text as it is, so that a shell can use it; everything else as JSON."""
-    if isinstance(value, str):
-        return value
-    import json
-
-    return json.dumps(value, ensure_ascii=False)
-
-
-def state_path(device: Device, which: str, cwd: str | None, plan: str | None) -> None:
-    from agentm_kernel.state.plans import active_plan_path
-
-    show_text(active_plan_path(device.project(cwd), which, plan) + "\n")
-
-
-def state_read(device: Device, file: str, json: bool, cwd: str | None) -> None:
-    from agentm_kernel.state.files import find_state_file
-
-    project = device.project(cwd)
-    text = find_state_file(project, file)
-    if text is None:
-        from agentm_kernel.cli.session_text import left_behind
-
-        hint = left_behind(project, file) or "`agentm state list` shows what there is"
-        raise NotFoundError(f"there is no state file {file} here", hint=hint)
-    if json:
-        from agentm_kernel.seam.content import content_hash
-
-        text = json_text(file=file, hash=content_hash(text), text=text)
-    show_text(text)
-
-
-def recall_here(
-    device: Device, cwd: str | None, phase: str | None, query: str | None, limit: str | None, why: str | None
-) -> None:
-    from agentm_kernel.process_seam import recall_here as recall, why_here
-
-    if why is not None:
-        show_text(why_here(device, why, cwd, phase, query, _positive(limit)))
-    else:
-        show_text(recall(_context(cwd=cwd, phase=phase), query=query, limit=_positive(limit), device=device))
-
-
-def offer_save_here(
-    device: Device,
-    kind: str,
-    slug: str,
-    body_file: str | None,
-    cwd: str | None,
-    phase: str | None,
-    confidence: str | None,
-    confidence_reason: str | None,
-) -> None:
-    import json
-
-    from agentm_kernel.process_seam import offer_save_here as offer
-
-    candidate = _context(kind=kind, slug=slug, confidence=confidence, confidence_reason=confidence_reason)
-    if body_file is not None:
-        candidate["body"] = read_text(body_file)
-    offers = offer(_context(cwd=cwd, phase=phase), candidate, device=device)
-    write_text(json.dumps(offers, indent=2, ensure_ascii=False) + "\n")
-
-
-def _context(**given: str | None) -> dict[str, Any]:
-    return {key: value for key, value in given.items() if value is not None}
-
-
-def _positive(text: str | None) -> int | None:
-    if text is None:
-        return None
-    if not text.isdigit() or int(text) == 0:
-        raise UsageError(
-            f"--limit takes a positive number of tokens, not {text!r}", hint="run `agentm recall-here --help`"
-        )
-    return int(text)

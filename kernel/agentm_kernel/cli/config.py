@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel.cli.command_table import as_text
-from agentm_kernel.cli.output import answering, completing, current_device, echo_json, echo_table, json_option
+from agentm_kernel.cli.output import answering, completing, current_device, echo_answer, json_option, nearest
 from agentm_kernel.device.config import find, spellings
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.device.installed import BACKENDS, WRAPPERS
 from agentm_kernel.device.json_text import MalformedJson, parse
-from agentm_kernel.device.settings import is_list, is_text
+from agentm_kernel.device.settings import KNOWN, is_list, is_text
 from agentm_kernel.errors import ConfigError, PluginError, StorageSelectionError
-from agentm_kernel.plugins.table import find_plugin
+from agentm_kernel.plugins.table import declared_options, find_plugin, known_option_keys
 from agentm_kernel.seam.options import check_option
+from agentm_kernel.seam.secrets import OVERRIDE, is_secret_field, names_a_secret
+from agentm_kernel.selection import check_may_leave
 
 if TYPE_CHECKING:
     from agentm_kernel.seam.options import Option
     from agentm_kernel.state import Device
 
-_OURS = (
-    *("storage", "stores", "state_mode", "plugins", "plugin_policy", "wrappers", "capture", "inbox", "vault_path"),
-)
+_OURS = ("storage", "stores", "state_mode", "plugins", "plugin_policy", "wrappers", "capture", "inbox", "vault_path")
 """What every setting of agentm begins with."""
 _MASK = "********"
 
@@ -35,9 +35,6 @@ def command() -> None:
 
 def _known_keys(device: Device) -> dict[str, str]:
     """Settings of the kernel, and the options that installed plugins declare with what they mean."""
-    from agentm_kernel.device.settings import KNOWN
-    from agentm_kernel.plugins.table import known_option_keys
-
     return {**dict.fromkeys(KNOWN, ""), **{k: option.meaning for k, option in known_option_keys(device).items()}}
 
 
@@ -53,22 +50,98 @@ def set_command(key: str, value: str, allow_secrets: bool, answer: dict[str, obj
     is a text otherwise; '"3"' is the text 3. A value that looks like a secret is refused.
     """
     device = current_device()
-    environ = device.environ
     _refuse_unknown(device, key)
     if not allow_secrets:
         refuse_secret(key, value)
     key = spellings(key)[0]
     declared, table, name = _declared_options(device, key)
-    wanted = value_of(key, value, next((option.kind for option in declared or () if option.name == name), "any"))
-    if declared is not None:
-        check_option(table, name, wanted, declared, _place(key))
+    wanted = checked_value(key, value, declared, table, name, _place(key))
     _ask_to_leave(device, key)
-    before, _, was_legacy = find(environ)
-    set_value(environ, key, wanted)
-    after = find(environ)[0]
-    answer.update(key=key, path=after)
-    click.echo(f"set {key} in {after}" + (f", with everything from {before}" if was_legacy else ""))
+    before, _, was_legacy = find(device.environ)
+    set_value(device.environ, key, wanted)
+    answer.update(key=key, path=find(device.environ)[0])
+    click.echo(f"set {key} in {answer['path']}" + (f", with everything from {before}" if was_legacy else ""))
     _warn_of_missing(device, key, wanted)
+
+
+def _refuse_unknown(device: Device, key: str) -> None:
+    """A key of somebody else may stand in the file, but is not set from here: most are ours with a slip in them."""
+    if key.partition(".")[0] not in _OURS:
+        near = nearest(key.lower(), _known_keys(device)) or nearest(key.lower(), _OURS)
+        meant = f"did you mean {near}?" if near else f"all of them begin with {', '.join(_OURS[:-1])}:"
+        hint = f"{meant} see `agentm config set --help`"
+        raise ConfigError(f"'{key}' is not a setting of agentm; nothing was changed", hint=hint)
+
+
+def refuse_secret(key: str, value: str) -> None:
+    """The file is copied, backed up and shown to agents. Plugins take secrets from the environment or a keyring."""
+    if is_secret_field(key.rpartition(".")[2], value):
+        hint = f"keep it in the environment or in a keyring; if it is none, or has to be here, add {OVERRIDE}"
+        raise ConfigError(f"the value of '{key}' looks like a secret; nothing was changed", hint=hint)
+
+
+def checked_value(
+    key: str, text: str, declared: tuple[Option, ...] | None, table: str, name: str, place: str
+) -> object:
+    """What the word on the command line means for this key; `ConfigError` unless the option `name`, where the plugin
+    declares what its table may hold, can have it.
+    """
+    kind = next((option.kind for option in declared or () if option.name == name), "any")
+    value: object = text
+    if is_list(key) and not text.lstrip().startswith("["):
+        value = [item.strip() for item in text.split(",") if item.strip()]
+    elif not is_text(key):
+        try:
+            parsed = parse(text)
+        except MalformedJson as error:
+            if is_list(key):
+                raise click.BadParameter(f"not a list in JSON: {error}", param_hint="VALUE") from None
+        else:
+            value = parsed if kind not in ("text", "path") or isinstance(parsed, str) else text
+    if declared is not None:
+        check_option(table, name, value, declared, place)
+    return value
+
+
+def _ask_to_leave(device: Device, key: str) -> None:
+    """Another store is another place for the notes: whatever guards the one that is left has to agree."""
+    try:
+        left = _store_left(device, key)
+    except ConfigError:
+        return  # what cannot be read guards nothing, and is repaired one setting at a time
+    if left is not None:
+        check_may_leave(left)
+
+
+def _store_left(device: Device, key: str) -> Device | None:
+    """The store that is another one, or lies elsewhere, if the setting changes; `None` if it says nothing of that."""
+    key = spellings(key)[0]
+    group, _, rest = key.partition(".")
+    name, _, option = rest.partition(".")
+    left = device
+    if group == "stores" and name in device.config.stores:
+        left = device.of_store(name)
+    elif group == "storage":
+        return left
+    elif group != "plugins" or name not in ("", device.config.storage_backend):
+        return None
+    declared = _declared_options(device, key)[0] or ()
+    paths = [known.name for known in declared if known.kind == "path"]  # what says where a store lies
+    return left if option in ("", "backend", *paths) else None
+
+
+def _warn_of_missing(device: Device, key: str, wanted: object) -> None:
+    """A plugin may be installed after it is chosen; but as often its name has a slip in it."""
+    place = _place(key) or "storage"
+    chosen = {f"{place}.backend": BACKENDS, "wrappers": WRAPPERS, f"{place}.wrappers": WRAPPERS}
+    if key not in chosen:
+        return
+    for name in wanted if isinstance(wanted, list) else [wanted]:
+        try:
+            find_plugin(device, chosen[key], str(name).strip())
+        except PluginError as error:
+            missing = f"warning: {error.message}; until one does, the store does not open"
+            click.echo(f"{missing}\nhint: {error.hint}", err=True)
 
 
 @command.command("unset")
@@ -78,10 +151,9 @@ def unset_command(key: str, answer: dict[str, object]) -> None:
     """Remove the setting KEY, or all settings under it."""
     device = current_device()
     _ask_to_leave(device, key)
-    environ = device.environ
-    if not unset_value(environ, key):
+    if not unset_value(device.environ, key):
         raise ConfigError(f"'{key}' is not set", hint="`agentm config list` shows what is")
-    answer.update(key=key, path=find(environ)[0])
+    answer.update(key=key, path=find(device.environ)[0])
     click.echo(f"removed {key} from {answer['path']}")
 
 
@@ -89,36 +161,21 @@ def unset_command(key: str, answer: dict[str, object]) -> None:
 @json_option
 def list_command(as_json: bool) -> None:
     """Show every setting, and what it means where a plugin declares it; values that look like secrets are masked."""
-    device = current_device()
-    config = device.config
-    options = _options_set(device)
-    meanings = {key: option.meaning for key, option in options.items()}
-    settings = {
-        key: _MASK if key in options and options[key].secret else _masked(key, value) for key, value in config.items()
-    }
-    if as_json:
-        echo_json(
-            path=config.path,
-            present=config.is_present,
-            legacy=config.is_legacy,
-            settings=settings,
-            meanings=meanings,
-        )
-    else:
-        echo_table(
-            ("key", "value", "meaning"),
-            [
-                tuple(map(_on_one_line, (key, as_text(value), meanings.get(key, ""))))
-                for key, value in settings.items()
-            ],
-            nothing="nothing is set: the defaults apply",
-        )
+    config, settings, meanings = current_device().config, {}, {}
+    for key, value in config.items():
+        option = _option_of(current_device(), key)
+        settings[key] = _MASK if option and option.secret else _masked(key, value)
+        if option:
+            meanings[key] = option.meaning
+    file = {"path": config.path, "present": config.is_present, "legacy": config.is_legacy}
+    found = [(key, as_text(value), meanings.get(key, "")) for key, value in settings.items()]
+    rows = [[text if text.isprintable() else ascii(text) for text in row] for row in found]
+    fields, columns = {**file, "settings": settings, "meanings": meanings}, ("key", "value", "meaning")
+    echo_answer(as_json, fields, columns, rows, nothing="nothing is set: the defaults apply")
 
 
 def _masked(key: str, value: object) -> object:
     """`value` without what is a secret by its key, by a key inside it, or by itself."""
-    from agentm_kernel.seam.secrets import is_secret_field, names_a_secret
-
     if value is not None and names_a_secret(key, anywhere=True):
         return _MASK
     if isinstance(value, dict):
@@ -126,20 +183,6 @@ def _masked(key: str, value: object) -> object:
     if isinstance(value, list):
         return [_masked("", inner) for inner in value]
     return _MASK if isinstance(value, str) and is_secret_field(key, value) else value
-
-
-def _options_set(device: Device) -> dict[str, Option]:
-    """The declared options among the settings; only the plugins that these belong to are asked."""
-    found = {}
-    for key in dict(device.config.items()):
-        try:
-            declared, _, name = _declared_options(device, spellings(key)[0])
-        except (PluginError, StorageSelectionError):
-            continue  # `plugins show` and `doctor` say what is wrong with it
-        for option in declared or ():
-            if option.name == name.partition(".")[0]:
-                found[key] = option
-    return found
 
 
 @command.command("path")
@@ -153,83 +196,21 @@ def path_command(answer: dict[str, object]) -> None:
 
 def _declared_options(device: Device, key: str) -> tuple[tuple[Option, ...] | None, str, str]:
     """The options that a plugin declares for the table of `key`, the table and the option's name; `None` without."""
-    from agentm_kernel.plugins.table import declared_options
-
-    group, _, rest = key.partition(".")
-    table, _, name = rest.partition(".")
+    group, table, name = (*key.split(".", 2), "", "")[:3]
     if group == "stores" and name not in ("", "backend", "wrappers"):
         group, table = "plugins", device.config.for_store(table).storage_backend or ""
     return declared_options(device, table) if group == "plugins" and name else None, table, name
 
 
+def _option_of(device: Device, key: str) -> Option | None:
+    """The declared option that a setting is; only the plugin that it belongs to is asked."""
+    try:
+        declared, _, name = _declared_options(device, spellings(key)[0])
+    except (PluginError, StorageSelectionError):
+        return None  # `plugins show` and `doctor` say what is wrong with it
+    return next((option for option in declared or () if option.name == name.partition(".")[0]), None)
+
+
 def _place(key: str) -> str:
     """The table of a further store that `key` is in; empty for any other."""
-    group, _, rest = key.partition(".")
-    return f"stores.{rest.partition('.')[0]}" if group == "stores" else ""
-
-
-def _refuse_unknown(device: Device, key: str) -> None:
-    """A key of somebody else may stand in the file, but is not set from here: most are ours with a slip in them."""
-    if key.partition(".")[0] in _OURS:
-        return
-    from difflib import get_close_matches
-
-    near = get_close_matches(key.lower(), _known_keys(device), n=1) or get_close_matches(key.lower(), _OURS, n=1)
-    meant = f"did you mean {near[0]}?" if near else f"all of them begin with {', '.join(_OURS[:-1])}:"
-    raise ConfigError(
-        f"'{key}' is not a setting of agentm; nothing was changed", hint=f"{meant} see `agentm config set --help`"
-    )
-
-
-def _warn_of_missing(device: Device, key: str, wanted: object) -> None:
-    """A plugin may be installed after it is chosen; but as often its name has a slip in it."""
-    group = {"storage.backend": BACKENDS, "wrappers": WRAPPERS}.get(key)
-    if place := _place(key):
-        group = {f"{place}.backend": BACKENDS, f"{place}.wrappers": WRAPPERS}.get(key)
-    if group is None:
-        return
-    for name in wanted if isinstance(wanted, list) else [wanted]:
-        try:
-            find_plugin(device, group, str(name).strip())
-        except PluginError as error:
-            click.echo(
-                f"warning: {error.message}; until one does, the store does not open\nhint: {error.hint}", err=True
-            )
-
-
-def _ask_to_leave(device: Device, key: str) -> None:
-    """Another store is another place for the notes: whatever guards the selected one has to agree."""
-    if key.partition(".")[0] == "storage":
-        from agentm_kernel.selection import check_may_leave
-
-        check_may_leave(device)
-
-
-def refuse_secret(key: str, value: str) -> None:
-    """The file is copied, backed up and shown to agents. Plugins take secrets from the environment or a keyring."""
-    from agentm_kernel.seam.secrets import OVERRIDE, is_secret_field
-
-    if is_secret_field(key.rpartition(".")[2], value):
-        raise ConfigError(
-            f"the value of '{key}' looks like a secret; nothing was changed",
-            hint=f"keep it in the environment or in a keyring; if it is none, or has to be here, add {OVERRIDE}",
-        )
-
-
-def _on_one_line(text: str) -> str:
-    return text if text.isprintable() else ascii(text)
-
-
-def value_of(key: str, text: str, kind: str) -> object:
-    """What the word on the command line means for this key, or for an option of this kind."""
-    if is_text(key):
-        return text
-    if is_list(key) and not text.lstrip().startswith("["):
-        return [name.strip() for name in text.split(",") if name.strip()]
-    try:
-        value = parse(text)
-    except MalformedJson as error:
-        if is_list(key):
-            raise click.BadParameter(f"not a list in JSON: {error}", param_hint="VALUE") from None
-        return text
-    return text if kind in ("text", "path") and not isinstance(value, str) else value
+    return ".".join(key.split(".")[:2]) if key.startswith("stores.") else ""

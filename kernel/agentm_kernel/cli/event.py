@@ -1,71 +1,189 @@
-"""`agentm event NAME`: every plugin is told, nobody waits for long, and what takes longer is finished all the same.
+"""Events of an agent's life: read from standard input, where agent hosts put them, and told to plugins.
 
-A sync over a slow network may take many seconds, and an agent waits for its hook. So plugins are called in a child
-process, each with a time of its own; the command ends when all of them have answered or are late, and the child goes
-on with those that are.
+A sync over a slow network may take many seconds, and an agent waits for its hook. So plugins are told in a child
+process, each with a time of its own; the child goes on with what is late for a minute at most, whether or not its
+caller waits. Hooks fork before they load what the child needs. Where processes cannot be forked, what is late ends
+with its caller.
 """
 
 from __future__ import annotations
 
+import _thread
+import os
 import sys
 
-from agentm_kernel.cli import patience, report
-from agentm_kernel.cli.background import in_a_child
-from agentm_kernel.cli.hook_input import read_event, working_directory
+from agentm_kernel.cli import end_process, exit_code_of, patience, report
 from agentm_kernel.errors import AgentmError, PluginError, one_line
-from agentm_kernel.plugins.events import EVENTS, is_event
-from agentm_kernel.plugins.hooks import PATIENCE, HookCaller
-from agentm_kernel.plugins.values import HookContext
-from agentm_kernel.projects import find_project_root
-from agentm_kernel.state.routing import bound_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from agentm_kernel.state import Device
+
+LONGEST_EVENT = 1 << 20
+_FOR_INPUT = 1.0  # seconds
+_FOR_WHAT_IS_LATE = 60.0
 
 
 def tell_plugins(device: Device, name: str, cwd: str | None) -> int:
-    """Tell every plugin what happened; their lines go to standard error, because agent hosts read standard output.
+    """`agentm event NAME`. Lines of plugins go to standard error, because agent hosts read standard output.
 
     The exit code is 1 if a plugin failed, was late, or there is no such event; never 2, which agent hosts take for
     "erase the prompt".
     """
+    from agentm_kernel.plugins.events import EVENTS, is_event
+
     if not is_event(name):
-        raise AgentmError(
-            f"there is no event '{name}'", hint=f"events are {', '.join(known.name for known in EVENTS)}"
-        )
+        known = ", ".join(event.name for event in EVENTS)
+        raise AgentmError(f"there is no event '{name}'", hint=f"events are {known}")
     payload = read_event()
-    callers = _callers(device, cwd or working_directory(payload))
+    return tell(device, name, payload, cwd or working_directory(payload), apart=True)
+
+
+def tell(device: Device, name: str, payload: dict[str, object], cwd: str | None, *, apart: bool = False) -> int:
+    """Tell plugins here, or `apart` in a child, once for each store that is involved: the default one, and the one
+    that the project is bound to. 1 if a plugin failed or was late.
+    """
+    from agentm_kernel.plugins.hooks import PATIENCE, HookCaller
+    from agentm_kernel.plugins.values import HookContext
+    from agentm_kernel.projects import find_project_root
+    from agentm_kernel.state.routing import bound_store
+
+    root, seconds = find_project_root(cwd), patience(device.environ, PATIENCE)
+    bound = bound_store(device, root)
+    devices = [device] if bound is None else [device, device.of_store(bound)]
+    callers = [HookCaller(HookContext(each, root), patience=seconds) for each in devices]
+
+    def work() -> int:
+        for caller in callers:
+            for line in caller.event(name, payload):
+                sys.stderr.write(f"{one_line(line)}\n")
+        failures = [failure for caller in callers for failure in caller.failures]
+        # Several plugins that cannot have the store say the same: once is enough.
+        said = dict.fromkeys((failure.message, failure.hint, failure.code) for failure in failures)
+        for message, hint, code in said:
+            error = PluginError(message, hint=hint)
+            error.code = code
+            report(error)
+        return int(bool(said))
+
     if not callers[0].has_listeners("agentm_event"):
         return 0
-    return in_a_child(lambda: _tell(callers, name, payload))
+    return in_a_child(work) if apart else work()
 
 
-def tell(device: Device, name: str, payload: dict[str, object], cwd: str | None) -> int:
-    """The same in this process, for a caller that is in the background already."""
-    callers = _callers(device, cwd)
-    return _tell(callers, name, payload) if callers[0].has_listeners("agentm_event") else 0
+def read_event() -> dict[str, Any]:
+    """The event on standard input; nothing when a person runs the command, or when nothing comes.
+
+    It is read until it is complete, and for a second at most: not every host closes the pipe.
+    """
+    chunks: list[bytes] = []
+    finished = _thread.allocate_lock()
+
+    def receive() -> None:
+        try:
+            while sum(map(len, chunks)) <= LONGEST_EVENT and not os.isatty(0) and (chunk := os.read(0, 1 << 16)):
+                chunks.append(chunk)
+                if chunk.rstrip().endswith(b"}") and _is_complete(b"".join(chunks)):
+                    break
+        except OSError:
+            pass  # closed, or a directory: there is no event
+        finally:
+            finished.release()
+
+    finished.acquire()
+    _thread.start_new_thread(receive, ())
+    finished.acquire(timeout=_FOR_INPUT)
+    data = b"".join(chunks)
+    if len(data) > LONGEST_EVENT:
+        raise AgentmError(f"the host's event has more than {LONGEST_EVENT:,} bytes")
+    return _parsed(data) if data.strip() else {}
 
 
-def _callers(device: Device, cwd: str | None) -> list[HookCaller]:
-    """One for each store that is involved: the default one, and the one that the project is bound to."""
-    seconds = patience(device.environ, PATIENCE)
-    root = find_project_root(cwd)
-    devices = [device]
-    if (bound := bound_store(device, root)) is not None:
-        devices.append(device.of_store(bound))
-    return [HookCaller(HookContext(each, root), patience=seconds) for each in devices]
+def _is_complete(data: bytes) -> bool:
+    try:
+        _parsed(data)
+    except AgentmError:
+        return False
+    return True
 
 
-def _tell(callers: list[HookCaller], name: str, payload: dict[str, object]) -> int:
-    for caller in callers:
-        for line in caller.event(name, payload):
-            sys.stderr.write(f"{one_line(line)}\n")
-    failures = [failure for caller in callers for failure in caller.failures]
-    # Several plugins that cannot have the store say the same: once is enough.
-    said = dict.fromkeys((failure.message, failure.hint, failure.code) for failure in failures)
-    for message, hint, code in said:
-        error = PluginError(message, hint=hint)
-        error.code = code
-        report(error)
-    return int(bool(said))
+def _parsed(data: bytes) -> dict[str, Any]:
+    from agentm_kernel.device.json_text import parse_bytes
+
+    try:
+        event = parse_bytes(data)
+    except ValueError as error:
+        raise AgentmError(f"the host's event is not JSON: {error}") from error
+    if not isinstance(event, dict):
+        raise AgentmError("the host's event is not a JSON object")
+    return event
+
+
+def working_directory(event: dict[str, Any]) -> str | None:
+    """Where the session starts, `None` for the current directory; a folder that is not there is an error."""
+    roots = event.get("workspace_roots")  # Cursor's word for it
+    cwd = event.get("cwd") or (roots[0] if isinstance(roots, list) and roots else None)
+    if cwd is not None and not (isinstance(cwd, str) and os.path.isdir(cwd)):
+        raise AgentmError(f"the host named {ascii(cwd)} as the working directory, and there is no such folder")
+    return cwd
+
+
+def in_the_background(work: Callable[[], int], *, wait: float = 0.0) -> None:
+    """Let a child do `work`, however long its caller lives, and wait for it for so many seconds at most."""
+    if not hasattr(os, "fork"):
+        work()
+        return
+    reading = _start(work, is_heard=False)
+    if wait:
+        import select
+
+        select.select([reading], [], [], wait)  # it says nothing but that it is done
+    os.close(reading)
+
+
+def in_a_child(work: Callable[[], int]) -> int:
+    """The exit code of `work`, whose standard error is copied to ours until it is done; what is late goes on."""
+    if not hasattr(os, "fork"):
+        return work()
+    code = b""
+    with os.fdopen(_start(work, is_heard=True), "rb") as lines:
+        for line in lines:
+            if line.startswith(b"\0"):
+                code = line[1:].strip()
+                break
+            sys.stderr.buffer.write(line)
+    sys.stderr.flush()
+    if code.isdigit():
+        return int(code)
+    raise PluginError("a plugin ended the process that told it", hint="`agentm plugins list --verify` may say which")
+
+
+def _start(work: Callable[[], int], *, is_heard: bool) -> int:
+    """Our end of a pipe on which a child says the exit code of `work`, after its standard error if that `is_heard`.
+
+    The child keeps that end, too: what it writes must not fail when its caller has gone.
+    """
+    sys.stderr.flush()
+    reading, writing = os.pipe()
+    if os.fork() != 0:
+        os.close(writing)
+        return reading
+    code = 1
+    try:
+        from agentm_kernel.plugins import wait_for_late
+
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.setsid()  # what ends the agent's session does not end a sync half way
+        for descriptor, target in ((0, nothing), (1, nothing), (2, writing if is_heard else nothing)):
+            os.dup2(target, descriptor)  # nobody's stream is held open by the child
+        code = exit_code_of(work)
+        sys.stderr.flush()
+        os.write(writing, b"\0%d\n" % code)
+        os.dup2(nothing, 2)
+        os.close(writing)
+        wait_for_late(_FOR_WHAT_IS_LATE)
+    finally:  # whatever goes wrong, this process ends here: going on, it would answer the agent host a second time
+        end_process(code)

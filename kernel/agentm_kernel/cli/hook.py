@@ -13,31 +13,26 @@ import sys
 import time
 
 from agentm_kernel.cli import end_process, waiting_for
+from agentm_kernel.cli.event import in_the_background, read_event, tell, working_directory
 from agentm_kernel.errors import AgentmError, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.state import Device
-    from agentm_kernel.state.routing import Resolution
 
 DEADLINE_SECONDS = 1.9
-CONTEXT_LIMIT = 10_000
-"""In characters: what every agent host takes."""
+CONTEXT_LIMIT = 10_000  # characters: what every agent host takes
 PLAIN = "plain"
-_FOR_SYNC = 0.8
-"""Seconds that a session waits for a store elsewhere to bring its copy up to date."""
-
-EVENTS = ("session-start", "prompt", "pre-compact", "post-compact", "turn-end", "session-end")
-"""What a hook can be about: events that plugins are told of."""
+_FOR_SYNC = 0.8  # seconds that a session waits for a store elsewhere to bring its copy up to date
 
 
 class PlainAdapter:
     """`--host plain`, and what the kernel asks of an adapter: an object with this attribute and these methods."""
 
-    limit = CONTEXT_LIMIT
-    """Characters that the host takes; what is more, it cuts off without a word."""
+    limit = CONTEXT_LIMIT  # characters that the host takes; what is more, it cuts off without a word
 
     def read(self, call: HookCall) -> None:
         """Understand what the host sent: set `call.cwd`, change `call.raises`."""
@@ -83,21 +78,16 @@ class HookCall:
 
     def __init__(self, device: Device, event: str, host: str) -> None:
         self.device, self.event, self.host = device, event, host
-        self.payload: dict[str, Any] = {}
-        """What the host sent."""
-        self.cwd: str | None = None
-        """Where the session is; `None` for the current directory."""
-        self.raises: tuple[str, ...] = ()
-        """The events that plugins are told of."""
+        self.payload: dict[str, Any] = {}  # what the host sent
+        self.cwd: str | None = None  # where the session is; `None` for the current directory
+        self.raises: tuple[str, ...] = ()  # the events that plugins are told of
         if host != PLAIN:
             self.raises = (event, "turn-start") if event == "prompt" else (event,)
-        self.text = ""
-        """What was said in the end."""
-        self.closing = ""
-        """What the answer ends with, however late it is."""
+        self.text = ""  # what was said in the end
+        self.closing = ""  # what the answer ends with, however late it is
         self.doing = "starting"
-        self._lacking = "Project state is"
         self.adapter: Any = None
+        self._lacking = "Project state is"
         self._deadline = time.monotonic() + DEADLINE_SECONDS
         self._parts: list[str] = []
         self._is_told = False
@@ -112,8 +102,7 @@ class HookCall:
     @property
     def room(self) -> int:
         """Characters that the host still takes."""
-        taken = sum(len(part) + 2 for part in (*self._parts, self.closing))
-        return int(self.adapter.limit) - taken
+        return int(self.adapter.limit) - sum(len(part) + 2 for part in (*self._parts, self.closing))
 
     def add(self, part: str) -> None:
         """Tell the agent this."""
@@ -132,7 +121,7 @@ class HookCall:
             self.add(own_notes(self.device, self.cwd, self.room // 4).rstrip())
         self.doing = "finding the project's state"
         project = self.device.project(self.cwd)
-        self._bring_up_to_date(project)
+        self._bring_up_to_date(project.backend)
         add_session_text(self, project, closing)
 
     def recall(self, prompt: str, limit: int, known: tuple[str, ...] = ()) -> str | None:
@@ -147,13 +136,17 @@ class HookCall:
     # -- the life of a call -----------------------------------------------------------------------------------
 
     def compose(self) -> None:
-        from agentm_kernel.cli.hook_input import read_event, working_directory
+        if self.host == PLAIN:
+            self.adapter = PlainAdapter()
+        else:
+            from agentm_kernel.device.installed import HOSTS
+            from agentm_kernel.plugins.table import find, load
 
-        self.adapter = _adapter(self.device, self.host)
-        if self.adapter is None:
-            sys.stderr.write(f"agentm: no installed plugin knows the agent host {ascii(self.host)}\n")
-            self.raises = ()
-            return
+            record = find(self.device, HOSTS, self.host)
+            if record is None:
+                sys.stderr.write(f"agentm: no installed plugin knows the agent host {ascii(self.host)}\n")
+                return
+            self.adapter = load(record)
         self.doing = "reading the host's event"
         self.payload = read_event()
         self.cwd = working_directory(self.payload)
@@ -181,7 +174,8 @@ class HookCall:
     def send(self) -> None:
         if not self._unsent.acquire(blocking=False) or self._output is None or self.adapter is None:
             return
-        self.text = self._text()
+        said = fitted("\n\n".join(self._parts), int(self.adapter.limit) - len(self.closing) - 2)
+        self.text = "\n\n".join(part for part in (said, self.closing) if part)
         view = memoryview(self.adapter.envelope(self, self.text).encode("utf-8", "backslashreplace"))
         try:
             while view:
@@ -190,19 +184,12 @@ class HookCall:
         except OSError:
             pass  # the host has gone: there is nobody to tell
 
-    def _text(self) -> str:
-        room = int(self.adapter.limit) - len(self.closing) - 2
-        return "\n\n".join(part for part in (fitted("\n\n".join(self._parts), room), self.closing) if part)
-
     def finish(self) -> None:
         """What nobody waits for; what fails now is a line on standard error."""
-        if self._output is not None:
-            os.close(self._output)  # a host that waits for the end of the output need not wait for the rest
+        self._let_go()
         if self.adapter is None or self.host == PLAIN:
             return
         try:
-            from agentm_kernel.cli.background import in_the_background
-
             in_the_background(self._afterwards)
         except (AgentmError, OSError) as error:
             sys.stderr.write(f"agentm: {one_line(str(error))}\n")
@@ -214,39 +201,26 @@ class HookCall:
         return 0
 
     def _tell(self) -> int:
-        from agentm_kernel.cli.event import tell
-
+        """In a process that may outlive this one."""
+        self._let_go()
         return max((tell(self.device, name, self.payload, self.cwd) for name in self.raises), default=0)
 
-    def _tell_apart(self) -> int:
-        """In a process that may outlive this one: a host waits until nobody holds its pipe any more."""
+    def _let_go(self) -> None:
+        """A host waits until nobody holds its pipe any more."""
         if self._output is not None:
             os.close(self._output)
-        return self._tell()
+            self._output = None
 
-    def _bring_up_to_date(self, project: Resolution) -> None:
+    def _bring_up_to_date(self, store: StorageBackend | None) -> None:
         """Let a store that lies elsewhere fetch what is new, for a moment: what takes longer is there next time."""
         from agentm_kernel.seam.facets import DeviceCopy, WorkingCopy
 
-        store = project.backend
-        if not self.raises or store is None or not (store.facet(DeviceCopy) or store.facet(WorkingCopy)):
-            return
-        from agentm_kernel.cli.background import in_the_background
-
-        self.doing = "fetching what is new"
-        in_the_background(self._tell_apart, wait=_FOR_SYNC)
-        self._is_told = True
-
-
-def _adapter(device: Device, host: str) -> Any:
-    """The adapter of `host`; `None` if no plugin brings one."""
-    if host == PLAIN:
-        return PlainAdapter()
-    from agentm_kernel.device.installed import HOSTS
-    from agentm_kernel.plugins.table import find, load
-
-    record = find(device, HOSTS, host)
-    return None if record is None else load(record)
+        if not self.raises or store is None or not hasattr(os, "fork"):
+            return  # plugins are told when the answer is out
+        if store.facet(DeviceCopy) or store.facet(WorkingCopy):
+            self.doing = "fetching what is new"
+            in_the_background(self._tell, wait=_FOR_SYNC)
+            self._is_told = True
 
 
 def fitted(text: str, limit: int) -> str:

@@ -38,7 +38,8 @@ def main(only: tuple[str, ...] = ()) -> int:
     if matched is not None:
         command, values = matched
         _leave(exit_code_of(lambda: command.run(device, values), as_json=bool(values.get("json"))))
-    code = exit_code_of(lambda: _serve(device, arguments), as_json=_wants_json(arguments))
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    code = exit_code_of(lambda: _serve(device, arguments), as_json="--json" in options)
     if arguments[:1] in (["hook"], ["event"]) and code == UsageError.exit_code:
         code = 1  # agent hosts take 2 for "erase the prompt"
     if _is_of_kernel(arguments):
@@ -67,25 +68,14 @@ def _serve(device: Device, arguments: list[str]) -> int:
     """A plugin's server, if its name is all that was given; click, which serves the same with options, otherwise."""
     from agentm_kernel.device.installed import SERVERS
 
-    name = arguments[0] if len(arguments) == 1 else ""
-    if not name or not any(record.name == name for record in device.plugins.of(SERVERS)):
-        return _click(device, arguments)
-    from agentm_kernel.plugins.table import load_plugin
+    if len(arguments) == 1 and any(record.name == arguments[0] for record in device.plugins.of(SERVERS)):
+        from agentm_kernel.plugins.table import load_plugin
 
-    return load_plugin(device, SERVERS, name)(device) or 0  # type: ignore[operator]
-
-
-def _click(device: Device, arguments: list[str]) -> int:
+        return load_plugin(device, SERVERS, arguments[0])(device) or 0  # type: ignore[operator]
     from agentm_kernel.cli.app import run
 
     gc.enable()  # click is imported; what follows may take its time, a migration for instance
     return run(device, arguments)
-
-
-def _wants_json(arguments: list[str]) -> bool:
-    """Whether `--json` is among the options: what follows `--` is not."""
-    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    return "--json" in options
 
 
 def _open_closed_streams() -> None:

@@ -1,11 +1,13 @@
-"""What readers print: JSON with a schema number, or a plain table that a person can read."""
+"""What commands have in common: whom they work for, and how they print, ask and complete."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import os
+import shutil
 import sys
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -21,10 +23,12 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-_NARROWEST = 12
-"""Columns of a terminal below which nothing can be read."""
+_NARROWEST = 12  # columns of a terminal below which nothing can be read
+NAMED_STORE = "agentm_kernel.store"  # under which a command's context keeps the name that was given with `--store`
+_SAID = "agentm_kernel.store_said"
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+cwd_option = click.option("--cwd", metavar="DIR", help="Directory of the project; the current one if not given.")
 
 
 def answering(command: Callable[..., Result]) -> Callable[..., Result]:
@@ -57,11 +61,6 @@ def current_device() -> Device:
     """The device of the command that runs now: made once by `main()`, so that nothing is looked up twice."""
     context = click.get_current_context(silent=True)
     return (context and context.find_object(Device)) or Device.now()
-
-
-NAMED_STORE = "agentm_kernel.store"
-"""Under which a command's context keeps the name that was given with `--store`."""
-_SAID = "agentm_kernel.store_said"
 
 
 def store_device(named: str | None = None, cwd: str | None = None) -> Device:
@@ -111,6 +110,13 @@ def completing(names: str | Callable[[Device], Iterable[str]]) -> Callable[..., 
     return complete
 
 
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The name that was meant, perhaps; nothing if none is near."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, known, n=1)), "")
+
+
 def counted(number: int, noun: str) -> str:
     """`1 note`, `2 notes`, `1,200 notes`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
@@ -141,8 +147,21 @@ def echo_table(headings: Sequence[str], rows: Iterable[Sequence[str]], nothing: 
     if on_terminal and nothing and not table:
         click.echo(nothing)
     for number, row in enumerate(table):
-        for line in _lines(row, widths):
+        sized = [*zip(row, widths, strict=True)]
+        columns = [wrapped(cell, width) if len(cell) > width else [cell] for cell, width in sized]
+        for parts in zip_longest(*columns, fillvalue=""):  # what is wider than its column goes on in the lines below
+            line = "  ".join(part.ljust(width) for part, width in zip(parts, widths, strict=True)).rstrip()
             click.echo(styled(line, bold=True) if has_titles and number == 0 else line)
+
+
+def echo_answer(
+    as_json: bool, fields: dict[str, Any], headings: Sequence[str], rows: Iterable[Sequence[str]], nothing: str = ""
+) -> None:
+    """The answer to a question: the fields for a program, a table for a person."""
+    if as_json:
+        echo_json(**fields)
+    else:
+        echo_table(headings, rows, nothing)
 
 
 def _fit(widths: list[int]) -> bool:
@@ -157,19 +176,8 @@ def _fit(widths: list[int]) -> bool:
     return True
 
 
-def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterable[str]:
-    """A row of a table; cells that are wider than their column go on in the lines below."""
-    from itertools import zip_longest
-
-    columns = [wrapped(cell, width) if len(cell) > width else [cell] for cell, width in zip(row, widths, strict=True)]
-    for parts in zip_longest(*columns, fillvalue=""):
-        yield "  ".join(part.ljust(width) for part, width in zip(parts, widths, strict=True)).rstrip()
-
-
 def terminal_width() -> int:
     """How many columns the terminal has."""
-    import shutil
-
     return shutil.get_terminal_size().columns
 
 
@@ -184,11 +192,6 @@ def styled(text: str, **style: Any) -> str:
     """`text` in colour or bold, where a person looks at it and has not said otherwise."""
     is_wanted = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return click.style(text, **style) if is_wanted else text
-
-
-def status_style(status: str) -> str:
-    """`OK`, `WARN` or `FAIL`, in its colour."""
-    return styled(status, fg={"OK": "green", "WARN": "yellow"}.get(status, "red"))
 
 
 def confirm(question: str, *, yes: bool, hint: str = "add --yes to do it without asking") -> None:

@@ -21,75 +21,60 @@ class Entry(NamedTuple):
     record: PluginRecord
     state: str
     """`available`, `disabled` by policy, `conflict`, `incompatible` with this API, or `unknown`: nothing uses it."""
-    why: str | None
-    """Why it is selected, or why it is not available."""
+    why: str | None  # why it is selected, or why it is not available
     is_selected: bool
 
-
-class Inventory(NamedTuple):
-    """What is installed, in a stable order."""
-
-    entries: list[Entry]
-    conflicts: list[list[PluginRecord]]
-    """Names that several permitted plugins claim."""
-    missing: list[str]
-    """What was chosen by name and is not there, a line each."""
-    unreadable: list[str]
-    """Metadata that could not be read."""
-    config_error: str | None
-    """Why the configuration, and with it every choice and every policy, is unknown."""
+    @property
+    def standing(self) -> str:
+        """The state in a word for people: what is selected is available as well."""
+        return "selected" if self.is_selected and self.state == "available" else self.state
 
 
-def take_inventory(device: Device) -> Inventory:
-    """Look at everything that is installed for agentm. A configuration that is broken is not in the way of that."""
+def take_inventory(device: Device) -> tuple[list[Entry], list[list[PluginRecord]], list[str]]:
+    """Everything that is installed for agentm; the names that several permitted plugins claim; and notes: what was
+    chosen and is not there, metadata that cannot be read. That the configuration is broken is one, not in the way.
+    """
     records = device.plugins.records
     chosen: dict[tuple[str, str], str] = {}
     refused: dict[PluginRecord, str | None] = {}
-    config_error = None
+    notes = []
     try:
-        refused = {record: refusal(record, device.config) for record in records}
-        chosen = _chosen(device)
+        config = device.config
+        refused = {record: refusal(record, config) for record in records}
+        chosen = {(WRAPPERS, name): f"wrappers in {config.path}" for name in config.wrappers}
+        choice = choose(device)
+        chosen = {(BACKENDS, choice.protocol): choice.origin, **chosen}
     except ConfigError as error:
-        config_error = error.message
+        notes.append(f"what is selected is unknown: {error.message}")
+    except AgentmError:
+        pass  # two stores are named: selection says so
+    installed = {(record.group, record.name) for record in records}
+    for (group, name), origin in chosen.items():
+        if (group, name) not in installed:
+            notes.append(f"the {kind_of(group)} '{name}' is chosen by {origin}, but no installed plugin provides it")
+    notes += [f"metadata cannot be read: {line}" for line in device.plugins.unreadable]
     claims = conflicts(record for record in records if not refused.get(record))
     contested = {record for claimed in claims for record in claimed}
-    installed = {(record.group, record.name) for record in records}
-    missing = [
-        f"the {kind_of(group)} '{name}' is chosen by {origin}, but no installed plugin provides it"
-        for (group, name), origin in chosen.items()
-        if (group, name) not in installed
-    ]
-    entries = [_entry(record, refused.get(record), record in contested, chosen) for record in records]
-    return Inventory(entries, claims, missing, list(device.plugins.unreadable), config_error)
+    entries = []
+    for record in records:
+        by = chosen.get((record.group, record.name))
+        state, why = _state(record, refused.get(record), record in contested)
+        entries.append(Entry(record, state, why or (by and f"chosen by {by}"), bool(by) and state != "disabled"))
+    return entries, claims, notes
 
 
-def _chosen(device: Device) -> dict[tuple[str, str], str]:
-    """What the configuration asks for by name, and where it says so."""
-    config = device.config
-    wrappers = {(WRAPPERS, name): f"wrappers in {config.path}" for name in config.wrappers}
-    try:
-        choice = choose(device)
-    except AgentmError:
-        return wrappers  # two stores are named: selection says so
-    return {(BACKENDS, choice.protocol): choice.origin, **wrappers}
-
-
-def _entry(
-    record: PluginRecord, refused: str | None, is_contested: bool, chosen: dict[tuple[str, str], str]
-) -> Entry:
-    origin = chosen.get((record.group, record.name))
-    state, why = "available", None
+def _state(record: PluginRecord, refused: str | None, is_contested: bool) -> tuple[str, str | None]:
+    """What would become of an entry, and why, unless it is available."""
     if refused:
-        state, why = "disabled", refused
-    elif record.group not in KINDS:
-        state, why = "unknown", f"no part of this kernel uses the group {record.group}"
-    elif is_contested:
-        state, why = "conflict", "another distribution claims the name, too"
-    elif record.group == COMMANDS and (objection := misplaced(record.name)):
-        state, why = objection
-    else:
-        try:
-            check_declared_api(record)
-        except PluginError as error:
-            state, why = "incompatible", error.message.removeprefix(f"the {record} ")
-    return Entry(record, state, why or (origin and f"chosen by {origin}"), origin is not None and not refused)
+        return "disabled", refused
+    if record.group not in KINDS:
+        return "unknown", f"no part of this kernel uses the group {record.group}"
+    if is_contested:
+        return "conflict", "another distribution claims the name, too"
+    if record.group == COMMANDS and (objection := misplaced(record.name)):
+        return objection
+    try:
+        check_declared_api(record)
+    except PluginError as error:
+        return "incompatible", error.message.removeprefix(f"the {record} ")
+    return "available", None

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.output import completing, current_device, echo_json, echo_table, json_option
+from agentm_kernel.cli.output import completing, current_device, echo_json, echo_table, json_option, nearest
 from agentm_kernel.cli.plugin_inventory import take_inventory
 from agentm_kernel.device.installed import HOOKS, OPTIONS, PLUGINS, VERIFIERS, canonical_name, kind_of
-from agentm_kernel.errors import PluginError
-from agentm_kernel.plugins.table import conflict, load_plugin
+from agentm_kernel.errors import PluginError, one_line
+from agentm_kernel.plugins.table import conflict, declared_options, load_plugin
 
 if TYPE_CHECKING:
-    from agentm_kernel.cli.plugin_inventory import Entry, Inventory
+    from collections.abc import Callable, Iterable, Iterator
+
+    from agentm_kernel.cli.plugin_inventory import Entry
     from agentm_kernel.device.installed import PluginRecord
     from agentm_kernel.state import Device
 
@@ -25,9 +27,6 @@ if TYPE_CHECKING:
 @click.group("plugins")
 def command() -> None:
     """Show which plugins are installed, and whether they work."""
-
-
-# ------------------------------------------------------------------------------------------------ list
 
 
 @command.command("list")
@@ -41,114 +40,20 @@ def list_command(verify: bool, entries: bool, as_json: bool) -> int:
     of its own, and exits 1 if one is broken.
     """
     device = current_device()
-    inventory = take_inventory(device)
-    verified = _verify(device, inventory) if verify else {}
+    found, conflicts, notes = take_inventory(device)
+    verified: Verified = {}
+    if verify:  # what the policy keeps out is not loaded for a look, either
+        verifier: Any = load_plugin(device, VERIFIERS, "plugins")
+        verified = verifier([entry.record for entry in found if entry.state != "disabled"])
     if as_json:
-        echo_json(
-            plugins=[_fields(entry, verified) for entry in inventory.entries],
-            conflicts=[_conflict_fields(claims) for claims in inventory.conflicts],
-            notes=_notes(inventory),
-        )
+        plugins = [_fields(entry, verified) for entry in found]
+        echo_json(plugins=plugins, conflicts=[_conflict_fields(claims) for claims in conflicts], notes=notes)
     else:
-        if verify or entries:
-            _show_entries(inventory, verified)
-        else:
-            _show_plugins(inventory)
-        _show_remarks(inventory, verified)
+        headings, *rows = _by_entry(found, verified) if verify or entries else _by_plugin(found)
+        echo_table(headings, [[one_line(cell) for cell in row] for row in rows])
+        for line in _remarks(conflicts, notes, verified):  # what concerns more than one row: the table stays a table
+            click.echo(one_line(line), err=True)
     return int(any(result["state"] != "ok" for result in verified.values()))
-
-
-def _verify(device: Device, inventory: Inventory) -> Verified:
-    """What loading showed. What the policy keeps out is not loaded for a look, either."""
-    verify: Any = load_plugin(device, VERIFIERS, "plugins")
-    found: Verified = verify([entry.record for entry in inventory.entries if entry.state != "disabled"])
-    return found
-
-
-def _show_plugins(inventory: Inventory) -> None:
-    """A line for each distribution, and one more for each of its entries that is not as it should be."""
-    distributions: dict[tuple[str, str], list[Entry]] = {}
-    for entry in inventory.entries:
-        distributions.setdefault((entry.record.distribution, entry.record.version), []).append(entry)
-    rows = []
-    for (name, version), entries in sorted(distributions.items()):
-        good = [entry for entry in entries if entry.state == "available"]
-        selected = [f"{entry.record.name} {entry.why}" for entry in good if entry.is_selected]
-        if good:
-            rows.append(
-                [name, version, "selected" if selected else "available", ", ".join(selected or _brought(good))]
-            )
-        rows += [
-            [name, version, entry.state, f"{_kind(entry.record)} {entry.record.name}: {entry.why}"]
-            for entry in entries
-            if entry.state != "available"
-        ]
-    echo_table(["plugin", "version", "state", "brings"], [[_printable(cell) for cell in row] for row in rows])
-
-
-def _brought(entries: list[Entry]) -> list[str]:
-    """What a plugin brings, on one line: stores, layers and a few commands by name, the rest counted."""
-    kinds: dict[str, list[str]] = {}
-    for entry in entries:
-        if entry.record.group != OPTIONS:
-            kind = _kind(entry.record)
-            kinds.setdefault("hook" if kind.startswith("hook ") else kind, []).append(entry.record.name)
-    named = ("backend", "command", "wrapper")
-    return [
-        f"{kind} {', '.join(names)}"
-        if kind in named and len(names) < 3
-        else f"{len(names)} {kind}{'s' * (len(names) > 1)}"
-        for kind, names in kinds.items()
-    ]
-
-
-def _show_entries(inventory: Inventory, verified: Verified) -> None:
-    """Columns that tell nothing are left out: what loads, if nothing was loaded; where, if all is in one folder."""
-    folders = {os.path.dirname(entry.record.location) for entry in inventory.entries}
-    headings = ["kind", "name", "distribution", "version", "state"]
-    headings += ["loads"] * bool(verified) + ["why"] + ["installed in"] * (len(folders) > 1)
-    rows = []
-    for entry in inventory.entries:
-        record = entry.record
-        state = "selected" if entry.is_selected and entry.state == "available" else entry.state
-        row = [_kind(record), record.name, record.distribution, record.version, state]
-        row += [_loads(verified.get(record))] * bool(verified) + [entry.why or ""]
-        row += [os.path.dirname(record.location)] * (len(folders) > 1)
-        rows.append([_printable(cell) for cell in row])
-    echo_table(headings, rows)
-
-
-def _kind(record: PluginRecord) -> str:
-    """A plugin that hears one hook is told from the same one for another by the hook's name."""
-    hook = record.group.removeprefix(f"{PLUGINS}.")
-    return f"hook {hook}" if hook in HOOKS else kind_of(record.group)
-
-
-def _show_remarks(inventory: Inventory, verified: Verified) -> None:
-    """What concerns more than one row, on standard error: the table stays a table."""
-    for claims in inventory.conflicts:
-        error = conflict(claims)
-        click.echo(_printable(f"conflict: {error.message}\nhint: {error.hint}"), err=True)
-    for note in _notes(inventory):
-        click.echo(_printable(f"note: {note}"), err=True)
-    for result in verified.values():
-        if result["reason"]:
-            state = "note" if result["state"] == "ok" else result["state"]
-            click.echo(_printable(f"{state}: {result['reason']}"), err=True)
-
-
-def _notes(inventory: Inventory) -> list[str]:
-    unreadable = [f"metadata cannot be read: {line}" for line in inventory.unreadable]
-    broken = [f"what is selected is unknown: {inventory.config_error}"] if inventory.config_error else []
-    return [*broken, *inventory.missing, *unreadable]
-
-
-def _loads(result: dict[str, Any] | None) -> str:
-    if result is None:
-        return "-"
-    if result["state"] != "ok" or result["capabilities"] is None:
-        return str(result["state"])
-    return f"ok: {', '.join(result['capabilities']) or 'no capabilities'}"
 
 
 def _fields(entry: Entry, verified: Verified) -> dict[str, Any]:
@@ -160,22 +65,78 @@ def _fields(entry: Entry, verified: Verified) -> dict[str, Any]:
 
 
 def _conflict_fields(claims: list[PluginRecord]) -> dict[str, Any]:
-    error = conflict(claims)
-    return {
-        "group": claims[0].group,
-        "name": claims[0].name,
-        "claimed_by": [{"distribution": record.distribution, "version": record.version} for record in claims],
-        "message": error.message,
-        "hint": error.hint,
-    }
+    owners = [{"distribution": record.distribution, "version": record.version} for record in claims]
+    error, name = conflict(claims), {"group": claims[0].group, "name": claims[0].name}
+    return {**name, "claimed_by": owners, "message": error.message, "hint": error.hint}
 
 
-def _printable(text: str) -> str:
-    """Metadata is written by strangers: nothing in it may steer the terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+def _by_plugin(found: list[Entry]) -> Iterator[list[str]]:
+    """A row for each distribution, and one more for each of its entries that is not as it should be."""
+    yield ["plugin", "version", "state", "brings"]
+    distributions = _grouped(found, lambda entry: (entry.record.distribution, entry.record.version))
+    for (name, version), entries in sorted(distributions.items()):
+        good = [entry for entry in entries if entry.state == "available"]
+        selected = [f"{entry.record.name} {entry.why}" for entry in good if entry.is_selected]
+        if good:
+            yield [name, version, "selected" if selected else "available", ", ".join(selected or _brought(good))]
+        for entry in entries:
+            if entry.state != "available":
+                yield [name, version, entry.state, f"{_kind(entry.record)} {entry.record.name}: {entry.why}"]
 
 
-# ------------------------------------------------------------------------------------------------ show
+def _brought(entries: list[Entry]) -> Iterator[str]:
+    """What a plugin brings, on one line: stores, layers and a few commands by name, the rest counted."""
+    plain = [entry for entry in entries if entry.record.group != OPTIONS]
+    for kind, brought in _grouped(plain, lambda entry: _kind(entry.record, short=True)).items():
+        if kind in ("backend", "command", "wrapper") and len(brought) < 3:
+            yield f"{kind} {', '.join(entry.record.name for entry in brought)}"
+        else:
+            yield f"{len(brought)} {kind}{'s' * (len(brought) > 1)}"
+
+
+def _by_entry(found: list[Entry], verified: Verified) -> Iterator[list[str]]:
+    """Columns that tell nothing are left out: what loads, if nothing was loaded; where, if all is in one folder."""
+    has_folders = len({os.path.dirname(entry.record.location) for entry in found}) > 1
+    first = ["kind", "name", "distribution", "version", "state"]
+    yield [*first, *["loads"] * bool(verified), "why", *["installed in"] * has_folders]
+    for entry in found:
+        record = entry.record
+        row = [_kind(record), record.name, record.distribution, record.version, entry.standing]
+        row += [_loads(verified.get(record))] * bool(verified) + [entry.why or ""]
+        yield row + [os.path.dirname(record.location)] * has_folders
+
+
+def _loads(result: dict[str, Any] | None) -> str:
+    if result is None:
+        return "-"
+    if result["state"] != "ok" or result["capabilities"] is None:
+        return str(result["state"])
+    return f"ok: {', '.join(result['capabilities']) or 'no capabilities'}"
+
+
+def _remarks(conflicts: list[list[PluginRecord]], notes: list[str], verified: Verified) -> Iterator[str]:
+    for error in map(conflict, conflicts):
+        yield f"conflict: {error.message}"
+        yield f"hint: {error.hint}"
+    for note in notes:
+        yield f"note: {note}"
+    for result in verified.values():
+        if result["reason"]:
+            yield f"{'note' if result['state'] == 'ok' else result['state']}: {result['reason']}"
+
+
+def _kind(record: PluginRecord, *, short: bool = False) -> str:
+    """A plugin that hears one hook is told from the same one for another by the hook's name."""
+    hook = record.group.removeprefix(f"{PLUGINS}.")
+    kind = f"hook {hook}" if hook in HOOKS else kind_of(record.group)
+    return "hook" if short and kind.startswith("hook ") else kind
+
+
+def _grouped(entries: Iterable[Entry], key: Callable[[Entry], Any]) -> dict[Any, list[Entry]]:
+    groups: dict[Any, list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault(key(entry), []).append(entry)
+    return groups
 
 
 @command.command("show")
@@ -187,24 +148,17 @@ def show(name: str, as_json: bool) -> None:
     Of its code, only the declaration of its options is imported.
     """
     device = current_device()
-    inventory = take_inventory(device)
+    known, _, _ = take_inventory(device)
     wanted = canonical_name(name)
-    entries = [
-        entry for entry in inventory.entries if name == entry.record.name or wanted == entry.record.distribution
-    ]
+    entries = [entry for entry in known if name == entry.record.name or wanted == entry.record.distribution]
     if not entries:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, {entry.record.name for entry in inventory.entries}, n=1)
-        meant = f"did you mean {near[0]}? " if near else ""
+        near = nearest(name, {entry.record.name for entry in known})
+        meant = f"did you mean {near}? " if near else ""
         raise PluginError(f"no installed plugin is called '{name}'", hint=f"{meant}`agentm plugins list` shows them")
     if as_json:
         echo_json(plugins=[{**_fields(e, {}), **_described(e.record), **_options(device, e.record)} for e in entries])
         return
-    distributions: dict[str, list[Entry]] = {}
-    for entry in entries:
-        distributions.setdefault(entry.record.location, []).append(entry)
-    for number, brought in enumerate(distributions.values()):
+    for number, brought in enumerate(_grouped(entries, lambda entry: entry.record.location).values()):
         if number:
             click.echo()
         _show_distribution(device, brought)
@@ -214,18 +168,19 @@ def _show_distribution(device: Device, entries: list[Entry]) -> None:
     """What it is, once; then a line for each thing that it brings, and for each option."""
     record = entries[0].record
     fields = {name: getattr(record, name) for name in ("distribution", "version", "location")}
-    rows = [(key.replace("_", " "), _text(value)) for key, value in {**fields, **_described(record)}.items()]
+    known = {**fields, **_described(record)}.items()
+    rows = [(name.replace("_", " "), "; ".join(value) if isinstance(value, list) else value) for name, value in known]
     brings = [f"{_kind(e.record)} {e.record.name}: {e.record.value}{_standing(e)}" for e in entries]
     options = [line for entry in entries for line in _options(device, entry.record).get("options", ())]
     for label, lines in (("brings", brings), ("options", options)):
         rows += [(label if number == 0 else "", line) for number, line in enumerate(lines)]
-    echo_table(("", ""), [(key, _printable(text)) for key, text in rows if text])
+    echo_table(("", ""), [(label, one_line(text)) for label, text in rows if text])
 
 
 def _standing(entry: Entry) -> str:
     """What is to be said of an entry beside that it is there."""
-    state = "selected" if entry.is_selected and entry.state == "available" else entry.state
-    said = "" if state == "available" else f" ({state}{f': {entry.why}' if entry.why else ''})"
+    why = f": {entry.why}" if entry.why else ""
+    said = "" if entry.standing == "available" else f" ({entry.standing}{why})"
     return f"{said} (api {', '.join(entry.record.api)})" if entry.record.api else said
 
 
@@ -233,47 +188,29 @@ def _options(device: Device, record: PluginRecord) -> dict[str, Any]:
     """What a table of options declares; why not, if it cannot be loaded."""
     if record.group != OPTIONS:
         return {}
-    from agentm_kernel.plugins.table import declared_options
-
     try:
         declared = declared_options(device, record.name) or ()
     except PluginError as error:
         return {"options": [error.message]}
-    return {
-        "options": [
-            f"plugins.{record.name}.{option.name} ({option.kind}): {option.meaning}"
-            + (f" (default: {option.default})" if option.default else "")
-            for option in declared
-        ]
-    }
+    lines = []
+    for option in declared:
+        default = f" (default: {option.default})" if option.default else ""
+        lines.append(f"plugins.{record.name}.{option.name} ({option.kind}): {option.meaning}{default}")
+    return {"options": lines}
 
 
 def _described(record: PluginRecord) -> dict[str, Any]:
     """What the distribution says about itself; of a folder that it cannot be read from (a zip archive), nothing."""
+    import json
     from importlib.metadata import Distribution
 
     distribution = Distribution.at(record.location)
     if distribution.read_text("METADATA") is None and distribution.read_text("PKG-INFO") is None:
         return {}
-    return {
-        "summary": next(iter(distribution.metadata.get_all("Summary", [])), None),
-        "requires": distribution.requires or [],
-        "editable_from": _editable_source(distribution.read_text("direct_url.json")),
-    }
-
-
-def _editable_source(text: str | None) -> str | None:
-    """Where the sources of an editable install lie."""
-    import json
-
     try:
-        origin = json.loads(text or "{}")
-        return str(origin["url"]) if origin["dir_info"]["editable"] else None
+        origin = json.loads(distribution.read_text("direct_url.json") or "{}")
+        source = str(origin["url"]) if origin["dir_info"]["editable"] else None
     except (ValueError, KeyError, TypeError):
-        return None
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "; ".join(value) if isinstance(value, list) else str(value or "")
+        source = None  # not an editable install, whose sources lie elsewhere
+    summary = next(iter(distribution.metadata.get_all("Summary", [])), None)
+    return {"summary": summary, "requires": distribution.requires or [], "editable_from": source}

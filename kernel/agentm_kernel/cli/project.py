@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.output import answering, current_device, echo_json, echo_table, json_option, store_device
-from agentm_kernel.cli.state import cwd_option
+from agentm_kernel.cli.output import answering, current_device, cwd_option, echo_answer, json_option, store_device
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
 from agentm_kernel.projects import find_project_root
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.projects.checkouts import declare_slug
 from agentm_kernel.projects.claiming import claim_as
-from agentm_kernel.projects.lookup import find_record
-from agentm_kernel.projects.records import read_record
+from agentm_kernel.projects.lookup import find_record, read_record
 from agentm_kernel.projects.remote import parse_remote
 from agentm_kernel.projects.repo_registry import list_repos, register_repo, unregister_repo
 from agentm_kernel.projects.slug import identify_project, plain_slug
@@ -40,26 +38,19 @@ def show(as_json: bool, cwd: str | None) -> None:
     Exit 1, after showing the rest, if the store cannot be had or does not say which project this is.
     """
     root = find_project_root(cwd)
-    project = identify_project(root)
-    fields: dict[str, Any] = {
-        "slug": project.slug,
-        "named_by": path_as_text(project.source),
-        "root": path_as_text(root),
-    }
-    problem = None
+    project, problem = identify_project(root), None
+    source = path_as_text(project.source)
+    fields: dict[str, Any] = {"slug": project.slug, "named_by": source, "root": path_as_text(root)}
     try:
         fields["remote"] = project.remote
-        device = current_device()
-        if not is_local(device, root):
-            fields.update(_in_store(in_store(device, root, read_only=True).in_the_store()))
+        if not is_local(current_device(), root):
+            fields |= _in_store(in_store(current_device(), root, read_only=True).in_the_store())
     except AgentmError as error:
         problem = error
-    if as_json and problem:
         problem.details = {**fields, "problem": problem.message}  # the error's answer carries them: one object
-    elif as_json:
-        echo_json(**fields, problem=None)
-    else:
-        echo_table(("", ""), [(name.replace("_", " "), _shown(value)) for name, value in fields.items()])
+    if not (as_json and problem):
+        rows = [(name.replace("_", " "), _shown(value)) for name, value in fields.items()]
+        echo_answer(as_json, {**fields, "problem": None}, ("", ""), rows)
     if problem:
         raise problem
 
@@ -82,11 +73,9 @@ def _in_store(here: Resolution) -> dict[str, Any]:
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if value is None:
-        return "none"
-    return ", ".join(value) or "no remote yet" if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ", ".join(value) or "no remote yet"
+    return str(value) if isinstance(value, str) else "none" if value is None else "yes" if value else "no"
 
 
 @command.command("register")
@@ -119,10 +108,8 @@ def _claimed(here: Resolution, slug: str | None, *, adopt: bool) -> Locator:
     project, checkouts = here.identity, here.checkouts(here.backend)
     record = find_record(here.backend, project, checkouts)
     if record is not None and not adopt and slug not in (None, record.slug):
-        raise ConfigError(
-            f"this project is '{record.slug}' in the store already",
-            hint=f"`agentm project rename {record.slug} {slug}` gives it another name",
-        )
+        hint = f"`agentm project rename {record.slug} {slug}` gives it another name"
+        raise ConfigError(f"this project is '{record.slug}' in the store already", hint=hint)
     name = slug or (project.slug if record is None else record.slug)
     if slug is None and not adopt and (record is not None or read_record(here.backend, name) is not None):
         return here.claim()
@@ -177,9 +164,5 @@ def list_projects(as_json: bool) -> None:
         is_here = record is None or (record.slug == slug and record.elsewhere is None)  # not renamed, not moved away
         if slug not in known and is_here:
             repos.append({"slug": slug, "remote": record.remotes[0] if record and record.remotes else ""})
-    if as_json:
-        echo_json(repos=repos)
-    else:
-        columns = ("slug", "root_path", "remote")
-        rows = [tuple(str(repo.get(column, "")) for column in columns) for repo in repos]
-        echo_table(("slug", "folder", "remote"), rows, nothing="no project yet")
+    rows = [[str(repo.get(column, "")) for column in ("slug", "root_path", "remote")] for repo in repos]
+    echo_answer(as_json, {"repos": repos}, ("slug", "folder", "remote"), rows, nothing="no project yet")

@@ -8,13 +8,7 @@ import sys
 from agentm_kernel.errors import ActivePlanError, AgentmError, one_line
 from agentm_kernel.projects import HARNESS_DIR
 from agentm_kernel.state.files import is_written
-from agentm_kernel.state.plans import (
-    PLAN,
-    PROGRESS,
-    active_marker,
-    list_plans_and_copies,
-    resolve_active_plan,
-)
+from agentm_kernel.state.plans import PLAN, PROGRESS, active_marker, list_plans_and_copies, resolve_active_plan
 from agentm_kernel.state.routing import state_directory
 
 TYPE_CHECKING = False
@@ -22,66 +16,82 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agentm_kernel.cli.hook import HookCall
-    from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.state import Device
     from agentm_kernel.state.routing import Resolution
 
 _SHOWN = 3
 _BEFORE = "before you plan, start work or answer questions about the plan."
+_FOR_PLUGINS = 500  # characters that notes leave to whoever speaks after them
+_CHARACTERS_PER_TOKEN = 4
+_FOR_SENDING = 0.2  # seconds of the deadline that plugins leave, so that what they did not say can be said
+EMPTY = "[agentm] Memory is empty: nothing has been saved for this project yet."
+OPT_OUT = ".agentm-no-register"
+"""A file in the project's folder that keeps that line away: for repositories in which nothing shall be remembered."""
+
+
+def add_session_text(call: HookCall, project: Resolution, closing: str | None) -> None:
+    """Part by part, so that what comes late costs nothing that was there before."""
+    from agentm_kernel.device.installed import RECALL
+    from agentm_kernel.plugins.table import permitted
+
+    call.doing = "finding the project's state"
+    here = project.on_this_device()
+    call.add(state_block(here))
+    if call.device.plugins.of(RECALL) and permitted(call.device, RECALL):
+        from agentm_kernel.process_seam import recall_at_start
+
+        call.doing = "recalling notes"
+        call.closing = how_to_remember() if closing is None else closing
+        is_quiet = os.path.lexists(os.path.join(project.root, OPT_OUT))
+        tokens = max(1, (call.room - _FOR_PLUGINS) // _CHARACTERS_PER_TOKEN)
+        try:
+            call.add(recall_at_start(call.device, project, tokens).rstrip() or ("" if is_quiet else EMPTY))
+        except AgentmError as error:  # the session must start; what broke is shown in it
+            hint = f" ({error.hint})" if error.hint else ""
+            call.add(one_line(f"[agentm] Notes are not available: {error.message}{hint}"))
+    call.doing = "asking plugins"
+    for section in _sections(call.device, here, call.time_left - _FOR_SENDING):
+        call.add(section)
 
 
 def state_block(resolution: Resolution) -> str:
     """Where the plans are, and which one is meant: four lines for a plain `PLAN.md`, more for named plans."""
     plans, found = list_plans_and_copies(resolution)
-    copies = _copies(found)
-    marker = _marker(resolution)
-    if not plans and marker is None:
-        left = left_behind(resolution, PLAN, resolution.root)
-        return copies or (left and f"[agentm] {left}")
+    try:
+        is_marked = active_marker(resolution) is not None
+    except ActivePlanError:
+        is_marked = True  # that the marker cannot be read is said where the active plan is shown
+    if plans or is_marked:
+        lines = _plan_lines(resolution, plans, is_marked)
+    else:
+        left = "" if found else left_behind(resolution, PLAN, resolution.root)
+        lines = [f"[agentm] {left}"] if left else []
+    if found:
+        shown = ", ".join(found[:_SHOWN]) + (f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
+        wait = f"[agentm] Conflict copies of a plan wait to be settled: {shown}."
+        lines.append(f"{wait} Ask the operator; `agentm doctor` says how.")
+    return "\n".join(one_line(line) for line in lines)
+
+
+def _plan_lines(resolution: Resolution, plans: list[str], is_marked: bool) -> list[str]:
     directory = state_directory(resolution)
-    lines = [f"[agentm] Project state for this repo lives in {_place(resolution)}:"]
-    if plans == [PLAN] and marker is None:
-        lines += [
+    first = f"[agentm] Project state for this repo lives in {_place(resolution)}:"
+    if plans == [PLAN] and not is_marked:
+        return [
+            first,
             f"  PLAN.md:     {os.path.join(directory, PLAN)}",
             f"  progress.md: {os.path.join(directory, PROGRESS)}{_not_started(resolution, PROGRESS)}",
             f"Read PLAN.md {_BEFORE}",
         ]
-    else:
-        lines.append("Named-plan mode - the plans of this repo:")
-        lines += [_row(directory, plan) for plan in plans]
-        lines += [] if marker is None else _active_plan(resolution, directory)
-        lines.append(f"Read the plan you own {_BEFORE}")
-    lines += [copies] if copies else []
-    return "\n".join(one_line(line) for line in lines)
-
-
-def _copies(found: list[str]) -> str:
-    """That there are other versions of a plan, which nobody has looked at yet."""
-    if not found:
-        return ""
-    shown = ", ".join(found[:_SHOWN]) + (f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
-    return one_line(
-        f"[agentm] Conflict copies of a plan wait to be settled: {shown}. Ask the operator; `agentm doctor` says how."
-    )
-
-
-def _marker(resolution: Resolution) -> str | None:
-    """The text of the active-plan marker; that it cannot be read is said where the active plan is shown."""
+    lines = [first, "Named-plan mode - the plans of this repo:", *(_row(directory, plan) for plan in plans)]
     try:
-        return active_marker(resolution)
-    except ActivePlanError:
-        return ""
-
-
-def _active_plan(resolution: Resolution, directory: str) -> list[str]:
-    try:
-        plan, progress = resolve_active_plan(resolution)
+        if is_marked:
+            plan, progress = resolve_active_plan(resolution)
+            lines.append(f"Active plan (.harness/active-plan): {os.path.join(directory, plan)}")
+            lines.append(_row(directory, progress) + _not_started(resolution, progress))
     except ActivePlanError as error:
-        return [f"Active plan: DANGLING - {error.message}; {error.hint}."]
-    return [
-        f"Active plan (.harness/active-plan): {os.path.join(directory, plan)}",
-        _row(directory, progress) + _not_started(resolution, progress),
-    ]
+        lines.append(f"Active plan: DANGLING - {error.message}; {error.hint}.")
+    return [*lines, f"Read the plan you own {_BEFORE}"]
 
 
 def _row(directory: str, name: str) -> str:
@@ -93,21 +103,18 @@ def _not_started(resolution: Resolution, progress: str) -> str:
 
 
 def _place(resolution: Resolution) -> str:
-    if resolution.backend is None or not resolution.is_synced:
-        return f"{HARNESS_DIR}/"
+    """Where the state lies; for a store that lies elsewhere also how old the copy is that is shown."""
     store = resolution.backend
-    return f"the synced store at {store.describe()}{_copy_age(store)}, not in {HARNESS_DIR}/"
-
-
-def _copy_age(backend: StorageBackend) -> str:
-    """How old the copy is that is shown, for a store that lies elsewhere."""
+    if store is None or not resolution.is_synced:
+        return f"{HARNESS_DIR}/"
     from agentm_kernel.seam.facets import DeviceCopy
 
-    copy = backend.facet(DeviceCopy)
-    if copy is None:
-        return ""
-    age = copy.copy_age()
-    return " (a copy of it, never brought up to date)" if age is None else f" (a copy of it, {age / 60:.0f} min old)"
+    age = ""
+    if copy := store.facet(DeviceCopy):
+        seconds = copy.copy_age()
+        age = ", never brought up to date" if seconds is None else f", {seconds / 60:.0f} min old"
+        age = f" (a copy of it{age})"
+    return f"the synced store at {store.describe()}{age}, not in {HARNESS_DIR}/"
 
 
 def left_behind(resolution: Resolution, name: str, cwd: str = ".") -> str:
@@ -131,34 +138,6 @@ def left_behind(resolution: Resolution, name: str, cwd: str = ".") -> str:
     )
 
 
-_FOR_PLUGINS = 500
-"""Characters that notes leave to whoever speaks after them."""
-_CHARACTERS_PER_TOKEN = 4
-_FOR_SENDING = 0.2
-"""Seconds of the deadline that plugins leave, so that what they did not say can be said."""
-EMPTY = "[agentm] Memory is empty: nothing has been saved for this project yet."
-OPT_OUT = ".agentm-no-register"
-"""A file in the project's folder that keeps that line away: for repositories in which nothing shall be remembered."""
-
-
-def add_session_text(call: HookCall, project: Resolution, closing: str | None) -> None:
-    """Part by part, so that what comes late costs nothing that was there before."""
-    from agentm_kernel.device.installed import RECALL
-    from agentm_kernel.plugins.table import permitted
-
-    call.doing = "finding the project's state"
-    here = project.on_this_device()
-    call.add(state_block(here))
-    if call.device.plugins.of(RECALL) and permitted(call.device, RECALL):
-        call.doing = "recalling notes"
-        call.closing = how_to_remember() if closing is None else closing
-        is_quiet = os.path.lexists(os.path.join(project.root, OPT_OUT))
-        call.add(_recalled(call.device, project, call.room) or ("" if is_quiet else EMPTY))
-    call.doing = "asking plugins"
-    for section in _sections(call.device, here, call.time_left - _FOR_SENDING):
-        call.add(section)
-
-
 def how_to_remember() -> str:
     """Two lines for an agent with a shell. It may be one where this command is not on the search path."""
     program = os.path.abspath(sys.argv[0])
@@ -167,18 +146,6 @@ def how_to_remember() -> str:
         f"[agentm] To remember a decision or a fact: `{agentm} save --kind decision --slug SHORT-NAME`, the text on "
         f"standard input.\n[agentm] To look something up: `{agentm} search WORDS`."
     )
-
-
-def _recalled(device: Device, project: Resolution, room: int) -> str:
-    """What memory holds for this project, in the room that the state block leaves."""
-    from agentm_kernel.process_seam import recall_at_start
-
-    try:
-        return recall_at_start(device, project, max(1, (room - _FOR_PLUGINS) // _CHARACTERS_PER_TOKEN)).rstrip()
-    except AgentmError as error:  # the session must start; what broke is shown in it
-        return one_line(
-            f"[agentm] Notes are not available: {error.message}{f' ({error.hint})' if error.hint else ''}"
-        )
 
 
 def _sections(device: Device, project: Resolution, seconds: float) -> Iterator[str]:

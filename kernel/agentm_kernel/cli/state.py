@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel.cli import read_text, shown, write_text
-from agentm_kernel.cli.output import answering, completing, current_device, echo_json, json_option
+from agentm_kernel.cli.output import answering, completing, current_device, cwd_option, echo_json, json_option
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.seam.backend import ABSENT
@@ -25,24 +25,15 @@ if TYPE_CHECKING:
     from agentm_kernel.state.routing import Resolution
 
 _HASH_LENGTH = 64
-
-cwd_option = click.option("--cwd", metavar="DIR", help="Directory of the project; the current one if not given.")
 _body_option = click.option(
     "--body-file", default="-", metavar="FILE", help="File with the text; - (the default) is standard input."
 )
 _allow_option = click.option(
     "--allow-secrets", is_flag=True, help="Write text that only looks as if it held a secret."
 )
-
-
 _file_argument = click.argument(
     "file", shell_complete=completing(lambda device: {"PLAN.md", "progress.md", *list_state_files(device.project())})
 )
-
-
-def resolve(cwd: str | None, *, read_only: bool) -> Resolution:
-    """The project of `cwd`, for commands."""
-    return current_device().project(cwd, read_only=read_only)
 
 
 @click.group("state")
@@ -73,14 +64,17 @@ def write(
 
     Text that looks like it holds a secret is refused before the store sees it, with the line named.
     """
-    condition = _condition(if_match)
+    condition: str | Absent | None = ABSENT if if_match == "absent" else if_match
+    is_hash = isinstance(condition, str) and len(condition) == _HASH_LENGTH and {*condition} <= {*"0123456789abcdef"}
+    if isinstance(condition, str) and not is_hash:
+        raise click.UsageError(f"--if-match takes a sha256 in hex or `absent`, not {if_match!r}")
     resolution = _resolve_for_writing(file, cwd)
     text = read_text(body_file)
     if not allow_empty:
         _refuse_empty(text, "; `--allow-empty` empties the file")
     written = write_state_file(resolution, file, text, if_match=condition, allow_secrets=allow_secrets)
     answer.update(file=file, path=path_as_text(written), hash=content_hash(text))
-    _echo_path(written)
+    write_text(f"{written}\n")
 
 
 @command.command("append")
@@ -101,7 +95,20 @@ def append(file: str, body_file: str, allow_secrets: bool, cwd: str | None, answ
         refuse_secrets("the text", text)  # here, so that the line is counted in what was given
     written = append_state_file(resolution, file, text, allow_secrets=True)
     answer.update(file=file, path=path_as_text(written))
-    _echo_path(written)
+    write_text(f"{written}\n")
+
+
+def _resolve_for_writing(file: str, cwd: str | None) -> Resolution:
+    if file == "PLAN-PLAN.md":
+        plan_files(file)  # nobody could choose such a plan: it is refused by its name
+    return current_device().project(cwd, read_only=False)
+
+
+def _refuse_empty(text: str, otherwise: str = "") -> None:
+    """A pipe whose other end failed, or `</dev/null`, must not cost a plan. White space is nothing, too."""
+    if not text.strip():
+        hint = f"give it on standard input or with --body-file{otherwise}"
+        raise AgentmError("the text is empty; nothing was written", hint=hint)
 
 
 @command.command("list")
@@ -109,14 +116,14 @@ def append(file: str, body_file: str, allow_secrets: bool, cwd: str | None, answ
 @cwd_option
 def list_files(as_json: bool, cwd: str | None) -> None:
     """List the project's state files."""
-    resolution = resolve(cwd, read_only=True)
+    resolution = current_device().project(cwd)
     names = list_state_files(resolution)
     if as_json:
         echo_json(project=resolution.slug, directory=path_as_text(state_directory(resolution)), files=names)
-    else:
-        for name in names:
-            click.echo(shown(name))
-        tell_rest(resolution, names, "no state files yet")
+        return
+    for name in names:
+        click.echo(shown(name))
+    tell_rest(resolution, names, "no state files yet")
 
 
 @command.command("path")
@@ -125,17 +132,16 @@ def list_files(as_json: bool, cwd: str | None) -> None:
 @cwd_option
 def path(file: str | None, cwd: str | None, answer: dict[str, object]) -> None:
     """Print the directory of the state, or the path of FILE in it, whether or not it exists."""
-    resolution = resolve(cwd, read_only=True)
+    resolution = current_device().project(cwd)
     found = state_file_path(resolution, file) if file else state_directory(resolution)
     answer.update(project=resolution.slug, path=path_as_text(found))
-    _echo_path(found)
+    write_text(f"{found}\n")
 
 
 def tell_rest(resolution: Resolution, names: list[str], nothing: str, prefix: str = "") -> None:
     """On standard error: what lies in the checkout and is not read, or else, without `names`, how to begin."""
     lines = []
-    left = [name for name in list_left_behind(resolution, names) if name.startswith(prefix)]
-    if left:
+    if left := [name for name in list_left_behind(resolution, names) if name.startswith(prefix)]:
         from agentm_kernel.cli.session_text import left_behind
 
         lines = [line for name in left if (line := left_behind(resolution, name))]
@@ -143,32 +149,3 @@ def tell_rest(resolution: Resolution, names: list[str], nothing: str, prefix: st
         lines = [f"{nothing}: `agentm state write PLAN.md` makes a plan of standard input"]
     for line in lines:
         click.echo(shown(line, err=True), err=True)
-
-
-def _resolve_for_writing(file: str, cwd: str | None) -> Resolution:
-    if file == "PLAN-PLAN.md":
-        plan_files(file)  # nobody could choose such a plan: it is refused by its name
-    return resolve(cwd, read_only=False)
-
-
-def _refuse_empty(text: str, otherwise: str = "") -> None:
-    """A pipe whose other end failed, or `</dev/null`, must not cost a plan. White space is nothing, too."""
-    if not text.strip():
-        raise AgentmError(
-            "the text is empty; nothing was written",
-            hint=f"give it on standard input or with --body-file{otherwise}",
-        )
-
-
-def _condition(if_match: str | None) -> str | Absent | None:
-    if if_match is None:
-        return None
-    if if_match == "absent":
-        return ABSENT
-    if len(if_match) != _HASH_LENGTH or not set(if_match) <= set("0123456789abcdef"):
-        raise click.UsageError(f"--if-match takes a sha256 in hex or `absent`, not {if_match!r}")
-    return if_match
-
-
-def _echo_path(path: str) -> None:
-    write_text(f"{path}\n")

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.config import refuse_secret, value_of
-from agentm_kernel.cli.output import (
-    answering,
-    completing,
-    confirm,
-    counted,
-    current_device,
-    echo_json,
-    echo_table,
-    json_option,
-)
+from agentm_kernel.cli.config import checked_value, refuse_secret
+from agentm_kernel.cli.output import answering, completing, confirm, counted, current_device, echo_answer, json_option
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.device.installed import BACKENDS
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
 from agentm_kernel.plugins.table import declared_options, find_plugin, load_backend
-from agentm_kernel.seam.options import check_option
-from agentm_kernel.selection import Refusal, inspect_store
-from agentm_kernel.selection.identity import forget_store, known_stores
+from agentm_kernel.seam import Opening
+from agentm_kernel.seam.facets import DeviceCopy
+from agentm_kernel.selection import Refusal, choose, inspect_store, open_backend
+from agentm_kernel.selection.identity import known_stores, record_store
+
+if TYPE_CHECKING:
+    from agentm_kernel.state import Device
 
 _DEFAULT = "default"
-
-
 _complete_store = completing(lambda device: [_DEFAULT, *device.config.stores])
 
 
@@ -45,22 +39,18 @@ def show(name: str | None, as_json: bool) -> None:
     if isinstance(found, Refusal):
         raise found.error
     capabilities = found.backend.capabilities
-    promises = {name: getattr(capabilities, name) for name in capabilities.__slots__}
-    fields = {
+    promises = {flag: getattr(capabilities, flag) for flag in capabilities.__slots__}
+    fields: dict[str, Any] = {
         "name": name or _DEFAULT,
         "protocol": found.choice.protocol,
         "chosen_by": found.choice.origin,
         "place": found.backend.describe(),
         "warning": found.warning,
     }
-    if as_json:
-        echo_json(**fields, wrappers=found.wrappers, capabilities=promises)
-        return
-    fields["wrappers"] = ", ".join(found.wrappers)
-    rows = [(name.replace("_", " "), value) for name, value in fields.items() if value]
-    echo_table(
-        ("", ""), [*rows, ("promises", ", ".join(name for name, given in promises.items() if given) or "nothing")]
-    )
+    given = ", ".join(flag for flag, is_given in promises.items() if is_given) or "nothing"
+    people = {**fields, "wrappers": ", ".join(found.wrappers), "promises": given}
+    rows = [(field.replace("_", " "), value) for field, value in people.items() if value]
+    echo_answer(as_json, {**fields, "wrappers": found.wrappers, "capabilities": promises}, ("", ""), rows)
 
 
 @command.command("list")
@@ -69,32 +59,24 @@ def list_stores(as_json: bool) -> None:
     """List the stores of this device: the default one, and those that projects are bound to."""
     device = current_device()
     bound = list(device.config.bindings.values())
-    rows = []
+    stores = []
     for name in (_DEFAULT, *device.config.stores):
         found = inspect_store(device.of_store(name))
-        row = {
-            "name": name,
-            "protocol": found.choice.protocol if found.choice else None,
-            "bound": bound.count(name),
-        }
+        row = {"name": name, "protocol": found.choice and found.choice.protocol, "bound": bound.count(name)}
         if isinstance(found, Refusal):
-            rows.append({**row, "place": None, "status": "refused", "message": found.error.message})
+            row |= {"place": None, "status": "refused", "message": found.error.message}
         else:
             status = "warning" if found.warning else "ok"
-            rows.append({**row, "place": found.backend.describe(), "status": status, "message": found.warning})
-    if as_json:
-        echo_json(stores=rows)
-        return
+            row |= {"place": found.backend.describe(), "status": status, "message": found.warning}
+        stores.append(row)
     columns = ("name", "protocol", "status", "bound", "place")
-    echo_table(
-        columns,
-        [[str(row[column] if row[column] is not None else row["message"]) for column in columns] for row in rows],
-    )
+    rows = [[str(store["message"] if store[name] is None else store[name]) for name in columns] for store in stores]
+    echo_answer(as_json, {"stores": stores}, columns, rows)
 
 
 @command.command("add")
 @click.argument("name")
-@click.argument("protocol", shell_complete=completing("agentm.backends"))
+@click.argument("protocol", shell_complete=completing(BACKENDS))
 @click.argument("options", nargs=-1, metavar="[OPTION=VALUE]...")
 @click.option("--wrapper", "wrappers", multiple=True, help="A layer around it, the innermost first.")
 @answering
@@ -107,24 +89,14 @@ def add(
     show PROTOCOL` lists.
     """
     device = current_device()
-    _check_new_name(name, device.config.stores)
+    if name in (_DEFAULT, *device.config.stores):
+        raise ConfigError(f"there is a store called '{name}' already", hint="`agentm store list` shows the stores")
+    if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
+        raise ConfigError(f"{name!r} cannot be the name of a store", hint="use letters, digits and hyphens")
     backend_class = load_backend(find_plugin(device, BACKENDS, protocol))
-    declared = declared_options(device, protocol)
-    table: dict[str, object] = {"backend": protocol}
-    for given in options:
-        option, equals, text = given.partition("=")
-        if not equals:
-            raise ConfigError(f"'{given}' is not an option with its value", hint="write it like path=~/team")
-        refuse_secret(option, text)
-        kind = next((known.kind for known in declared or () if known.name == option), "any")
-        value = value_of(option, text, kind)
-        if declared is not None:
-            check_option(protocol, option, value, declared, f"stores.{name}")
-        table[option] = value
-    told = {
-        option: value for option, value in backend_class.found_options(table, device).items() if option not in table
-    }
-    table.update(told)
+    table = {"backend": protocol, **_given_options(device, name, protocol, options)}
+    told = {key: value for key, value in backend_class.found_options(table, device).items() if key not in table}
+    table |= told
     if wrappers:
         table["wrappers"] = list(wrappers)
     found = inspect_store(device.of_store(name, table), read_only=False)
@@ -139,6 +111,19 @@ def add(
     if found.warning:
         click.echo(f"warning: {found.warning}", err=True)
     click.echo(f"`agentm project use-store {name}` in a checkout lets its notes and plans live there")
+
+
+def _given_options(device: Device, name: str, protocol: str, given: tuple[str, ...]) -> dict[str, object]:
+    """What was given as OPTION=VALUE, as far as the backend declares that it may have it."""
+    declared = declared_options(device, protocol)
+    table = {}
+    for words in given:
+        option, equals, text = words.partition("=")
+        if not equals:
+            raise ConfigError(f"'{words}' is not an option with its value", hint="write it like path=~/team")
+        refuse_secret(option, text)
+        table[option] = checked_value(option, text, declared, protocol, option, f"stores.{name}")
+    return table
 
 
 @command.command("remove")
@@ -160,13 +145,6 @@ def remove(name: str, answer: dict[str, object]) -> None:
     click.echo(f"this device uses {name} no more")
 
 
-def _check_new_name(name: str, known: tuple[str, ...]) -> None:
-    if name == _DEFAULT or name in known:
-        raise ConfigError(f"there is a store called '{name}' already", hint="`agentm store list` shows the stores")
-    if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
-        raise ConfigError(f"{name!r} cannot be the name of a store", hint="use letters, digits and hyphens")
-
-
 @command.command("forget")
 @click.argument("place", required=False)
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -177,21 +155,30 @@ def forget(place: str | None, yes: bool, answer: dict[str, object]) -> None:
     Nothing in any store is touched.
     """
     state_dir = current_device().state_dir
-    known = known_stores(state_dir)
-    meant = [entry for entry in known if place is None or entry.place in (place, os.path.abspath(place))]
-    if len({entry.place for entry in meant}) != 1:
-        raise _unclear(place, sorted({entry.place for entry in known}))
-    confirm(f"Forget the store at {meant[0].place}?", yes=yes)
-    for entry in meant:
-        forget_store(state_dir, entry.protocol, entry.place)
-        answer.update(place=entry.place, protocol=entry.protocol)
-        click.echo(f"forgot the {entry.protocol} store at {entry.place}")
-
-
-def _unclear(place: str | None, known: list[str]) -> AgentmError:
+    known = [(protocol, there) for protocol, there, _ in known_stores(state_dir)]
     if not known:
-        return AgentmError("this device knows no store, so there is none to forget")
-    which = "name the store to forget" if place is None else f"this device knows no store at {place}"
-    return AgentmError(
-        f"{which}; it knows: {', '.join(known)}", hint="run `agentm store forget PLACE` with one of them"
-    )
+        raise AgentmError("this device knows no store, so there is none to forget")
+    meant = [store for store in known if place is None or store[1] in (place, os.path.abspath(place))]
+    if len({there for _, there in meant}) != 1:
+        which = "name the store to forget" if place is None else f"this device knows no store at {place}"
+        places = ", ".join(sorted({there for _, there in known}))
+        raise AgentmError(f"{which}; it knows: {places}", hint="run `agentm store forget PLACE` with one of them")
+    confirm(f"Forget the store at {meant[0][1]}?", yes=yes)
+    for protocol, there in meant:
+        record_store(state_dir, protocol, there, None)
+        _forget_copy(current_device(), there)
+        answer.update(place=there, protocol=protocol)
+        click.echo(f"forgot the {protocol} store at {there}")
+
+
+def _forget_copy(device: Device, place: str) -> None:
+    """A store elsewhere has a copy here that carries the mark, too."""
+    for name in (None, *device.config.stores):
+        try:
+            own = device.of_store(name)
+            backend = open_backend(own, choose(own), Opening(state_dir=device.state_dir))
+        except AgentmError:
+            continue  # it cannot be opened, so it has no copy that could be in the way
+        copy = backend.facet(DeviceCopy)
+        if copy is not None and backend.describe() == place:
+            copy.forget_store()

@@ -1,6 +1,4 @@
-"""The configuration: where it lies, how it is read on every hook, and the one writer that changes it.
-
-This device as one process sees it: environment, directories, configuration, installed plugins.
+"""This device as one process sees it: environment, directories, configuration, installed plugins.
 
 Nothing is looked up before it is asked for, and nothing twice. Whoever has a device asks it, and hands it on; a
 long-lived process makes a fresh one per question, so that whatever changed meanwhile is seen.
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 
     from agentm_kernel.device.config import Config
     from agentm_kernel.device.installed import Installed
-
 
 _OF_THE_DEFAULT_STORE = ("MEMORY_VAULT_PATH", "AGENTM_DEVICE_LOCAL_ROOT")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 
 from agentm_kernel.errors import ConfigError, StorageSelectionError
 from agentm_kernel.files import home_directory, read_small_file, user_directory
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 PREFIX_VARIABLE = "AGENTM_INSTALL_PREFIX"
 CONFIG_NAME = ".agentm-config.json"
 LEGACY_DIRECTORY = ".claude"
+SIZE_LIMIT = 1_000_000
 
 
 def config_path(environ: Mapping[str, str]) -> str:
@@ -34,45 +34,33 @@ def config_path(environ: Mapping[str, str]) -> str:
 def config_places(environ: Mapping[str, str]) -> tuple[str, str | None]:
     """`config_path`, and where older installs kept the file: no such place when a prefix was chosen."""
     prefix = environ.get(PREFIX_VARIABLE)
-    if prefix:
-        return os.path.join(_checked_prefix(prefix, environ), CONFIG_NAME), None
-    legacy = os.path.join(home_directory(environ), LEGACY_DIRECTORY, CONFIG_NAME)
-    return os.path.join(user_directory("config", environ), CONFIG_NAME), legacy
-
-
-def _checked_prefix(prefix: str, environ: Mapping[str, str]) -> str:
-    """A relative prefix would mean another configuration in every working directory."""
+    if not prefix:
+        legacy = os.path.join(home_directory(environ), LEGACY_DIRECTORY, CONFIG_NAME)
+        return os.path.join(user_directory("config", environ), CONFIG_NAME), legacy
     if prefix == "~" or prefix.startswith(("~/", "~\\")):
-        return os.path.join(home_directory(environ), prefix[2:])
-    if os.path.isabs(prefix):
-        return prefix
-    raise ConfigError(
-        f"${PREFIX_VARIABLE} is not an absolute path: {prefix!r}",
-        hint=f"set {PREFIX_VARIABLE} to an absolute path, or unset it",
-    )
+        prefix = home_directory(environ) + prefix[1:]
+    if not os.path.isabs(prefix):  # it would mean another configuration in every working directory
+        raise ConfigError(
+            f"${PREFIX_VARIABLE} is not an absolute path: {prefix!r}",
+            hint=f"set {PREFIX_VARIABLE} to an absolute path, or unset it",
+        )
+    return os.path.join(prefix, CONFIG_NAME), None
 
 
-SIZE_LIMIT = 1_000_000
-
-_OLDER_TABLES = {"vault": "obsidian-vault"}
-_OLDER_KEYS = {"vault": ("vault_path",)}
+_TABLE, _OLDER_TABLE, _OLDER_KEY = "plugins.vault", "plugins.obsidian-vault", "vault_path"
 
 
 def spellings(key: str) -> tuple[str, ...]:
     """Every name that the setting or group `key` has had, the current one first; it may be given by any of them."""
-    for table, older in _OLDER_TABLES.items():
-        group, former = f"plugins.{table}", f"plugins.{older}"
-        flat = _OLDER_KEYS[table]
-        if f"{key}.".startswith(f"{former}."):
-            key = group + key[len(former) :]
-        elif key in flat:
-            key = f"{group}.{key}"
-        if key == group:
-            return key, former, *flat
-        name = key.removeprefix(f"{group}.")
-        if name != key:
-            return (key, f"{former}.{name}", name) if name in flat else (key, f"{former}.{name}")
-    return (key,)
+    if key == _OLDER_KEY:
+        key = f"{_TABLE}.{key}"
+    elif f"{key}.".startswith(f"{_OLDER_TABLE}."):
+        key = _TABLE + key[len(_OLDER_TABLE) :]
+    if not f"{key}.".startswith(f"{_TABLE}."):
+        return (key,)
+    inside = key[len(_TABLE) :]
+    names = key, _OLDER_TABLE + inside
+    return (*names, _OLDER_KEY) if inside in ("", f".{_OLDER_KEY}") else names
 
 
 class Config(Frozen):
@@ -117,13 +105,10 @@ class Config(Frozen):
                 f"there is no store called '{name}' in {self.path}",
                 hint=f"`agentm store list` shows them; `agentm store add {name} PROTOCOL OPTION=VALUE …` adds one",
             )
-        tables = (protocol, _OLDER_TABLES.get(protocol, protocol))
-        others = ("storage.", "stores.", *(f"plugins.{former}." for former in tables))
-        dropped = ("wrappers", "bindings", *_OLDER_KEYS.get(protocol, ()))
-        kept = {k: v for k, v in self._settings.items() if not k.startswith(others) and k not in dropped}
-        wrappers = options.pop("wrappers", ())
+        others = ("storage.", "stores.", f"plugins.{protocol}.", "wrappers", "bindings")
+        kept = {key: value for key, value in self._settings.items() if not key.startswith(others)}
+        chosen = {"storage.backend": protocol, "wrappers": tuple(options.pop("wrappers", ()))}
         own = {f"plugins.{protocol}.{option}": value for option, value in options.items()}
-        chosen = {"storage.backend": protocol, "wrappers": tuple(wrappers)}
         return Config(self.path, self.is_present, self.is_legacy, {**kept, **chosen, **own}, name)
 
     @property
@@ -152,35 +137,22 @@ class Config(Frozen):
         return self._names("plugin_policy.allowed")
 
     def options(self, protocol: str) -> dict[str, Any]:
-        """The table `plugins.<protocol>`; where an option is missing, what older installs called it."""
-        options = {key: self._settings[key] for key in _OLDER_KEYS.get(protocol, ()) if key in self._settings}
-        if protocol in _OLDER_TABLES:
-            options.update(self._table(f"plugins.{_OLDER_TABLES[protocol]}."))
-        options.update(self._table(f"plugins.{protocol}."))
-        return options
+        """The table `plugins.<protocol>`."""
+        return self._table(f"plugins.{protocol}.")
 
     def get(self, key: str) -> Any:
-        """The value of a dotted key, an object where the key names a group; `None` if it is not set.
-
-        A setting that an older install spelled in another way is found by every name that it has had.
+        """The value of a dotted key, by any name that it has had; an object where the key names a group; `None` if it
+        is not set.
         """
-        names = spellings(key)
-        if len(names) > 1 and names[0].count(".") == 1:
-            return self.options(names[0].partition(".")[2]) or None
-        return next((value for value in map(self._find, names) if value is not None), None)
-
-    def _find(self, key: str) -> Any:
-        if key in self._settings:
-            return _copied(self._settings[key])
-        outer, dot, _ = key.rpartition(".")
-        while dot:
-            if outer in self._settings:
-                return _copied(_inside(self._settings[outer], key[len(outer) + 1 :]))
-            outer, dot, _ = outer.rpartition(".")
-        return self._table(f"{key}.") or None
+        value: object = self._table("")
+        key, *_ = spellings(key)
+        while isinstance(value, dict) and key not in value:  # a name with dots in it first, then a name at a time
+            name, _, key = key.partition(".")
+            value = value.get(name)
+        return value[key] if isinstance(value, dict) else None
 
     def items(self) -> list[tuple[str, Any]]:
-        """Every setting by its dotted key, in the order of the file."""
+        """Every setting by its dotted key, in the order of the file; by its current name, whatever it has there."""
         return [(key, _copied(value)) for key, value in self._settings.items()]
 
     def _text(self, key: str) -> str | None:
@@ -206,18 +178,6 @@ class Config(Frozen):
         return f"Config({self.path!r}, is_present={self.is_present})"  # values may be secrets
 
 
-def _inside(value: object, key: str) -> object:
-    """What `key` names within a value: a name of its own first, then a name at a time."""
-    while isinstance(value, dict):
-        if key in value:
-            return value[key]
-        name, dot, key = key.partition(".")
-        if not dot:
-            return None
-        value = value.get(name)
-    return None
-
-
 def _copied(value: object) -> object:
     if isinstance(value, dict):
         return {name: _copied(inner) for name, inner in value.items()}
@@ -226,15 +186,15 @@ def _copied(value: object) -> object:
     return value
 
 
-# ------------------------------------------------------------------------------------------------ finding and loading
-
-
 def load(environ: Mapping[str, str]) -> Config:
     """The configuration as it is now; `ConfigError` if there is one that cannot be relied on."""
     path, status, is_legacy = find(environ)
-    if status is None:
-        return Config(path, False, False, {}, None)
-    return Config(path, True, is_legacy, settings_in(parse_document(read_file(path), path), path), None)
+    found = {} if status is None else settings_in(parse_document(read_file(path), path), path)
+    settings: Settings = {}
+    for key in found:
+        names = spellings(key)
+        settings[names[0]] = next(found[name] for name in names if name in found)
+    return Config(path, status is not None, is_legacy, settings, None)
 
 
 def find(environ: Mapping[str, str]) -> tuple[str, os.stat_result | None, bool]:
@@ -247,21 +207,13 @@ def find(environ: Mapping[str, str]) -> tuple[str, os.stat_result | None, bool]:
 
 
 def _look(path: str) -> os.stat_result | None:
+    """What is there, a link that leads nowhere included: reading it will say so."""
     try:
-        status = os.lstat(path)
+        return os.lstat(path)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise _unreadable(path, error) from error
-    if stat.S_ISLNK(status.st_mode):
-        try:
-            return os.stat(path)
-        except OSError:
-            pass  # it is there and leads nowhere: reading it will say so
-    return status
-
-
-# ------------------------------------------------------------------------------------------------ bytes to settings
 
 
 def read_file(path: str) -> bytes:
@@ -279,15 +231,15 @@ def read_file(path: str) -> bytes:
 
 def parse_document(data: bytes, path: str) -> dict[str, object]:
     """The JSON object that the file holds, as it is written there."""
-    from agentm_kernel.device.json_text import MalformedJson, parse_bytes
+    from agentm_kernel.device.json_text import MalformedJson, parse_object
 
     try:
-        document = parse_bytes(data)
+        return parse_object(data)
     except MalformedJson as error:
-        raise _malformed(path, str(error)) from error
-    if not isinstance(document, dict):
-        raise _malformed(path, "it is not an object in braces")
-    return document
+        raise ConfigError(
+            f"the configuration {path} is not valid: {error}",
+            hint="correct the file, or move it away and run `agentm config set storage.backend NAME`",
+        ) from error
 
 
 def settings_in(document: dict[str, object], path: str) -> Settings:
@@ -300,18 +252,10 @@ def settings_in(document: dict[str, object], path: str) -> Settings:
         raise ConfigError(f"the configuration {path} is refused: {error}", hint=f"run `{error.remedy}`") from error
 
 
-def _malformed(path: str, reason: str) -> ConfigError:
-    return ConfigError(
-        f"the configuration {path} is not valid: {reason}",
-        hint="correct the file, or move it away and run `agentm config set storage.backend NAME`",
-    )
-
-
 def _unreadable(path: str, error: OSError) -> ConfigError:
     is_too_large = error.errno == errno.EFBIG
+    hint = "check the permissions of the file and of the folders above it"
     return ConfigError(
         f"the configuration {path} cannot be read: {error.strerror}",
-        hint="move it away and set what you need"
-        if is_too_large
-        else "check the permissions of the file and of the folders above it",
+        hint="move it away and set what you need" if is_too_large else hint,
     )

@@ -8,41 +8,29 @@ from __future__ import annotations
 import json
 import os
 import stat
+from typing import TYPE_CHECKING, Any
 
-from agentm_kernel.device.config import (
-    SIZE_LIMIT,
-    config_path,
-    find,
-    parse_document,
-    read_file,
-    settings_in,
-    spellings,
-)
+from agentm_kernel.device import config
 from agentm_kernel.device.settings import UnfitSetting, is_group, normalised
 from agentm_kernel.errors import AgentmError, ConfigError
 from agentm_kernel.files.atomic import replace_file
 from agentm_kernel.files.mutex import store_mutex
-from agentm_kernel.files.root import make_private_folder, open_root
+from agentm_kernel.files.tree import make_private_folder, open_root
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from agentm_kernel.files.tree import Directory
-
-Document = dict[str, object]
+Document = dict[str, Any]
+_UNCHANGED = "nothing was changed"
+_PRIVATE = 0o600
 
 
 def put(document: Document, key: str, value: object) -> None:
     """Give `key` the value where it stands now; a second spelling of it goes. A new key follows its neighbours."""
-    places = _places(document, key)
-    if places:
-        (table, name), *others = places
-        table[name] = value
-        for other, spelling in others:
-            del other[spelling]
-    else:
-        _add(document, key, value, "", is_nested=_is_nested(document))
+    (table, name), *others = _places(document, key) or [_new_place(document, key)]
+    table[name] = value
+    for other, spelling in others:
+        del other[spelling]
 
 
 def take_out(document: Document, key: str) -> bool:
@@ -71,27 +59,18 @@ def _places(table: Document, key: str) -> list[tuple[Document, str]]:
     return found
 
 
-def _add(table: Document, key: str, value: object, prefix: str, *, is_nested: bool) -> None:
-    """Into the object that is there for it; failing that, the way the rest of the document is written."""
-    for name, inner in table.items():
-        if key.startswith(f"{name}.") and isinstance(inner, dict):
-            _add(inner, key[len(name) + 1 :], value, f"{prefix}{name}.", is_nested=True)
-            return
-    group, dot, rest = key.partition(".")
-    if is_nested and dot and is_group(prefix + group) and group not in table:
-        made: Document = {}
-        table[group] = made
-        _add(made, rest, value, f"{prefix}{group}.", is_nested=True)
-    else:
-        table[key] = value
-
-
-def _is_nested(document: Document) -> bool:
-    return any(is_group(name) for name in document) and not any("." in name for name in document)
-
-
-_UNCHANGED = "nothing was changed"
-_PRIVATE = 0o600
+def _new_place(table: Document, key: str) -> tuple[Document, str]:
+    """In the object that is there for it; failing that, the way the rest of the document is written."""
+    is_nested = any(is_group(name) for name in table) and not any("." in name for name in table)
+    prefix = ""
+    while True:
+        holders = [name for name, inner in table.items() if key.startswith(f"{name}.") and isinstance(inner, dict)]
+        name = holders[0] if holders else key.partition(".")[0]
+        if not holders:
+            if not is_nested or name == key or name in table or not is_group(prefix + name):
+                return table, key
+            table[name] = {}
+        table, key, prefix, is_nested = table[name], key[len(name) + 1 :], f"{prefix}{name}.", True
 
 
 def set_value(environ: Mapping[str, str], key: str, value: object) -> None:
@@ -100,7 +79,7 @@ def set_value(environ: Mapping[str, str], key: str, value: object) -> None:
     It is written under its current name, and what older installs called it goes.
     """
     wanted = _checked(key, value)
-    key, *older = spellings(key)
+    key, *older = config.spellings(key)
 
     def change(document: Document) -> None:
         for name in older:
@@ -115,7 +94,7 @@ def unset_value(environ: Mapping[str, str], key: str) -> bool:
 
     Works on a configuration that is refused for its settings too: it is how those are put right one by one.
     """
-    names = spellings(key)
+    names = config.spellings(key)
 
     def change(document: Document) -> bool:
         return sum(take_out(document, name) for name in names) > 0  # every spelling goes, not the first
@@ -157,13 +136,10 @@ def _checked(key: str, value: object) -> object:
         raise ConfigError(str(error), hint=_UNCHANGED) from error
 
 
-# ------------------------------------------------------------------------------------------------ the file
-
-
 def _edit(environ: Mapping[str, str], change: Callable[[Document], object], *, must_be_sound: bool) -> None:
     _current(environ)  # what cannot be read is refused before a folder is made
     # A link is the operator's: the file it leads to is replaced, and its folder is the one to lock.
-    target = os.path.realpath(config_path(environ))
+    target = os.path.realpath(config.config_path(environ))
     folder, name = os.path.split(target)
     try:
         make_private_folder(folder)
@@ -173,10 +149,19 @@ def _edit(environ: Mapping[str, str], change: Callable[[Document], object], *, m
             before = _serialised(document)
             change(document)
             data = _serialised(document)
-            _check(data, target, must_be_sound=must_be_sound)
-            _restrict(directory, name, target)
+            if len(data) > config.SIZE_LIMIT:
+                raise ConfigError(
+                    f"the configuration would be larger than {config.SIZE_LIMIT:,} bytes", hint=_UNCHANGED
+                )
+            document = config.parse_document(data, target)
+            if must_be_sound:
+                config.settings_in(document, target)
+            status = directory.status(name)
+            if status is not None and stat.S_IMODE(status.st_mode) != _PRIVATE and os.name != "nt":
+                os.chmod(target, _PRIVATE)  # credentials may come to stand in it, even if somebody made it readable
             if is_successor or data != before:
-                _replace(directory, name, data)
+                directory.keeps_private = True  # a new file is made private whatever the folder is
+                replace_file(directory, name, data, directory.status(name))
     except AgentmError:
         raise
     except OSError as error:
@@ -187,10 +172,10 @@ def _edit(environ: Mapping[str, str], change: Callable[[Document], object], *, m
 
 def _current(environ: Mapping[str, str]) -> tuple[Document, bool]:
     """The document to change, and whether it is the first at its place: empty, or carried over from an older one."""
-    path, status, is_legacy = find(environ)
+    path, status, is_legacy = config.find(environ)
     if status is None:
         return {}, True
-    return parse_document(read_file(path), path), is_legacy
+    return config.parse_document(config.read_file(path), path), is_legacy
 
 
 def _serialised(document: Document) -> bytes:
@@ -199,23 +184,3 @@ def _serialised(document: Document) -> bytes:
         return f"{text}\n".encode()
     except UnicodeEncodeError:  # half a surrogate pair, on its way out or not: only an escape can carry it
         return f"{json.dumps(document, indent=2)}\n".encode()
-
-
-def _check(data: bytes, target: str, *, must_be_sound: bool) -> None:
-    if len(data) > SIZE_LIMIT:
-        raise ConfigError(f"the configuration would be larger than {SIZE_LIMIT:,} bytes", hint=_UNCHANGED)
-    document = parse_document(data, target)
-    if must_be_sound:
-        settings_in(document, target)
-
-
-def _restrict(directory: Directory, name: str, target: str) -> None:
-    """Credentials may come to stand in it: no one else reads it, even if somebody made it readable."""
-    status = directory.status(name)
-    if status is not None and stat.S_IMODE(status.st_mode) != _PRIVATE and os.name != "nt":
-        os.chmod(target, _PRIVATE)
-
-
-def _replace(directory: Directory, name: str, data: bytes) -> None:
-    directory.is_private = True  # a new file is made private whatever the folder is
-    replace_file(directory, name, data, directory.status(name))

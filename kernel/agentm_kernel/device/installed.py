@@ -17,39 +17,24 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from agentm_kernel.device.zipped import ZippedFolder
-
-BACKENDS = "agentm.backends"
-WRAPPERS = "agentm.wrappers"
-PROVIDERS = "agentm.providers"
-RECALL = "agentm.recall"
-COMMANDS = "agentm.commands"
-NOTES = "agentm.notes"
-NOTE_FORMATS = "agentm.note_formats"
-IMPORTERS = "agentm.importers"
-HOSTS = "agentm.hosts"
-OPTIONS = "agentm.options"
-TOOLS = "agentm.tools"
-SERVERS = "agentm.servers"
-VERIFIERS = "agentm.verifiers"
 PLUGINS = "agentm.plugins"
 HOOKS = ("doctor_checks", "session_start", "event", "page_panels", "alert", "replaced")
 """The hooks of `hookspecs`, which pluggy would have to be imported to ask; a test holds the two equal."""
 
 KINDS = {
-    BACKENDS: "backend",
-    WRAPPERS: "wrapper",
-    PROVIDERS: "provider",
-    RECALL: "recall provider",
-    COMMANDS: "command",
-    NOTES: "notes service",
-    NOTE_FORMATS: "format of notes",
-    IMPORTERS: "importer",
-    HOSTS: "adapter",
-    OPTIONS: "table of options",
-    TOOLS: "tool",
-    SERVERS: "server",
-    VERIFIERS: "verifier",
+    (BACKENDS := "agentm.backends"): "backend",
+    (WRAPPERS := "agentm.wrappers"): "wrapper",
+    (PROVIDERS := "agentm.providers"): "provider",
+    (RECALL := "agentm.recall"): "recall provider",
+    (COMMANDS := "agentm.commands"): "command",
+    (NOTES := "agentm.notes"): "notes service",
+    (NOTE_FORMATS := "agentm.note_formats"): "format of notes",
+    (IMPORTERS := "agentm.importers"): "importer",
+    (HOSTS := "agentm.hosts"): "adapter",
+    (OPTIONS := "agentm.options"): "table of options",
+    (TOOLS := "agentm.tools"): "tool",
+    (SERVERS := "agentm.servers"): "server",
+    (VERIFIERS := "agentm.verifiers"): "verifier",
     PLUGINS: "hook plugin",
     **dict.fromkeys((f"{PLUGINS}.{hook}" for hook in HOOKS), "hook plugin"),
 }
@@ -64,8 +49,8 @@ _SHORT = 4096
 _LARGEST = 1_000_000
 """Bytes of a metadata file. Real ones have a few thousand; a larger one is somebody's accident or attack."""
 _SETTLED_AFTER_NS = 2_000_000_000  # the coarsest clock of a file system in use
-_STANDARD_LIBRARY = os.path.dirname(getattr(os, "__file__", "")) or None
-_NEVER_SITES = frozenset((_STANDARD_LIBRARY, f"{_STANDARD_LIBRARY}{os.sep}lib-dynload"))
+_LIBRARY = os.path.dirname(getattr(os, "__file__", "")) or None
+_NEVER_SITES = frozenset((_LIBRARY, f"{_LIBRARY}{os.sep}lib-dynload"))
 """Python's own folders: no installer puts a distribution there, and looking through their names takes a while."""
 
 
@@ -139,16 +124,13 @@ def listens_to(record: PluginRecord, hook: str) -> bool:
     return record.group in (PLUGINS, f"{PLUGINS}.{hook.removeprefix('agentm_')}")
 
 
-class Installed:
+class Installed(Frozen):
     """Every plugin along a search path, in a stable order: one scan."""
 
-    __slots__ = ("records", "unreadable")
-
-    def __init__(self, records: tuple[PluginRecord, ...], unreadable: tuple[str, ...]) -> None:
-        self.records = records
-        self.unreadable = unreadable
-        """What could not be read, a line each. It is left out rather than fatal: one damaged distribution of somebody
-        else must not take every plugin away."""
+    records: tuple[PluginRecord, ...]
+    unreadable: tuple[str, ...]
+    """What could not be read, a line each. It is left out rather than fatal: one damaged distribution of somebody
+    else must not take every plugin away."""
 
     def of(self, group: str) -> list[PluginRecord]:
         """The plugins of one group."""
@@ -189,146 +171,66 @@ def scan(path: Iterable[str]) -> Installed:
     A distribution that is there several times counts once: the first one, which is the one that would be imported.
     """
     unreadable: list[str] = []
-    found = [record for metadata in _distributions(path, unreadable) for record in metadata.records()]
-    found.sort(key=lambda record: (record.group, record.name, record.distribution, record.value))
-    return Installed(tuple(found), tuple(unreadable))
-
-
-# ------------------------------------------------------------------------------------------------ metadata folders
-
-
-def _distributions(path: Iterable[str], unreadable: list[str]) -> Iterator[_Metadata]:
-    """The metadata folders along `path` that declare something of ours, each distribution once."""
-    searched, taken = set(), set()
-    word = _PREFIX.encode()
-    for root in path:
-        if not isinstance(root, str) or root in searched or root in _NEVER_SITES:
-            continue
-        searched.add(root)
-        site = _open(root, unreadable)
-        if site is None:
-            continue
-        place = os.path.abspath(root)
-        for folder in sorted(_metadata_names(root, site.names)):
-            # name-version.dist-info, name-version-py3.11.egg-info, name.egg-info; what else there is says it inside
-            name = folder.rpartition(".")[0].partition("-")[0] if folder.endswith(_METADATA_SUFFIXES) else ""
-            key = canonical_name(name or _header(site, folder, "Name") or folder)
-            if key not in taken:
-                taken.add(key)
-                if site.mentions(folder, word):
-                    yield _Metadata(site, place, folder, key)
-
-
-def _metadata_names(root: str, names: Iterable[str]) -> list[str]:
-    # Folders of modules have many hundred names, and most are out at the first glance.
-    candidates = [(name, name.lower()) for name in names if name[-5:].lower() == "-info"]
-    is_egg = root.lower().endswith(".egg")
-    return [
-        name
-        for name, lowered in candidates
-        # A name that begins with ~ is what pip moved aside in an upgrade and could not remove: not installed.
-        if (lowered.endswith(_METADATA_SUFFIXES) and name[0] != "~") or (is_egg and lowered == "egg-info")
-    ]
-
-
-def _open(root: str, unreadable: list[str]) -> _Folder | ZippedFolder | None:
-    try:
+    found: dict[str, list[PluginRecord]] = {}
+    for root in dict.fromkeys(root for root in path if isinstance(root, str) and root not in _NEVER_SITES):
         try:
-            return _Folder(root, os.listdir(root or "."), unreadable)
-        except NotADirectoryError:
-            from agentm_kernel.device.zipped import open_zip
-
-            return open_zip(root, _LARGEST, unreadable)
-    except (FileNotFoundError, NotADirectoryError):
-        return None  # an entry of sys.path need not exist
-    except OSError as error:
-        unreadable.append(f"{root}: {error.strerror}")
-        return None
-
-
-class _Folder:
-    """A directory on the search path."""
-
-    __slots__ = ("_prefix", "_unreadable", "names", "root")
-
-    def __init__(self, root: str, names: list[str], unreadable: list[str]) -> None:
-        self.root = root
-        self.names = names
-        self._prefix = os.path.join(root, "")
-        self._unreadable = unreadable
-
-    def mentions(self, folder: str, word: bytes) -> bool:
-        """Whether entry points may have `word` in them: no other distribution is worth a closer look."""
-        try:
-            descriptor = os.open(f"{self._prefix}{folder}{os.sep}entry_points.txt", NOT_WAITING)
+            _scan_folder(root, os.listdir(root or "."), found, unreadable)
         except FileNotFoundError:
-            return False
-        except OSError:
-            return True
-        try:
-            beginning = os.read(descriptor, _SHORT)
-        except OSError:
-            return True
-        finally:
-            os.close(descriptor)
-        return word in beginning or not 0 < len(beginning) < _SHORT
-
-    def read(self, folder: str, file: str) -> bytes:
-        """The bytes of a metadata file; nothing if it is not there."""
-        path = f"{self._prefix}{folder}{os.sep}{file}"  # joining costs more than opening
-        try:
-            return read_small_file(path, _LARGEST)
-        except (FileNotFoundError, NotADirectoryError):
-            return b""
+            pass  # an entry of sys.path need not exist
+        except NotADirectoryError:
+            _scan_archive(root, found, unreadable)
         except OSError as error:
-            self.report(f"{path}: {error.strerror}")
-            return b""
+            unreadable.append(f"{root}: {error.strerror}")
+    records = [record for of_one in found.values() for record in of_one]
+    records.sort(key=lambda record: (record.group, record.name, record.distribution, record.value))
+    return Installed(tuple(records), tuple(unreadable))
 
-    def report(self, line: str) -> None:
-        self._unreadable.append(line)
+
+def _scan_folder(root: str, names: list[str], found: dict[str, list[PluginRecord]], unreadable: list[str]) -> None:
+    # Folders of modules have many hundred names, and most are out at the first glance.
+    candidates = [name for name in names if name[-5:].lower() == "-info"]
+    is_egg = root.lower().endswith(".egg")
+    prefix, place = os.path.join(root, ""), os.path.abspath(root)
+    for folder in sorted(candidates):
+        # A name that begins with ~ is what pip moved aside in an upgrade and could not remove: not installed.
+        is_metadata = folder.lower().endswith(_METADATA_SUFFIXES) and folder[0] != "~"
+        if not is_metadata and not (is_egg and folder.lower() == "egg-info"):
+            continue
+        # name-version.dist-info, name-version-py3.11.egg-info, name.egg-info; what else there is says it inside
+        stem = folder.rpartition(".")[0] if folder.endswith(_METADATA_SUFFIXES) else ""
+        name, _, version = stem.partition("-")
+        path = f"{prefix}{folder}{os.sep}"  # joining costs more than opening
+        key = canonical_name(name or _header(path, "Name", unreadable) or folder)
+        if key in found:
+            continue
+        found[key] = []
+        if _mentions_us(f"{path}entry_points.txt"):
+            text = _decoded(_read(f"{path}entry_points.txt", unreadable), prefix + folder, unreadable)
+            version = version.partition("-")[0] or _header(path, "Version", unreadable) or "unknown"
+            found[key] = _records(text, key, version, os.path.join(place, folder))
 
 
-class _Metadata:
-    """One metadata folder: which distribution it describes, and the plugins that this declares."""
+def _scan_archive(root: str, found: dict[str, list[PluginRecord]], unreadable: list[str]) -> None:
+    """A zip archive on the search path (a zipapp) is rare enough for `importlib.metadata` to read it."""
+    if not os.path.isfile(root):
+        return  # opening a FIFO would wait for somebody who writes to it
+    from importlib.metadata import distributions
 
-    __slots__ = ("_folder", "_key", "_place", "_site")
-
-    def __init__(self, site: _Folder | ZippedFolder, place: str, folder: str, key: str) -> None:
-        self._site, self._place, self._folder, self._key = site, place, folder, key
-
-    def records(self) -> list[PluginRecord]:
-        entries = dict.fromkeys(_entries(self._decoded(self._site.read(self._folder, "entry_points.txt"))))
-        api = tuple(sorted(name for group, name, _ in entries if group == API_GROUP))
-        version = self._folder.rpartition(".")[0].partition("-")[2].partition("-")[0]
-        version = version or _header(self._site, self._folder, "Version") or "unknown"
-        location = os.path.join(self._place, self._folder)
-        return [
-            PluginRecord(group, name, value, self._key, version, location, api)
-            for group, name, value in entries
-            if group != API_GROUP
-        ]
-
-    def _decoded(self, data: bytes) -> str:
-        """A file that is not UTF-8 is reported, and keeps its good entries."""
+    for distribution in distributions(path=[root]):
         try:
-            return data.decode()
-        except UnicodeDecodeError as error:
-            self._site.report(
-                f"{os.path.join(self._site.root, self._folder)}: entry_points.txt is not UTF-8: {error.reason}"
-            )
-            return data.decode("utf-8", "backslashreplace")
+            key = canonical_name(distribution.metadata["Name"])
+            text = distribution.read_text("entry_points.txt") or ""
+            location = os.path.join(os.path.abspath(root), f"{key}-{distribution.version}")
+            found.setdefault(key, _records(text, key, distribution.version, location))
+        except Exception as error:  # noqa: BLE001 - an archive can be damaged in many ways
+            unreadable.append(f"{root}: {error}")
 
 
-def _header(site: _Folder | ZippedFolder, folder: str, field: str) -> str:
-    """One field of the metadata file, which eggs call PKG-INFO."""
-    data = site.read(folder, "METADATA") or site.read(folder, "PKG-INFO")
-    for line in data.decode("utf-8", "replace").splitlines():
-        if not line:
-            break  # the description follows
-        name, _, value = line.partition(":")
-        if name.lower() == field.lower():
-            return value.strip()
-    return ""
+def _records(text: str, key: str, version: str, location: str) -> list[PluginRecord]:
+    """The plugins that the entry points of one distribution declare."""
+    entries = dict.fromkeys(_entries(text))
+    api = tuple(sorted(name for group, name, _ in entries if group == API_GROUP))
+    return [PluginRecord(*entry, key, version, location, api) for entry in entries if entry[0] != API_GROUP]
 
 
 def _entries(text: str) -> Iterator[tuple[str, str, str]]:
@@ -346,3 +248,50 @@ def _entries(text: str) -> Iterator[tuple[str, str, str]]:
         elif is_ours and line and line[0] != "#":
             name, _, value = line.partition("=")
             yield group, name.strip(), value.strip()
+
+
+def _mentions_us(path: str) -> bool:
+    """Whether entry points may be of interest: no other distribution is worth a closer look."""
+    try:
+        descriptor = os.open(path, NOT_WAITING)
+        try:
+            beginning = os.read(descriptor, _SHORT)
+        finally:
+            os.close(descriptor)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return _PREFIX.encode() in beginning or not 0 < len(beginning) < _SHORT
+
+
+def _read(path: str, unreadable: list[str]) -> bytes:
+    """The bytes of a metadata file; nothing if it is not there."""
+    try:
+        return read_small_file(path, _LARGEST)
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
+    except OSError as error:
+        unreadable.append(f"{path}: {error.strerror}")
+        return b""
+
+
+def _decoded(data: bytes, folder: str, unreadable: list[str]) -> str:
+    """A file that is not UTF-8 is reported, and keeps its good entries."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        unreadable.append(f"{folder}: entry_points.txt is not UTF-8: {error.reason}")
+        return data.decode("utf-8", "backslashreplace")
+
+
+def _header(path: str, field: str, unreadable: list[str]) -> str:
+    """One field of the metadata file, which eggs call PKG-INFO."""
+    data = _read(f"{path}METADATA", unreadable) or _read(f"{path}PKG-INFO", unreadable)
+    for line in data.decode("utf-8", "replace").splitlines():
+        if not line:
+            break  # the description follows
+        name, _, value = line.partition(":")
+        if name.lower() == field.lower():
+            return value.strip()
+    return ""

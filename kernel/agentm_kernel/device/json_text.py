@@ -1,12 +1,26 @@
-"""Strict JSON, without importing `json`: that module pulls in `re`, a fifth of what a hook may cost.
+"""Strict JSON, and the small tables of it that this device keeps.
 
-The C scanner that `json` itself is built on is called directly. Whenever it does not give a clean answer, `json` is
-imported after all and asked to say what is wrong and where: a failing hook may take that time.
+`json` is not imported: it pulls in `re`, a fifth of what a hook may cost. The C scanner that it is built on is called
+directly. Whenever that does not give a clean answer, `json` is imported after all and asked to say what is wrong and
+where: a failing hook may take that time.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+
+from agentm_kernel.errors import StorageIOError
+from agentm_kernel.files import read_small_file
+from agentm_kernel.seam import Frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+    from agentm_kernel.errors import AgentmError
 
 try:
     from _json import make_scanner
@@ -17,6 +31,7 @@ if hasattr(sys, "gettotalrefcount"):  # a debug build aborts where the 3.11 scan
 
 MAX_DEPTH = 100
 MAX_DIGITS = 1000
+_TABLE_LIMIT = 10_000_000
 _BLANKS = " \t\n\r"
 
 
@@ -53,81 +68,76 @@ def parse_bytes(data: bytes) -> object:
     return parse(text)
 
 
-# ------------------------------------------------------------------------------------------------ scanning
+def parse_object(data: str | bytes) -> dict[str, Any]:
+    """`parse` of what has to be an object."""
+    value = parse(data) if isinstance(data, str) else parse_bytes(data)
+    if not isinstance(value, dict):
+        raise MalformedJson("it is not an object in braces")
+    return value
+
+
+def dump(document: Mapping[str, object]) -> str:
+    """The text of a document, as people can read and compare it."""
+    import json
+
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def _scan(body: str, text: str) -> object:
-    if _scanner is not None:
-        try:
-            value, end = _scanner(body, 0)
-            if end == len(body):
-                return value
-        except MalformedJson:
-            raise
-        except (ValueError, StopIteration, RecursionError, SystemError):
-            pass  # each version of the scanner fails in its own way; below, one way for all
-    return _scan_and_explain(text)
-
-
-def _scan_and_explain(text: str) -> object:
+    try:
+        value, end = (None, -1) if _scanner is None else _scanner(body, 0)
+        if end == len(body):
+            return value
+    except MalformedJson:
+        raise
+    except (ValueError, StopIteration, RecursionError, SystemError):
+        pass  # each version of the scanner fails in its own way; below, one way for all
     import json
 
     try:
-        return json.loads(
-            text,
-            object_pairs_hook=_Rules.object_pairs_hook,
-            parse_float=_Rules.parse_float,
-            parse_int=_Rules.parse_int,
-            parse_constant=_Rules.parse_constant,
-        )
+        return json.loads(text, **_BUILDERS)
     except json.JSONDecodeError as error:
         raise MalformedJson(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
         raise MalformedJson(f"it is nested more than {MAX_DEPTH} levels deep") from None
 
 
-class _Rules:
-    """What the scanner asks for by attribute: how each kind of value is built."""
-
-    strict = True
-    object_hook = None
-    array_hook = None
-
-    @staticmethod
-    def object_pairs_hook(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
-            raise MalformedJson(f"the key {_first_repeated(pairs)!r} is given twice")
-        return found
-
-    @staticmethod
-    def parse_int(digits: str) -> int:
-        if len(digits) > MAX_DIGITS:
-            raise MalformedJson(f"an integer has {len(digits):,} digits")
-        return int(digits)
-
-    @staticmethod
-    def parse_float(digits: str) -> float:
-        number = float(digits)
-        if number in (float("inf"), float("-inf")):
-            raise MalformedJson(f"the number {digits[:40]} is too large")
-        return number
-
-    @staticmethod
-    def parse_constant(name: str) -> float:
-        raise MalformedJson(f"{name} is not a JSON value")
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        left = dict(found)
+        repeated = next(name for name, _ in pairs if left.pop(name, pairs) is pairs)
+        raise MalformedJson(f"the key {repeated!r} is given twice")
+    return found
 
 
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise MalformedJson(f"an integer has {len(digits):,} digits")
+    return int(digits)
+
+
+def _float(digits: str) -> float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise MalformedJson(f"the number {digits[:40]} is too large")
+    return number
+
+
+def _constant(name: str) -> float:
+    raise MalformedJson(f"{name} is not a JSON value")
+
+
+_BUILDERS: dict[str, Any] = {
+    "object_pairs_hook": _object,
+    "parse_int": _integer,
+    "parse_float": _float,
+    "parse_constant": _constant,
+}
+"""How each kind of value is built, by the names that `json` and its scanner have for it."""
+
+_Rules = type("_Rules", (), {"strict": True, "object_hook": None, "array_hook": None, **_BUILDERS})
 _scanner = None if make_scanner is None else make_scanner(_Rules)  # type: ignore[arg-type]
-
-
-def _first_repeated(pairs: list[tuple[str, object]]) -> str | None:
-    seen = set()
-    for name, _ in pairs:
-        if name in seen:
-            return name
-        seen.add(name)
-    return None
 
 
 def _depth(value: object) -> int:
@@ -138,3 +148,52 @@ def _depth(value: object) -> int:
         level += 1
         inside = [child for item in containers for child in (item.values() if isinstance(item, dict) else item)]
     return level
+
+
+class JsonTable(Frozen):
+    """A small table that this device keeps: one object in one file, replaced as a whole under a lock."""
+
+    path: str
+    fits: Callable[[object], bool]
+    """Whether a value can stand in it."""
+    refuse: Callable[[str, str], AgentmError]
+    """Makes the error of its path and what is wrong."""
+
+    def read(self) -> dict[str, Any]:
+        """What it says, nothing where there is no such file; one that cannot be relied on is refused."""
+        try:
+            found = parse_object(read_small_file(self.path, _TABLE_LIMIT))
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        except OSError as error:
+            raise self.refuse(self.path, str(error.strerror)) from error
+        except MalformedJson as error:
+            raise self.refuse(self.path, str(error)) from error
+        if not all(map(self.fits, found.values())):
+            raise self.refuse(self.path, "it holds what does not belong there")
+        return found
+
+    def change(self, changes: Mapping[str, object]) -> None:
+        """Give these keys these values, and take out those whose value is `None`; all others stay."""
+        from agentm_kernel.files.atomic import atomic_write
+
+        with locked_folder(os.path.dirname(self.path)):
+            changed = {**self.read(), **changes}
+            kept = {key: value for key, value in sorted(changed.items()) if value is not None}
+            atomic_write(self.path, dump(kept))
+
+
+def locked_folder(folder: str) -> AbstractContextManager[object]:
+    """The lock of a folder in which this device keeps something; made if it is missing, which may raise already."""
+    from agentm_kernel.files.mutex import store_mutex
+    from agentm_kernel.files.tree import make_private_folder
+
+    try:
+        make_private_folder(folder)
+    except OSError as error:
+        raise StorageIOError(
+            f"cannot write {folder}: {error.strerror}",
+            hint="this device keeps there what it has to remember; make it writable",
+            errno=error.errno,
+        ) from error
+    return store_mutex(folder)

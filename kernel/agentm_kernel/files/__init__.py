@@ -20,34 +20,69 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_CHUNK = 4096
 NOT_WAITING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 """How a file is opened of which nobody knows whether it is one."""
+_PIECE = 65_536
+
+
+def close_quietly(descriptor: int) -> None:
+    """Close it. If that fails it is gone all the same, and nothing was written through it."""
+    try:
+        os.close(descriptor)
+    except OSError:
+        pass
+
+
+class Opened:
+    """An open descriptor, until the end of a block."""
+
+    __slots__ = ("_descriptor",)
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def __enter__(self) -> int:
+        return self._descriptor
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+
+class TooLarge(OSError):
+    """A file exceeds the limit of the read; `size` is what it has, as far as it was read."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(errno.EFBIG, f"it has more than {limit:,} bytes")
+        self.size = size
 
 
 def read_small_file(path: str, limit: int) -> bytes:
-    """The bytes of a file, a link to one will do.
-
-    What is no regular file, or has more than `limit` bytes, is an `OSError` too: `EINVAL`, `EFBIG`.
-    """
+    """The bytes of a file, a link to one will do; otherwise as `read_open_file`."""
     descriptor = os.open(path, NOT_WAITING)
     try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file")
-        chunks = []
-        room = limit + 1
-        wanted, is_whole = max(status.st_size + 1, _CHUNK), False
-        while room > 0 and not is_whole and (chunk := os.read(descriptor, min(room, wanted))):
-            chunks.append(chunk)
-            room -= len(chunk)
-            # Hundreds of these files are read at a time: one call less for each that is as long as it says.
-            is_whole = len(chunk) < wanted and limit + 1 - room >= status.st_size
+        return read_open_file(descriptor, limit)[0]
     finally:
         os.close(descriptor)
-    if room <= 0:
-        raise OSError(errno.EFBIG, f"it has more than {limit:,} bytes")
-    return b"".join(chunks)
+
+
+def read_open_file(descriptor: int, limit: int) -> tuple[bytes, os.stat_result]:
+    """The bytes of an open file, and its status. What is no regular file, or `TooLarge`, is an `OSError`."""
+    status = os.fstat(descriptor)
+    size = status.st_size
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    if size > limit:
+        raise TooLarge(size, limit)
+    data = os.read(descriptor, size + 1)
+    # Hundreds of these are read at a time: one call for each that is as long as it says.
+    while len(data) != size or not size:
+        if len(data) > limit:
+            raise TooLarge(len(data), limit)
+        more = os.read(descriptor, min(limit + 1 - len(data), _PIECE))
+        if not more:
+            break
+        data += more
+    return data, status
 
 
 _HOME_VARIABLE = "USERPROFILE" if sys.platform == "win32" else "HOME"
@@ -62,9 +97,18 @@ _VARIABLES = {"config": "XDG_CONFIG_HOME", "state": "XDG_STATE_HOME", "cache": "
 def home_directory(environ: Mapping[str, str]) -> str:
     """`$HOME` where it is an absolute path, else what the system knows about this user."""
     home = environ.get(_HOME_VARIABLE, "")
-    if os.path.isabs(home):
-        return home.rstrip("/") or "/"
-    return _home_of_this_user()
+    if not os.path.isabs(home) and sys.platform != "win32":
+        import pwd
+
+        try:
+            home = pwd.getpwuid(os.getuid()).pw_dir
+        except KeyError:
+            pass
+    elif not os.path.isabs(home):
+        home = os.path.expanduser("~")
+    if not os.path.isabs(home):
+        raise ConfigError("this user has no home directory", hint="set HOME to an absolute path")
+    return home.rstrip("/") or "/"
 
 
 def user_directory(kind: str, environ: Mapping[str, str]) -> str:
@@ -79,18 +123,3 @@ def user_directory(kind: str, environ: Mapping[str, str]) -> str:
     if not base.startswith("/"):  # the XDG specification: a path that is not absolute is invalid and to be ignored
         base = os.path.join(home_directory(environ), _DEFAULTS[kind])
     return os.path.join(base, "agentm")
-
-
-def _home_of_this_user() -> str:
-    if sys.platform != "win32":
-        import pwd
-
-        try:
-            home = pwd.getpwuid(os.getuid()).pw_dir
-        except KeyError:
-            home = ""
-    else:
-        home = os.path.expanduser("~")
-    if not os.path.isabs(home):
-        raise ConfigError("this user has no home directory", hint="set HOME to an absolute path")
-    return home.rstrip("/") or "/"

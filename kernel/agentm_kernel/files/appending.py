@@ -17,13 +17,12 @@ import os
 import stat
 import time
 
-from agentm_kernel.errors import AgentmError, LocatorConflictError, NotFoundError
-from agentm_kernel.files.append_records import NoRecord, Record
+from agentm_kernel.errors import AgentmError, LocatorConflictError
+from agentm_kernel.files import Opened, read_open_file, read_small_file
 from agentm_kernel.files.atomic import write_all
-from agentm_kernel.files.failures import changed
-from agentm_kernel.files.reading import identity_of, kind_of
-from agentm_kernel.files.tree import APPEND_FLAGS
-from agentm_kernel.seam.content import check_size
+from agentm_kernel.files.reading import kind_of
+from agentm_kernel.files.tree import APPEND_FLAGS, identity_of, make_private_folder, open_root
+from agentm_kernel.seam.content import check_size, content_hash
 from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
@@ -31,64 +30,200 @@ if TYPE_CHECKING:
     from agentm_kernel.files.tree import Directory
     from agentm_kernel.files.writing import StoreWriter
 
-_PATIENCE = 10
 _SETTLING = 0.3  # seconds that a program may need from emptying a file, or from half a line, to the rest
 _PAUSE = 0.01
 _EDITED_LATER = 60.0
 _RECENT = 2.0
 _MOST_RECENT = 32
 _ANY_SIZE = 1 << 30
+_RECORD_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
 
 
-def append(writer: StoreWriter, parent: Directory, locator: Locator, data: bytes, recent: list[Record]) -> bool:
-    """Whether `data` could be added to the file at `locator`, on a line of its own; `False` if there is none.
+class NoRecord(Exception):
+    """Nothing is added in place: this device's state directory cannot be written to, or the file has two names."""
 
-    `recent`: the records that `settle_records` has left.
-    """
-    for _ in range(_PATIENCE):
-        status = parent.status(locator.name)
-        if status is None:
-            return False
+
+class Record:
+    """What an append is about to do: `data` at `offset` of the file that has `inode`."""
+
+    __slots__ = ("data", "inode", "key", "offset", "time")
+
+    def __init__(self, key: str, inode: int, offset: int, when: float, data: bytes) -> None:
+        self.key, self.inode, self.offset, self.time, self.data = key, inode, offset, when, data
+
+    def encode(self) -> bytes:
+        head = f"{self.inode} {self.offset} {self.time:.3f} {len(self.data)}\n{self.key}\n"
+        return head.encode() + self.data
+
+    def is_recent(self) -> bool:
+        return 0 <= time.time() - self.time < _RECENT
+
+
+class AppendRecords:
+    """The file with the records of one store's last appends. For the holder of the store's mutex."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        self._folder, self._path = folder, os.path.join(folder, name)
+
+    def read(self) -> list[Record]:
+        """None where there are none, or none can be kept on this device: then nothing is appended in place."""
+        if not os.access(self._path, os.F_OK):  # as nearly always, and for half the price of an exception
+            return []
+        try:
+            digest, _, body = read_small_file(self._path, _ANY_SIZE).partition(b"\n")
+        except OSError:
+            return []
+        records: list[Record] = []
+        if content_hash(body).encode() != digest:
+            return records  # it was cut short: then the last one's bytes were not added yet
+        while body:
+            numbers, key, body = body.split(b"\n", 2)
+            inode, offset, when, size = numbers.split()
+            data, body = body[: int(size)], body[int(size) :]
+            records.append(Record(key.decode(), int(inode), int(offset), float(when), data))
+        return records
+
+    def write(self, records: list[Record]) -> None:
+        """Make them durable, in the place of those before; `NoRecord` where that cannot be."""
+        try:
+            make_private_folder(self._folder)
+            is_new = not os.path.lexists(self._path)
+            self._write(_RECORD_FLAGS, records, is_durable=True)
+            if is_new:
+                with open_root(self._folder) as folder:
+                    folder.sync()
+        except OSError as error:
+            raise NoRecord from error
+
+    def forget_all_but(self, records: list[Record]) -> None:
+        """The file stays: making it anew would cost the next append a sync of its folder."""
+        try:
+            self._write(_RECORD_FLAGS & ~os.O_CREAT, records, is_durable=False)
+        except OSError:
+            pass  # the bytes were found, and the next append finds them again
+
+    def _write(self, flags: int, records: list[Record], *, is_durable: bool) -> None:
+        body = b"".join(record.encode() for record in records)
+        with Opened(os.open(self._path, flags, 0o600)) as descriptor:
+            if records:
+                write_all(descriptor, content_hash(body).encode() + b"\n" + body)
+            if is_durable:
+                os.fsync(descriptor)
+
+
+class Appending:
+    """Appends to one store, and what became of the last ones. For the holder of the store's mutex."""
+
+    def __init__(self, writer: StoreWriter, state_dir: str) -> None:
+        self._writer, self._reader = writer, writer.reader
+        self._folder = os.path.join(state_dir, "appends")
+        self._records: AppendRecords | None = None
+
+    @property
+    def records(self) -> AppendRecords:
+        if self._records is None:
+            self._records = AppendRecords(self._folder, record_name(self._reader.root))
+        return self._records
+
+    def add(
+        self, parent: Directory, locator: Locator, status: os.stat_result, data: bytes, recent: list[Record]
+    ) -> bool:
+        """Whether `data` is now in the file at `locator`, which has `status`, on a line of its own; `False` if
+        another file got the name meanwhile.
+
+        `recent`: the records that `settle` has left. `NoRecord` where this device cannot keep any.
+        """
         if not stat.S_ISREG(status.st_mode):
             raise LocatorConflictError(f"'{locator}' is {kind_of(status)}, so nothing can be added to it")
-        writer.reader.medium.before_reading(locator, status)
-        if _add(writer, parent, locator, data, recent):
+        if status.st_nlink > 1:
+            raise NoRecord  # the file's other name, in a backup perhaps, is not ours to change
+        self._reader.medium.before_reading(locator, status)
+        try:
+            opened = Opened(parent.open_file(locator.name, APPEND_FLAGS))
+        except FileNotFoundError:
+            return False
+        with opened as descriptor:
+            status = wait_until_settled(descriptor)
+            if status.st_size and not _ends_with_a_line(descriptor, status.st_size):
+                data = b"\n" + data
+            check_size(status.st_size + len(data), locator, limit=self._reader.size_limit)
+            record = Record(locator.key, identity_of(status)[1], status.st_size, time.time(), data)
+            self.records.write([*recent[-_MOST_RECENT:], record])
+            write_all(descriptor, data)
+            os.fsync(descriptor)
+        now = parent.status(locator.name)
+        if now is not None and identity_of(now) == identity_of(status):
             return True
-    raise changed(locator, "another program replaces it all the time")
+        try:  # The file lost its name. Its successor may have been made from it, with these bytes.
+            return data in parent.read_file(locator.name, _ANY_SIZE)[0]
+        except FileNotFoundError:
+            return False
 
+    def add_lines(self, parent: Directory, locator: Locator, lines: bytes) -> bool:
+        """The same for what was found in a displaced version of the note; half a line at its end gets its end."""
+        status = parent.status(locator.name)
+        try:
+            lines = lines if lines.endswith(b"\n") else lines + b"\n"
+            return status is not None and self.add(parent, locator, status, lines, self.settle())
+        except (AgentmError, NoRecord):
+            return False  # too large by now, or no file: it is kept as a version of its own
 
-def _add(writer: StoreWriter, parent: Directory, locator: Locator, data: bytes, recent: list[Record]) -> bool:
-    """Whether the data is now in the file that has the name; `False` if another one got the name meanwhile."""
-    try:
-        descriptor = parent.open_file(locator.name, APPEND_FLAGS)
-    except FileNotFoundError:
+    def settle(self, note: Locator | None = None) -> list[Record]:
+        """Look whether the bytes of the last appends are where they belong; the records that need another look.
+
+        Before `note` is replaced or deleted, only at those to it, and at those whose time is over: there may be no
+        other look.
+        """
+        records = self.records.read()
+        waiting = [each for each in records if note is not None and each.key != note.key and each.is_recent()]
+        due: dict[str, list[Record]] = {}
+        for record in records:
+            if record not in waiting:
+                due.setdefault(record.key, []).append(record)
+        found = [record for key, those in due.items() for record in self._found(Locator(key), those)]
+        if note is None:
+            waiting = sorted((each for each in found if each.is_recent()), key=lambda record: record.time)
+        if len(waiting) < len(records):
+            self.records.forget_all_but(waiting)
+        return waiting
+
+    def _found(self, note: Locator, records: list[Record]) -> list[Record]:
+        """Those of the records whose bytes are in the note now."""
+        try:
+            parent = self._reader.open_parent(note)
+        except FileNotFoundError:
+            return [record for record in records if self._keep_if_recent(note, record, time.time())]
+        with parent:
+            descriptor = _open_when_back(parent, note.name)
+            if descriptor is None:
+                return [record for record in records if self._keep_if_recent(note, record, time.time())]
+            with Opened(descriptor):
+                return [record for record in records if self._is_there(descriptor, parent, note, record)]
+
+    def _is_there(self, descriptor: int, parent: Directory, note: Locator, record: Record) -> bool:
+        status = os.fstat(descriptor)
+        if status.st_size < record.offset + len(record.data):
+            status = wait_until_settled(descriptor)
+        rest = _read_at(descriptor, record.offset, len(record.data) + 1)
+        if rest.startswith(record.data):
+            return True
+        is_same = identity_of(status)[1] == record.inode and status.st_size >= record.offset
+        # Cut short: a beginning of it and nothing else. A power cut may leave zeros for what it lost.
+        if is_same and len(rest) <= len(record.data) and record.data.startswith((rest, rest.rstrip(b"\0"))):
+            with Opened(parent.open_file(note.name, APPEND_FLAGS & ~os.O_APPEND)) as writable:
+                os.lseek(writable, record.offset, os.SEEK_SET)
+                write_all(writable, record.data)
+                os.fsync(writable)
+            return True
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        is_elsewhere = record.data in read_open_file(descriptor, _ANY_SIZE)[0]
+        return is_elsewhere or self._keep_if_recent(note, record, status.st_mtime)
+
+    def _keep_if_recent(self, note: Locator, record: Record, changed_at: float) -> bool:
+        """Keep bytes that are not in the note: `False`."""
+        if changed_at - record.time < _EDITED_LATER:
+            self._writer.displaced.keep_bytes(note, record.data.removeprefix(b"\n"))
         return False
-    try:
-        status = wait_until_settled(descriptor)
-        if status.st_size and _last_byte(descriptor, status.st_size) != b"\n":
-            data = b"\n" + data
-        check_size(status.st_size + len(data), locator, limit=writer.reader.size_limit)
-        record = Record(locator.key, identity_of(status)[1], status.st_size, time.time(), data)
-        writer.append_records.write([*recent, record])
-        write_all(descriptor, data)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    now = parent.status(locator.name)
-    if now is not None and identity_of(now) == identity_of(status):
-        return True
-    # The file lost its name. Its successor may have been made from it, with these bytes.
-    return data in _content(parent, locator.name)
-
-
-def add_lines(writer: StoreWriter, parent: Directory, locator: Locator, lines: bytes) -> bool:
-    """`append`, for what was found in a displaced version of the note; half a line at its end gets its end."""
-    if not lines.endswith(b"\n"):
-        lines += b"\n"
-    try:
-        return append(writer, parent, locator, lines, settle_records(writer))
-    except (AgentmError, NoRecord):
-        return False  # too large by now, or no file: it is kept as a version of its own
 
 
 def wait_until_settled(descriptor: int) -> os.stat_result:
@@ -98,65 +233,19 @@ def wait_until_settled(descriptor: int) -> os.stat_result:
     """
     while True:
         status = os.fstat(descriptor)
-        is_whole = status.st_size > 0 and _last_byte(descriptor, status.st_size) == b"\n"
+        is_whole = status.st_size > 0 and _ends_with_a_line(descriptor, status.st_size)
         if is_whole or not 0 <= time.time() - status.st_mtime < _SETTLING:
             return status
         time.sleep(_PAUSE)
 
 
-def settle_records(writer: StoreWriter) -> list[Record]:
-    """Look whether the bytes of the last appends are where they belong; the records that need another look."""
-    found = [record for record in writer.append_records.read() if _settle_one(writer, record)]
-    now = time.time()
-    return [record for record in found if 0 <= now - record.time < _RECENT][-_MOST_RECENT:]
+def _ends_with_a_line(descriptor: int, size: int) -> bool:
+    return _read_at(descriptor, size - 1, 1) == b"\n"
 
 
-def settle_records_of(writer: StoreWriter, locator: Locator) -> None:
-    """The same for a note that is about to be replaced or deleted, and wherever the time of a record is over: there
-    may be no other look.
-    """
-    records = writer.append_records.read()
-    now = time.time()
-    waiting = [record for record in records if record.key != locator.key and 0 <= now - record.time < _RECENT]
-    if len(waiting) < len(records):
-        for record in records:
-            if record not in waiting:
-                _settle_one(writer, record)
-        writer.append_records.forget_all_but(waiting)
-
-
-def _settle_one(writer: StoreWriter, record: Record) -> bool:
-    """Whether its bytes are in the note now."""
-    note = Locator(record.key)
-    try:
-        folder = writer.reader.open_parent(note)
-    except NotFoundError:
-        return _keep_if_recent(writer, note, record, time.time())
-    with folder:
-        return _settle(writer, folder, note, record)
-
-
-def _settle(writer: StoreWriter, parent: Directory, note: Locator, record: Record) -> bool:
-    descriptor = _open_when_back(parent, note.name)
-    if descriptor is None:
-        return _keep_if_recent(writer, note, record, time.time())
-    try:
-        status = os.fstat(descriptor)
-        if status.st_size < record.offset + len(record.data):
-            status = wait_until_settled(descriptor)
-        os.lseek(descriptor, record.offset, os.SEEK_SET)
-        rest = os.read(descriptor, len(record.data) + 1)
-    finally:
-        os.close(descriptor)
-    if rest.startswith(record.data):
-        return True
-    is_same = identity_of(status)[1] == record.inode and status.st_size >= record.offset
-    if is_same and _is_cut_short(rest, record.data):
-        _complete(parent, note, record)
-        return True
-    if record.data in _content(parent, note.name):
-        return True
-    return _keep_if_recent(writer, note, record, status.st_mtime)
+def _read_at(descriptor: int, offset: int, count: int) -> bytes:
+    os.lseek(descriptor, offset, os.SEEK_SET)
+    return os.read(descriptor, count)
 
 
 def _open_when_back(parent: Directory, name: str) -> int | None:
@@ -176,34 +265,11 @@ def _open_when_back(parent: Directory, name: str) -> int | None:
         time.sleep(_PAUSE)
 
 
-def _content(parent: Directory, name: str) -> bytes:
+def record_name(root: str) -> str:
+    """The name of a store's records, the same after a power cut: a file system's own number is that for certain."""
+    status = os.stat(root)
     try:
-        return parent.read_file(name, _ANY_SIZE)[0]
-    except FileNotFoundError:
-        return b""
-
-
-def _is_cut_short(rest: bytes, data: bytes) -> bool:
-    """Whether `rest` is a beginning of `data` and nothing else; a power cut may leave zeros for what it lost."""
-    return len(rest) <= len(data) and data.startswith((rest, rest.rstrip(b"\0")))
-
-
-def _complete(parent: Directory, note: Locator, record: Record) -> None:
-    descriptor = parent.open_file(note.name, APPEND_FLAGS & ~os.O_APPEND)
-    try:
-        os.lseek(descriptor, record.offset, os.SEEK_SET)
-        write_all(descriptor, record.data)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _keep_if_recent(writer: StoreWriter, note: Locator, record: Record, changed_at: float) -> bool:
-    if changed_at - record.time < _EDITED_LATER:
-        writer.keep_bytes(note, record.data.removeprefix(b"\n"))
-    return False
-
-
-def _last_byte(descriptor: int, size: int) -> bytes:
-    os.lseek(descriptor, size - 1, os.SEEK_SET)
-    return os.read(descriptor, 1)
+        number = os.statvfs(root).f_fsid or status.st_dev
+    except AttributeError:  # Windows
+        number = status.st_dev
+    return f"{number:x}-{status.st_ino:x}"

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 
-from agentm_kernel.errors import LocatorConflictError, StorageIOError
-from agentm_kernel.files.root import make_private_folder, open_root
+from agentm_kernel.errors import AgentmError, LocatorConflictError, StorageIOError
+from agentm_kernel.files import Opened
+from agentm_kernel.files.tree import make_private_folder, open_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Self
 
-    from agentm_kernel.files.draft import Draft
     from agentm_kernel.files.tree import Directory
+    from agentm_kernel.files.writing import StoreWriter
+    from agentm_kernel.seam.locator import Locator
 
     Publish = Callable[[Directory, str, str], None]
     """Gives the finished temp file, second argument, the name of the third, and leaves no temp file behind."""
@@ -33,18 +37,11 @@ def atomic_write(path: str | os.PathLike[str], content: str | bytes) -> str:
         make_private_folder(parent)
         with open_root(parent) as directory:
             replace_file(directory, name, data, directory.status(name))
-    except StorageIOError:
-        raise
     except OSError as error:
         raise StorageIOError(
             f"cannot write {os.fspath(path)}: {error.strerror}", errno=error.errno, hint="nothing was changed"
         ) from error
     return whole
-
-
-def publish_over(directory: Directory, temp: str, name: str) -> None:
-    """Give the temp file its name, whatever had it."""
-    directory.replace(temp, name)
 
 
 def publish_new(directory: Directory, temp: str, name: str) -> None:
@@ -57,19 +54,12 @@ def publish_new(directory: Directory, temp: str, name: str) -> None:
     try:
         directory.link(temp, name)
     except OSError as error:
-        if not directory.has_twice(temp, name):
-            if isinstance(error, FileExistsError):
-                raise
-            _rename_after_another_look(directory, temp, name)
+        if not directory.has_twice(temp, name):  # or it is linked, and only the reply was lost
+            if isinstance(error, FileExistsError) or directory.has(name):
+                raise FileExistsError(name) from error
+            directory.replace(temp, name)  # no hard links either, on FAT and some network mounts
             return
-    directory.unlink(temp)  # linked, or so it turned out: a medium may lose its reply
-
-
-def _rename_after_another_look(directory: Directory, temp: str, name: str) -> None:
-    """Where there are no hard links and no such renames either: FAT, some network mounts."""
-    if directory.status(name) is not None:
-        raise FileExistsError(name)
-    directory.replace(temp, name)
+    directory.unlink(temp)
 
 
 def replace_file(
@@ -77,11 +67,14 @@ def replace_file(
     name: str,
     data: bytes,
     status: os.stat_result | None,
-    *,
-    publish: Publish = publish_over,
+    publish: Publish | None = None,
     draft: Draft | None = None,
+    *,
+    is_synced_later: bool = False,
 ) -> None:
-    """Give `name` the content `data`; `status` is what is there now, `publish` how the name is taken over."""
+    """Give `name` the content `data`; `status` is what is there now, `publish` how to take over the name, if not by a
+    plain rename.
+    """
     if status is not None and not stat.S_ISREG(status.st_mode):
         raise LocatorConflictError(f"{name!r} is not a regular file, so it is not replaced")
     finished = draft.take(directory, status) if draft is not None else None
@@ -89,11 +82,15 @@ def replace_file(
     try:
         if not finished:
             write_temp(directory, temp, data, status)
-        publish(directory, temp, name)
+        if publish is None:
+            directory.replace(temp, name)
+        else:
+            publish(directory, temp, name)
     except BaseException:
         discard(directory, temp)
         raise
-    directory.sync()
+    if not is_synced_later:
+        directory.sync()
 
 
 def discard(directory: Directory, temp: str) -> None:
@@ -107,15 +104,12 @@ def discard(directory: Directory, temp: str) -> None:
 def write_temp(directory: Directory, temp: str, data: bytes, status: os.stat_result | None) -> None:
     """Make the file `temp` with that content, durable, with the owner and mode of what it will replace."""
     private = status is not None or directory.is_private
-    descriptor = directory.create_file(temp, 0o600 if private else 0o666)
-    try:
+    with Opened(directory.create_file(temp, 0o600 if private else 0o666)) as descriptor:
         if status is not None:
             _keep_owner_and_mode(descriptor, status)
         write_all(descriptor, data)
         # A failed fsync is never retried: the kernel has already dropped the dirty pages it could not write.
         os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -136,3 +130,71 @@ def _keep_owner_and_mode(descriptor: int, status: os.stat_result) -> None:
             pass  # only the superuser may give a file away; the content matters more
     if stat.S_IMODE(made.st_mode) != stat.S_IMODE(status.st_mode):
         os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
+
+
+_CROWDED = 0.1  # seconds after meeting another writer for which more are expected
+
+
+class Draft:
+    """A new version of a note, made durable before its writer has the store's mutex, if others want that too.
+
+    Making a file durable takes as long as all the rest of a write, and needs no mutex; but only the holder of the
+    mutex can tell what it has to be like. So this is a draft. Its file is taken if it is still there, in the very
+    directory of the note, with the owner and mode that the note has then; otherwise the version is written once more.
+    Whoever sweeps the directory may therefore remove a draft like the temp file of a killed writer.
+    """
+
+    def __init__(self, writer: StoreWriter, locator: Locator, data: bytes) -> None:
+        self._writer, self._locator, self._data = writer, locator, data
+        self._directory: Directory | None = None
+        self._temp = ""
+
+    def expect_others(self) -> None:
+        """Make it at once where others were met just now: nobody gets ahead by finding the mutex free."""
+        if time.monotonic() < self._writer.crowded_until:
+            self.make()
+
+    def meet_others(self) -> None:
+        self._writer.crowded_until = time.monotonic() + _CROWDED
+        self.make()
+
+    def make(self) -> None:
+        """Write it if that can be. Whatever is in the way, the holder of the mutex will meet it too, and say so."""
+        if self._directory is not None:
+            return
+        try:
+            self._directory = own = self._writer.reader.open_parent(self._locator)
+            if own.identity in self._writer.displaced.swept:
+                self._replaced = own.status(self._locator.name)
+                self._temp = own.new_temp_name()
+                write_temp(own, self._temp, self._data, self._replaced)
+                self._made = own.status(self._temp)
+        except (OSError, AgentmError):
+            self.__exit__()
+
+    def take(self, parent: Directory, status: os.stat_result | None) -> str | None:
+        """The name of the finished file in `parent`, if it can replace what has this status there."""
+        own, temp = self._directory, self._temp
+        if own is None or not temp or _likeness(status) != _likeness(self._replaced):
+            return None
+        if (own.identity, own.is_private) != (parent.identity, parent.is_private):
+            return None
+        found = parent.status(temp)
+        if found is None or self._made is None or not os.path.samestat(found, self._made):
+            return None
+        self._temp = ""
+        return temp
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        own, self._directory = self._directory, None
+        if own is not None:
+            with own:
+                if self._temp:
+                    discard(own, self._temp)
+
+
+def _likeness(status: os.stat_result | None) -> tuple[int, int, int] | None:
+    return None if status is None else (status.st_mode, status.st_uid, status.st_gid)

@@ -12,30 +12,35 @@ by later writes in its folder:
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import time
 from collections import deque
 
-from agentm_kernel.errors import AgentmError, InvalidLocatorError
+from agentm_kernel.errors import AgentmError, InvalidLocatorError, LocatorConflictError
+from agentm_kernel.files import read_open_file
+from agentm_kernel.files.atomic import publish_new, replace_file
 from agentm_kernel.files.lease import Lease
+from agentm_kernel.files.medium import last_resort
+from agentm_kernel.files.tree import hash_of_open_file
+from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.locator import TEMP_PREFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel.files.swap import ConflictKeeper
-    from agentm_kernel.files.tree import Directory
+    from agentm_kernel.files.tree import Directory, Identity
+    from agentm_kernel.files.writing import StoreWriter
     from agentm_kernel.seam.locator import Locator
-
-    _Identity = tuple[int, int]
 
 SWAP_SUFFIX = ".swap"
 _RANDOM, _DIGEST = 8, 16  # hex digits; with a name of 200 bytes the whole stays below 255
 _NOTHING = "-" * _DIGEST
+_ANY_SIZE = 1 << 62
 
 LEASED_GRACE = 2.0
 UNLEASED_GRACE = 60.0
-_AT_EVERY_WRITE = -1.0
+_AT_EVERY_WRITE = 0.0
 
 
 def swap_name(name: str, ours: str | None, seen: str | None) -> str:
@@ -45,117 +50,166 @@ def swap_name(name: str, ours: str | None, seen: str | None) -> str:
 
 
 class DisplacedVersions:
-    """Those of one store that this process knows of. For the holder of the store's mutex."""
+    """Those of one store, while they wait and where they go. For the holder of the store's mutex."""
 
-    def __init__(self) -> None:
-        self._later: dict[_Identity, deque[tuple[float, str]]] = {}
-        self._at_every_write: dict[_Identity, set[str]] = {}
+    def __init__(self, writer: StoreWriter) -> None:
+        self.writer, self.medium = writer, writer.reader.medium
+        self.swept: set[Identity] = set()
+        """The directories where this process has looked for what killed writers left."""
+        self._waiting: dict[Identity, deque[tuple[float, str]]] = {}
+        """By directory: when to look again, and at what."""
+
+    def look_at(
+        self, directory: Directory, name: str, status: os.stat_result | None
+    ) -> tuple[str | None, bool | None]:
+        """The content hash of a file, and whether nobody has it open for writing (`Lease.is_unwritten`).
+
+        No hash if it is gone or its content is not at hand: then it is not what anybody has seen.
+        """
+        if status is None or not self.medium.is_at_hand(status):
+            return None, None
+        with Lease(directory, name) as lease:
+            return hash_of_open_file(lease.descriptor), lease.is_unwritten
+
+    def digest_if_readable(self, directory: Directory, name: str) -> str | None:
+        """The content hash of a file; `None` where there is none, whatever the reason."""
+        try:
+            return self.look_at(directory, name, directory.status(name))[0]
+        except OSError:
+            return None
 
     def add(self, directory: Directory, swap: str, *, is_unwritten: bool | None) -> None:
         """Look at `swap` again when the time has come; at every write, while somebody is known to write into it."""
         self._wait(directory, swap, LEASED_GRACE if is_unwritten else _AT_EVERY_WRITE)
 
-    def find(self, directory: Directory, names: list[str]) -> None:
-        """Of the `names` in the directory, look at what earlier processes left there at the next `settle`."""
-        for name in names:
-            if name.startswith(TEMP_PREFIX) and name.endswith(SWAP_SUFFIX):
-                self._wait(directory, name, _AT_EVERY_WRITE)
+    def swept_once(self, directory: Directory) -> Directory:
+        """`directory`, without the temp files of killed writers, once per process; what they displaced is found."""
+        try:
+            if directory.identity not in self.swept:
+                for name in directory.sweep():
+                    if name.startswith(TEMP_PREFIX) and name.endswith(SWAP_SUFFIX):
+                        self._wait(directory, name, _AT_EVERY_WRITE)
+                self.swept.add(directory.identity)
+        except BaseException:
+            directory.close()
+            raise
+        return directory
 
-    def settle(self, keeper: ConflictKeeper, directory: Directory, folder: Locator) -> None:
+    def sweep_again(self, directory: Directory) -> None:
+        """Something was left in the directory that the next write there has to look for."""
+        self.swept.discard(directory.identity)
+
+    def settle(self, directory: Directory, folder: Locator) -> None:
         """Look at those whose time has come, in the directory at `folder`."""
-        identity = directory.identity
-        due = [*self._at_every_write.pop(identity, ())]
-        later = self._later.get(identity)
-        now = time.monotonic()
-        while later and later[0][0] <= now:
-            due.append(later.popleft()[1])
+        due, now, waiting = [], time.monotonic(), self._waiting.get(directory.identity)
+        while waiting and waiting[0][0] <= now:
+            due.append(waiting.popleft()[1])
         for swap in due:
             try:
-                look = _Look(keeper, directory, folder, swap)
+                look = _Look(self, directory, folder, swap)
                 seconds = look.again()
             except (OSError, AgentmError):
-                keeper.sweep_later(directory)  # it is safe where it is
+                self.sweep_again(directory)  # it is safe where it is
                 continue
             if seconds is not None:
                 self._wait(directory, look.swap, seconds)
 
     def _wait(self, directory: Directory, swap: str, seconds: float) -> None:
+        waiting = self._waiting.setdefault(directory.identity, deque())
         if seconds == _AT_EVERY_WRITE:
-            self._at_every_write.setdefault(directory.identity, set()).add(swap)
+            waiting.appendleft((0.0, swap))
         else:
-            later = self._later.setdefault(directory.identity, deque())
-            later.append((time.monotonic() + seconds, swap))
+            waiting.append((time.monotonic() + seconds, swap))
+
+    def keep(self, directory: Directory, name: str, note: Locator) -> None:
+        """Move a file of an open directory to where unseen versions of `note` are kept."""
+        folder, free = self._free_place(note, self.digest_if_readable(directory, name))
+        with folder:
+            directory.move(name, folder, free)
+            folder.sync()
+        directory.sync()
+
+    def keep_bytes(self, note: Locator, data: bytes) -> None:
+        """Put bytes that belong to `note` there."""
+        folder, free = self._free_place(note, content_hash(data))
+        with folder:
+            replace_file(folder, free, data, None, publish_new)
+
+    def _free_place(self, note: Locator, digest: str | None) -> tuple[Directory, str]:
+        """A directory and a name in it that is not taken: the operator may be at work on what was kept before."""
+        for place_for in (self.medium.place_for_unseen, self.medium.place_for_unseen, last_resort):
+            try:
+                place = place_for(note, digest or os.urandom(6).hex())
+                folder = self.swept_once(self.writer.make_directories(place.parent))
+            except (InvalidLocatorError, LocatorConflictError):
+                continue  # too long, or the spelling of another one
+            if not folder.has(place.name):
+                return folder, place.name
+            folder.close()
+            digest = None
+        raise LocatorConflictError(f"there is no free name for another version of '{note}'")
 
 
 class _Look:
     """One look at one displaced version."""
 
-    def __init__(self, keeper: ConflictKeeper, directory: Directory, folder: Locator, swap: str) -> None:
-        self._keeper = keeper
-        self._directory = directory
-        self._folder = folder
-        self.swap = swap
+    def __init__(self, displaced: DisplacedVersions, directory: Directory, folder: Locator, swap: str) -> None:
+        self._displaced, self._directory, self._folder, self.swap = displaced, directory, folder, swap
         known, _, self._name = swap[len(TEMP_PREFIX) + _RANDOM : -len(SWAP_SUFFIX)].partition(".")
         self._ours, self._seen = known[:_DIGEST], known[_DIGEST:]
 
     def again(self) -> float | None:
         """In how many seconds to look once more; `None` when nothing is left to look at."""
+        directory = self._directory
         try:
             note = self._folder.child(self._name)
         except InvalidLocatorError:
             return None  # no writer of ours gave it that name
-        if not self._name:
+        status = directory.status(self.swap)
+        if not self._name or status is None:
             return None
-        status = self._directory.status(self.swap)
-        if status is None:
-            return None
-        beside = self._directory.status(self._name)
-        if beside is not None and (beside.st_dev, beside.st_ino) == (status.st_dev, status.st_ino):
+        beside = directory.status(self._name)
+        if beside is not None and os.path.samestat(beside, status):
             return self._drop()  # it got its name back by a link
-        if not stat.S_ISREG(status.st_mode) or not self._keeper.is_at_hand(status):
+        if not stat.S_ISREG(status.st_mode) or not self._displaced.medium.is_at_hand(status):
             return self._keep(note)
         try:
-            lease = Lease(self._directory, self.swap)
+            lease = Lease(directory, self.swap)
         except FileNotFoundError:
             return None
         except OSError:
             return self._keep(note)  # it cannot even be read
         with lease:
             try:
-                data = _read(lease.descriptor)
+                data, _ = read_open_file(lease.descriptor, _ANY_SIZE)
             except OSError:
                 return self._keep(note)
-            return self._judge(note, data, os.fstat(lease.descriptor), lease.is_unwritten)
+            return self._judge(note, data, time.time() - os.fstat(lease.descriptor).st_ctime, lease.is_unwritten)
 
-    def _judge(self, note: Locator, data: bytes, status: os.stat_result, is_unwritten: bool | None) -> float | None:
+    def _judge(self, note: Locator, data: bytes, age: float, is_unwritten: bool | None) -> float | None:
         if not data and is_unwritten is False:
             return _AT_EVERY_WRITE  # a program has emptied it, and will write now
         gained = self._gained(data)
         if gained is None:
-            return self._drop() if not data else self._keep(note)
+            return self._keep(note) if data else self._drop()
         start = len(data) - len(gained)
-        if gained:
-            if not is_unwritten:  # the rest of the last line may still come
-                gained = gained[: gained.rfind(b"\n") + 1]
-            if gained and not self._add_to_note(note, gained):
-                return self._keep(note)
+        if not is_unwritten:  # the rest of the last line may still come
+            gained = gained[: gained.rfind(b"\n") + 1]
+        if gained and not self._displaced.writer.appending.add_lines(self._directory, note, gained):
+            return self._keep(note)
         grace = LEASED_GRACE if is_unwritten else UNLEASED_GRACE
-        age = time.time() - status.st_ctime
         if is_unwritten is not False and age >= grace:
             return self._drop()
-        if gained:
-            self._remember(data[: start + len(gained)])
-        if is_unwritten is False:
-            return _AT_EVERY_WRITE
-        return min(LEASED_GRACE, max(grace - age, 0.01))
+        if gained:  # its name tells from now on that this much of it is in the note
+            name = swap_name(self._name, self._ours, content_hash(data[: start + len(gained)]))
+            self._directory.replace(self.swap, name)
+            self.swap = name
+        return _AT_EVERY_WRITE if is_unwritten is False else min(LEASED_GRACE, max(grace - age, 0.01))
 
     def _gained(self, data: bytes) -> bytes | None:
         """What was added to one of the known contents, which ended with a line; `None` if anything else happened."""
-        import hashlib
-
         known = (self._ours, self._seen)
-        digest = hashlib.sha256(data).hexdigest()
-        if digest[:_DIGEST] in known:
+        if content_hash(data)[:_DIGEST] in known:
             return b""
         if self._ours == _NOTHING:
             return None  # the note was deleted, so there is nothing to add to
@@ -168,32 +222,10 @@ class _Look:
                 found = end
         return None if found is None else data[found:]
 
-    def _add_to_note(self, note: Locator, lines: bytes) -> bool:
-        return self._keeper.add_lines(self._directory, note, lines)
-
-    def _remember(self, data: bytes) -> None:
-        """Give the file a name that says that this much of it is in the note."""
-        import hashlib
-
-        name = swap_name(self._name, self._ours, hashlib.sha256(data).hexdigest())
-        self._directory.replace(self.swap, name)
-        self.swap = name
-
     def _drop(self) -> float | None:
-        try:
-            self._directory.unlink(self.swap)
-        except FileNotFoundError:
-            pass
+        self._directory.drop(self.swap)
         return None
 
     def _keep(self, note: Locator) -> float | None:
-        self._keeper.keep(self._directory, self.swap, note)
-        self._directory.sync()
+        self._displaced.keep(self._directory, self.swap, note)
         return None
-
-
-def _read(descriptor: int) -> bytes:
-    chunks = []
-    while chunk := os.read(descriptor, 1 << 20):
-        chunks.append(chunk)
-    return b"".join(chunks)

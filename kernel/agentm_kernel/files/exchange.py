@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 import sys
 
@@ -16,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    _Rename = Callable[[int, bytes, bytes, int], int]
+    _Rename = Callable[[int, bytes, int, bytes, int], int]
 
 _EXCHANGE = 2  # RENAME_EXCHANGE in linux/fs.h, RENAME_SWAP in macOS' sys/stdio.h
 _TO_FREE = 4 if sys.platform == "darwin" else 1  # RENAME_EXCL, RENAME_NOREPLACE
@@ -39,7 +40,7 @@ def rename_to_free(directory: int, source: str, target: str) -> bool:
 def _renamed(directory: int, first: str, second: str, flag: int) -> bool:
     if _rename is None:
         return False
-    if _rename(directory, os.fsencode(first), os.fsencode(second), flag) == 0:
+    if _rename(directory, os.fsencode(first), directory, os.fsencode(second), flag) == 0:
         return True
     code = ctypes.get_errno()
     if code in _CANNOT:
@@ -48,37 +49,25 @@ def _renamed(directory: int, first: str, second: str, flag: int) -> bool:
 
 
 def _system_call() -> _Rename | None:
-    if os.name != "posix":
+    if sys.platform not in ("linux", "darwin"):
         return None
     library = ctypes.CDLL(None, use_errno=True)
-    if sys.platform == "darwin":
-        return _bound(getattr(library, "renameatx_np", None))
-    if sys.platform != "linux":
-        return None
-    return _bound(getattr(library, "renameat2", None)) or _by_number(library)
-
-
-def _bound(function: Callable[..., int] | None) -> _Rename | None:
+    function = getattr(library, "renameatx_np" if sys.platform == "darwin" else "renameat2", None)
     if function is None:
-        return None
-    function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)  # type: ignore[attr-defined]
-    return lambda directory, first, second, flag: function(directory, first, directory, second, flag)
+        return _by_number(library)
+    function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    return function  # type: ignore[no-any-return]
 
 
 def _by_number(library: ctypes.CDLL) -> _Rename | None:
     """For a C library without the function (musl): the same call by its number."""
     number = _SYSCALL_NUMBERS.get(os.uname().machine)
-    if number is None:
+    if number is None or sys.platform != "linux":
         return None
     call = library.syscall
+    call.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_char_p, ctypes.c_long, ctypes.c_char_p, ctypes.c_long)
     call.restype = ctypes.c_long
-
-    def rename(directory: int, first: bytes, second: bytes, flag: int) -> int:
-        place = ctypes.c_long(directory)
-        result: int = call(ctypes.c_long(number), place, first, place, second, ctypes.c_long(flag))
-        return result
-
-    return rename
+    return functools.partial(call, number)
 
 
 _rename = _system_call()

@@ -26,9 +26,7 @@ class Failures:
     __slots__ = ("_doing", "_locator", "_reading")
 
     def __init__(self, doing: str, locator: Locator, *, reading: bool = False) -> None:
-        self._doing = doing
-        self._locator = locator
-        self._reading = reading
+        self._doing, self._locator, self._reading = doing, locator, reading
 
     def __enter__(self) -> None:
         return None

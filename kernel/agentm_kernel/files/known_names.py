@@ -12,6 +12,7 @@ import time
 from bisect import bisect_left, insort
 
 from agentm_kernel.files.reading import composed
+from agentm_kernel.files.tree import times_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,39 +24,27 @@ _NEVER = (0, 0)
 
 
 class FolderNames(list[str]):
-    """The names in a folder. Thousands are compared in one step: folded, in one text, or sorted for many questions.
-
-    Behind each of the folded ones stands a NUL, which no name has.
-    """
+    """The names in a folder, and sorted beside them how they are spelled once they are folded."""
 
     def __init__(self, names: list[str]) -> None:
         super().__init__(names)
         self.mark, self.until = _NEVER, time.monotonic() + _GOOD_FOR
-        self._folded: str | list[str] = composed("\0".join(("", *names, ""))).casefold()
-
-    def expect_more(self) -> None:
-        """Be ready for many questions."""
-        if isinstance(self._folded, str):
-            self._folded = sorted(f"{name}\0" for name in self._folded.split("\0")[1:-1])
+        self._folded = sorted(composed("\0".join(names)).casefold().split("\0"))  # thousands in one step
 
     def add(self, name: str) -> None:
         self.append(name)
-        folded = f"{composed(name).casefold()}\0"
-        if isinstance(self._folded, str):
-            self._folded += folded
-        else:
-            insort(self._folded, folded)
+        insort(self._folded, composed(name).casefold())
 
     def has_beginning(self, folded: str) -> bool:
         """Whether one of the names begins so, once it is folded."""
-        if isinstance(self._folded, str):
-            return f"\0{folded}" in self._folded
         at = bisect_left(self._folded, folded)
         return at < len(self._folded) and self._folded[at].startswith(folded)
 
     def may_have(self, name: str) -> bool:
         """Whether `name` is there, or another spelling of it."""
-        return self.has_beginning(f"{name.casefold()}\0")
+        folded = name.casefold()
+        at = bisect_left(self._folded, folded)
+        return at < len(self._folded) and self._folded[at] == folded
 
     def clashing_with(self, name: str) -> str | None:
         """The one that differs from the free `name` only in case or Unicode form."""
@@ -74,8 +63,7 @@ class KnownNames:
     def known(self, directory: Directory) -> FolderNames | None:
         """The names in the folder, if they were remembered and are still right."""
         known = self._folders.pop(directory.identity, None)
-        if known is not None and time.monotonic() < known.until and directory.times() == known.mark:
-            known.expect_more()
+        if known is not None and time.monotonic() < known.until and times_of(directory.own_status()) == known.mark:
             return known
         return None
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import errno
 import os
 
+from agentm_kernel.files import Opened
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.files.tree import Directory
@@ -74,11 +76,8 @@ def _is_worth_believing(directory: Directory) -> bool:
         name = directory.new_temp_name()
         os.close(directory.create_file(name, 0o600))
         try:
-            descriptor = directory.open_file(name)
-            try:
+            with Opened(directory.open_file(name)) as descriptor:
                 _gives_leases[device] = bool(_take(descriptor))
-            finally:
-                os.close(descriptor)
         finally:
             directory.unlink(name)
     return _gives_leases[device]

@@ -29,13 +29,8 @@ _LONG_KEY = 400  # bytes
 class Medium:
     """The points at which a special medium has its say: names, presence, changes, other writers."""
 
-    # -- names ----------------------------------------------------------------------------------------------
-
     def is_hidden(self, name: str) -> bool:
-        """Whether a file or directory belongs to the medium rather than to the store: a sync tool's own, say.
-
-        Such an entry is neither listed nor read, and nothing may be created under its name.
-        """
+        """Whether a file or directory is the medium's own: neither listed nor read, and nothing may be created so."""
         return False
 
     def is_copy(self, name: str, beside: Beside) -> bool:
@@ -48,8 +43,6 @@ class Medium:
 
     def check_new_name(self, locator: Locator, names: FolderNames) -> None:
         """Raise if a new note of this name would change what the `names` beside it are taken for."""
-
-    # -- presence -------------------------------------------------------------------------------------------
 
     def check_here(self) -> None:
         """Raise if the tree is not on this device yet. Asked before every verb that looks at it."""
@@ -66,8 +59,6 @@ class Medium:
     def is_at_hand(self, status: os.stat_result) -> bool:
         """Whether a file can be read without waiting for anything."""
         return True
-
-    # -- changes --------------------------------------------------------------------------------------------
 
     def before_change(self, locator: Locator) -> None:
         """Called before a note is written or deleted or a directory made, without the mutex: raise to refuse."""

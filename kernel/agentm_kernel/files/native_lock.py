@@ -79,29 +79,24 @@ class DirectoryLock:
     """
 
     def __init__(self, folder: str, timeout: float, *, what: str = "") -> None:
-        self._folder = folder
-        self._timeout = timeout
-        self._what = what or folder
+        self._folder, self._timeout, self._what = folder, timeout, what or folder
         self.descriptor = -1
 
     def __enter__(self) -> Self:
-        can_lock_folder = LOCKS_DIRECTORIES
-        target = self._folder if can_lock_folder else os.path.join(self._folder, "lock")
-        flags = os.O_RDONLY if can_lock_folder else os.O_RDWR | os.O_CREAT
+        target = self._folder if LOCKS_DIRECTORIES else os.path.join(self._folder, "lock")
         try:
-            self.descriptor = os.open(target, flags, 0o600)
+            self.descriptor = os.open(target, os.O_RDONLY if LOCKS_DIRECTORIES else os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise StorageIOError(f"cannot lock {self._folder}: {error.strerror}", errno=error.errno) from error
         try:
             self._wait()
         except BaseException:
-            self._close()
+            self.__exit__()
             raise
         return self
 
     def _wait(self) -> None:
-        deadline = time.monotonic() + self._timeout
-        pause = _FIRST_PAUSE
+        deadline, pause = time.monotonic() + self._timeout, _FIRST_PAUSE
         while not try_lock(self.descriptor):
             if time.monotonic() > deadline:
                 status = os.fstat(self.descriptor)
@@ -114,9 +109,6 @@ class DirectoryLock:
             pause = min(pause * 1.5, _LONGEST_PAUSE)
 
     def __exit__(self, *_: object) -> None:
-        self._close()
-
-    def _close(self) -> None:
         descriptor, self.descriptor = self.descriptor, -1
         if descriptor >= 0:
             try:

@@ -6,45 +6,34 @@ import errno
 import os
 import stat
 
-from agentm_kernel.errors import (
-    InvalidLocatorError,
-    NotFoundError,
-    StorageError,
-    StorageIOError,
-    StoreIdentityError,
-)
+from agentm_kernel.errors import InvalidLocatorError, NotFoundError, StorageIOError, StoreIdentityError
+from agentm_kernel.files import TooLarge
 from agentm_kernel.files.failures import Failures
 from agentm_kernel.files.medium import shows_all_names
-from agentm_kernel.files.root import open_root
-from agentm_kernel.files.tree import NO_DIRECTORY, TooLarge
+from agentm_kernel.files.tree import NO_DIRECTORY, open_root
 from agentm_kernel.seam import Info
 from agentm_kernel.seam.content import check_size, decode_content
-from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentm_kernel.files.medium import Medium
-    from agentm_kernel.files.tree import Directory, Entries
+    from agentm_kernel.files.store import FileStore
+    from agentm_kernel.files.tree import Directory, Identity
+    from agentm_kernel.seam.locator import Locator
 
 
-def is_spelled_like_this(directory: Directory, name: str, identity: tuple[int, int]) -> bool:
-    """Whether the entry that `name` reached, by its device and inode, really has that name, not another case of it.
+def is_spelled_like_this(directory: Directory, name: str, found: os.stat_result | Directory) -> bool:
+    """Whether what `name` has reached really has that name, not another case of it.
 
     Asks for the name in another case: only where that reaches the same file is the directory read.
     """
-    if _has_one_spelling(directory, name):
-        return True
-    twin = directory.status(_respelled(name))
-    if twin is None or (twin.st_dev, twin.st_ino) != identity:
-        return True
-    return any(composed(listed) == name for listed in directory.names())
-
-
-def _has_one_spelling(directory: Directory, name: str) -> bool:
     other = _respelled(name)
-    return other == name or directory.looks_free(other)
+    twin = None if other == name or directory.looks_free(other) else directory.status(other)
+    if twin is None:
+        return True
+    status = found if isinstance(found, os.stat_result) else found.own_status()
+    return not os.path.samestat(twin, status) or any(composed(listed) == name for listed in directory.names())
 
 
 def _respelled(name: str) -> str:
@@ -64,39 +53,37 @@ def composed(name: str) -> str:
 
 
 _KIND = 0o170000  # what `stat.S_IFMT` leaves of a mode, for loops over thousands
-_FILE, _DIRECTORY = stat.S_IFREG, stat.S_IFDIR
+_FILE = stat.S_IFREG
+_STORED = frozenset((_FILE, stat.S_IFDIR))
 
 
 class StoreReader:
     """The tree below `root`. Pins the root's identity at first sight: what replaces it later is another store."""
 
-    def __init__(
-        self,
-        medium: Medium,
-        root: str,
-        *,
-        may_be_missing: bool,
-        size_limit: int,
-        follow_root_link: bool = True,
-        root_identity: tuple[int, int] | None = None,
-    ) -> None:
-        self.medium = medium
-        self.root = root
-        self.size_limit = size_limit
-        self._may_be_missing = may_be_missing
-        self._follow_root_link = follow_root_link
-        self._shows_all_names = shows_all_names(medium)
-        self._root_identity = root_identity
-
-    # -- verbs ----------------------------------------------------------------------------------------------
+    def __init__(self, store: FileStore, root_identity: Identity | None) -> None:
+        self.medium, self.root, self.size_limit, self.root_identity = (
+            store.medium,
+            store.root,
+            store.size_limit,
+            root_identity,
+        )
+        self._may_be_missing, self._follow_root_link = store.create_root, store.follow_root_link
+        self._shows_all_names = shows_all_names(store.medium)
 
     def read(self, locator: Locator) -> str:
         with Failures("read", locator, reading=True), self.open_parent(locator) as parent:
             return decode_content(self.read_bytes(parent, locator), locator)
 
-    def look_at(self, locator: Locator) -> Info:
+    def info(self, locator: Locator) -> Info:
         with Failures("look at", locator, reading=True):
-            return self.info(locator)
+            if locator.key:
+                with self.open_parent(locator) as parent:
+                    return info_of(locator, self.existing(parent, locator))
+            try:
+                with self.open_root() as root:
+                    return info_of(locator, root.own_status())
+            except NotFoundError:
+                return Info(locator, True, 0, 0.0, "")
 
     def children(self, locator: Locator) -> list[Locator]:
         with Failures("list", locator, reading=True):
@@ -105,17 +92,10 @@ class StoreReader:
             except NotFoundError:
                 return []
             with directory:
-                return locator.known_children(self.listed(directory, locator, directory.entries()))
-
-    # -- their parts ----------------------------------------------------------------------------------------
-
-    @property
-    def root_identity(self) -> tuple[int, int] | None:
-        """Device and inode of the root, once it was seen."""
-        return self._root_identity
+                return locator.known_children(self.listed(directory, locator, directory.kinds()))
 
     def open_root(self) -> Directory:
-        may_be_missing = self._may_be_missing and self._root_identity is None  # asked first: threads share a reader
+        may_be_missing = self._may_be_missing and self.root_identity is None  # asked first: threads share a reader
         self.check_root_link()
         try:
             root = open_root(self.root, follow_link=self._follow_root_link)
@@ -139,45 +119,51 @@ class StoreReader:
             )
 
     def pin(self, root: Directory) -> Directory:
-        """`root`, which must be the directory that was the root before."""
-        identity = root.identity_or_close()
-        if self._root_identity is None:
-            self._root_identity = identity
-        elif self._root_identity != identity:
+        """`root`, which must be the directory that was the root before; another one is closed."""
+        try:
+            if self.root_identity not in (None, root.identity):
+                raise StoreIdentityError(
+                    f"the folder {self.root} is not the one this process opened: "
+                    "it was replaced or unmounted meanwhile",
+                    hint="mount the store again and start over; `agentm doctor` shows what is there now",
+                )
+            self.root_identity = root.identity
+        except BaseException:
             root.close()
-            raise StoreIdentityError(
-                f"the folder {self.root} is not the one this process opened: it was replaced or unmounted meanwhile",
-                hint="mount the store again and start over; `agentm doctor` shows what is there now",
-            )
+            raise
         return root
 
     def open_directory(self, locator: Locator, root: Directory | None = None) -> Directory:
         """The directory at `locator`, to be closed by the caller; nothing there, or a file: `NotFoundError`."""
         directory = root or self.open_root()
-        for depth, name in enumerate(locator.parts, start=1):
+        parts = locator.parts
+        for depth in range(1, len(parts) + 1):
             with directory:
-                directory = self._enter(directory, name, locator, depth)
+                directory = self.enter(directory, parts[:depth], locator.key)
         return directory
 
-    def _enter(self, directory: Directory, name: str, locator: Locator, depth: int) -> Directory:
+    def enter(self, directory: Directory, parts: tuple[str, ...], wanted: str = "") -> Directory:
+        """The directory that these names lead to, on the way to `wanted`; the one above it is open."""
+        child, status, name = None, None, parts[-1]
         try:
-            child = None if self.medium.is_hidden(name) else enter_exactly(directory, name)
+            if not self.medium.is_hidden(name):
+                child = enter_exactly(directory, name)
         except OSError as error:
             if error.errno not in NO_DIRECTORY:
                 raise
-            raise _no_directory(directory.status(name), "/".join(locator.parts[:depth])) from None
-        if child is None:
-            raise NotFoundError(f"'{locator}' does not exist")
-        return child
+            status = directory.status(name)
+        if child is not None:
+            return child
+        if status is not None and not stat.S_ISREG(status.st_mode):
+            raise _not_followed("/".join(parts), status)
+        if status is None:
+            raise NotFoundError(f"'{wanted or '/'.join(parts)}' does not exist")
+        raise NotFoundError(f"'{'/'.join(parts)}' is a file, so nothing is stored below it")
 
-    def enter(self, parent: Directory, locator: Locator) -> Directory:
-        """The directory at `locator`, the one above which is open."""
-        return self._enter(parent, locator.name, locator, len(locator.parts))
-
-    def open_parent(self, locator: Locator, root: Directory | None = None) -> Directory:
+    def open_parent(self, locator: Locator) -> Directory:
         if not locator.key:
             raise NotFoundError("the root of the store is a directory, not a note")
-        return self.open_directory(locator.parent, root)
+        return self.open_directory(locator.parent)
 
     def read_bytes(self, parent: Directory, locator: Locator) -> bytes:
         """The bytes of the file at `locator`, whose directory is open."""
@@ -194,33 +180,35 @@ class StoreReader:
             self.medium.when_unreadable(locator, error)
             raise
 
-    def listed(self, directory: Directory, locator: Locator, entries: Entries) -> dict[str, str]:
-        """The names that keys below `locator` have, sorted, each with the name that the directory has for it."""
-        return self._named(entries.files, entries.directories, directory, locator)
+    def hash_of(self, parent: Directory, locator: Locator, status: os.stat_result) -> str:
+        """The content hash of the file at `locator`, of any size, unless the medium has a reason not to read it."""
+        self.medium.before_reading(locator, status)
+        try:
+            return parent.hash_file(locator.name)
+        except OSError as error:
+            self.medium.when_unreadable(locator, error)
+            raise
 
     def looked_at(self, directory: Directory, locator: Locator) -> dict[str, os.stat_result]:
         """The statuses of what keys below `locator` reach, by the names that the keys have, in any order."""
         try:
             found = directory.statuses()
         except OSError:  # something has vanished meanwhile, or fails that may not even be shown
-            listed = self.listed(directory, locator, directory.entries())
-            found = directory.statuses_of(listed.values())
-            return {name: found[stored] for name, stored in listed.items() if stored in found}
-        kinds = {status[0] & _KIND for status in found.values()}
-        if self._shows_all_names and kinds <= {_FILE, _DIRECTORY} and locator.takes_plainly([*found]):
+            listed = self.listed(directory, locator, directory.kinds())
+            statuses = {name: directory.status(stored) for name, stored in listed.items()}
+            return {name: status for name, status in statuses.items() if status is not None}
+        are_stored = {status[0] & _KIND for status in found.values()} <= _STORED
+        if self._shows_all_names and are_stored and locator.takes_plainly([*found]):
             return found
-        files = [name for name, status in found.items() if stat.S_ISREG(status[0])]
-        directories = [name for name, status in found.items() if stat.S_ISDIR(status[0])]
-        named = self._named(files, directories, directory, locator)
-        return {name: found[stored] for name, stored in named.items()}
+        kinds = {name: status[0] & _KIND for name, status in found.items()}
+        return {name: found[stored] for name, stored in self.listed(directory, locator, kinds).items()}
 
-    def _named(
-        self, files: list[str], directories: list[str], directory: Directory, locator: Locator
-    ) -> dict[str, str]:
-        names = sorted(files + directories)
+    def listed(self, directory: Directory, locator: Locator, kinds: dict[str, int]) -> dict[str, str]:
+        """The names that keys below `locator` have, sorted, each with the name that the directory has for it."""
+        names = sorted(name for name, kind in kinds.items() if kind in _STORED)
         shown = dict(zip(names, names, strict=True))
         if not self._shows_all_names:
-            shown = dict(sorted(self._shown(names, frozenset(files))))
+            shown = dict(sorted(self._shown(names, frozenset(name for name in names if kinds[name] == _FILE))))
         if locator.takes_plainly([*shown]):
             return shown
         return dict(sorted(self._spelled(shown, directory, locator)))
@@ -248,7 +236,7 @@ class StoreReader:
         """The status of what is stored at `locator`: a file or a directory, or an error."""
         name = locator.name
         status = None if self.medium.is_hidden(name) else parent.status(name)
-        if status is None or not is_spelled_like_this(parent, name, identity_of(status)):
+        if status is None or not is_spelled_like_this(parent, name, status):
             self.medium.when_missing(parent, locator)
             raise NotFoundError(f"'{locator}' does not exist")
         if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
@@ -256,19 +244,6 @@ class StoreReader:
         if stat.S_ISREG(status.st_mode) and self.medium.is_copy(name, parent.has_file):
             raise NotFoundError(f"'{locator}' is not a note but a conflict copy that a sync tool made of one")
         return status
-
-    def info(self, locator: Locator) -> Info:
-        if not locator.key:
-            return self._root_info()
-        with self.open_parent(locator) as parent:
-            return info_of(locator, self.existing(parent, locator))
-
-    def _root_info(self) -> Info:
-        try:
-            with self.open_root():
-                return info_of(Locator(), os.stat(self.root))
-        except NotFoundError:
-            return Info(Locator(), True, 0, 0.0, "")
 
 
 def enter_exactly(directory: Directory, name: str) -> Directory | None:
@@ -280,32 +255,24 @@ def enter_exactly(directory: Directory, name: str) -> Directory | None:
         child = directory.enter(name)
     except FileNotFoundError:
         return None
+    is_it = False
     try:
-        if _has_one_spelling(directory, name) or is_spelled_like_this(directory, name, child.identity):
-            return child
-    except BaseException:
-        child.close()
-        raise
-    child.close()
-    return None
-
-
-def identity_of(status: os.stat_result) -> tuple[int, int]:
-    return status.st_dev, status.st_ino
+        is_it = is_spelled_like_this(directory, name, child)
+    finally:
+        if not is_it:
+            child.close()
+    return child if is_it else None
 
 
 def info_of(locator: Locator, status: os.stat_result) -> Info:
+    """With a change token of its inode, time of change and size. A walk makes thousands: fields by number."""
     is_dir = stat.S_ISDIR(status[0])
-    return Info(locator, is_dir, 0 if is_dir else status[6], status.st_mtime, version_of(status))
-
-
-def version_of(status: os.stat_result) -> str:
-    """The change token of a file or directory. Fields by number, and no f-string: a walk makes thousands of these."""
-    return "%x-%x-%x" % (status[1], status.st_ctime_ns, status[6])  # noqa: UP031
+    version = "%x-%x-%x" % (status[1], status.st_ctime_ns, status[6])  # noqa: UP031
+    return Info(locator, is_dir, 0 if is_dir else status[6], status.st_mtime, version)
 
 
 def versions_of_files(statuses: dict[str, os.stat_result]) -> dict[str, str]:
-    """`version_of` each of the files among them; thousands of calls are worth a second line like the one above."""
+    """The same tokens of the files among them; thousands of calls are worth a second line like the one above."""
     return {
         name: "%x-%x-%x" % (status[1], status.st_ctime_ns, status[6])  # noqa: UP031
         for name, status in statuses.items()
@@ -318,15 +285,6 @@ def kind_of(status: os.stat_result) -> str:
     if stat.S_ISDIR(status.st_mode):
         return "a directory"
     return "a symbolic link" if stat.S_ISLNK(status.st_mode) else "neither a file nor a directory"
-
-
-def _no_directory(status: os.stat_result | None, key: str) -> StorageError:
-    """Why nothing is stored below `key`."""
-    if status is None:
-        return NotFoundError(f"'{key}' does not exist")
-    if stat.S_ISREG(status.st_mode):
-        return NotFoundError(f"'{key}' is a file, so nothing is stored below it")
-    return _not_followed(key, status)
 
 
 def _not_followed(key: str, status: os.stat_result) -> StorageIOError:

@@ -9,17 +9,19 @@ from __future__ import annotations
 import os
 import stat
 
+from agentm_kernel.files import NOT_WAITING, Opened, close_quietly, read_open_file
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.files.medium import Medium
     from agentm_kernel.seam.locator import Locator
 
 _CAN_WALK_BY_DESCRIPTOR = os.open in os.supports_dir_fd and hasattr(os, "O_DIRECTORY")
-_SHORT = 65_536
+_SHORT = 65_535
 
 
 def read_short_note(
-    medium: Medium, root: str, locator: Locator, limit: int
+    medium: Medium, root: str, locator: Locator, limit: int, *, follow_root_link: bool = True
 ) -> tuple[str | None, tuple[int, int] | None]:
     """The text of the note, `None` where `reading` has to look closer; and the identity of the root above it."""
     parts = locator.parts
@@ -27,45 +29,30 @@ def read_short_note(
         return None, None
     opened: list[int] = []
     try:
-        opened.append(os.open(root, os.O_RDONLY | os.O_DIRECTORY))
+        at_root = 0 if follow_root_link else os.O_NOFOLLOW
+        opened.append(os.open(root, os.O_RDONLY | os.O_DIRECTORY | at_root))
         status = os.fstat(opened[-1])
         for folder in parts[:-1]:
             opened.append(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=opened[-1]))
-        if any(_has_another_case(part, at) for part, at in zip(parts, opened, strict=True)):
-            return None, None
-        return _read(medium, locator, opened[-1], min(limit + 1, _SHORT)), (status.st_dev, status.st_ino)
+        for part, at in zip(parts, opened, strict=True):
+            if os.access(part.swapcase(), os.F_OK, dir_fd=at):
+                return None, None  # another case leads somewhere too: names may not be what they seem
+        return _read(medium, locator, opened[-1], min(limit, _SHORT)), (status.st_dev, status.st_ino)
     except (OSError, UnicodeDecodeError):
         return None, None
     finally:
         for descriptor in opened:
-            try:
-                os.close(descriptor)
-            except OSError:
-                pass  # it is gone all the same, and nothing was written through it
+            close_quietly(descriptor)
 
 
-def _has_another_case(name: str, directory: int) -> bool:
-    """Whether another case of a name leads somewhere too: there, names may not be what they seem."""
-    return os.access(name.swapcase(), os.F_OK, dir_fd=directory)
-
-
-def _read(medium: Medium, locator: Locator, directory: int, too_many: int) -> str | None:
-    """The text of an ordinary file of fewer bytes than `too_many`."""
+def _read(medium: Medium, locator: Locator, directory: int, limit: int) -> str | None:
+    """The text of an ordinary file of so many bytes at most."""
     name = locator.name
     status = os.stat(name, dir_fd=directory, follow_symlinks=False)
-    if not stat.S_ISREG(status.st_mode) or medium.is_copy(name, _is_there):
+    # What may lie beside the note is not worth a look: it is taken to be there.
+    if not stat.S_ISREG(status.st_mode) or medium.is_copy(name, lambda _: True):
         return None
     medium.before_reading(locator, status)
-    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY, dir_fd=directory)
-    try:
-        is_the_same = os.path.samestat(os.fstat(descriptor), status)
-        data = os.read(descriptor, min(too_many, status.st_size + 1)) if is_the_same else b""
-        is_whole = len(data) == os.fstat(descriptor).st_size  # one call may give less, and another program add to it
-    finally:
-        os.close(descriptor)
-    return data.decode() if is_whole and 0 < len(data) < too_many else None
-
-
-def _is_there(_name: str) -> bool:
-    """Of what may lie beside the note: it is not worth a look."""
-    return True
+    with Opened(os.open(name, NOT_WAITING | os.O_NOFOLLOW, dir_fd=directory)) as descriptor:
+        data, opened = read_open_file(descriptor, limit)
+    return data.decode() if data and os.path.samestat(opened, status) else None

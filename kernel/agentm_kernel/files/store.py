@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TypeVar
 
-    from agentm_kernel.files.bytes_tree import BytesTree
     from agentm_kernel.files.reading import StoreReader
-    from agentm_kernel.files.writing import StoreWriter
+    from agentm_kernel.files.writing import BytesTree, StoreWriter
     from agentm_kernel.seam import Info
     from agentm_kernel.seam.backend import Absent
     from agentm_kernel.seam.locator import Locator
@@ -68,15 +67,11 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
         private: bool = False,
         follow_root_link: bool = True,
         size_limit: int = MAX_CONTENT_BYTES,
-        lock_timeout: float = 10.0,
+        lock_timeout: float | None = None,
     ) -> None:
-        self._root = os.path.abspath(root)
-        self._medium = medium
-        self._create_root = create_root
-        self._private = private
-        self._follow_root_link = follow_root_link
-        self.size_limit = size_limit
-        self._lock_timeout = lock_timeout
+        self.root, self.medium = os.path.abspath(root), medium
+        self.create_root, self.private, self.follow_root_link = create_root, private, follow_root_link
+        self.size_limit, self.lock_timeout = size_limit, lock_timeout
         self._root_identity: tuple[int, int] | None = None
         self._lazy_reader: StoreReader | None = None
         self._lazy_writer: StoreWriter | None = None
@@ -86,30 +81,23 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
         return _CAPABILITIES
 
     @property
-    def root(self) -> str:
-        return self._root
-
-    @property
-    def medium(self) -> Medium:
-        return self._medium
-
-    @property
     def tree(self) -> BytesTree:
         """The same files by their bytes, under the same mutex."""
+        self.medium.check_here()
         with _importing:
-            from agentm_kernel.files.bytes_tree import BytesTree
+            from agentm_kernel.files.writing import BytesTree
 
-        return BytesTree(self._reader, lambda: self._writer)
+        return BytesTree(self._writer)
 
     def describe(self) -> str:
-        return self._root
+        return self.root
 
     def device_path(self, locator: Locator) -> str:
-        return os.path.join(self._root, *locator.parts)
+        return os.path.join(self.root, *locator.parts)
 
     def check_usable(self, *, read_only: bool) -> None:
-        place = self._root
-        while self._create_root and not os.path.lexists(place):
+        place = self.root
+        while self.create_root and not os.path.lexists(place):
             place = os.path.dirname(place)  # the first write will make the root here
         if not os.path.isdir(place):
             what = "is not a folder" if os.path.lexists(place) else "is missing"
@@ -125,27 +113,33 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
 
     def make_place(self) -> None:
         try:
-            os.makedirs(self._root, mode=0o700 if self._private else 0o777, exist_ok=True)
+            os.makedirs(self.root, mode=0o700 if self.private else 0o777, exist_ok=True)
         except OSError as error:
-            raise StorageIOError(
-                f"cannot make the folder {self._root}: {error.strerror}", errno=error.errno
-            ) from error
+            message = f"cannot make the folder {self.root}: {error.strerror}"
+            raise StorageIOError(message, errno=error.errno) from error
 
     # -- reading --------------------------------------------------------------------------------------------
 
     def stamp_text(self) -> str | None:
         is_unseen = self._root_identity is None and self._lazy_reader is None
-        if self._create_root and is_unseen and type(self).read is FileStore.read and not _is_there(self._root):
-            self._medium.check_here()
-            return None  # nothing was ever written here
+        if self.create_root and is_unseen and type(self).read is FileStore.read:
+            try:
+                os.lstat(self.root)
+            except FileNotFoundError:
+                self.medium.check_here()
+                return None  # nothing was ever written here
+            except OSError:
+                pass  # not absence: whoever looks further will say what it is
         return super().stamp_text()
 
     def read(self, locator: Locator) -> str:
         reader = self._lazy_reader
         seen = self._root_identity if reader is None else reader.root_identity
-        if self._follow_root_link and (reader is None or seen is not None):
-            self._medium.check_here()
-            text, identity = read_short_note(self._medium, self._root, locator, self.size_limit)
+        if reader is None or seen is not None:
+            self.medium.check_here()
+            text, identity = read_short_note(
+                self.medium, self.root, locator, self.size_limit, follow_root_link=self.follow_root_link
+            )
             if text is not None and seen in (None, identity):
                 self._root_identity = identity
                 return text
@@ -162,7 +156,7 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
         return True
 
     def info(self, locator: Locator) -> Info:
-        return self._reader.look_at(locator)
+        return self._reader.info(locator)
 
     def walk(self, locator: Locator) -> Iterator[Info]:
         with _importing:
@@ -176,24 +170,37 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
 
         return foreign_entries(self._reader, locator)
 
+    @property
+    def _reader(self) -> StoreReader:
+        self.medium.check_here()
+        if self._lazy_reader is None:
+            with _importing:
+                from agentm_kernel.files.reading import StoreReader
+
+            self._lazy_reader = StoreReader(self, self._root_identity)
+        return self._lazy_reader
+
     # -- writing --------------------------------------------------------------------------------------------
 
     def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
-        self._medium.before_change(locator)
+        self.medium.before_change(locator)
         self._writer.write_text(locator, content, if_match)
-        self._medium.after_change(locator)
+        self.medium.after_change(locator)
         return locator
 
     def mkdir(self, locator: Locator) -> Locator:
-        self._medium.before_change(locator)
+        self.medium.before_change(locator)
         self._writer.make_directory(locator)
         return locator
 
     def append(self, locator: Locator, text: str) -> Locator:
-        self._medium.before_change(locator)
-        self._writer.append_text(locator, text)
-        self._medium.after_change(locator)
-        return locator
+        self.medium.before_change(locator)
+        if self._writer.append_text(locator, text):
+            self.medium.after_change(locator)
+            return locator
+        from agentm_kernel.seam.update import update  # in a sandbox that leaves only the checkout to write to
+
+        return update(self, locator, lambda old: (old or "") + ("" if not old or old.endswith("\n") else "\n") + text)
 
     def facet(self, kind: type[F]) -> F | None:
         own = type(self)
@@ -202,48 +209,15 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
         return super().facet(kind)
 
     def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
-        self._medium.before_change(locator)
+        self.medium.before_change(locator)
         self._writer.delete(locator, if_match)
-        self._medium.after_change(locator)
-
-    @property
-    def _reader(self) -> StoreReader:
-        self._medium.check_here()
-        if self._lazy_reader is None:
-            with _importing:
-                from agentm_kernel.files.reading import StoreReader
-
-            self._lazy_reader = StoreReader(
-                self._medium,
-                self._root,
-                may_be_missing=self._create_root,
-                size_limit=self.size_limit,
-                follow_root_link=self._follow_root_link,
-                root_identity=self._root_identity,
-            )
-        return self._lazy_reader
+        self.medium.after_change(locator)
 
     @property
     def _writer(self) -> StoreWriter:
         if self._lazy_writer is None:
             with _importing:  # whatever a write needs, before it takes any lock
-                from agentm_kernel.files.write_path import StoreWriter
+                from agentm_kernel.files.writing import StoreWriter
 
-            self._lazy_writer = StoreWriter(
-                self._reader,
-                create_root=self._create_root,
-                private=self._private,
-                lock_timeout=self._lock_timeout,
-                state_dir=self.state_dir,
-            )
+            self._lazy_writer = StoreWriter(self, self._reader)
         return self._lazy_writer
-
-
-def _is_there(path: str) -> bool:
-    try:
-        os.lstat(path)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        pass  # not absence: whoever looks further will say what it is
-    return True

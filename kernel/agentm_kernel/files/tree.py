@@ -2,10 +2,7 @@
 (but for the short notes that `read_short_note` reads for hooks).
 
 A path is walked one name at a time from the open root, never following a link, so nothing that happens to the tree
-meanwhile can lead a read or a write outside it. `root.open_root` opens one: a `Directory` where the platform resolves
-names relative to an open directory (Linux, macOS, the BSDs), a `PathDirectory` elsewhere.
-
-Raw `OSError`s leave this module; `FileStore` gives them their type in one place.
+meanwhile can lead a read or a write outside it. Raw `OSError`s leave this module; `Failures` gives them their type.
 """
 
 from __future__ import annotations
@@ -15,13 +12,15 @@ import os
 import stat
 import time
 
-from agentm_kernel.errors import StorageIOError
+from agentm_kernel.files import Opened, close_quietly, read_open_file
 from agentm_kernel.seam.locator import TEMP_PREFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any, Self
+    from typing import Self
+
+    Identity = tuple[int, int]
+    """Device and inode: which file or directory it is, whatever its name."""
 
 TEMP_SUFFIX = ".tmp"
 
@@ -32,86 +31,87 @@ _O_BINARY = getattr(os, "O_BINARY", 0)
 READ_FLAGS = os.O_RDONLY | _O_NOFOLLOW | _O_NONBLOCK | _O_BINARY
 APPEND_FLAGS = os.O_RDWR | os.O_APPEND | _O_NOFOLLOW | _O_NONBLOCK | _O_BINARY
 CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_NOFOLLOW | _O_BINARY
-
+CAN_WALK_BY_DESCRIPTOR = os.open in os.supports_dir_fd and bool(_O_DIRECTORY and _O_NOFOLLOW)
+_PIECE = 1 << 20
+_REPLACE_PATIENCE = 2.0
 
 NO_DIRECTORY = frozenset((errno.ENOTDIR, errno.ELOOP, errno.EMLINK))
 """What entering a file or a link fails with, by platform."""
 
 
-class TooLarge(Exception):
-    """A file exceeds the limit of the read; `size` is what it has."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__(size)
-        self.size = size
+def identity_of(status: os.stat_result) -> Identity:
+    return status.st_dev, status.st_ino
 
 
-class Entries:
-    """What a directory holds, by name and sorted by what it is, nothing of it followed."""
+def times_of(status: os.stat_result) -> tuple[int, int]:
+    """When something in a directory changed last, and when the directory itself did."""
+    return status.st_mtime_ns, status.st_ctime_ns
 
-    __slots__ = ("directories", "files", "others")
 
-    def __init__(self, found: Iterator[os.DirEntry[str]]) -> None:
-        self.files: list[str] = []
-        self.directories: list[str] = []
-        self.others: list[str] = []
-        """Links, FIFOs, devices."""
-        add_file = self.files.append
-        for entry in found:
-            if entry.is_file(follow_symlinks=False):
-                add_file(entry.name)
-            elif entry.is_dir(follow_symlinks=False):
-                self.directories.append(entry.name)
-            else:
-                self.others.append(entry.name)
+def hash_of_open_file(descriptor: int) -> str:
+    """The content hash of an open file of any size. What is no regular file is an `OSError`."""
+    import hashlib  # 4 ms of OpenSSL, which readers never need
+
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    digest, left = hashlib.sha256(), status.st_size
+    while piece := os.read(descriptor, min(left + 1, _PIECE) if left > 0 else _PIECE):
+        digest.update(piece)
+        left -= len(piece)
+        if not left:
+            break  # as long as it says: one call less
+    return digest.hexdigest()
+
+
+def _kind_of(entry: os.DirEntry[str]) -> int:
+    if entry.is_file(follow_symlinks=False):
+        return stat.S_IFREG
+    return stat.S_IFDIR if entry.is_dir(follow_symlinks=False) else 0
 
 
 class Directory:
     """An open directory. Names given to it are single names, never paths.
 
-    It is held by its descriptor: renaming or replacing anything above it cannot redirect us. The descriptor is closed
-    with it, unless it is `lent`.
+    It is held by its descriptor, and closes that unless it is `lent`: replacing anything above cannot redirect us.
     """
 
-    identity: tuple[int, int]
-    """Its device and inode, looked up when first asked for: most are walked through."""
-    is_private: bool
-    """Whether only this user may look inside; looked up with the identity."""
+    keeps_private = False
+    """Set where a new file is for this user alone, whoever may look inside."""
 
-    def __init__(self, descriptor: int, *, lent: bool = False) -> None:
+    def __init__(self, descriptor: int, status: os.stat_result | None = None, *, lent: bool = False) -> None:
         self._fd: int | None = descriptor
         self._place: int | str = descriptor
-        self._lent = lent
+        self._status, self._lent = status, lent
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in ("identity", "is_private"):
-            raise AttributeError(name)
-        status = os.stat(self._place)
-        self.identity = (status.st_dev, status.st_ino)
-        self.__dict__.setdefault("is_private", not status.st_mode & 0o077)
-        return self.__dict__[name]
+    def own_status(self) -> os.stat_result:
+        """Its own, as it was when somebody asked first: most directories are only walked through."""
+        if self._status is None:
+            self._status = os.stat(self._place)
+        return self._status
 
-    def identity_or_close(self) -> tuple[int, int]:
-        """`identity`; one that cannot be asked for it is closed, as if it had not been opened."""
-        try:
-            return self.identity
-        except BaseException:
-            self.close()
-            raise
+    @property
+    def identity(self) -> Identity:
+        status = self._status or self.own_status()
+        return status.st_dev, status.st_ino
+
+    @property
+    def is_private(self) -> bool:
+        """Whether a new file in here is for this user alone: nobody else may look inside, or so it was said."""
+        return self.keeps_private or not self.own_status().st_mode & 0o077
 
     def _at(self, name: str) -> str:
         """How the system is told a name in here, together with `_fd`."""
         return name
 
-    # -- what the system does -------------------------------------------------------------------------------
-
     def enter(self, name: str) -> Directory:
         """Open the directory `name`; `OSError` when it is missing, a link or not a directory."""
         return Directory(os.open(name, os.O_RDONLY | _O_DIRECTORY | _O_NOFOLLOW, dir_fd=self._fd))
 
-    def entries(self) -> Entries:
+    def kinds(self) -> dict[str, int]:
+        """What is in here, by name: `stat.S_IFREG`, `stat.S_IFDIR`, or 0 for links, FIFOs and devices."""
         with os.scandir(self._place) as found:
-            return Entries(found)
+            return {entry.name: _kind_of(entry) for entry in found}
 
     def names(self) -> list[str]:
         """The names alone, for half the price."""
@@ -176,20 +176,15 @@ class Directory:
         if self._fd is not None:  # a platform that cannot open a directory cannot sync it either
             os.fsync(self._fd)
 
-    def times(self) -> tuple[int, int]:
-        """When something in here changed last, and when the directory itself did."""
-        status = os.stat(self._place)
-        return status.st_mtime_ns, status.st_ctime_ns
-
     def mark(self) -> tuple[int, int] | None:
-        """Times that no change will leave, by us or by others: a clock that files share is too coarse for that.
+        """Set `times_of` this directory to what no change will leave: the clock of files is too coarse for that.
 
         `None` where they cannot be set so exactly.
         """
         now = time.time_ns()
         try:
             os.utime(self._place, ns=(now, now))
-            times = self.times()
+            times = times_of(os.stat(self._place))
         except OSError:  # the directory is somebody else's
             return None
         return times if times[0] == now and now % 1_000_000 else None
@@ -197,17 +192,7 @@ class Directory:
     def close(self) -> None:
         descriptor, self._fd = self._fd, -1
         if descriptor is not None and descriptor >= 0 and not self._lent:
-            try:
-                os.close(descriptor)
-            except OSError:
-                pass  # it is gone all the same, and nothing was written through it
-
-    # -- what follows from that -----------------------------------------------------------------------------
-
-    def statuses_of(self, names: Iterable[str]) -> dict[str, os.stat_result]:
-        """`status` of each of the names, without those that are gone."""
-        found = {name: self.status(name) for name in names}
-        return {name: status for name, status in found.items() if status is not None}
+            close_quietly(descriptor)
 
     def has(self, name: str) -> bool:
         return self.status(name) is not None
@@ -223,38 +208,31 @@ class Directory:
 
     def read_file(self, name: str, limit: int) -> tuple[bytes, os.stat_result]:
         """The bytes of a regular file and its status. Nothing else is read: a FIFO or device could block."""
-        descriptor = self.open_file(name)
+        with Opened(self.open_file(name)) as descriptor:
+            return read_open_file(descriptor, limit)
+
+    def hash_file(self, name: str) -> str:
+        """The content hash of a regular file of any size."""
+        with Opened(self.open_file(name)) as descriptor:
+            return hash_of_open_file(descriptor)
+
+    def drop(self, name: str) -> None:
+        """Remove a file, if it is still there."""
         try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise StorageIOError(f"{name!r} is not a regular file", errno=errno.EINVAL)
-            if status.st_size > limit:
-                raise TooLarge(status.st_size)
-            data = os.read(descriptor, min(limit, status.st_size) + 1)
-            while len(data) <= limit and (more := os.read(descriptor, min(limit + 1 - len(data), 65536))):
-                data += more
-            if len(data) > limit:
-                raise TooLarge(len(data))
-            return data, status
-        finally:
-            os.close(descriptor)
+            self.unlink(name)
+        except FileNotFoundError:
+            pass
 
     def new_temp_name(self) -> str:
         """A name that no key can have, of one length: it never makes a legal name too long."""
         return f"{TEMP_PREFIX}{os.urandom(8).hex()}{TEMP_SUFFIX}"
 
     def sweep(self) -> list[str]:
-        """Remove the temp files of killed writers, and return the names that were there before.
-
-        Only for the holder of the store's mutex: then no temp file is in use.
-        """
+        """Remove the temp files of killed writers, under the mutex: none is in use. The names that were there."""
         names = self.names()
         for name in names:
             if name.startswith(TEMP_PREFIX) and name.endswith(TEMP_SUFFIX):
-                try:
-                    self.unlink(name)
-                except FileNotFoundError:
-                    continue
+                self.drop(name)
         return names
 
     def __enter__(self) -> Self:
@@ -262,3 +240,94 @@ class Directory:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class PathDirectory(Directory):
+    """A directory by its path, for platforms without descriptors of directories (Windows).
+
+    Each name is looked at before it is used. Somebody who swaps a directory for a link between the look and the use
+    can win here; that is the platform's limit, and the documentation says so.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._fd = self._status = None
+        self._place = self._path = path
+
+    def _at(self, name: str) -> str:
+        return os.path.join(self._path, name)
+
+    def enter(self, name: str) -> PathDirectory:
+        path = self._at(name)
+        mode = os.lstat(path).st_mode
+        if stat.S_ISLNK(mode) or (hasattr(os.path, "isjunction") and os.path.isjunction(path)):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+        if not stat.S_ISDIR(mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+        return PathDirectory(path)
+
+    def open_file(self, name: str, flags: int = READ_FLAGS) -> int:
+        if stat.S_ISLNK(os.lstat(self._at(name)).st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
+        return super().open_file(name, flags)
+
+    def replace(self, source: str, target: str) -> None:
+        # Windows refuses while a virus scanner or a sync client has the target open; that passes.
+        deadline = time.monotonic() + _REPLACE_PATIENCE
+        while True:
+            try:
+                return super().replace(source, target)
+            except PermissionError:
+                if os.name != "nt" or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+
+    def link(self, source: str, target: str) -> None:
+        os.link(self._at(source), self._at(target))
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def open_root(path: str, *, follow_link: bool = True) -> Directory:
+    """Open the directory `path` that the operator named: links in it are theirs and are followed, the last one too,
+    unless `follow_link` says otherwise.
+    """
+    if CAN_WALK_BY_DESCRIPTOR:
+        return Directory(os.open(path, os.O_RDONLY | _O_DIRECTORY | (0 if follow_link else _O_NOFOLLOW)))
+    return PathDirectory(path)
+
+
+def make_root(path: str, mode: int) -> None:
+    """Make the directory `path` and what is missing above it, each with this mode and durable before the next."""
+    parent = os.path.dirname(path)
+    try:
+        with os.scandir(path) as found:
+            if next(found, None) is not None:
+                return
+        # One that is there but empty may be new too, its maker dead before it was durable.
+    except FileNotFoundError:
+        make_root(parent, mode)
+        try:
+            os.mkdir(path, mode)
+        except FileExistsError:
+            pass  # another writer was faster
+    with open_root(parent) as directory:
+        directory.sync()
+
+
+def make_private_folder(path: str) -> None:
+    """Make the folder `path` and what is missing above it, for this user alone, each durable before the next.
+
+    `os.makedirs` gives its mode to the last folder only: under a umask of 0 anybody could replace the others.
+    """
+    if os.path.isdir(path):
+        return
+    parent = os.path.dirname(path)
+    make_private_folder(parent)
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise  # a file is in the way; otherwise another writer was faster
+    with open_root(parent) as directory:
+        directory.sync()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from agentm_kernel.errors import NotFoundError
 from agentm_kernel.files.failures import Failures
@@ -29,19 +30,11 @@ class TreeWalk(FolderWalk):
     """What `FileStore.walk` returns."""
 
     def __init__(self, reader: StoreReader, locator: Locator) -> None:
-        self._reader = reader
-        self._locator = locator
-        self._infos = self._walk()
-
-    def __iter__(self) -> Iterator[Info]:
-        return self._infos  # a loop then goes through the generator itself
-
-    def __next__(self) -> Info:
-        return next(self._infos)
-
-    # -- by entries: no directory is held open between two steps, however long the caller takes -----------------
+        self._reader, self._locator = reader, locator
+        super().__init__(self._walk(), self._by_folders)
 
     def _walk(self) -> Iterator[Info]:
+        """By entries: no directory is held open between two steps, however long the caller takes."""
         # Not by recursion: a key may have 500 parts, and a caller's stack has no room to promise for them.
         pending = self._infos_below(self._locator)
         pending.reverse()
@@ -59,14 +52,12 @@ class TreeWalk(FolderWalk):
             statuses = dict(sorted(self._statuses(directory, locator).items()))
         return [*map(info_of, locator.known_children(statuses), statuses.values())]
 
-    # -- by folders: each is entered from the one above it ------------------------------------------------------
-
-    def folders(self) -> Iterator[Folder]:
-        with Failures("walk", self._locator, reading=True):
-            try:
-                top = self._reader.info(self._locator)
-            except NotFoundError:
-                return
+    def _by_folders(self) -> Iterator[Folder]:
+        """Each is entered from the one above it."""
+        try:
+            top = self._reader.info(self._locator)
+        except NotFoundError:
+            return
         trail: list[tuple[Directory | None, list[Info]]] = [(None, [top] if top.is_dir else [])]
         try:
             while trail:
@@ -104,14 +95,12 @@ class TreeWalk(FolderWalk):
                 directory.close()
         return Folder(info, versions, note)
 
-    # -- both ---------------------------------------------------------------------------------------------------
-
     def _open(self, locator: Locator, above: Directory | None) -> Directory | None:
         """The directory at `locator`, by way of the one above it if that is open; `None` if it has gone."""
         with Failures("walk", locator, reading=True):
             try:
                 if above is not None:
-                    return self._reader.enter(above, locator)
+                    return self._reader.enter(above, locator.parts)
                 return self._reader.open_directory(locator)
             except NotFoundError:
                 return None
@@ -129,15 +118,13 @@ def foreign_entries(reader: StoreReader, locator: Locator) -> Iterator[str]:
         except NotFoundError:
             return
         with directory:
-            entries = directory.entries()  # once: a note that comes between two looks would be taken for a stranger
-            listed = {stored: name for name, stored in reader.listed(directory, locator, entries).items()}
-    directories = frozenset(entries.directories)
-    names = directories.union(entries.files, entries.others)
-    for name in sorted(names):
+            kinds = directory.kinds()  # once: a note that comes between two looks would be taken for a stranger
+            listed = {stored: name for name, stored in reader.listed(directory, locator, kinds).items()}
+    for name in sorted(kinds):
         if name.startswith(TEMP_PREFIX):
             continue  # of ours: a temp file, or a displaced version that waits for its writers
         if name in listed:
-            if name in directories:
+            if kinds[name] == stat.S_IFDIR:
                 yield from foreign_entries(reader, locator.child(listed[name]))
-        elif not (reader.medium.is_hidden(name) or reader.medium.is_copy(name, names.__contains__)):
+        elif not (reader.medium.is_hidden(name) or reader.medium.is_copy(name, kinds.__contains__)):
             yield os.path.join(*locator.parts, name)

@@ -1,6 +1,4 @@
-"""The plugin host: what is installed, what may be loaded, and how a plugin that fails takes nothing else with it.
-
-Running the code of a plugin: whatever it does wrong becomes a typed error that names it.
+"""Running the code of plugins: one that fails is named, and takes nothing else with it.
 
 Three things go on around every call. Standard output is kept for the answer of the command (`StdoutToStderr`). What
 the code raises leaves as an `AgentmError` (`Call`), with the original as its cause. And `os._exit`, which would end
@@ -29,9 +27,21 @@ _traces = bool(os.environ.get("AGENTM_TRACE_PLUGINS"))
 active: list[tuple[str, str]] = []
 """Which plugin is running, and what it was asked to do, innermost last: for whoever has waited too long."""
 
+_late: list[LockType] = []
+"""Of each thread that was left behind: free once it has ended."""
+
+_calling_process = 0
+end_process = os._exit
+
 
 class PluginEndsProcess(BaseException):
     """Raised in the plugin's stead when it calls `os._exit`; only `Call` sees it."""
+
+
+def _refuse_to_end(code: int = 0) -> NoReturn:
+    if os.getpid() != _calling_process:
+        end_process(code)  # a child that the plugin forked may end as it likes
+    raise PluginEndsProcess
 
 
 class Call:
@@ -63,26 +73,28 @@ class Call:
 
 def failed(label: str, doing: str, error: BaseException) -> AgentmError:
     """What a plugin's exception is told as: a failure of its medium, or of itself."""
+    if not isinstance(error, OSError):
+        return _failure(label, doing, reason_of(error))
     message = f"the {label} failed in {doing}: {reason_of(error)}"
-    if isinstance(error, OSError):
-        return StorageIOError(message, errno=error.errno, hint="check the medium that the store lies on")
-    return PluginError(message, hint=_hint(label))
+    return StorageIOError(message, errno=error.errno, hint="check the medium that the store lies on")
 
 
 def wrong_answer(label: str, doing: str, answer: object, wanted: str) -> PluginError:
     """What an answer of the wrong type is told as."""
     given = "a list with something else in it" if isinstance(answer, list) else type(answer).__name__
-    return PluginError(
-        f"the {label} failed in {doing}: it answered with {given}, not with {wanted}", hint=_hint(label)
-    )
+    return _failure(label, doing, f"it answered with {given}, not with {wanted}")
 
 
-def _hint(label: str) -> str:
+def _failure(label: str, doing: str, what: str) -> PluginError:
     owner = label.rpartition(" of ")[2].split(" ")[0] if " of " in label else "it"
-    return (
-        f"reinstall or upgrade {owner}, or keep it out with `agentm config set plugin_policy.disabled {owner}`; "
-        "AGENTM_DEBUG=1 shows where it failed"
-    )
+    hint = f"{without_it(owner)}; AGENTM_DEBUG=1 shows where it failed"
+    return PluginError(f"the {label} failed in {doing}: {what}", hint=hint)
+
+
+def without_it(owner: str) -> str:
+    """What to do about a distribution whose plugin cannot be used."""
+    keep_out = f"agentm config set plugin_policy.disabled {owner}"
+    return f"reinstall or upgrade {owner}, or keep it out with `{keep_out}`"
 
 
 def reason_of(error: BaseException) -> str:
@@ -131,30 +143,12 @@ def in_time(work: Callable[[], T], seconds: float) -> T:
     return outcome[0]
 
 
-_late: list[LockType] = []
-"""Of each thread that was left behind: free once it has ended."""
-
-
 def wait_for_late(seconds: float) -> None:
     """Give what was left behind as late some more time, in a process that nobody waits for."""
     deadline = time.monotonic() + seconds
     for finished in _late:
         finished.acquire(timeout=max(0.0, deadline - time.monotonic()))
 
-
-end_process = os._exit
-
-
-def _refuse_to_end(code: int = 0) -> NoReturn:
-    if os.getpid() != _calling_process:
-        end_process(code)  # a child that the plugin forked may end as it likes
-    raise PluginEndsProcess
-
-
-_calling_process = 0
-
-
-# ------------------------------------------------------------------------------------------------ stdout
 
 _lock = allocate_lock()
 _depth = 0

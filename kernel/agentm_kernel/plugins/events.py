@@ -50,9 +50,8 @@ NAMES = frozenset(event.name for event in EVENTS)
 
 PULLING = frozenset({"workspace-open", "session-start", "conversation-start", "turn-start"})
 """At these, a store elsewhere is asked for what is new."""
-PUSHING = frozenset(
-    {"turn-end", "conversation-end", "session-end", "workspace-close", "pre-compact", "flush", "manual"}
-)
+_ENDS = ("turn-end", "conversation-end", "session-end", "workspace-close")
+PUSHING = frozenset({*_ENDS, "pre-compact", "flush", "manual"})
 """At these, what was written is sent to a store elsewhere."""
 
 

@@ -99,8 +99,6 @@ class HookCaller:
         for record in self._records:
             self._hooks_of(record)
 
-    # -- calling ----------------------------------------------------------------------------------------------
-
     def _gather(self, hook: str, kind: type[T]) -> Iterator[T]:
         """The items of every answer; an answer with anything else in it is a failure and counts for nothing."""
         for record, answer in self._call(hook):
@@ -132,8 +130,6 @@ class HookCaller:
         except AgentmError as error:
             self._keep(record, error)
             return None
-
-    # -- loading ----------------------------------------------------------------------------------------------
 
     def _hooks_of(self, record: PluginRecord) -> Mapping[str, Hook]:
         """The hooks of a plugin, which is loaded once; none, and a failure kept, if it cannot be used."""

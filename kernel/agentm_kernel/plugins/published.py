@@ -53,26 +53,17 @@ def install_command(distribution: str, prefix: str = sys.prefix) -> str:
     """
     try:
         if os.path.exists(receipt := os.path.join(prefix, "uv-receipt.toml")):
-            tool, *added = _named_in_receipt(receipt)
-            return " ".join(
-                ["uv tool install", tool, *(f"--with {name}" for name in dict.fromkeys([*added, distribution]))]
-            )
+            import tomllib
+
+            with open(receipt, "rb") as file:
+                tool, *added = (str(one["name"]) for one in tomllib.load(file)["tool"]["requirements"])
+            further = (f"--with {name}" for name in dict.fromkeys([*added, distribution]))
+            return " ".join(["uv tool install", tool, *further])
         if os.path.exists(metadata := os.path.join(prefix, "pipx_metadata.json")):
-            return f"pipx inject {_main_package(metadata)} {distribution}"
+            import json
+
+            with open(metadata, encoding="utf-8") as text:
+                return f"pipx inject {json.load(text)['main_package']['package']} {distribution}"
     except (OSError, ValueError, KeyError, TypeError):
         pass  # a note that cannot be understood tells nothing
     return f"pip install {distribution}"
-
-
-def _named_in_receipt(path: str) -> list[str]:
-    import tomllib
-
-    with open(path, "rb") as file:
-        return [str(requirement["name"]) for requirement in tomllib.load(file)["tool"]["requirements"]]
-
-
-def _main_package(path: str) -> str:
-    import json
-
-    with open(path, encoding="utf-8") as file:
-        return str(json.load(file)["main_package"]["package"])

@@ -8,7 +8,7 @@ import sys
 
 from agentm_kernel.device.installed import OPTIONS, canonical_name, is_hook_plugin, kind_of
 from agentm_kernel.errors import AgentmError, PluginError
-from agentm_kernel.plugins import Call, StdoutToStderr, reason_of
+from agentm_kernel.plugins import Call, StdoutToStderr, reason_of, without_it
 from agentm_kernel.seam.backend import API_VERSION, StorageBackend
 
 TYPE_CHECKING = False
@@ -63,9 +63,6 @@ def load_backend(record: PluginRecord) -> type[StorageBackend]:
     return found
 
 
-# ------------------------------------------------------------------------------------------------ API versions
-
-
 def check_declared_api(record: PluginRecord) -> None:
     """Refuse, before importing it, what could only fail in the import with a reason that would mislead.
 
@@ -81,24 +78,13 @@ def _is_spoken(version: str) -> bool:
 
 def _wrong_api(record: PluginRecord, built_for: str) -> PluginError:
     window = str(API_VERSION) if OLDEST_API_VERSION == API_VERSION else f"{OLDEST_API_VERSION} to {API_VERSION}"
-    return unusable(
-        record,
-        f"was built for version {built_for} of the kernel's API; this kernel speaks {window}",
-        hint=f"run `pip install --upgrade agentm-kernel {record.distribution}`",
-    )
-
-
-# ------------------------------------------------------------------------------------------------ words
+    why = f"was built for version {built_for} of the kernel's API; this kernel speaks {window}"
+    return unusable(record, why, hint=f"run `pip install --upgrade agentm-kernel {record.distribution}`")
 
 
 def unusable(record: PluginRecord, why: str, *, hint: str | None = None) -> PluginError:
     """The refusal to use a plugin, naming its entry point, distribution and version."""
-    return PluginError(
-        f"the {record} {why}",
-        hint=hint
-        or f"reinstall or upgrade {record.distribution}, or keep it out with "
-        f"`agentm config set plugin_policy.disabled {record.distribution}`",
-    )
+    return PluginError(f"the {record} {why}", hint=hint or without_it(record.distribution))
 
 
 def _reference(record: PluginRecord) -> tuple[str, list[str]]:
@@ -117,17 +103,15 @@ def find(device: DeviceFacts, group: str, name: str) -> PluginRecord | None:
     Two that claim the name, one that the policy keeps out, and metadata that cannot be read while nothing was found
     are a `PluginError`: each looks like "not installed" and is not.
     """
-    claims = [record for record in device.plugins.records if record.name == name and record.group == group]
-    refusals = [refusal(record, device.config) for record in claims]
-    permitted = [record for record, refused in zip(claims, refusals, strict=True) if refused is None]
-    if len(permitted) > 1:
-        raise conflict(permitted)
-    if permitted:
-        return permitted[0]
+    claims = [record for record in device.plugins.of(group) if record.name == name]
+    let_in = [record for record in claims if refusal(record, device.config) is None]
+    if len(let_in) > 1:
+        raise conflict(let_in)
+    if let_in:
+        return let_in[0]
     if claims:
-        raise PluginError(
-            f"the {claims[0]} is not loaded: {refusals[0]}", hint="`agentm config list` shows plugin_policy.*"
-        )
+        why = refusal(claims[0], device.config)
+        raise PluginError(f"the {claims[0]} is not loaded: {why}", hint="`agentm config list` shows plugin_policy.*")
     if device.plugins.unreadable:
         raise PluginError(
             f"cannot tell whether the {kind_of(group)} '{name}' is installed: {device.plugins.unreadable[0]}",
@@ -156,9 +140,6 @@ def load_plugin(device: DeviceFacts, group: str, name: str) -> object:
     return load(find_plugin(device, group, name))
 
 
-# ------------------------------------------------------------------------------------------------ policy
-
-
 def permitted(device: DeviceFacts, group: str) -> list[PluginRecord]:
     """The plugins of a group that the operator lets in."""
     return [record for record in device.plugins.of(group) if refusal(record, device.config) is None]
@@ -179,9 +160,6 @@ def refusal(record: PluginRecord, config: Config) -> str | None:
 
 def _names(record: PluginRecord, listed: Iterable[str]) -> bool:
     return any(name == record.name or canonical_name(name) == record.distribution for name in listed)
-
-
-# ------------------------------------------------------------------------------------------------ conflicts
 
 
 def conflict(claims: list[PluginRecord]) -> PluginError:

@@ -21,24 +21,18 @@ class HookContext(Frozen):
 
     device: Device
     cwd: str
-    project: Resolution | None = None
-    """The project that `cwd` belongs to, where the caller knows it."""
-    store: StorageBackend | None = None
-    """The selected store; `None` if the caller needs none, or none can be had."""
+    project: Resolution | None = None  # the project that `cwd` belongs to, where the caller knows it
+    store: StorageBackend | None = None  # the selected store; `None` if the caller needs none, or none can be had
 
 
 class DoctorRow(Frozen):
     """One line of `agentm doctor`."""
 
-    status: str
-    """`ok`, `warn` or `fail`; only `fail` makes the command fail."""
-    check: str
-    """What was looked at, in a word."""
+    status: str  # `ok`, `warn` or `fail`; only `fail` makes the command fail
+    check: str  # what was looked at, in a word
     message: str
-    hint: str | None = None
-    """What to do about it."""
-    code: str | None = None
-    """The stable name of what is wrong, where a specification fixes one."""
+    hint: str | None = None  # what to do about it
+    code: str | None = None  # the stable name of what is wrong, where a specification fixes one
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
@@ -55,8 +49,7 @@ class Section(Frozen):
 class Alert(Frozen):
     """Something that the operator has to see, wherever it was noticed."""
 
-    subject: str
-    """What it is about: a locator, a plugin."""
+    subject: str  # what it is about: a locator, a plugin
     message: str
     hint: str | None = None
 
@@ -67,11 +60,9 @@ class Panel(Frozen):
     The page knows no plugin: it asks for blocks, which are plain data (`docs/reference/page.md`), and draws them.
     """
 
-    name: str
-    """Its address: lower-case letters, digits and hyphens."""
+    name: str  # its address: lower-case letters, digits and hyphens
     title: str
-    place: str
-    """`today` and `decide`: on the first screen; `note`: beside each note; `more`: on a screen of its own."""
+    place: str  # `today` and `decide`: on the first screen; `note`: beside each note; `more`: on a screen of its own
     show: Callable[[Mapping[str, str]], list[Mapping[str, object]]]
     """The blocks; `[]` if there is nothing to say. Given what the address says: `note`, and what blocks link with."""
     actions: Mapping[str, Callable[[Mapping[str, str]], str]] = {}
@@ -99,22 +90,18 @@ class Tool(Frozen):
     description: str
     function: Callable[..., Mapping[str, object]]
     """Called with a `ToolCall` and the arguments by name. Its answer is short fields; `text` among them is prose."""
-    parameters: Mapping[str, Mapping[str, object]] = {}
-    """The JSON Schema of each argument."""
+    parameters: Mapping[str, Mapping[str, object]] = {}  # the JSON Schema of each argument
     required: tuple[str, ...] = ()
     only_reads: bool = True
     """Nothing is changed by it. What does change something takes nothing away that cannot be had back."""
-    seconds: float = 30.0
-    """How long a call may take."""
+    seconds: float = 30.0  # how long a call may take
 
 
 class ToolCall(Frozen):
     """Where, and for whom, a tool is called."""
 
     device: Device
-    roots: tuple[str, ...]
-    """The folders that the agent works in; one, unless the agent host has several open."""
-    client: str
-    """What the agent host calls itself."""
+    roots: tuple[str, ...]  # the folders that the agent works in; one, unless the agent host has several open
+    client: str  # what the agent host calls itself
     progress: Callable[[float, float, str], None]
     """Says how far the work is: done, of how much, and what. Raises if the call was cancelled meanwhile."""

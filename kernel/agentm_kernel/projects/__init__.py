@@ -13,7 +13,7 @@ from agentm_kernel.files import read_small_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
 HARNESS_DIR = ".harness"
@@ -38,18 +38,16 @@ def find_project_root(cwd: str | None = None) -> str:
 
     The answer is a path without links: a project that is entered through one is still the same project.
     """
-    return project_root_above(physical_directory(cwd))
+    start = physical_directory(cwd)
+    return next((above for above in upward(start) if _has_harness(above) or is_work_tree(above)), start)
 
 
-def project_root_above(start: str) -> str:
-    """`find_project_root` of a directory whose path has no links."""
-    directory = start
-    while not (_has_harness(directory) or is_work_tree(directory)):
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            return start
+def upward(directory: str) -> Iterator[str]:
+    """A directory whose path has no links, and every one above it."""
+    yield directory
+    while (parent := os.path.dirname(directory)) != directory:
         directory = parent
-    return directory
+        yield directory
 
 
 def is_no_project(root: str) -> bool:
@@ -87,21 +85,17 @@ def _has_harness(directory: str) -> bool:
     except OSError as error:
         raise _cannot_look(directory + _HARNESS, error) from error
     if stat.S_ISLNK(mode):
-        raise _linked_harness(directory + _HARNESS)
+        refuse_linked_harness(directory)
     return stat.S_ISDIR(mode)
 
 
 def refuse_linked_harness(root: str) -> None:
     """`.harness` may not be a link: a cloned repository could bring one that leads into another project."""
     if os.path.islink(root + _HARNESS):
-        raise _linked_harness(root + _HARNESS)
-
-
-def _linked_harness(path: str) -> ConfigError:
-    return ConfigError(
-        f"{path} is a symbolic link, and state is neither read nor written through one",
-        hint="a repository that you cloned may have brought it; remove it, or put a folder there",
-    )
+        raise ConfigError(
+            f"{root + _HARNESS} is a symbolic link, and state is neither read nor written through one",
+            hint="a repository that you cloned may have brought it; remove it, or put a folder there",
+        )
 
 
 def physical_directory(cwd: str | None = None) -> str:
@@ -126,9 +120,6 @@ def _cannot_look(path: str, error: OSError) -> ConfigError:
         f"cannot tell whether there is a project at {os.path.dirname(path)}: {path}: {error.strerror}",
         hint="check the permissions of that directory, or start further down, in the project itself",
     )
-
-
-# ------------------------------------------------------------------------------------------------ small files
 
 
 def read_checkout_file(path: str) -> bytes | None:

@@ -71,14 +71,13 @@ class Checkout:
     def _follow_origin(self) -> tuple[Repository | None, str | None]:
         """The repository that this is a clone of, as far as it lies on this device, and the remote of that one."""
         if self._source is None:
-            repository, origin = self._read_git()
-            self._source = (None, None) if repository is None else _source_of(repository, origin)
+            self._source = _source_of(*self._read_git())
         return self._source
 
 
-def _source_of(repository: Repository, origin: str | None) -> tuple[Repository, str | None]:
+def _source_of(repository: Repository | None, origin: str | None) -> tuple[Repository | None, str | None]:
     for _ in range(_LONGEST_CHAIN):
-        if origin is None:
+        if repository is None or origin is None:
             break
         address = parse_remote(origin)
         if not address.is_local:

@@ -1,4 +1,4 @@
-"""Claiming a name in a store: what every first write of a project does.
+"""Claiming a name in a store, which every first write of a project does, and whatever else is written about projects.
 
 The pointer of the remote is changed first, on condition, and then the record is created, so two devices that claim
 for one repository at once come to one name. A name that another repository has is left to it.
@@ -8,30 +8,21 @@ from __future__ import annotations
 
 import os
 
+from agentm_kernel.device.json_text import dump
 from agentm_kernel.errors import ConcurrentModificationError, ConfigError, LocatorConflictError, StorageIOError
+from agentm_kernel.projects import lookup
 from agentm_kernel.projects.checkouts import make_checkout_id
-from agentm_kernel.projects.lookup import Place, find_record, no_name_left, refuse_unclaimed
-from agentm_kernel.projects.records import (
-    VERSION,
-    ProjectRecord,
-    dump_note,
-    has_notes,
-    parse_note,
-    parse_record,
-    pointer_locator,
-    read_pointer,
-    read_record,
-    slug_in,
-    unite_copies,
-)
+from agentm_kernel.projects.lookup import Place, ProjectRecord, find_record, if_owned, read_record, unite_copies
 from agentm_kernel.seam.backend import ABSENT
-from agentm_kernel.seam.layout import PROJECTS
+from agentm_kernel.seam.layout import MOVES, PROJECTS
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.update import update
+from agentm_kernel.selection.identity import read_stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
     from agentm_kernel.projects.checkouts import Checkouts
     from agentm_kernel.projects.slug import ProjectIdentity
@@ -42,105 +33,100 @@ def claim(store: StorageBackend, project: ProjectIdentity, checkouts: Checkouts)
     """The project's place, with a record that says that it is this project's."""
     record = find_record(store, project, checkouts)
     if record is None and project.remote is None:
-        return _claim_by_checkout(store, project, checkouts)
-    checkout_id = make_checkout_id(project.checkout)
-    if record is None:
-        record = claim_name(store, project.remote, list(project.names()))
-        if record is None:
-            raise no_name_left(project)
+        checkout_id = _known_by(project)
+        with checkouts.lock():  # only this device knows it: of two first writes at once, the second finds the first's
+            record = find_record(store, project, checkouts) or _take_name(store, project)
+            return _remembered(checkouts, checkout_id, record, project)
+    checkout_id = make_checkout_id(project)
+    record = record or _take_name(store, project)
     if project.remote is not None and (not record.remotes or len(record.ids) > 1):
         # It had no remote before, so it cannot be another's; or conflict copies of the record are to be united.
         record = add_remote(store, record, project.remote)
-    _remember(checkouts, checkout_id, record, project)
-    return Place(record.folder, record)
-
-
-def _claim_by_checkout(store: StorageBackend, project: ProjectIdentity, checkouts: Checkouts) -> Place:
-    """Claim for a project that only this device knows: of two first writes at once, the second finds the first's."""
-    checkout_id = make_checkout_id(project.checkout)
-    _require_memory(project, checkout_id)
-    with checkouts.lock():
-        record = find_record(store, project, checkouts) or claim_name(store, None, list(project.names()))
-        if record is None:
-            raise no_name_left(project)
-        _remember(checkouts, checkout_id, record, project)
-    return Place(record.folder, record)
+    return _remembered(checkouts, checkout_id, record, project)
 
 
 def claim_as(
     store: StorageBackend, project: ProjectIdentity, checkouts: Checkouts, slug: str, *, adopting: bool
 ) -> Place:
     """Let the operator say which project this is: a name that is free, has notes without an owner, or is adopted."""
-    checkout_id = make_checkout_id(project.checkout)
-    if project.remote is None:
-        _require_memory(project, checkout_id)
+    checkout_id = _known_by(project)
     record = read_record(store, slug)
     if record is None:
-        record = _create(store, has_notes(store, slug) or Locator(f"{PROJECTS}/{slug}"), project.remote)
+        record = _create(store, lookup.has_notes(store, slug) or Locator(f"{PROJECTS}/{slug}"), project.remote)
         if record is None:
             raise ConfigError(
                 f"another project has just taken the name '{slug}', or has it in another spelling",
                 hint="run the command again, or choose another name",
             )
-    elif not adopting and not _is_this(store, record, project, checkouts, checkout_id):
-        raise _other_owner(record, project)
+    elif not adopting:
+        _refuse_other_owner(store, record, project, checkouts.find(checkout_id))
     if project.remote is not None:
         record = add_remote(store, record, project.remote)
-    _remember(checkouts, checkout_id, record, project)
+    return _remembered(checkouts, checkout_id, record, project)
+
+
+def _known_by(project: ProjectIdentity) -> str | None:
+    """The id of the checkout, which alone tells what a project without a remote is."""
+    checkout_id = make_checkout_id(project)
+    if checkout_id is None and project.remote is None:
+        place = project.id_folder or project.root
+        raise ConfigError(
+            f"this project has no remote, and nothing can be written to {place} to know it by",
+            hint="make that folder writable, or give the repository a remote: `git remote add origin URL`",
+        )
+    return checkout_id
+
+
+def _remembered(
+    checkouts: Checkouts, checkout_id: str | None, record: ProjectRecord, project: ProjectIdentity
+) -> Place:
+    try:
+        if checkout_id is not None:
+            checkouts.remember(checkout_id, record, project)
+    except StorageIOError:
+        if project.remote is None:
+            raise  # with a remote, the store alone tells which project this is
     return Place(record.folder, record)
 
 
-def add_remote(store: StorageBackend, record: ProjectRecord, remote: str) -> ProjectRecord:
-    """Let `remote` in beside the repositories that the project is already, and lead it there."""
-    point(store, remote, record.slug)
-    found = record
-
-    def with_remote(text: str | None) -> str:
-        nonlocal found
-        if text is None:
-            raise ConfigError(f"'{record.locator}' is gone", hint="run the command again")
-        current = parse_record(text, record.folder)
-        found = unite_copies(store, current)
-        if remote not in found.remotes:
-            found = ProjectRecord(found.folder, found.ids, (*found.remotes, remote), elsewhere=found.elsewhere)
-        is_same = found.remotes == current.remotes and found.id == current.id
-        return text if is_same else _with_owners(text, found)
-
-    update(store, record.locator, with_remote)
-    return found
+def _refuse_other_owner(
+    store: StorageBackend, record: ProjectRecord, project: ProjectIdentity, known: tuple[str, str] | None
+) -> None:
+    """Raise unless the record is this project's, by its remote or by what this device remembers."""
+    united = unite_copies(store, record)
+    is_remembered = known is not None and known[0] == record.slug and known[1] in united.ids
+    if project.remote in united.remotes or is_remembered:
+        return
+    owner = record.remotes[0] if record.remotes else "another checkout, which has no remote"
+    raise ConfigError(
+        f"the project '{record.slug}' in this store belongs to {owner}; "
+        f"this is {project.remote or 'a checkout without a remote'}",
+        hint="if it is another project, name it with `agentm project register --slug NAME`; "
+        "if it is the same one, say so with `agentm project register --adopt`",
+    )
 
 
-def point(store: StorageBackend, remote: str, slug: str) -> None:
-    """Let the pointer of `remote` lead to `slug`; other remotes in the same file stay."""
-    locator = pointer_locator(remote)
-
-    def pointed(text: str | None) -> str:
-        document = {} if text is None else parse_note(text, locator)
-        if text is not None and document.get(remote) == slug:
-            return text
-        return dump_note({**document, remote: slug})
-
-    update(store, locator, pointed)
-
-
-# ------------------------------------------------------------------------------------------------ the parts
+def _take_name(store: StorageBackend, project: ProjectIdentity) -> ProjectRecord:
+    record = claim_name(store, project.remote, list(project.names()))
+    if record is None:
+        raise lookup.no_name_left(project)
+    return record
 
 
 def claim_name(store: StorageBackend, remote: str | None, names: list[str]) -> ProjectRecord | None:
     """Take the first name that is free; where the pointer names one that has no record yet, that one."""
-    seen = None if remote is None else read_pointer(store, remote)
+    seen = None if remote is None else lookup.read_pointer(store, remote)
     if seen is not None and read_record(store, seen) is None:
         names = [seen, *names]
     for name in names:
-        record = read_record(store, name) or refuse_unclaimed(store, name)
-        if record is not None and (remote is None or remote not in record.remotes):
-            record = unite_copies(store, record)
-            if remote not in record.remotes:
+        record = read_record(store, name) or lookup.refuse_unclaimed(store, name)
+        if record is not None:
+            record = if_owned(store, record, remote)
+            if record is None:
                 continue
         if remote is not None:
-            other = _point_from(store, remote, seen, name)
-            if other != name:  # another device claims for the same repository, and was faster
-                return claim_name(store, remote, names)
+            if point(store, remote, name, unless_changed_from=seen) != name:
+                return claim_name(store, remote, names)  # another device claims for the repository, and was faster
             seen = name
         record = record or _create(store, Locator(f"{PROJECTS}/{name}"), remote)
         if record is not None:
@@ -149,24 +135,6 @@ def claim_name(store: StorageBackend, remote: str | None, names: list[str]) -> P
         if record is not None and remote is not None and remote in record.remotes:
             return record
     return None
-
-
-def _point_from(store: StorageBackend, remote: str, seen: str | None, slug: str) -> str:
-    """Change the pointer from `seen` to `slug`; where it has changed meanwhile, what it says now."""
-    locator = pointer_locator(remote)
-    now = slug
-
-    def pointed(text: str | None) -> str:
-        nonlocal now
-        document = {} if text is None else parse_note(text, locator)
-        found = slug_in(document, remote, locator)
-        now = slug if found in (None, seen, slug) else str(found)
-        if text is not None and found == now:
-            return text
-        return dump_note({**document, remote: now})
-
-    update(store, locator, pointed)
-    return now
 
 
 def _create(store: StorageBackend, folder: Locator, remote: str | None) -> ProjectRecord | None:
@@ -179,70 +147,94 @@ def _create(store: StorageBackend, folder: Locator, remote: str | None) -> Proje
     return record
 
 
+def change_note(
+    store: StorageBackend, locator: Locator, fn: Callable[[dict[str, Any] | None], dict[str, Any]]
+) -> dict[str, Any]:
+    """Replace the object in a note by the new one that `fn` makes of it, `None` if there is none; returns that one.
+
+    `fn` may run several times. What it leaves as it is, is not written.
+    """
+    wanted: dict[str, Any] = {}
+
+    def changed(text: str | None) -> str:
+        nonlocal wanted
+        document = None if text is None else lookup.parse_note(text, locator)
+        wanted = fn(document)
+        return dump(wanted) if text is None or wanted != document else text
+
+    update(store, locator, changed)
+    return wanted
+
+
+_ANYTHING = object()
+
+
+def point(store: StorageBackend, remote: str, slug: str, *, unless_changed_from: object = _ANYTHING) -> str:
+    """Let the pointer of `remote` lead to `slug`, and say where it leads now; other remotes in the same file stay.
+
+    `unless_changed_from` is what it was seen to say: another one's change since then is left, and returned.
+    """
+    locator = lookup.pointer_locator(remote)
+
+    def pointed(document: dict[str, Any] | None) -> dict[str, Any]:
+        document = document or {}
+        is_conditional = unless_changed_from is not _ANYTHING
+        if is_conditional and lookup.slug_in(document, remote, locator) not in (None, slug, unless_changed_from):
+            return document
+        return {**document, remote: slug}
+
+    return str(change_note(store, locator, pointed)[remote])
+
+
+def add_remote(store: StorageBackend, record: ProjectRecord, remote: str) -> ProjectRecord:
+    """Let `remote` in beside the repositories that the project is already, and lead it there."""
+    point(store, remote, record.slug)
+    found = record
+
+    def with_remote(document: dict[str, Any] | None) -> dict[str, Any]:
+        nonlocal found
+        if document is None:
+            raise ConfigError(f"'{record.locator}' is gone", hint="run the command again")
+        current = lookup.record_in(document, record.folder)
+        found = unite_copies(store, current)
+        if remote not in found.remotes:
+            found = ProjectRecord(found.folder, found.ids, (*found.remotes, remote), elsewhere=found.elsewhere)
+        if found.remotes == current.remotes and found.id == current.id:
+            return document
+        others = {name: value for name, value in document.items() if name not in ("remote", "aliases")}
+        return {**others, "id": found.id, "remotes": list(found.remotes)}
+
+    change_note(store, record.locator, with_remote)
+    return found
+
+
 def create_record(store: StorageBackend, record: ProjectRecord) -> None:
     """Write the record of a name that nobody has; `ConcurrentModificationError` if somebody has it."""
-    text = dump_note({"version": VERSION, "id": record.id, "remotes": list(record.remotes)})
+    text = dump({"version": lookup.VERSION, "id": record.id, "remotes": list(record.remotes)})
     store.write(record.locator, text, if_match=ABSENT)
 
 
 def change_record(store: StorageBackend, record: ProjectRecord, fields: Mapping[str, object]) -> None:
     """Give the record these fields, and take out those that are `None`; all others stay, known or not."""
 
-    def changed(text: str | None) -> str:
-        document = {"version": VERSION, "id": record.id} if text is None else parse_note(text, record.locator)
-        return dump_note({name: value for name, value in {**document, **fields}.items() if value is not None})
+    def changed(document: dict[str, Any] | None) -> dict[str, Any]:
+        before = {"version": lookup.VERSION, "id": record.id} if document is None else document
+        return {name: value for name, value in {**before, **fields}.items() if value is not None}
 
-    update(store, record.locator, changed)
-
-
-def _with_owners(text: str, record: ProjectRecord) -> str:
-    """The text of a record with these owners; fields that this version does not know stay."""
-    document = parse_note(text, record.locator)
-    for old in ("remote", "aliases"):
-        document.pop(old, None)
-    return dump_note({**document, "id": record.id, "remotes": list(record.remotes)})
+    change_note(store, record.locator, changed)
 
 
-def _is_this(
-    store: StorageBackend,
-    record: ProjectRecord,
-    project: ProjectIdentity,
-    checkouts: Checkouts,
-    checkout_id: str | None,
-) -> bool:
-    united = unite_copies(store, record)
-    if project.remote is not None and project.remote in united.remotes:
-        return True
-    known = None if checkout_id is None else checkouts.find(checkout_id)
-    return known is not None and known[0] == record.slug and known[1] in united.ids
+def record_move(
+    source: StorageBackend, old: Locator, target: StorageBackend, new: Locator, milliseconds: int | None = None
+) -> None:
+    """Leave word in `target` that what was at `old` in `source` until then, by default now, is at `new`.
 
+    It is for those who keep what notes were. One file per move, which nobody changes: devices that move notes at the
+    same time never write the same. `from` and `to` are each the key of a note or of a folder.
+    """
+    import time
 
-def _other_owner(record: ProjectRecord, project: ProjectIdentity) -> ConfigError:
-    owner = record.remotes[0] if record.remotes else "another checkout, which has no remote"
-    return ConfigError(
-        f"the project '{record.slug}' in this store belongs to {owner}; "
-        f"this is {project.remote or 'a checkout without a remote'}",
-        hint="if it is another project, name it with `agentm project register --slug NAME`; "
-        "if it is the same one, say so with `agentm project register --adopt`",
-    )
-
-
-def _require_memory(project: ProjectIdentity, checkout_id: str | None) -> None:
-    """A project without a remote is known by its checkout only."""
-    if checkout_id is None:
-        place = project.checkout.id_folder or project.checkout.root
-        raise ConfigError(
-            f"this project has no remote, and nothing can be written to {place} to know it by",
-            hint="make that folder writable, or give the repository a remote: `git remote add origin URL`",
-        )
-
-
-def _remember(checkouts: Checkouts, checkout_id: str | None, record: ProjectRecord, project: ProjectIdentity) -> None:
-    if checkout_id is None:
-        return
-    try:
-        checkout = project.checkout
-        checkouts.remember(checkout_id, record, checkout.root if checkout.id_folder is None else None)
-    except StorageIOError:
-        if project.remote is None:
-            raise  # with a remote, the store alone tells which project this is
+    moment = int(time.time() * 1000) if milliseconds is None else milliseconds
+    fields: dict[str, object] = {"version": lookup.VERSION, "time": moment, "store": read_stamp(source)}
+    fields |= {"from": old.key, "to": new.key, "into": read_stamp(target)}
+    target.write(Locator(f"{MOVES}/{moment}-{os.urandom(4).hex()}.json"), dump(fields), if_match=ABSENT)

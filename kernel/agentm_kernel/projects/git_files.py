@@ -1,7 +1,8 @@
-"""A git repository as its files show it, and the address of its `origin`; git is started only as a last resort.
+"""A git repository as its files show it, and the address of its `origin`.
 
-Its configuration is read as git reads it, line by line, because hooks read one on every run: most lines have neither
-quotes, escapes nor comments and cost a few string operations. A test holds the answers equal to `git config`'s.
+Hooks ask on every run, so its configuration is read here as far as it is plain, which is how git itself writes it: a
+section, a setting or a comment on each line. At the first line that is not, and that could matter, git is asked
+instead. A test holds the answers equal to `git config`'s.
 """
 
 from __future__ import annotations
@@ -9,166 +10,33 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import ConfigError
-from agentm_kernel.projects import GIT_ENTRY, is_work_tree, read_checkout_file
+from agentm_kernel.projects import GIT_ENTRY, is_work_tree, read_checkout_file, upward
+from agentm_kernel.seam import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_BLANKS = " \t\r"
-_COMMENTS = ("#", ";")
-_ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "\\": "\\", '"': '"'}
-_FALSE = ("", "false", "no", "off", "0")
-_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
-_SECTION = _NAME | {"."}
-
-
-class BadGitConfig(ValueError):
-    """A line that git would not accept either; `line` counts from one."""
-
-    def __init__(self, line: int) -> None:
-        super().__init__(f"line {line} is not valid git configuration")
-        self.line = line
-
-
-def parse_git_config(text: str) -> Iterator[tuple[str, str | None]]:
-    """Each setting in order: its full name, such as `remote.origin.url`, and its value.
-
-    A name alone, without `=`, has the value `None`: git reads it as true.
-    """
-    lines = _Lines(text)
-    section = ""
-    while lines.has_more():
-        rest = lines.next().lstrip(_BLANKS)
-        while rest.startswith("["):
-            section, rest = _header(rest, lines.number)
-        if rest and not rest.startswith(_COMMENTS):
-            name, equals, rest = rest.partition("=")
-            name = _checked_name(name.rstrip(" \t"), lines.number)
-            yield f"{section}{name}", _value(rest, lines) if equals else None
-
-
-def is_true(value: str | None) -> bool:
-    """How git reads a setting that is either on or off."""
-    return value is None or value.lower() not in _FALSE
-
-
-class _Lines:
-    """The lines of a text, and the number of the last one given out."""
-
-    __slots__ = ("_lines", "number")
-
-    def __init__(self, text: str) -> None:
-        self._lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
-        self.number = 0
-
-    def has_more(self) -> bool:
-        return self.number < len(self._lines)
-
-    def next(self) -> str:
-        """The next line; after the last one, empty ones for ever, as git sees the end of a file."""
-        self.number += 1
-        return self._lines[self.number - 1] if self.number <= len(self._lines) else ""
-
-
-def _checked_name(name: str, line: int) -> str:
-    if not (name[:1].isalpha() and _NAME.issuperset(name)):
-        raise BadGitConfig(line)
-    return name.lower()
-
-
-def _header(text: str, line: int) -> tuple[str, str]:
-    """`[section]`, `[section "subsection"]` or `[section.subsection]`: the prefix of its names, and what follows."""
-    base, bracket, rest = text[1:].partition("]")
-    if bracket and base and _SECTION.issuperset(base):
-        return f"{base.lower()}.", rest.lstrip(_BLANKS)
-    length = next((index for index, character in enumerate(base) if character not in _SECTION), 0)
-    if text[length + 1 : length + 2] not in (" ", "\t", "\r"):
-        raise BadGitConfig(line)
-    subsection, rest = _subsection(text[length + 1 :].lstrip(_BLANKS), line)
-    return f"{base[:length].lower()}.{subsection}.", rest.lstrip(_BLANKS)
-
-
-def _subsection(text: str, line: int) -> tuple[str, str]:
-    """`"name"]`, in which a backslash protects the next character: the name, and what follows."""
-    found: list[str] = []
-    index = 1 if text.startswith('"') else len(text)
-    while index < len(text):
-        character = text[index]
-        if character == '"' and text[index + 1 : index + 2] == "]":
-            return "".join(found), text[index + 2 :]
-        if character == "\\":
-            index += 1
-            character = text[index : index + 1]
-        elif character == '"':
-            break
-        found.append(character)
-        index += 1
-    raise BadGitConfig(line)
-
-
-def _value(text: str, lines: _Lines) -> str:
-    if not ('"' in text or "\\" in text or "#" in text or ";" in text):
-        return text.strip(_BLANKS)
-    return _quoted_value(text, lines)
-
-
-def _quoted_value(text: str, lines: _Lines) -> str:
-    """A value with quotes, escapes, a comment behind it or continued on the next line.
-
-    Blanks at both ends go unless quotes protect them: `end` is where the value ends if only blanks follow.
-    """
-    found: list[str] = []
-    end = index = 0
-    is_quoted = False
-    while index < len(text):
-        character = text[index]
-        index += 1
-        if character == '"':
-            is_quoted = not is_quoted
-            end = len(found)
-            continue
-        if not is_quoted and character in _COMMENTS:
-            break
-        if not is_quoted and character in _BLANKS:
-            if found:
-                found.append(character)
-            continue
-        if character == "\\":
-            if index == len(text):
-                text, index, end = lines.next(), 0, len(found)
-                continue
-            character = _escaped(text[index], lines.number)
-            index += 1
-        found.append(character)
-        end = len(found)
-    if is_quoted:
-        raise BadGitConfig(lines.number)
-    return "".join(found[:end])
-
-
-def _escaped(character: str, line: int) -> str:
-    try:
-        return _ESCAPES[character]
-    except KeyError:
-        raise BadGitConfig(line) from None
-
-
 _ORIGIN_URL = "remote.origin.url"
 _WORKTREE_CONFIG = "extensions.worktreeconfig"
+_INCLUDE, _INCLUDE_IF = "include.path", "includeif."
+_SECTIONS, _NAMES = ("remote.origin.", "extensions.", "include."), ("url", "worktreeconfig", "path")
+_FALSE = ("", "false", "no", "off", "0")
 _DEEPEST_INCLUDE = 10  # git's own limit
 
+_BLANKS = " \t\r"
+_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
+_SECTION = _NAME | {"."}
+_ESCAPES = ("\\\\", '\\"', "\\n", "\\t", "\\b")
 
-class Repository:
+
+class Repository(Frozen):
     """The repository of one work tree: a plain one, a linked worktree, a submodule, one with its files elsewhere."""
 
-    __slots__ = ("common_dir", "git_dir", "work_tree")
-
-    def __init__(self, work_tree: str, git_dir: str, common_dir: str) -> None:
-        self.work_tree = work_tree
-        self.git_dir = git_dir
-        self.common_dir = common_dir
-        """Where linked worktrees share their configuration; `git_dir` itself for all others."""
+    work_tree: str
+    git_dir: str
+    common_dir: str
+    """Where linked worktrees share their configuration; `git_dir` itself for all others."""
 
     @property
     def home(self) -> str:
@@ -184,37 +52,30 @@ class Repository:
     def origin_url(self) -> str | None:
         """The address that git fetches `origin` from, as it is written: no `insteadOf` applied; `None` if none."""
         try:
-            urls = [url for url in self._origin_urls() if url]
+            urls = self._origin_urls()
         except _AskGit:
-            urls = origin_urls(self.work_tree)
-        return urls[0] if urls else None
+            urls = origin_urls(self)
+        return next(filter(None, urls), None)
 
-    def _origin_urls(self) -> Iterator[str]:
-        config = os.path.join(self.common_dir, "config")
-        has_own = False
-        for name, value, file in _settings(config):
-            if name == _ORIGIN_URL:
-                yield _checked_url(value, file)
-            elif name == _WORKTREE_CONFIG and file == config:
-                has_own = is_true(value)
-        if has_own:
-            for name, value, file in _settings(os.path.join(self.git_dir, "config.worktree")):
-                if name == _ORIGIN_URL:
-                    yield _checked_url(value, file)
+    def _origin_urls(self) -> list[str]:
+        settings = list(_settings(os.path.join(self.common_dir, "config")))
+        own = [value for name, value in settings if name == _WORKTREE_CONFIG]
+        if own and own[-1].lower() not in _FALSE:
+            settings += _settings(os.path.join(self.git_dir, "config.worktree"))
+        return [value for name, value in settings if name == _ORIGIN_URL]
 
 
 def find_repository(directory: str) -> Repository | None:
     """The repository whose work tree holds `directory`, found upward as git does; `None` outside of one."""
-    while not is_work_tree(directory):
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            return None
-        directory = parent
-    git_dir = os.path.join(directory, GIT_ENTRY)
+    work_tree = next(filter(is_work_tree, upward(directory)), None)
+    if work_tree is None:
+        return None
+    git_dir = os.path.join(work_tree, GIT_ENTRY)
     if os.path.isdir(git_dir) and not os.path.islink(git_dir):
-        return Repository(directory, git_dir, git_dir)
-    git_dir = _git_dir(directory)
-    return Repository(directory, git_dir, _common_dir(git_dir))
+        return Repository(work_tree, git_dir, git_dir)
+    git_dir = _git_dir(work_tree)
+    shared = read_checkout_file(os.path.join(git_dir, "commondir"))
+    return Repository(work_tree, git_dir, git_dir if shared is None else _joined(git_dir, shared))
 
 
 def _git_dir(work_tree: str) -> str:
@@ -228,7 +89,7 @@ def _git_dir(work_tree: str) -> str:
             f"{entry} is a file but does not point to a git repository",
             hint="git cannot use it either: remove it, or restore the repository",
         )
-    git_dir = os.path.normpath(os.path.join(work_tree, _path_in(pointer.removeprefix(b"gitdir: "))))
+    git_dir = _joined(work_tree, pointer.removeprefix(b"gitdir: "))
     if not os.path.isdir(git_dir):
         raise ConfigError(
             f"{entry} points to {git_dir}, which is not there",
@@ -238,116 +99,136 @@ def _git_dir(work_tree: str) -> str:
     return git_dir
 
 
-def _common_dir(git_dir: str) -> str:
-    shared = read_checkout_file(os.path.join(git_dir, "commondir"))
-    return git_dir if shared is None else os.path.normpath(os.path.join(git_dir, _path_in(shared)))
-
-
-def _path_in(line: bytes) -> str:
-    return os.fsdecode(line.rstrip(b"\r\n"))
-
-
-# ------------------------------------------------------------------------------------------------ configuration
+def _joined(folder: str, line: bytes) -> str:
+    return os.path.normpath(os.path.join(folder, os.fsdecode(line.rstrip(b"\r\n"))))
 
 
 class _AskGit(Exception):
-    """The files alone do not tell: a condition that only git can judge decides about the answer."""
+    """The files alone do not tell: a line is not plain, or a condition decides that only git can judge."""
 
 
-def _settings(path: str, depth: int = 0) -> Iterator[tuple[str, str | None, str]]:
-    """Every setting of a configuration file with the file it stands in; included files where they are named."""
-    data = read_checkout_file(path)
-    if data is None:
-        return
-    try:
-        # Only the address must be UTF-8: a name in an old encoding elsewhere in the file is none of our business.
-        for name, value in parse_git_config(data.decode("utf-8", "surrogateescape")):
-            if name == "include.path" and value is not None:
-                yield from _included(value, path, depth)
-            elif name.startswith("includeif.") and name.endswith(".path") and value is not None:
-                if any(included[0] == _ORIGIN_URL for included in _included(value, path, depth)):
-                    raise _AskGit
-            else:
-                yield name, value, path
-    except BadGitConfig as error:
-        raise ConfigError(
-            f"{path}: {error}", hint="git cannot read it either: `git config --list` says the same; correct that line"
-        ) from error
+def _settings(path: str, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """The settings of a file that matter here, and those about the origin of the files that it includes."""
+    for name, value in _watched(path):
+        if name == _ORIGIN_URL:
+            yield name, _checked_url(value, path)
+        elif name == _WORKTREE_CONFIG and not depth:
+            yield name, "true" if value is None else value
+        elif name == _INCLUDE:
+            yield from _settings(_included(value, path, depth), depth + 1)
+        elif name.startswith(_INCLUDE_IF) and name.endswith(".path"):
+            for _ in _settings(_included(value, path, depth), depth + 1):
+                raise _AskGit  # the condition decides about the answer
 
 
-def _included(value: str, path: str, depth: int) -> Iterator[tuple[str, str | None, str]]:
+def _watched(path: str) -> Iterator[tuple[str, str | None]]:
+    """Every setting that may matter, in order; a name alone, without `=`, has the value `None`."""
+    text = (read_checkout_file(path) or b"").decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+    section, is_watched = "", False
+    for number, raw in enumerate(text.split("\n"), start=1):
+        line = raw.strip(_BLANKS)
+        if not line or line[0] in "#;":
+            continue
+        if line[0] == "[" and "]" in line:
+            section = _section(line)
+            is_watched = section in _SECTIONS or section.startswith(_INCLUDE_IF)
+            continue
+        name, equals, value = line.partition("=")
+        name = name.rstrip(" \t")
+        if not (name[:1].isalpha() and _NAME.issuperset(name)):
+            raise ConfigError(
+                f"{path}: line {number} is not valid git configuration",
+                hint="git cannot read it either: `git config --list` says the same; correct that line",
+            )
+        matters = is_watched and name.lower() in _NAMES
+        if ('"' in value or "\\" in value or "#" in value or ";" in value) and (matters or not _is_sound(value)):
+            raise _AskGit
+        if matters:
+            yield f"{section}{name.lower()}", value.strip(_BLANKS) if equals else None
+
+
+def _section(header: str) -> str:
+    """How the names below `[section]` or `[section "part"]` begin: `section.`, `section.part.`."""
+    base, is_parted, rest = header[1:-1].partition(' "')
+    part, is_closed, more = rest.partition('"')
+    is_plain = bool(base) and _SECTION.issuperset(base) and "\\" not in part and bool(is_parted) == bool(is_closed)
+    if header[-1] != "]" or more or not is_plain:
+        raise _AskGit
+    return f"{base.lower()}.{part}." if is_parted else f"{base.lower()}."
+
+
+def _is_sound(value: str) -> bool:
+    """Whether a value with quotes or escapes ends with its line and is one that git takes, whatever it says."""
+    for escape in _ESCAPES:  # the escaped backslash first: what follows it is not escaped
+        value = value.replace(escape, "")
+    return "\\" not in value and value.count('"') % 2 == 0
+
+
+def _included(value: str | None, path: str, depth: int) -> str:
     if depth == _DEEPEST_INCLUDE:
         raise ConfigError(
             f"{path}: files include each other more than {_DEEPEST_INCLUDE} levels deep",
             hint="git cannot read it either: remove the include that leads back",
         )
-    if value.startswith("%(prefix)/"):
+    if value is None or value.startswith("%(prefix)/"):
         raise _AskGit
-    included = os.path.join(os.path.dirname(path), os.path.expanduser(value) if value.startswith("~") else value)
-    return _settings(included, depth + 1)
+    return os.path.join(os.path.dirname(path), os.path.expanduser(value) if value.startswith("~") else value)
 
 
 def _checked_url(value: str | None, path: str) -> str:
-    if value is None:
-        raise ConfigError(f"{path}: {_ORIGIN_URL} has no value", hint="run `git remote set-url origin URL`")
-    if not value.isascii():
-        try:
+    try:
+        if value is not None:
             value.encode()
-        except UnicodeEncodeError:
-            raise ConfigError(
-                f"{path}: {_ORIGIN_URL} is not UTF-8 text", hint="run `git remote set-url origin URL`"
-            ) from None
-    return value
-
-
-# ------------------------------------------------------------------------------------------------ the git command
+            return value
+        why = "has no value"
+    except UnicodeEncodeError:
+        why = "is not UTF-8 text"
+    raise ConfigError(f"{path}: {_ORIGIN_URL} {why}", hint="run `git remote set-url origin URL`")
 
 
 _LIMIT_SECONDS = 1.0
-_OF_THE_REPOSITORY = ("local", "worktree")
+_OWN = ("local", "worktree")
 # Of git's own variables only those that say which configuration to trust: the others could redirect it elsewhere.
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_EXEC_PATH")
 
 
-def origin_urls(work_tree: str) -> list[str]:
-    """Every address of `origin` in the repository's own configuration, in git's order.
+def origin_urls(repository: Repository) -> list[str]:
+    """Every address of `origin` in the repository's own configuration, as git says it and in its order."""
+    fields = ask_git(repository, "config", "--null", "--show-scope", "--includes", "--list").split("\0")[:-1]
+    entries = [entry.partition("\n") for scope, entry in zip(fields[::2], fields[1::2], strict=True) if scope in _OWN]
+    urls = [value if has_value else None for name, has_value, value in entries if name == _ORIGIN_URL]
+    return [_checked_url(url, repository.work_tree) for url in urls]
 
-    For the few configurations that the files alone do not settle: conditional includes.
+
+def ask_git(repository: Repository, *arguments: str) -> str:
+    """What git prints; nothing where it has nothing to say.
+
+    Git is told where the repository is: where it has to search, it passes over another user's without a word.
     """
-    answer = _run(work_tree, "config", "--null", "--show-scope", "--includes", "--get-all", "remote.origin.url")
-    fields = answer.split("\0")[:-1]
-    return [url for scope, url in zip(fields[::2], fields[1::2], strict=True) if scope in _OF_THE_REPOSITORY and url]
-
-
-def _run(work_tree: str, *arguments: str) -> str:
     import subprocess
 
-    command = ["git", "--no-pager", "-C", work_tree, *arguments]
+    place = (f"--git-dir={repository.git_dir}", f"--work-tree={repository.work_tree}")
+    command = ["git", "--no-pager", *place, *arguments]
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
     try:
         done = subprocess.run(  # noqa: S603 - a fixed command, and no shell
             command, check=False, capture_output=True, stdin=subprocess.DEVNULL, env=environ, timeout=_LIMIT_SECONDS
         )
+        if done.returncode in (0, 1):  # one is git's way to say that there is no such setting
+            return done.stdout.decode()
+        reason = (
+            done.stderr.decode(errors="replace").strip().partition("\n")[0] or f"git ended with {done.returncode}"
+        )
     except FileNotFoundError:
-        raise _refusal(work_tree, "the `git` command is not installed") from None
+        reason = "the `git` command is not installed"
     except subprocess.TimeoutExpired:
-        raise _refusal(work_tree, f"git did not answer within {_LIMIT_SECONDS:g} s") from None
+        reason = f"git did not answer within {_LIMIT_SECONDS:g} s"
     except OSError as error:
-        raise _refusal(work_tree, f"git cannot be started: {error.strerror}") from error
-    if done.returncode == 1:
-        return ""  # git's way to say that there is no such setting
-    if done.returncode:
-        reason = done.stderr.decode(errors="replace").strip().partition("\n")[0]
-        raise _refusal(work_tree, reason or f"git ended with {done.returncode}")
-    try:
-        return done.stdout.decode()
+        reason = f"git cannot be started: {error.strerror}"
     except UnicodeDecodeError:
-        raise _refusal(work_tree, "it is not UTF-8 text") from None
-
-
-def _refusal(work_tree: str, reason: str) -> ConfigError:
-    return ConfigError(
-        f"the remote of {work_tree} cannot be found out: {reason}",
-        hint="its git configuration includes files on a condition, so git has to be asked; "
-        "or name the project with `vault_project` in .harness/project.json",
+        reason = "it is not UTF-8 text"
+    raise ConfigError(
+        f"the remote of {repository.work_tree} cannot be found out: {reason}",
+        hint="its git configuration is not plain enough to be read without git (an include on a condition, a value "
+        "in quotes); correct it, or name the project with `vault_project` in .harness/project.json",
     )

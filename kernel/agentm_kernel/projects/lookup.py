@@ -1,24 +1,182 @@
 """Which project of a store a checkout is: the checkout's own word, the pointer of its remote, then its name.
 
-Each is believed only where the project's record confirms it, so nobody is shown what another repository wrote. At
-most four small reads, and no listing, for a project that has a record.
+Each is believed only where the project's record confirms it, so nobody is shown what another repository wrote. The
+record, `projects/<slug>/_project.json`, is the authority on whose name a name is: `{id, remotes}`. The pointer,
+`_meta/remotes/<crc32>.json`, leads from a remote to the slug, so that nothing has to be listed. Only reading is done
+here: at most four small reads for a project that has a record.
 """
 
 from __future__ import annotations
 
-from agentm_kernel.errors import ConfigError, StorageSelectionError
+from agentm_kernel.device.json_text import MalformedJson, parse_object
+from agentm_kernel.errors import (
+    AgentmError,
+    ConfigError,
+    InvalidContentError,
+    InvalidLocatorError,
+    NotFoundError,
+    StorageSelectionError,
+)
 from agentm_kernel.projects.checkouts import read_checkout_id, read_former_id
-from agentm_kernel.projects.records import has_notes, read_pointer, read_record, unite_copies
+from agentm_kernel.projects.slug import plain_slug
 from agentm_kernel.seam import Frozen
-from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECTS
+from agentm_kernel.seam.facets import ConflictCopies
+from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECT_RECORD, PROJECTS, REMOTES
 from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.projects.checkouts import Checkouts
-    from agentm_kernel.projects.records import ProjectRecord
     from agentm_kernel.projects.slug import ProjectIdentity
     from agentm_kernel.seam.backend import StorageBackend
+
+VERSION = 1
+
+
+def parse_note(text: str, locator: Locator) -> dict[str, object]:
+    """The object that `text` holds, of the version we know; `InvalidContentError` otherwise: what is there but cannot
+    be understood is never written over.
+    """
+    try:
+        document = parse_object(text)
+    except MalformedJson as error:
+        raise unfit(locator, f"is not valid JSON: {error}") from error
+    if document.get("version", VERSION) != VERSION:
+        raise unfit(locator, f"has the version {document['version']!r}, which this agentm does not know")
+    return document
+
+
+def read_note(store: StorageBackend, locator: Locator) -> dict[str, object] | None:
+    """The object in a note; `None` if there is no such note."""
+    try:
+        text = store.read(locator)
+    except NotFoundError:
+        return None
+    return parse_note(text, locator)
+
+
+def unfit(locator: Locator, why: str) -> InvalidContentError:
+    return InvalidContentError(
+        f"'{locator}' {why}", hint="it was left as it is; correct it, or bring back an earlier version of it"
+    )
+
+
+_TREES = (Locator(PROJECTS), Locator(LEGACY_PROJECTS))
+MOVED_TO_STORE = "moved_to_store"
+_LONGEST_WAY = 10
+
+
+class ProjectRecord(Frozen):
+    """Who owns the name of a project."""
+
+    folder: Locator
+    ids: tuple[str, ...]
+    """One, unless devices claimed the name before they knew of each other and their records were united."""
+    remotes: tuple[str, ...]
+    """The repositories that the project is, the first one first; none for a project without a remote."""
+    former: tuple[str, ...] = ()
+    """The ids of projects that were renamed to, or merged into, this one, as far as the way here led over them."""
+    elsewhere: str | None = None
+    """The id of the store that the project's notes are in, where that is another one than this."""
+
+    @property
+    def id(self) -> str:
+        """The one that counts: of several, the smallest."""
+        return min(self.ids)
+
+    @property
+    def slug(self) -> str:
+        return self.folder.name
+
+    @property
+    def locator(self) -> Locator:
+        return self.folder.child(PROJECT_RECORD)
+
+
+def read_record(store: StorageBackend, slug: str) -> ProjectRecord | None:
+    """The record of the project that has, or had, the name `slug`; `None` as long as nobody has claimed the name."""
+    former: tuple[str, ...] = ()
+    for _ in range(_LONGEST_WAY):
+        for folder in [tree.child(slug) for tree in _TREES]:
+            document = read_note(store, folder.child(PROJECT_RECORD))
+            if document is not None:
+                break
+        else:
+            return None
+        record = record_in(document, folder)
+        moved_to = slug_in(document, "moved_to", record.locator)
+        if moved_to is None:
+            return ProjectRecord(folder, record.ids, record.remotes, former, record.elsewhere)
+        former, slug = (*former, record.id), moved_to
+    raise unfit(record.locator, "is one of several names that lead to each other")
+
+
+def record_in(document: dict[str, object], folder: Locator) -> ProjectRecord:
+    """A record, also one of the older form `{remote, aliases}`; `InvalidContentError` for anything else."""
+    locator = folder.child(PROJECT_RECORD)
+    if "remotes" in document or "id" in document:
+        remotes, record_id = document.get("remotes", []), document.get("id")
+    else:
+        first, others = document.get("remote"), document.get("aliases", [])
+        remotes = [first, *others] if isinstance(others, list) and first is not None else others
+        record_id = first if first is not None else "unowned"
+    if not isinstance(remotes, list) or not all(isinstance(remote, str) and remote for remote in remotes):
+        raise unfit(locator, "does not name its repositories as text")
+    if not isinstance(record_id, str) or not record_id:
+        raise unfit(locator, "has no `id`")
+    others, elsewhere = document.get("ids"), document.get(MOVED_TO_STORE)
+    ids = (record_id, *(other for other in (others if isinstance(others, list) else ()) if isinstance(other, str)))
+    return ProjectRecord(folder, ids, tuple(remotes), elsewhere=elsewhere if isinstance(elsewhere, str) else None)
+
+
+def unite_copies(store: StorageBackend, record: ProjectRecord) -> ProjectRecord:
+    """The record with what its conflict copies say: two devices claimed the name before they knew of each other."""
+    copies = store.facet(ConflictCopies)
+    if copies is None:
+        return record
+    ids, remotes = list(record.ids), list(record.remotes)
+    for copy in copies.conflict_copies(record.locator):
+        try:
+            other = record_in(parse_note(copies.read_copy(copy.copy), record.locator), record.folder)
+        except AgentmError:
+            continue  # what nobody can read says nothing
+        ids += other.ids
+        remotes += [remote for remote in other.remotes if remote not in remotes]
+    return ProjectRecord(record.folder, tuple(ids), tuple(remotes), record.former, record.elsewhere)
+
+
+def has_notes(store: StorageBackend, slug: str) -> Locator | None:
+    """The folder in which something lies under this name, whoever put it there."""
+    for folder in [tree.child(slug) for tree in _TREES]:
+        if store.exists(folder) and store.list(folder):
+            return folder
+    return None
+
+
+def pointer_locator(remote: str) -> Locator:
+    """Where the pointer of a remote lies; remotes of one checksum share the file."""
+    from binascii import crc32
+
+    return Locator(f"{REMOTES}/{crc32(remote.encode()):08x}.json")
+
+
+def read_pointer(store: StorageBackend, remote: str) -> str | None:
+    """The slug that the pointer names, for the record to confirm."""
+    locator = pointer_locator(remote)
+    return slug_in(read_note(store, locator) or {}, remote, locator)
+
+
+def slug_in(document: dict[str, object], key: str, locator: Locator) -> str | None:
+    """The name of a project that a note has under `key`."""
+    slug = document.get(key)
+    if slug is None:
+        return None
+    try:
+        if isinstance(slug, str) and plain_slug(slug) == slug:
+            return slug
+    except InvalidLocatorError:
+        pass
+    raise unfit(locator, f"does not name a project for {key}")
 
 
 class Place(Frozen):
@@ -43,47 +201,39 @@ def find_place(store: StorageBackend, project: ProjectIdentity, checkouts: Check
     if record is not None:
         return Place(record.folder, record)
     for name in project.names():
-        record = read_record(store, name)
-        if record is None:
-            record = refuse_unclaimed(store, name)
+        record = read_record(store, name) or refuse_unclaimed(store, name)
         if record is None:
             return Place(Locator(f"{PROJECTS}/{name}"), None)
-        if owned := _if_owned(store, record, project.remote):
+        if owned := if_owned(store, record, project.remote):
             return Place(owned.folder, owned)
     raise no_name_left(project)
 
 
 def find_record(store: StorageBackend, project: ProjectIdentity, checkouts: Checkouts) -> ProjectRecord | None:
-    """The record that this checkout, or the pointer of its remote, leads to and that confirms it."""
-    checkout_id = read_checkout_id(project.checkout)
-    known = None if checkout_id is None else checkouts.find(checkout_id)
-    if known is not None:
-        record = read_record(store, known[0])
-        if record is not None and _has_id(store, record, known[1]):
-            return record
+    """The record that confirms this checkout: the one that it had last, that of its remote, or what its folder was
+    before it became a repository.
+    """
+    record = _remembered(store, checkouts.find(read_checkout_id(project)))
+    if record is not None:
+        return record
     remote = project.remote
     slug = None if remote is None else read_pointer(store, remote)
-    record = None if slug is None else read_record(store, slug)
-    if record is not None:
-        record = _if_owned(store, record, remote)
-    return record or _record_of_folder(store, project, checkouts)
+    record = None if slug is None else if_owned(store, read_record(store, slug), remote)
+    return record or _remembered(store, checkouts.find(read_former_id(project), project.root))
 
 
-def _record_of_folder(store: StorageBackend, project: ProjectIdentity, checkouts: Checkouts) -> ProjectRecord | None:
-    """What the folder was before it became a repository."""
-    former = read_former_id(project.checkout)
-    known = None if former is None else checkouts.find_as_folder(former, project.checkout.root)
+def _remembered(store: StorageBackend, known: tuple[str, str] | None) -> ProjectRecord | None:
+    """The record of what this device remembers, if that is still the same project."""
     record = None if known is None else read_record(store, known[0])
-    return record if record is not None and known is not None and _has_id(store, record, known[1]) else None
+    if record is None or known is None:
+        return None
+    is_same = known[1] in (*record.ids, *record.former) or known[1] in unite_copies(store, record).ids
+    return record if is_same else None
 
 
-def _has_id(store: StorageBackend, record: ProjectRecord, record_id: str) -> bool:
-    return record_id in (*record.ids, *record.former) or record_id in unite_copies(store, record).ids
-
-
-def _if_owned(store: StorageBackend, record: ProjectRecord, remote: str | None) -> ProjectRecord | None:
+def if_owned(store: StorageBackend, record: ProjectRecord | None, remote: str | None) -> ProjectRecord | None:
     """The record, if it is `remote`'s; conflict copies of it are asked only where it does not say so itself."""
-    if remote is None:
+    if record is None or remote is None:
         return None
     if remote not in record.remotes:
         record = unite_copies(store, record)

@@ -59,7 +59,10 @@ def parse_remote(url: str) -> Address:
     scheme, separator, rest = url.partition("://")
     if separator and "/" not in scheme:
         return _from_url(scheme.lower(), rest)
-    host, colon, path = _split_scp(url)
+    host, colon, path = url.partition(":")
+    in_brackets, closing, behind = url.partition("]:")
+    if closing and "[" in in_brackets and "/" not in in_brackets:  # an IPv6 address
+        host, path = f"{in_brackets}]", behind
     if not host or not colon or "/" in host:
         return _local(url)
     if path.startswith(":"):  # `helper::address`: only the helper knows what the address means
@@ -93,14 +96,6 @@ def _hosted(scheme: str, host: str, path: str) -> Address:
     return Address(f"{scheme}://{host}" if ":" in host else host, _without_git(path))
 
 
-def _split_scp(url: str) -> tuple[str, str, str]:
-    """`host:path`; an IPv6 address as host stands in brackets."""
-    host, colon, path = url.partition("]:")
-    if colon and "[" in host and "/" not in host:
-        return f"{host}]", ":", path
-    return url.partition(":")
-
-
 def _is_windows_path(url: str) -> bool:
     is_drive = url[1:2] == ":" and url[2:3] in ("/", "\\") and url[:1].isascii() and url[:1].isalpha()
     return is_drive or url.startswith("\\\\")
@@ -121,11 +116,8 @@ def _unquoted(path: str) -> str:
     first, *others = path.split("%")
     decoded = first.encode()
     for other in others:
-        code = other[:2]
-        if len(code) == 2 and _HEX.issuperset(code):
-            decoded += bytes((int(code, 16),)) + other[2:].encode()
-        else:
-            decoded += b"%" + other.encode()
+        is_code = len(other) > 1 and _HEX.issuperset(other[:2])
+        decoded += bytes.fromhex(other[:2]) + other[2:].encode() if is_code else b"%" + other.encode()
     try:
         return decoded.decode()
     except UnicodeDecodeError:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from agentm_kernel.errors import NotFoundError
 from agentm_kernel.projects.checkout import path_as_text
-from agentm_kernel.projects.records import VERSION, dump_note, parse_note, unfit
+from agentm_kernel.projects.claiming import change_note
+from agentm_kernel.projects.lookup import VERSION, read_note, unfit
 from agentm_kernel.projects.remote import canonical_remote
 from agentm_kernel.projects.slug import plain_slug
 from agentm_kernel.seam.layout import REPOS_KEY
-from agentm_kernel.seam.update import update
 
 if TYPE_CHECKING:
     from agentm_kernel.seam.backend import StorageBackend
@@ -30,11 +29,7 @@ def registry_locator(backend: StorageBackend) -> Locator:
 def read_registry(backend: StorageBackend) -> dict[str, Any]:
     """The whole registry; one without repositories where the store has none. Creates nothing."""
     locator = registry_locator(backend)
-    try:
-        text = backend.read(locator)
-    except NotFoundError:
-        return _empty()
-    return _parse(text, locator)
+    return _checked(read_note(backend, locator), locator)
 
 
 def list_repos(backend: StorageBackend) -> list[dict[str, Any]]:
@@ -58,20 +53,14 @@ def register_repo(
     if wiki_path is not None:
         fields["wiki_path"] = _as_posix(wiki_path)
     locator = registry_locator(backend)
-    registry: dict[str, Any] = {}
 
-    def registered(text: str | None) -> str:
-        nonlocal registry
-        registry = _empty() if text is None else _parse(text, locator)
-        known = next((repo for repo in registry["repos"] if repo["slug"] == fields["slug"]), None)
-        if known is None:
-            registry["repos"].append(fields)
-        else:
-            known.update(fields)
-        return dump_note(registry)
+    def registered(document: dict[str, Any] | None) -> dict[str, Any]:
+        registry = _checked(document, locator)
+        repos = [{**repo, **fields} if repo["slug"] == fields["slug"] else repo for repo in registry["repos"]]
+        is_known = any(repo["slug"] == fields["slug"] for repo in repos)
+        return {**registry, "repos": repos if is_known else [*repos, fields]}
 
-    update(backend, locator, registered)
-    return registry
+    return change_note(backend, locator, registered)
 
 
 def unregister_repo(backend: StorageBackend, slug: str) -> bool:
@@ -79,30 +68,22 @@ def unregister_repo(backend: StorageBackend, slug: str) -> bool:
     slug = plain_slug(slug)
     locator = registry_locator(backend)
 
-    def unregistered(text: str | None) -> str:
-        registry = _empty() if text is None else _parse(text, locator)
-        left = [repo for repo in registry["repos"] if repo["slug"] != slug]
-        if len(left) == len(registry["repos"]):
-            raise NotFoundError(f"'{slug}' is not registered")
-        return dump_note({**registry, "repos": left})
+    def unregistered(document: dict[str, Any] | None) -> dict[str, Any]:
+        registry = _checked(document, locator)
+        return {**registry, "repos": [repo for repo in registry["repos"] if repo["slug"] != slug]}
 
-    try:
-        update(backend, locator, unregistered)
-    except NotFoundError:
-        return False
-    return True
-
-
-def _empty() -> dict[str, Any]:
-    return {"version": VERSION, "repos": []}
+    is_known = any(repo["slug"] == slug for repo in list_repos(backend))
+    if is_known:
+        change_note(backend, locator, unregistered)
+    return is_known
 
 
 def _as_posix(path: str | os.PathLike[str]) -> str:
     return path_as_text(os.fspath(path)).replace(os.sep, "/")
 
 
-def _parse(text: str, locator: Locator) -> dict[str, Any]:
-    registry = parse_note(text, locator)
+def _checked(document: dict[str, Any] | None, locator: Locator) -> dict[str, Any]:
+    registry = {"version": VERSION, "repos": []} if document is None else document
     repos = registry.get("repos")
     if not isinstance(repos, list):
         raise unfit(locator, "has no list of `repos`")

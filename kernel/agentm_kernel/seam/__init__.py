@@ -1,15 +1,14 @@
 """The storage seam: what a backend implements and what the engine may hold. No file-system path crosses it.
 
-The values that cross the seam: what a backend is opened with, what it declares, what its verbs return.
-
-They are frozen and written by hand rather than as dataclasses: hooks import this module, and `dataclasses` would
-double what they cost. `Frozen` is the little that they share.
+Here are the values that do: what a backend is opened with, what it declares, what its verbs return. They are `Frozen`
+and no dataclasses: hooks import this module, and `dataclasses` would double what they cost.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, ClassVar, dataclass_transform
 
     from agentm_kernel.seam.locator import Locator
@@ -36,6 +35,13 @@ class _Fields(type):
 
 
 _keep = object.__setattr__
+_keepers: dict[type, tuple[Callable[[object, object], None], ...]] = {}
+"""How the fields of each kind are set past `__setattr__`: hooks and walks make many of these."""
+
+
+def _find_keepers(kind: type[Frozen]) -> tuple[Callable[[object, object], None], ...]:
+    _keepers[kind] = tuple(vars(kind)[name].__set__ for name in kind.__slots__)
+    return _keepers[kind]
 
 
 @dataclass_transform(frozen_default=True)
@@ -49,21 +55,23 @@ class Frozen(metaclass=_Fields):
     _defaults: ClassVar[dict[str, object]] = {}
 
     def __init__(self, *given: object, **named: object) -> None:
-        names = self.__slots__
-        if named or len(given) != len(names):  # most are given everything, in order
+        keepers = _keepers.get(type(self)) or _find_keepers(type(self))
+        if named or len(given) != len(keepers):  # most are given everything, in order
+            names = self.__slots__
             first = dict(zip(names, given, strict=False))
             values = {**self._defaults, **first, **named}
             if len(given) > len(first) or first.keys() & named or values.keys() != set(names):
                 raise TypeError(f"{type(self).__name__} takes {', '.join(names)}")
             given = tuple(values[name] for name in names)
-        for name, value in zip(names, given, strict=True):
-            _keep(self, name, value)
+        for keep, value in zip(keepers, given):  # noqa: B905 - as many as there are; being strict takes its time
+            keep(self, value)
         self.__post_init__()
 
     def __post_init__(self) -> None:
         """Raise if a value cannot be."""
 
     def _set(self, **values: object) -> None:
+        """For a subclass with an `__init__` of its own."""
         for name, value in values.items():
             _keep(self, name, value)
 
@@ -95,12 +103,9 @@ class Info(Frozen):
 
     locator: Locator
     is_dir: bool
-    size: int
-    """Length in UTF-8 bytes; 0 for a directory."""
-    mtime: float
-    """Seconds since the epoch. Sync tools rewrite it: show it, never decide by it."""
-    version: str
-    """An opaque token: different means look again, equal means unchanged as far as the store can tell."""
+    size: int  # length in UTF-8 bytes; 0 for a directory
+    mtime: float  # seconds since the epoch. Sync tools rewrite it: show it, never decide by it
+    version: str  # an opaque token: different means look again, equal means unchanged as far as the store can tell
 
     def __init__(self, locator: Locator, is_dir: bool, size: int, mtime: float, version: str = "") -> None:
         _keep_locator(self, locator)
@@ -119,18 +124,12 @@ _keep_locator, _keep_is_dir, _keep_size, _keep_mtime, _keep_version = (
 class Capabilities(Frozen):
     """What a backend promises. Everything is `False` until it is declared."""
 
-    concurrent_writers: bool = False
-    """Several processes may write at once."""
-    conflict_files: bool = False
-    """A sync layer may leave conflict copies beside a note."""
-    encryption: bool = False
-    """Content is encrypted at rest by the backend."""
-    sync: bool = False
-    """The store is shared between devices, so it is the home of harness state."""
-    device_files: bool = False
-    """The tree is files on this device: the backend has the facet `DeviceFiles`."""
-    delete: bool = False
-    """`delete` works."""
+    concurrent_writers: bool = False  # several processes may write at once
+    conflict_files: bool = False  # a sync layer may leave conflict copies beside a note
+    encryption: bool = False  # content is encrypted at rest by the backend
+    sync: bool = False  # the store is shared between devices, so it is the home of harness state
+    device_files: bool = False  # the tree is files on this device: the backend has the facet `DeviceFiles`
+    delete: bool = False  # `delete` works
 
     def replace(self, **flags: bool) -> Capabilities:
         """The same promises but for these flags: what a layer declares that changes some of them."""
@@ -144,9 +143,6 @@ class Capabilities(Frozen):
 class Opening(Frozen):
     """For what, and under which name, a store is opened. What a backend keeps beside its store goes by this."""
 
-    name: str = "default"
-    """What the configuration calls the store; `default` for the one that this device uses."""
-    read_only: bool = False
-    """The opener will only read: create nothing, lock nothing."""
-    state_dir: str = ""
-    """Where this device keeps what is not the store: `<state_dir>/…`, never inside a store."""
+    name: str = "default"  # what the configuration calls the store; `default` for the one that this device uses
+    read_only: bool = False  # the opener will only read: create nothing, lock nothing
+    state_dir: str = ""  # where this device keeps what is not the store: `<state_dir>/…`, never inside a store

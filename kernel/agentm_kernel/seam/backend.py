@@ -1,12 +1,10 @@
-"""The contract of a backend: its verbs, and the edge cases that all of them answer alike; and the layer, a backend
-around a backend, which adds a rule and delegates the rest.
-"""
+"""The contract of a backend, its verbs and their edge cases; and the layer, a backend around a backend."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from agentm_kernel.errors import StorageError
+from agentm_kernel.errors import NotFoundError, StorageError
 from agentm_kernel.seam import MAX_CONTENT_BYTES
 from agentm_kernel.seam.layout import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
@@ -14,7 +12,7 @@ from agentm_kernel.seam.locator import Locator
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any, ClassVar, Final, Self, TypeVar
 
     from agentm_kernel.seam import Capabilities, Info, Opening
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 
 API_VERSION = 1
 """The version of this contract. A backend built for another one is refused before it is used."""
-
 
 SWAP_PROVIDER = "storage:swap-provider"
 COMMIT = "storage:commit"
@@ -68,19 +65,14 @@ class StorageBackend(ABC):
     """
 
     api_version = API_VERSION
-
     self_stamping = False
     """Whether the first write may give an unmarked store its identity without being told to (see selection)."""
-
     size_limit = MAX_CONTENT_BYTES
     """How many bytes a note may have."""
-
     own_wrappers: ClassVar[tuple[str, ...]] = ()
     """Layers that belong around this backend, outside of those that the configuration asks for."""
-
     scratch_options: ClassVar[Mapping[str, str]] = {}
     """Options that open a store in an empty folder, for `agentm plugins check`; `{scratch}` stands for the folder."""
-
     heavy_imports: ClassVar[tuple[str, ...]] = ()
     """Heavy modules that this backend cannot be imported without: declared, because every hook call pays for them."""
 
@@ -102,7 +94,8 @@ class StorageBackend(ABC):
 
         A class that inherits the facet answers itself; one with a companion object overrides this.
         """
-        return self if isinstance(self, kind) else None
+        # Not `isinstance`, which takes four times as long for an abstract class: hooks ask again and again.
+        return self if kind in type(self).__mro__ else None  # type: ignore[return-value]
 
     @property
     @abstractmethod
@@ -156,8 +149,6 @@ class StorageBackend(ABC):
 
         What vanishes while the walk runs is left out.
         """
-        from agentm_kernel.errors import NotFoundError
-
         # Not by recursion: a key may have 500 parts, and a caller's stack has no room to promise for them.
         pending = self.list(locator)[::-1]
         while pending:
@@ -205,8 +196,6 @@ class StorageBackend(ABC):
 
         A store elsewhere answers from its local copy: hooks ask this, and hooks do not wait for a network.
         """
-        from agentm_kernel.errors import NotFoundError
-
         try:
             return self.read(STAMP)
         except NotFoundError:
@@ -223,15 +212,16 @@ class StorageBackend(ABC):
 class FolderWalk:
     """A walk that can also go folder by folder (see `folders`)."""
 
+    def __init__(self, infos: Iterator[Info], folders: Callable[[], Iterator[Folder]]) -> None:
+        self._infos = infos
+        self.folders = folders
+        """The directory that the walk began at and those below it, parents before children."""
+
     def __iter__(self) -> Iterator[Info]:
-        return self
+        return self._infos  # a loop then goes through the generator itself
 
     def __next__(self) -> Info:
-        raise NotImplementedError
-
-    def folders(self) -> Iterator[Folder]:
-        """The directory that the walk began at and those below it, parents before children."""
-        raise NotImplementedError
+        return next(self._infos)
 
 
 class BackendLayer(StorageBackend):
@@ -239,7 +229,6 @@ class BackendLayer(StorageBackend):
 
     passes: ClassVar[tuple[type, ...]] = ()
     """The facets of `inner` that this layer lets through. Any other is `None`, even if `inner` has it."""
-
     changes: ClassVar[tuple[str, ...]] = ()
     """The capabilities that it does not declare as `inner` does, such as `encryption`; the kit asks for the rest."""
 
@@ -249,8 +238,8 @@ class BackendLayer(StorageBackend):
         self.size_limit = min(self.size_limit, inner.size_limit)
 
     def facet(self, kind: type[F]) -> F | None:
-        if isinstance(self, kind):
-            return self
+        if kind in type(self).__mro__:
+            return self  # type: ignore[return-value]
         found = self.inner.facet(kind) if kind in self.passes else None
         return None if found is None else self.wrap_facet(kind, found)
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.locator import Locator
     from agentm_kernel.seam.provider import Author, Change, SyncOutcome, SyncTrigger
 
-# ------------------------------------------------------------------------------------------------ files
-
 
 class DeviceFiles(ABC):
     """The store's tree, or a copy of what hooks need of it, is files on this device. Only state routing may ask."""
@@ -37,8 +35,7 @@ class Transfer(Frozen):
 
     fetched: int = 0
     sent: int = 0
-    conflicts: tuple[str, ...] = ()
-    """The keys of versions that were kept beside the file they lost to."""
+    conflicts: tuple[str, ...] = ()  # the keys of versions that were kept beside the file they lost to
 
 
 class DeviceCopy(ABC):
@@ -59,8 +56,8 @@ class DeviceCopy(ABC):
     def copy_age(self) -> float | None:
         """Seconds since the copy was last known to be current; `None` if it never was."""
 
-
-# ------------------------------------------------------------------------------------------------ notes
+    def forget_store(self) -> None:  # noqa: B027 - a copy that carries no mark has nothing to forget
+        """The operator has said that another store may take the place of the one that this is a copy of."""
 
 
 class PersonalSpace(ABC):
@@ -84,13 +81,10 @@ class PersonalSpace(ABC):
 class Version(Frozen):
     """A note as it was at some time."""
 
-    id: str
-    """What `read_version` takes; opaque."""
-    time: float
-    """Seconds since the epoch."""
+    id: str  # what `read_version` takes; opaque
+    time: float  # seconds since the epoch
     author: str = ""
-    what: str = "written"
-    """`written`, `changed` or `deleted`."""
+    what: str = "written"  # `written`, `changed` or `deleted`
     size: int = 0
 
 
@@ -110,10 +104,8 @@ class ConflictCopy(Frozen):
     """A version of a note that is not the note, and waits for somebody to settle it."""
 
     note: Locator
-    copy: Locator
-    """What `read_copy` takes. A store may hide it from its verbs."""
-    origin: str
-    """Who made it: the name of a sync tool, or `agentm`."""
+    copy: Locator  # what `read_copy` takes. A store may hide it from its verbs
+    origin: str  # who made it: the name of a sync tool, or `agentm`
     size: int
     mtime: float
 
@@ -136,9 +128,6 @@ class Appends(ABC):
     @abstractmethod
     def append(self, locator: Locator, text: str) -> Locator:
         """Add `text` to the end of a note, on a line of its own; a note that is not there yet becomes `text`."""
-
-
-# ------------------------------------------------------------------------------------------------ rules and identity
 
 
 class Identity(ABC):
@@ -193,9 +182,6 @@ class Sealed(ABC):
     @abstractmethod
     def open_derived(self, data: bytes) -> bytes:
         """The same again, without asking the store; `IntegrityError` if it is damaged or another device's."""
-
-
-# ------------------------------------------------------------------------------------------------ stores of policies
 
 
 class WorkingCopy(ABC):

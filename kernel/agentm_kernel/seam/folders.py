@@ -24,8 +24,7 @@ class Folder(Frozen):
 
     info: Info
     versions: dict[str, str]
-    note: Callable[[str], Info]
-    """What the walk knows about one of the notes, by its name."""
+    note: Callable[[str], Info]  # what the walk knows about one of the notes, by its name
 
 
 def walk_folders(backend: StorageBackend, locator: Locator) -> Iterator[Folder]:

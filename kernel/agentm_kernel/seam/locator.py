@@ -8,11 +8,11 @@ vault written on Linux may be opened on Windows tomorrow.
 from __future__ import annotations
 
 from agentm_kernel.errors import InvalidLocatorError
+from agentm_kernel.seam import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any
 
 MAX_KEY_BYTES = 1000
 MAX_SEGMENT_BYTES = 200
@@ -61,8 +61,7 @@ def normalize_key(key: str) -> str:
     if not key.isascii():
         key = _composed(key)
     if not _FORBIDDEN.isdisjoint(key):
-        character = next(c for c in key if c in _FORBIDDEN)
-        raise _refusal(key, f"contains {ascii(character)}")
+        raise _refusal(key, f"contains {ascii(next(c for c in key if c in _FORBIDDEN))}")
     segments = [segment for segment in key.split("/") if segment and segment != "."]
     for segment in segments:
         _check_segment(key, segment)
@@ -75,19 +74,21 @@ def _bounded(key: str) -> str:
     return key
 
 
-_PLAIN = dict.fromkeys(map(ord, "abcdefghijklmnopqrstuvwxyz0123456789-_."))
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 
 
 def _is_plain(name: str) -> bool:
     """Whether no rule can concern `name`, as for nearly every note in a listing of thousands.
 
-    What belongs to another program begins with a dot or an underscore, or has a tilde.
+    What belongs to another program begins with a dot, has a tilde, or is in the list.
     """
     return (
-        not name.translate(_PLAIN)
+        isinstance(name, str)
+        and _PLAIN.issuperset(name)
         and 0 < len(name) <= MAX_SEGMENT_BYTES
-        and name[0] not in "._"
+        and name[0] != "."
         and name[-1] != "."
+        and name not in _CONTROL_NAMES
         and name.partition(".")[0] not in _RESERVED_STEMS
     )
 
@@ -133,25 +134,24 @@ def _is_short_name(folded: str) -> bool:
 
 
 def _composed(key: str) -> str:
+    """`key` in its composed form, in which everything can be seen."""
     import unicodedata
 
     key = unicodedata.normalize("NFC", key)
+    kinds = [unicodedata.category(character) for character in key]
     for index, character in enumerate(key):
-        if character.isascii():
-            continue
-        category = unicodedata.category(character)
-        hidden = (
-            category in ("Cc", "Cf", "Cs", "Zl", "Zp")
+        hidden = not character.isascii() and (
+            kinds[index] in ("Cc", "Cf", "Cs", "Zl", "Zp")
             or character in _BLANKS
             or any(first <= character <= last for first, last in _SELECTORS)
             or (ord(character) & 0xFFFE) == 0xFFFE
         )
-        if hidden and not _is_part_of_emoji(key, index):
+        if hidden and not _is_part_of_emoji(key, kinds, index):
             raise _refusal(key, f"contains the invisible or control character {ascii(character)}")
     return key
 
 
-def _is_part_of_emoji(key: str, index: int) -> bool:
+def _is_part_of_emoji(key: str, kinds: list[str], index: int) -> bool:
     """The two invisible characters that visible emoji are spelled with, exactly between what they join.
 
     A selector follows a symbol. A joiner stands between two symbols, of which the first may have a selector or a skin
@@ -159,35 +159,24 @@ def _is_part_of_emoji(key: str, index: int) -> bool:
     """
     if index == 0:
         return False
+    follows_symbol = kinds[index - 1] == "So"
     if key[index] == _EMOJI_STYLE:
-        return _is_symbol(key[index - 1])
-    if key[index] != _EMOJI_JOINER or index + 1 == len(key):
-        return False
-    before = key[index - 1]
-    return (_is_symbol(before) or before in _AFTER_A_SYMBOL) and _is_symbol(key[index + 1])
-
-
-def _is_symbol(character: str) -> bool:
-    import unicodedata
-
-    return unicodedata.category(character) == "So"
+        return follows_symbol
+    joins = key[index] == _EMOJI_JOINER and kinds[index + 1 : index + 2] == ["So"]
+    return joins and (follows_symbol or key[index - 1] in _AFTER_A_SYMBOL)
 
 
 def _refusal(key: str, reason: str) -> InvalidLocatorError:
     return InvalidLocatorError(f"invalid locator {ascii(key)}: it {reason}", hint="choose another name for the note")
 
 
-class Locator:
-    """A backend-relative key: immutable, hashable, ordered by key, normalised however it is built.
+class Locator(Frozen):
+    """A backend-relative key: immutable, hashable, ordered by key, normalised however it is built."""
 
-    Not a dataclass: `dataclasses` pulls in `inspect`, which alone costs more than a whole hook call may.
-    """
-
-    __slots__ = ("key",)
     key: str
 
     def __init__(self, key: str = "") -> None:
-        object.__setattr__(self, "key", normalize_key(key))
+        _keep_key(self, normalize_key(key))
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -216,9 +205,12 @@ class Locator:
 
     def child(self, *parts: str) -> Locator:
         """The locator below this one; each part may itself hold slashes."""
-        if not all(isinstance(part, str) for part in parts):
+        if len(parts) == 1 and _is_plain(parts[0]):
+            below = parts[0]
+        elif all(isinstance(part, str) for part in parts):
+            below = normalize_key("/".join(parts))
+        else:
             raise InvalidLocatorError("the parts of a locator must be strings")
-        below = parts[0] if len(parts) == 1 and _is_plain(parts[0]) else normalize_key("/".join(parts))
         return _trusted(_bounded(f"{self.key}/{below}" if self.key and below else self.key or below))
 
     def beside(self, mark: str) -> Locator:
@@ -239,12 +231,6 @@ class Locator:
         above = f"{self.key}/" if self.key else ""
         return [_trusted(above + name) for name in names]
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a Locator is immutable: cannot set {name!r}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a Locator is immutable: cannot delete {name!r}")
-
     def __eq__(self, other: object) -> bool:
         return self.key == other.key if isinstance(other, Locator) else NotImplemented
 
@@ -259,9 +245,6 @@ class Locator:
 
     def __repr__(self) -> str:
         return f"Locator({self.key!r})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Locator, (self.key,)
 
 
 def _trusted(key: str) -> Locator:

@@ -31,10 +31,8 @@ class Option(Frozen):
     name: str
     kind: str
     meaning: str
-    default: str = ""
-    """In words, for people; what happens without the option."""
-    secret: bool = False
-    """Its value is not shown."""
+    default: str = ""  # in words, for people; what happens without the option
+    secret: bool = False  # its value is not shown
 
     def __post_init__(self) -> None:
         if self.kind not in _KINDS:
@@ -47,10 +45,8 @@ class Option(Frozen):
     def check(self, table: str, value: object, place: str = "") -> None:
         """Raise `ConfigError` unless the option, of the plugin's table or in `place`, can have this value."""
         if not self.fits(value):
-            raise ConfigError(
-                f"{place or f'plugins.{table}'}.{self.name} is a {self.kind}, not {type(value).__name__}",
-                hint=self.meaning,
-            )
+            what = f"{place or f'plugins.{table}'}.{self.name}"
+            raise ConfigError(f"{what} is a {self.kind}, not {type(value).__name__}", hint=self.meaning)
 
 
 def check_option(table: str, name: str, value: object, declared: Sequence[Option], place: str = "") -> None:
@@ -60,19 +56,16 @@ def check_option(table: str, name: str, value: object, declared: Sequence[Option
     if option is not None and inside and option.kind in ("table", "any"):
         return  # what is inside of a table is the plugin's own
     if option is None or inside:
-        known = ["backend", "wrappers"] * bool(place) + [option.name for option in declared]
-        raise ConfigError(
-            f"{place or f'plugins.{table}'} has no option '{name}'",
-            hint=f"there are {', '.join(known)}: see `agentm plugins show {table}`",
-        )
+        known = ", ".join(["backend", "wrappers"] * bool(place) + [option.name for option in declared])
+        hint = f"there are {known}: see `agentm plugins show {table}`"
+        raise ConfigError(f"{place or f'plugins.{table}'} has no option '{name}'", hint=hint)
     option.check(table, value, place)
 
 
 def check_options(name: str, given: Iterable[str], declared: Sequence[Option]) -> None:
     """Raise `StorageSelectionError` if the table `plugins.<name>` has an option that is not declared."""
     known = [option.name for option in declared]
-    unknown = sorted(set(given).difference(known))
-    if unknown:
+    if unknown := sorted(set(given).difference(known)):
         raise StorageSelectionError(
             f"plugins.{name} has no option '{unknown[0]}'; there are {', '.join(known)}",
             hint=f"run `agentm config unset plugins.{name}.{unknown[0]}`",

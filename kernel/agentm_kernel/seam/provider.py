@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 class SyncRules(Frozen):
     """What of a policy's `sync` block is the provider's to follow; when to do it is decided by the caller."""
 
-    mode: str
-    """`canonical`, `pull-push` or `watch`."""
+    mode: str  # `canonical`, `pull-push` or `watch`
     conflict_policy: str = "abort"
     branch_policy: str = "main"
     pr_policy: str = "none"
@@ -45,14 +44,10 @@ class ProviderContext(Frozen):
 
     device: Device
     opening: Opening
-    name: str
-    """The policy's id, or where its document lies: for messages."""
+    name: str  # the policy's id, or where its document lies: for messages
     rules: SyncRules
     is_excluded: Callable[[str], bool]
     """Whether a key is kept out of what is mirrored. A store that syncs obeys; a canonical one may ignore it."""
-
-
-# ------------------------------------------------------------------------------------------------ pull-push
 
 
 class Author(Frozen):
@@ -79,20 +74,13 @@ class SyncOutcome(Frozen):
     """What a pull, commit or push did. To have found nothing to do is an outcome, not an error."""
 
     changed: bool
-    ref: str | None = None
-    """What is there now, as the origin calls it: a commit, a version."""
-    url: str | None = None
-    """Where people can look at it: a pull request."""
-    note: str | None = None
-    """A line for the operator."""
-
-
-# ------------------------------------------------------------------------------------------------ watch
+    ref: str | None = None  # what is there now, as the origin calls it: a commit, a version
+    url: str | None = None  # where people can look at it: a pull request
+    note: str | None = None  # a line for the operator
 
 
 class Change(Frozen):
     """Something that another program did to a note."""
 
     locator: Locator
-    event: str
-    """`write` or `delete`, the words of AIP-37."""
+    event: str  # `write` or `delete`, the words of AIP-37

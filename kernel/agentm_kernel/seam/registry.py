@@ -1,6 +1,6 @@
 """Backends registered in this process, by protocol name: for embedding and for tests.
 
-Installed plugins are found through entry points instead (see `host`); this registry is asked first.
+Installed plugins are found through entry points instead (see `plugins`); this registry is asked first.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ class BackendRegistry:
         """Make `backend` available as `protocol`; a name that is taken is refused unless `clobber`."""
         if not (isinstance(backend, type) and issubclass(backend, StorageBackend)) or backend is StorageBackend:
             raise TypeError(f"register a concrete subclass of StorageBackend, not {backend!r}")
-        if getattr(backend, "__abstractmethods__", None):
-            missing = ", ".join(sorted(backend.__abstractmethods__))
-            raise TypeError(f"{backend.__name__} is abstract: it lacks {missing}")
+        if missing := sorted(getattr(backend, "__abstractmethods__", ())):
+            raise TypeError(f"{backend.__name__} is abstract: it lacks {', '.join(missing)}")
         if not isinstance(protocol, str) or not protocol.strip():
             raise ProtocolError("a backend needs a protocol name")
         if protocol in self._classes and not clobber:

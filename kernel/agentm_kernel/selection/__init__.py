@@ -1,7 +1,4 @@
-"""Which store this device uses: the choice, its identity, and the refusal when it cannot be had.
-
-Which backend this device uses, and opening it: its class, its options, the layers around it; or the refusal.
-"""
+"""Which store this device uses, and opening it: its class, its options, the layers around it; or the refusal."""
 
 from __future__ import annotations
 
@@ -12,18 +9,24 @@ from agentm_kernel.device.installed import BACKENDS, WRAPPERS
 from agentm_kernel.errors import AgentmError, BackendNotInstalledError, CapabilityMismatchError, StorageSelectionError
 from agentm_kernel.plugins import Call, StdoutToStderr, wrong_answer
 from agentm_kernel.plugins.table import find, load, load_backend
-from agentm_kernel.seam import Capabilities, Frozen, Opening
-from agentm_kernel.seam.backend import SWAP_PROVIDER, StorageBackend
-from agentm_kernel.selection.guard import PluginGuard
-from agentm_kernel.selection.identity import IdentityGuard, check_identity, unmarked
+from agentm_kernel.seam import Capabilities, Frozen, Info, Opening
+from agentm_kernel.seam.backend import SWAP_PROVIDER, BackendLayer, FolderWalk, StorageBackend
+from agentm_kernel.seam.facets import FACETS, DeviceFiles
+from agentm_kernel.seam.locator import Locator
+from agentm_kernel.selection.identity import IdentityGuard, unmarked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    import builtins
+    from collections.abc import Callable, Iterator
+    from typing import Any, TypeVar
 
     from agentm_kernel.device import DeviceFacts
-    from agentm_kernel.device.config import Config
+    from agentm_kernel.seam.tier_layout import TierLayout
     from agentm_kernel.state import Device
+
+    Answer = TypeVar("Answer")
+    Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 VAULT_VARIABLE = "MEMORY_VAULT_PATH"
 DEFAULT_PROTOCOL = "device-local"
@@ -37,164 +40,6 @@ class Choice(Frozen):
     origin: str
     setting: str | None = None
     """The setting that chose it, where that is not `storage.backend`: unsetting it chooses anew."""
-
-
-def _undecided(config: Config, path: object) -> StorageSelectionError:
-    """Older installs took a path for a choice. There are notes at that path: an empty store must not replace them."""
-    return StorageSelectionError(
-        f"{config.path} says where a vault is ({path}), but not which store to use",
-        hint="run `agentm config set storage.backend vault` to use the vault, or "
-        f"`agentm config set storage.backend {DEFAULT_PROTOCOL}` to use the store of this device",
-    )
-
-
-def choose(device: DeviceFacts) -> Choice:
-    """The choice, made or refused; nothing is loaded for it."""
-    config = device.config
-    if config.shortcut is not None:
-        setting, protocol, _ = config.shortcut
-        if config.storage_backend not in (None, protocol):
-            raise StorageSelectionError(
-                f"{config.chosen_by} and {setting} in {config.path} name two stores",
-                hint=f"keep one: run `agentm config unset {config.chosen_by}` or `agentm config unset {setting}`",
-            )
-        return Choice(protocol, f"{setting} in {config.path}", setting)
-    if config.storage_backend is not None:
-        return Choice(config.storage_backend, f"{config.chosen_by} in {config.path}", None)
-    if device.environ.get(VAULT_VARIABLE, "").strip():
-        return Choice("vault", f"${VAULT_VARIABLE}")
-    if (path := config.options("vault").get("vault_path")) is not None:
-        raise _undecided(config, path)
-    return Choice(DEFAULT_PROTOCOL, BY_DEFAULT, None)
-
-
-def open_backend(device: Device, choice: Choice, opening: Opening) -> PluginGuard:
-    """The chosen backend, opened; refused if it cannot be had or does not keep the contract."""
-    record = None
-    backend_class = _registered_class(choice.protocol)
-    if backend_class is None:
-        record = find(device, BACKENDS, choice.protocol)
-        if record is None:
-            raise _not_installed(device, choice)
-        backend_class = load_backend(record)
-    label = f"backend '{choice.protocol}'" if record is None else str(record)
-    options = options_of(device, choice.protocol)
-    try:
-        with StdoutToStderr(), Call(label, "create"):
-            backend = backend_class.create(options, device, opening)
-            capabilities: object = backend.capabilities
-    except AgentmError as error:
-        cause = error.__cause__
-        if isinstance(cause, (TypeError, ValueError)) and not isinstance(cause, AgentmError):
-            raise StorageSelectionError(
-                f"the {label} cannot be opened: {type(cause).__name__}: {cause}",
-                hint=f"check its options: `agentm config list` shows plugins.{choice.protocol}.*",
-            ) from cause
-        raise
-    if not isinstance(backend, StorageBackend):
-        raise wrong_answer(label, "create", backend, "a StorageBackend")
-    if not isinstance(capabilities, Capabilities):
-        raise wrong_answer(label, "capabilities", capabilities, "Capabilities")
-    return PluginGuard(backend, label)
-
-
-def options_of(device: Device, name: str) -> dict[str, Any]:
-    """The table `plugins.<name>`, with what a setting that chooses the store says for it: a path, relative to the
-    configuration, because what is relative to the working directory would be another one in each.
-    """
-    config = device.config
-    options = config.options(name)
-    if config.shortcut is not None and config.shortcut[1] == name:
-        options["path"] = os.path.join(os.path.dirname(config.path), device.expand(config.shortcut[2]))
-    return options
-
-
-def with_wrappers(
-    device: Device, backend: StorageBackend, names: tuple[str, ...], opening: Opening
-) -> StorageBackend:
-    """The layers around the backend, first one innermost. One that cannot be had is a refusal: none is skipped."""
-    for name in names:
-        record = find(device, WRAPPERS, name)
-        if record is None:
-            from agentm_kernel.plugins.published import how_to_install
-
-            raise StorageSelectionError(
-                f"the wrapper '{name}' is configured but no installed plugin provides it",
-                hint=f"{how_to_install(WRAPPERS, name) or 'install the plugin'}, or take '{name}' out of `wrappers`; "
-                "a guard is never skipped",
-            )
-        wrap: Any = load(record)
-        label = str(record)
-        with StdoutToStderr(), Call(label, "opening"):
-            backend = wrap(backend, options_of(device, name), device, opening)
-        if not isinstance(backend, StorageBackend):
-            raise wrong_answer(label, "opening", backend, "a backend")
-        backend = PluginGuard(backend, label)
-    return backend
-
-
-def check_may_leave(device: Device) -> None:
-    """Raise unless whatever guards the selected store lets its notes go to another one.
-
-    The store is opened and not used, so the answer needs no network and no credentials. A store that cannot even be
-    opened is no obstacle: changing the configuration is how that is repaired.
-    """
-    opening = Opening(read_only=True, state_dir=device.state_dir)
-    try:
-        backend: StorageBackend = open_backend(device, choose(device), opening)
-    except AgentmError:
-        return
-    try:
-        backend = with_wrappers(device, backend, device.config.wrappers, opening)
-    except AgentmError:
-        pass  # a layer that cannot be had says nothing; what it is around is asked all the same
-    backend.check_allowed(SWAP_PROVIDER)
-
-
-def as_selection_error(
-    error: AgentmError, *, of: str | None = None, protocol: str | None = None
-) -> StorageSelectionError:
-    """Whatever was in the way of a store, as the refusal of the store; `of` names it where it is not the default. The
-    hints of a backend speak of the default one's options, in the table `plugins.PROTOCOL`.
-    """
-    if isinstance(error, StorageSelectionError) and of is None:
-        return error
-    kind = type(error) if isinstance(error, StorageSelectionError) else StorageSelectionError
-    message = error.message if of is None else f"the store '{of}' cannot be had: {error.message}"
-    hint = error.hint
-    if hint and of is not None and protocol is not None:
-        hint = hint.replace(f"plugins.{protocol}.", f"stores.{of}.")
-    refusal = kind(message, hint=hint)
-    refusal.code = error.code
-    refusal.__cause__ = error
-    return refusal
-
-
-def _registered_class(protocol: str) -> type[StorageBackend] | None:
-    """What this process registered; a registry that nobody has imported is empty."""
-    module = sys.modules.get("agentm_kernel.seam.registry")
-    return module.registry.get(protocol) if module else None
-
-
-def _not_installed(device: Device, choice: Choice) -> BackendNotInstalledError:
-    from agentm_kernel.device.installed import COMMANDS
-    from agentm_kernel.plugins.published import PUBLISHED, how_to_install
-    from agentm_kernel.seam.registry import registry
-
-    installed = sorted({record.name for record in device.plugins.of(BACKENDS)} | set(registry.protocols()))
-    install = how_to_install(BACKENDS, choice.protocol) or "install the plugin that provides it"
-    ready = [name for name in installed if name in PUBLISHED[COMMANDS]]
-    if choice.setting is not None:
-        instead = f"choose another with `agentm config unset {choice.setting}`"
-    elif choice.origin == BY_DEFAULT and ready:  # somebody has installed a store, and the next step is to set it up
-        instead = f"set up what is installed with {' or '.join(f'`agentm {name} init`' for name in ready)}"
-    else:
-        instead = "choose another with `agentm config set storage.backend NAME`"
-    return BackendNotInstalledError(
-        f"backend '{choice.protocol}' is selected ({choice.origin}) but no installed plugin provides it; "
-        f"installed: {', '.join(installed) or 'none'}",
-        hint=f"{install}, or {instead}",
-    )
 
 
 class Decision(Frozen):
@@ -223,32 +68,149 @@ class StoragePreview(Frozen):
     line: str
 
 
+def choose(device: DeviceFacts) -> Choice:
+    """The choice, made or refused; nothing is loaded for it."""
+    config, chosen = device.config, device.config.storage_backend
+    if config.shortcut is not None:
+        setting, protocol, _ = config.shortcut
+        if chosen not in (None, protocol):
+            raise StorageSelectionError(
+                f"{config.chosen_by} and {setting} in {config.path} name two stores",
+                hint=f"keep one: run `agentm config unset {config.chosen_by}` or `agentm config unset {setting}`",
+            )
+        return Choice(protocol, f"{setting} in {config.path}", setting)
+    if chosen is not None:
+        return Choice(chosen, f"{config.chosen_by} in {config.path}", None)
+    if device.environ.get(VAULT_VARIABLE, "").strip():
+        return Choice("vault", f"${VAULT_VARIABLE}", None)
+    path = config.options("vault").get("vault_path")
+    if path is not None:  # older installs took it for a choice, and an empty store must not replace the notes there
+        raise StorageSelectionError(
+            f"{config.path} says where a vault is ({path}), but not which store to use",
+            hint="run `agentm config set storage.backend vault` to use the vault, or "
+            f"`agentm config set storage.backend {DEFAULT_PROTOCOL}` to use the store of this device",
+        )
+    return Choice(DEFAULT_PROTOCOL, BY_DEFAULT, None)
+
+
 def inspect_store(device: Device, *, read_only: bool = True) -> Decision | Refusal:
     """Choose, load and open the configured store. Creates nothing and never raises an expected failure."""
     choice = None
     try:
         choice = choose(device)
-        name = device.store_name or "default"
-        return _decide(device, choice, Opening(name, read_only, device.state_dir))
+        return _decide(device, choice, Opening(device.store_name or "default", read_only, device.state_dir))
     except AgentmError as error:
         protocol = choice.protocol if choice else None
         return Refusal(choice, as_selection_error(error, of=device.store_name, protocol=protocol))
 
 
 def _decide(device: Device, choice: Choice, opening: Opening) -> Decision:
-    backend = open_backend(device, choice, opening)
-    backend.check_usable(read_only=opening.read_only)
+    store = _open_identified(device, choice, opening)
     warning = None
-    store_id = check_identity(backend, choice.protocol, opening.state_dir)
-    if store_id is None and not backend.self_stamping:
-        warning = f"{unmarked(backend, choice.protocol).message}; reading works"
-    guarded: StorageBackend = IdentityGuard(backend, choice.protocol, opening.state_dir, store_id)
+    if store.store_id is None and not store.self_stamping:
+        warning = f"{unmarked(store, choice.protocol).message}; reading works"
+    layered: StorageBackend = store
     if not opening.read_only:
         from agentm_kernel.selection.replacing import with_listeners
 
-        guarded = with_listeners(device, guarded)
-    wrappers = (*device.config.wrappers, *backend.own_wrappers)
-    return Decision(choice, with_wrappers(device, guarded, wrappers, opening), warning, device.config.wrappers)
+        layered = with_listeners(device, store)
+    wrappers = device.config.wrappers
+    layered = with_wrappers(device, layered, (*wrappers, *store.inner.own_wrappers), opening)
+    return Decision(choice, layered, warning, wrappers)
+
+
+def open_other(device: Device, protocol: str) -> IdentityGuard:
+    """The store of another protocol than the selected one, from its options in the configuration, for migration."""
+    return _open_identified(device, Choice(protocol, "the command", None), Opening(state_dir=device.state_dir))
+
+
+def _open_identified(device: Device, choice: Choice, opening: Opening) -> IdentityGuard:
+    backend = open_backend(device, choice, opening)
+    backend.check_usable(read_only=opening.read_only)
+    return IdentityGuard(device, backend, choice.protocol)
+
+
+def open_backend(device: Device, choice: Choice, opening: Opening) -> PluginGuard:
+    """The chosen backend, opened; refused if it cannot be had or does not keep the contract."""
+    registering = sys.modules.get("agentm_kernel.seam.registry")  # one that nobody has imported is empty
+    backend_class = registering.registry.get(choice.protocol) if registering else None
+    label = f"backend '{choice.protocol}'"
+    if backend_class is None:
+        record = find(device, BACKENDS, choice.protocol)
+        if record is None:
+            raise _not_installed(device, choice)
+        backend_class, label = load_backend(record), str(record)
+    options = options_of(device, choice.protocol)
+    try:
+        return _made(label, "create", backend_class.create, options, device, opening)
+    except AgentmError as error:
+        cause = error.__cause__
+        if not isinstance(cause, (TypeError, ValueError)) or isinstance(cause, AgentmError):
+            raise
+        raise StorageSelectionError(
+            f"the {label} cannot be opened: {type(cause).__name__}: {cause}",
+            hint=f"check its options: `agentm config list` shows plugins.{choice.protocol}.*",
+        ) from cause
+
+
+def with_wrappers(
+    device: Device, backend: StorageBackend, names: tuple[str, ...], opening: Opening
+) -> StorageBackend:
+    """The layers around the backend, first one innermost. One that cannot be had is a refusal: none is skipped."""
+    for name in names:
+        record = find(device, WRAPPERS, name)
+        if record is None:
+            from agentm_kernel.plugins.published import how_to_install
+
+            raise StorageSelectionError(
+                f"the wrapper '{name}' is configured but no installed plugin provides it",
+                hint=f"{how_to_install(WRAPPERS, name) or 'install the plugin'}, or take '{name}' out of `wrappers`; "
+                "a guard is never skipped",
+            )
+        wrap: Any = load(record)
+        backend = _made(str(record), "opening", wrap, backend, options_of(device, name), device, opening)
+    return backend
+
+
+def _made(label: str, doing: str, make: Callable[..., Any], *given: object) -> PluginGuard:
+    """The backend or layer that a plugin makes, behind the guard that names the plugin from now on."""
+    with StdoutToStderr(), Call(label, doing):
+        made = make(*given)
+        capabilities = getattr(made, "capabilities", None)
+    if not isinstance(made, StorageBackend):
+        raise wrong_answer(label, doing, made, "a StorageBackend")
+    if not isinstance(capabilities, Capabilities):
+        raise wrong_answer(label, "capabilities", capabilities, "Capabilities")
+    return PluginGuard(made, label)
+
+
+def options_of(device: Device, name: str) -> dict[str, Any]:
+    """The table `plugins.<name>`, with what a setting that chooses the store says for it: a path, relative to the
+    configuration, because what is relative to the working directory would be another one in each.
+    """
+    config = device.config
+    options = config.options(name)
+    if config.shortcut is not None and config.shortcut[1] == name:
+        options["path"] = os.path.join(os.path.dirname(config.path), device.expand(config.shortcut[2]))
+    return options
+
+
+def check_may_leave(device: Device) -> None:
+    """Raise unless whatever guards the selected store lets its notes go to another one.
+
+    The store is opened and not used, so the answer needs no network and no credentials. A store that cannot even be
+    opened is no obstacle: changing the configuration is how that is repaired.
+    """
+    opening = Opening(read_only=True, state_dir=device.state_dir)
+    try:
+        backend: StorageBackend = open_backend(device, choose(device), opening)
+    except AgentmError:
+        return
+    try:
+        backend = with_wrappers(device, backend, device.config.wrappers, opening)
+    except AgentmError:
+        pass  # a layer that cannot be had says nothing; what it is around is asked all the same
+    backend.check_allowed(SWAP_PROVIDER)
 
 
 def require(found: Decision | Refusal, required: Capabilities | None = None) -> StorageBackend:
@@ -278,10 +240,141 @@ def preview_of(found: Decision | Refusal) -> StoragePreview:
     return StoragePreview("ok", protocol, f"{place}{within}, chosen by {origin}")
 
 
-def open_other(device: Device, protocol: str) -> IdentityGuard:
-    """The store of another protocol than the selected one, from its options in the configuration, for migration."""
-    opening = Opening(state_dir=device.state_dir)
-    backend = open_backend(device, Choice(protocol, "the command"), opening)
-    backend.check_usable(read_only=False)
-    check_identity(backend, protocol, opening.state_dir)
-    return IdentityGuard(backend, protocol, opening.state_dir)
+def as_selection_error(
+    error: AgentmError, *, of: str | None = None, protocol: str | None = None
+) -> StorageSelectionError:
+    """Whatever was in the way of a store, as the refusal of the store; `of` names it where it is not the default. The
+    hints of a backend speak of the default one's options, in the table `plugins.PROTOCOL`.
+    """
+    if isinstance(error, StorageSelectionError) and of is None:
+        return error
+    kind = type(error) if isinstance(error, StorageSelectionError) else StorageSelectionError
+    message, hint = error.message, error.hint
+    if of is not None:
+        message = f"the store '{of}' cannot be had: {message}"
+        hint = hint and hint.replace(f"plugins.{protocol}.", f"stores.{of}.")
+    refusal = kind(message, hint=hint)
+    refusal.code = error.code
+    refusal.__cause__ = error
+    return refusal
+
+
+def _not_installed(device: Device, choice: Choice) -> BackendNotInstalledError:
+    from agentm_kernel.device.installed import COMMANDS
+    from agentm_kernel.plugins.published import PUBLISHED, how_to_install
+    from agentm_kernel.seam.registry import registry
+
+    installed = sorted({record.name for record in device.plugins.of(BACKENDS)} | set(registry.protocols()))
+    install = how_to_install(BACKENDS, choice.protocol) or "install the plugin that provides it"
+    ready = [name for name in installed if name in PUBLISHED[COMMANDS]]
+    if choice.setting is not None:
+        instead = f"choose another with `agentm config unset {choice.setting}`"
+    elif choice.origin == BY_DEFAULT and ready:  # somebody has installed a store, and the next step is to set it up
+        instead = f"set up what is installed with {' or '.join(f'`agentm {name} init`' for name in ready)}"
+    else:
+        instead = "choose another with `agentm config set storage.backend NAME`"
+    return BackendNotInstalledError(
+        f"backend '{choice.protocol}' is selected ({choice.origin}) but no installed plugin provides it; "
+        f"installed: {', '.join(installed) or 'none'}",
+        hint=f"{install}, or {instead}",
+    )
+
+
+def _checked(label: str, doing: str, answer: Answer, *kinds: type) -> Answer:
+    if not isinstance(answer, kinds):
+        raise wrong_answer(label, doing, answer, kinds[0].__name__)
+    return answer
+
+
+def _guarded(verb: Verb, *kinds: type) -> Verb:
+    """A verb, carried out in the plugin's name. Its answer has to be of one of these kinds; `object` is any."""
+    name = verb.__name__
+
+    def ask(self: PluginGuard, *given: object, **named: object) -> object:
+        with Call(self.label, name):
+            return _checked(self.label, name, verb(self, *given, **named), *kinds)
+
+    return ask  # type: ignore[return-value]
+
+
+class PluginGuard(BackendLayer):
+    """Around every backend and layer of a plugin: what it raises or answers wrongly is a typed error that names it.
+
+    Everything is passed on; `label` names the plugin in messages.
+    """
+
+    passes = FACETS
+
+    def __init__(self, inner: StorageBackend, label: str) -> None:
+        super().__init__(inner)
+        self.label = label
+        self.own_wrappers = inner.own_wrappers  # type: ignore[misc]
+
+    facet = _guarded(BackendLayer.facet, object)
+    read = _guarded(BackendLayer.read, str)
+    write = _guarded(BackendLayer.write, Locator)
+    exists = _guarded(BackendLayer.exists, bool)
+    info = _guarded(BackendLayer.info, Info)
+    mkdir = _guarded(BackendLayer.mkdir, Locator)
+    delete = _guarded(BackendLayer.delete, object)
+    describe = _guarded(BackendLayer.describe, str)
+    stamp_text = _guarded(BackendLayer.stamp_text, str, type(None))
+    check_usable = _guarded(BackendLayer.check_usable, object)
+    check_reachable = _guarded(BackendLayer.check_reachable, object)
+    check_allowed = _guarded(BackendLayer.check_allowed, object)
+    make_place = _guarded(BackendLayer.make_place, object)
+
+    def wrap_facet(self, kind: type[Any], found: Any) -> Any:
+        """Hooks ask for paths, so what goes wrong there is told in the plugin's name too. A plugin asks for the other
+        facets of its own store, and gets the object that it made.
+        """
+        return _GuardedFiles(self.label, _checked(self.label, "facet", found, kind)) if kind is DeviceFiles else found
+
+    @property
+    def capabilities(self) -> Capabilities:
+        with Call(self.label, "capabilities"):
+            return _checked(self.label, "capabilities", self.inner.capabilities, Capabilities)
+
+    @property
+    def tier_layout(self) -> TierLayout:
+        with Call(self.label, "tier_layout"):
+            return self.inner.tier_layout
+
+    def list(self, locator: Locator) -> builtins.list[Locator]:
+        with Call(self.label, "list"):
+            children = _checked(self.label, "list", self.inner.list(locator), list)
+            for child in children:
+                _checked(self.label, "list", child, Locator)
+            return children
+
+    def walk(self, locator: Locator) -> Iterator[Info]:
+        with Call(self.label, "walk"):
+            walk = self.inner.walk(locator)
+            infos = _steps(self.label, iter(walk), Info)
+        if not isinstance(walk, FolderWalk):
+            return infos
+        return FolderWalk(infos, lambda: _steps(self.label, walk.folders(), object))
+
+    def foreign_entries(self, locator: Locator) -> Iterator[str]:
+        with Call(self.label, "foreign_entries"):
+            return iter([*self.inner.foreign_entries(locator)])
+
+
+class _GuardedFiles(DeviceFiles):
+    def __init__(self, label: str, files: DeviceFiles) -> None:
+        self._label, self._files = label, files
+
+    def device_path(self, locator: Locator) -> str:
+        with Call(self._label, "device_path"):
+            return _checked(self._label, "device_path", self._files.device_path(locator), str)
+
+
+def _steps(label: str, walk: Iterator[Any], kind: type) -> Iterator[Any]:
+    """What a walk yields. Only what advances it is the plugin's: what the reader does with an item is not."""
+    while True:
+        try:
+            with Call(label, "walk"):
+                item = next(walk)
+        except StopIteration:
+            return
+        yield _checked(label, "walk", item, kind)

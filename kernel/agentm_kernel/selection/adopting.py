@@ -1,7 +1,4 @@
-"""What a plugin's `init` command does: give a store its identity, and select it on this device.
-
-And what brings a lost store back: open its place without asking who is there, and give it the identity that it had.
-"""
+"""What commands of plugins change about the choice: select a store, put a layer around it, bring a lost one back."""
 
 from __future__ import annotations
 
@@ -9,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from agentm_kernel.errors import StorageSelectionError, StoreIdentityError
 from agentm_kernel.seam import Frozen, Opening
-from agentm_kernel.selection import check_may_leave
-from agentm_kernel.selection.identity import check_identity, known_id, read_stamp, record_store, stamp_store
+from agentm_kernel.selection import check_may_leave, choose, open_backend
+from agentm_kernel.selection.identity import known_id, read_stamp, record_store, stamp_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,18 +15,6 @@ if TYPE_CHECKING:
     from agentm_kernel.device import DeviceFacts
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.state import Device
-
-
-def check_store(device: DeviceFacts, backend: StorageBackend, protocol: str) -> str | None:
-    """The id that the store carries, `None` for an unmarked one; refused if this device knows another one there."""
-    return check_identity(backend, protocol, device.state_dir)
-
-
-def adopt_store(device: DeviceFacts, backend: StorageBackend, protocol: str) -> str:
-    """Give the store an identity unless it has one, let this device know it there, and return it."""
-    store_id = check_identity(backend, protocol, device.state_dir) or stamp_store(backend)
-    record_store(device.state_dir, protocol, backend.describe(), store_id)
-    return store_id
 
 
 def select_store(device: Device, protocol: str, options: Mapping[str, object]) -> None:
@@ -70,13 +55,10 @@ class UnidentifiedStore(Frozen):
 
 def open_unidentified(device: Device) -> UnidentifiedStore:
     """For bringing back a store that is gone: nothing is read there, and nothing made."""
-    from agentm_kernel.selection import choose, open_backend
-
     choice = choose(device)
     backend = open_backend(device, choice, Opening(state_dir=device.state_dir))
-    return UnidentifiedStore(
-        choice.protocol, backend, known_id(device.state_dir, choice.protocol, backend.describe())
-    )
+    known = known_id(device.state_dir, choice.protocol, backend.describe())
+    return UnidentifiedStore(choice.protocol, backend, known)
 
 
 def return_identity(device: DeviceFacts, store: UnidentifiedStore, store_id: str) -> None:

@@ -17,8 +17,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import ConcurrentModificationError, StoreIdentityError
-from agentm_kernel.files import read_small_file
-from agentm_kernel.seam import Frozen, facets
+from agentm_kernel.seam import facets
 from agentm_kernel.seam.backend import ABSENT, STAMP, BackendLayer
 from agentm_kernel.seam.layout import STAMP_KEY
 
@@ -27,23 +26,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from agentm_kernel.device import DeviceFacts
+    from agentm_kernel.device.json_text import JsonTable
     from agentm_kernel.seam.backend import Absent, StorageBackend
     from agentm_kernel.seam.locator import Locator
 
 LAYOUT_VERSION = 1
 _RECORD = "stores.json"
-_RECORD_LIMIT = 10_000_000
 
 
-def check_identity(backend: StorageBackend, protocol: str, state_dir: str) -> str | None:
-    """The id that the store carries, `None` without one; `StoreIdentityError` if it is not the one known here."""
-    stamp = read_stamp(backend)
-    known = known_id(state_dir, protocol, backend.describe())
+def check_store(device: DeviceFacts, backend: StorageBackend, protocol: str) -> str | None:
+    """The id that the store carries, `None` for an unmarked one; refused if this device knows another one there."""
+    stamp, place = read_stamp(backend), backend.describe()
+    known = known_id(device.state_dir, protocol, place)
     if known is None or stamp == known:
         return stamp
     from shlex import quote
 
-    place = backend.describe()
     forgetting = f"`agentm store forget {quote(place)}`"
     if stamp is None:
         raise StoreIdentityError(
@@ -64,12 +63,11 @@ class IdentityGuard(BackendLayer, facets.Identity):
         *(facets.Appends, facets.Rules, facets.Unguarded, facets.WorkingCopy, facets.WatchedStore),
     )
 
-    def __init__(self, inner: StorageBackend, protocol: str, state_dir: str, store_id: str | None = None) -> None:
+    def __init__(self, device: DeviceFacts, inner: StorageBackend, protocol: str) -> None:
         super().__init__(inner)
-        self.store_id = store_id
-        self._protocol = protocol
-        self._state_dir = state_dir
-        self._settled = False
+        self.store_id = check_store(device, inner, protocol)
+        self._device, self._protocol = device, protocol
+        self._is_settled = False
 
     def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
         self._settle()
@@ -84,52 +82,51 @@ class IdentityGuard(BackendLayer, facets.Identity):
         self.inner.delete(locator, if_match=if_match)
 
     def wrap_facet(self, kind: type[Any], found: Any) -> Any:
-        if kind is facets.PersonalSpace:
-            return _SettledPersonalSpace(found, self._settle)
-        return _SettledAppends(found, self._settle) if kind is facets.Appends else found
+        return _Settled(found, self._settle) if kind in (facets.PersonalSpace, facets.Appends) else found
 
     def confirm(self) -> None:
-        check_identity(self.inner, self._protocol, self._state_dir)
+        check_store(self._device, self.inner, self._protocol)
 
     def _settle(self) -> None:
-        if self._settled:
-            return
-        store_id = check_identity(self.inner, self._protocol, self._state_dir)
-        if store_id is None:
-            if not self.inner.self_stamping:
-                raise unmarked(self.inner, self._protocol)
-            store_id = stamp_store(self.inner)
-        place = self.inner.describe()
-        if known_id(self._state_dir, self._protocol, place) != store_id:
-            record_store(self._state_dir, self._protocol, place, store_id)
-        self._settled = True
+        if not self._is_settled:
+            adopt_store(self._device, self.inner, self._protocol, may_stamp=self.inner.self_stamping)
+            self._is_settled = True
 
 
-class _SettledPersonalSpace(facets.PersonalSpace):
-    """The personal space of a store whose identity is settled before each write."""
+class _Settled(facets.PersonalSpace, facets.Appends):
+    """Either facet, of a store whose identity is settled before each write."""
 
-    def __init__(self, space: facets.PersonalSpace, settle: Callable[[], None]) -> None:
-        self._space, self._settle = space, settle
+    def __init__(self, found: Any, settle: Callable[[], None]) -> None:
+        self._found: _Settled = found  # as far as its own facet goes
+        self._settle = settle
 
     def personal_path(self, locator: Locator) -> str:
-        return self._space.personal_path(locator)
+        return self._found.personal_path(locator)
 
     def write_personal(
         self, locator: Locator, content: str, *, authorization: object, if_match: str | Absent | None = None
     ) -> Locator:
         self._settle()
-        return self._space.write_personal(locator, content, authorization=authorization, if_match=if_match)
-
-
-class _SettledAppends(facets.Appends):
-    """The same for additions."""
-
-    def __init__(self, inner: facets.Appends, settle: Callable[[], None]) -> None:
-        self._inner, self._settle = inner, settle
+        return self._found.write_personal(locator, content, authorization=authorization, if_match=if_match)
 
     def append(self, locator: Locator, text: str) -> Locator:
         self._settle()
-        return self._inner.append(locator, text)
+        return self._found.append(locator, text)
+
+
+def adopt_store(device: DeviceFacts, backend: StorageBackend, protocol: str, *, may_stamp: bool = True) -> str:
+    """Give the store an identity unless it has one, let this device know it there, and return it.
+
+    With `may_stamp=False`, a store that has none is refused.
+    """
+    store_id, place = check_store(device, backend, protocol), backend.describe()
+    if store_id is None:
+        if not may_stamp:
+            raise unmarked(backend, protocol)
+        store_id = stamp_store(backend)
+    if known_id(device.state_dir, protocol, place) != store_id:
+        record_store(device.state_dir, protocol, place, store_id)
+    return store_id
 
 
 def unmarked(backend: StorageBackend, protocol: str) -> StoreIdentityError:
@@ -141,22 +138,19 @@ def unmarked(backend: StorageBackend, protocol: str) -> StoreIdentityError:
     )
 
 
-# ------------------------------------------------------------------------------------------ the mark in the store
-
-
 def read_stamp(backend: StorageBackend) -> str | None:
     """The store's id, `None` if it carries none; a stamp that cannot be understood is an error."""
     text = backend.stamp_text()
     if text is None:
         return None
-    from agentm_kernel.device.json_text import parse
+    from agentm_kernel.device.json_text import MalformedJson, parse_object
 
     try:
-        fields = parse(text)
-    except ValueError as error:
+        fields = parse_object(text)
+    except MalformedJson as error:
         raise _bad_stamp(backend, str(error)) from error
-    store_id = fields.get("id") if isinstance(fields, dict) else None
-    if not isinstance(fields, dict) or not isinstance(store_id, str) or not store_id:
+    store_id = fields.get("id")
+    if not isinstance(store_id, str) or not store_id:
         raise _bad_stamp(backend, "it has no id")
     if fields.get("layout") != LAYOUT_VERSION:
         raise StoreIdentityError(
@@ -165,6 +159,13 @@ def read_stamp(backend: StorageBackend) -> str | None:
             hint="install the agentm that made the store, or a newer one",
         )
     return store_id
+
+
+def _bad_stamp(backend: StorageBackend, why: str) -> StoreIdentityError:
+    return StoreIdentityError(
+        f"the identity stamp {STAMP_KEY} of the store at {backend.describe()} cannot be read: {why}",
+        hint=f"restore {STAMP_KEY} from a backup or another device; agentm does not guess which store this is",
+    )
 
 
 def stamp_store(backend: StorageBackend, store_id: str | None = None) -> str:
@@ -179,11 +180,8 @@ def stamp_store(backend: StorageBackend, store_id: str | None = None) -> str:
     existing = read_stamp(backend)
     if existing is not None:
         return existing
-    fields = {
-        "id": store_id or str(uuid4()),
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "layout": LAYOUT_VERSION,
-    }
+    new = store_id or str(uuid4())
+    fields = {"id": new, "created": datetime.now(UTC).isoformat(timespec="seconds"), "layout": LAYOUT_VERSION}
     try:
         backend.write(STAMP, json.dumps(fields, indent=2) + "\n", if_match=ABSENT)
     except ConcurrentModificationError:
@@ -191,88 +189,30 @@ def stamp_store(backend: StorageBackend, store_id: str | None = None) -> str:
         if other is None:
             raise
         return other
-    return str(fields["id"])
+    return new
 
 
-def _bad_stamp(backend: StorageBackend, why: str) -> StoreIdentityError:
-    return StoreIdentityError(
-        f"the identity stamp {STAMP_KEY} of the store at {backend.describe()} cannot be read: {why}",
-        hint=f"restore {STAMP_KEY} from a backup or another device; agentm does not guess which store this is",
-    )
-
-
-# ---------------------------------------------------------------------------------------- the record on this device
-
-
-class KnownStore(Frozen):
-    """One store that this device has written to."""
-
-    protocol: str
-    place: str
-    id: str
-
-
-def known_stores(state_dir: str) -> list[KnownStore]:
-    """Every store that this device knows."""
-    return [
-        KnownStore(protocol, place, store_id)
-        for (protocol, _, place), store_id in ((key.partition(" "), i) for key, i in sorted(_read(state_dir).items()))
-    ]
+def known_stores(state_dir: str) -> list[tuple[str, str, str]]:
+    """Protocol, place and id of every store that this device has written to."""
+    known = [(*key.partition(" "), store_id) for key, store_id in sorted(_known(state_dir).read().items())]
+    return [(protocol, place, store_id) for protocol, _, place, store_id in known]
 
 
 def known_id(state_dir: str, protocol: str, place: str) -> str | None:
     """The id of the store that this device used there last."""
-    return _read(state_dir).get(_key(protocol, place))
+    known: str | None = _known(state_dir).read().get(f"{protocol} {place}")
+    return known
 
 
-def record_store(state_dir: str, protocol: str, place: str, store_id: str) -> None:
-    """Record that the store at `place` is `store_id`."""
-    _change(state_dir, {_key(protocol, place): store_id})
+def record_store(state_dir: str, protocol: str, place: str, store_id: str | None) -> None:
+    """Record that the store at `place` is `store_id`; `None` forgets the one that was there."""
+    _known(state_dir).change({f"{protocol} {place}": store_id})
 
 
-def forget_store(state_dir: str, protocol: str, place: str) -> bool:
-    """Drop the record; whether there was one."""
-    if known_id(state_dir, protocol, place) is None:
-        return False
-    _change(state_dir, {_key(protocol, place): None})
-    return True
+def _known(state_dir: str) -> JsonTable:
+    from agentm_kernel.device.json_text import JsonTable
 
-
-def _key(protocol: str, place: str) -> str:
-    return f"{protocol} {place}"
-
-
-def _read(state_dir: str) -> dict[str, str]:
-    path = os.path.join(state_dir, _RECORD)
-    try:
-        data = read_small_file(path, _RECORD_LIMIT)
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise _bad_record(path, str(error.strerror)) from error
-    from agentm_kernel.device.json_text import parse_bytes
-
-    try:
-        fields = parse_bytes(data)
-    except ValueError as error:
-        raise _bad_record(path, str(error)) from error
-    if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
-        raise _bad_record(path, "it is not a table of store ids")
-    return fields
-
-
-def _change(state_dir: str, changes: dict[str, str | None]) -> None:
-    import json
-
-    from agentm_kernel.files.atomic import atomic_write
-    from agentm_kernel.files.mutex import store_mutex
-    from agentm_kernel.files.root import make_private_folder
-
-    make_private_folder(state_dir)
-    with store_mutex(state_dir):
-        merged = {**_read(state_dir), **changes}
-        kept = {key: value for key, value in sorted(merged.items()) if value is not None}
-        atomic_write(os.path.join(state_dir, _RECORD), json.dumps(kept, indent=2) + "\n")
+    return JsonTable(os.path.join(state_dir, _RECORD), lambda store_id: isinstance(store_id, str), _bad_record)
 
 
 def _bad_record(path: str, why: str) -> StoreIdentityError:

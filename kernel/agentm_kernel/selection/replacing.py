@@ -59,58 +59,47 @@ class ReplacementTelling(BackendLayer):
         return text
 
     def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
-        if if_match is ABSENT:
-            written = self.inner.write(locator, content, if_match=ABSENT)
-            self._tell(locator, None, content)
-            return written
-
-        def write(condition: str | Absent | None) -> Locator:
-            return self.inner.write(locator, content, if_match=condition)
-
-        return self._replace(locator, content, if_match, write)
+        self._replace(locator, content, if_match)
+        return locator
 
     def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
-        def delete(condition: str | Absent | None) -> Locator:
-            self.inner.delete(locator, if_match=condition if isinstance(condition, str) else None)
-            return locator
+        self._replace(locator, None, if_match)
 
-        self._replace(locator, None, if_match, delete)
-
-    def _replace(
-        self,
-        locator: Locator,
-        new: str | None,
-        if_match: str | Absent | None,
-        carry_out: Callable[[str | Absent | None], Locator],
-    ) -> Locator:
+    def _replace(self, locator: Locator, new: str | None, if_match: str | Absent | None) -> None:
         """Tell what is there, then replace exactly that; without a condition of the caller's, whatever it is."""
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(1, _ATTEMPTS + 1):
+            condition = if_match
             try:
-                old = self._text(locator, if_match)
+                old = None if if_match is ABSENT else self._text(locator, if_match)
             except InvalidContentError:
-                return carry_out(if_match)  # no text, so no version of a note: there is nothing to tell
-            condition: str | Absent | None
-            if old is None:
-                condition = if_match if if_match is not None or new is None else ABSENT
-            else:
+                return self._carry_out(locator, new, if_match)  # no version of a note: there is nothing to tell
+            if old is not None:
                 condition = content_hash(old)
-                if if_match is not None and condition != if_match:
+                if if_match not in (None, condition):
                     raise ConcurrentModificationError(
                         f"'{locator}' was changed by somebody else meanwhile", hint="read it again, then change it"
                     )
                 if old != new:
                     self._tell(locator, old, new)
+            elif new is not None and if_match is None:
+                condition = ABSENT
             try:
-                done = carry_out(condition)
+                self._carry_out(locator, new, condition)
             except (ConcurrentModificationError, NotFoundError):
                 self._last_read = None
-                if if_match is not None or (old is None and new is None) or attempt + 1 == _ATTEMPTS:
+                if if_match is not None or (old is None and new is None) or attempt == _ATTEMPTS:
                     raise
                 continue
             if old is None:
                 self._tell(locator, None, new)
-            return done
+            return None
         raise AssertionError("the loop ends by returning or raising")
+
+    def _carry_out(self, locator: Locator, new: str | None, condition: str | Absent | None) -> None:
+        if new is not None:
+            self.inner.write(locator, new, if_match=condition)
+        else:
+            self.inner.delete(locator, if_match=condition if isinstance(condition, str) else None)
 
     def _text(self, locator: Locator, if_match: str | Absent | None) -> str | None:
         """What is stored; what was read last, if that is what the caller's condition speaks of."""

@@ -35,13 +35,7 @@ def is_written(resolution: Resolution, name: str) -> bool:
     """
     store, locator = _place(resolution, name)
     try:
-        info = store.info(locator)
-        if info.is_dir or not info.size:
-            return False
-    except NotFoundError:
-        return False
-    try:
-        return bool(store.read(locator).strip("\ufeff \t\r\n\f\v"))
+        return store.info(locator).size > 0 and bool(store.read(locator).strip("\ufeff \t\r\n\f\v"))
     except NotFoundError:
         return False
     except (StorageError, InvalidContentError):
@@ -84,8 +78,14 @@ def update_state_file(
     """
     from agentm_kernel.seam.update import update
 
+    def changed(current: str | None) -> str:
+        text, old = fn(current), frozenset((current or "").split("\n"))
+        if not allow_secrets:
+            _refuse_secrets(name, "\n".join("" if line in old else line for line in text.split("\n")))
+        return text
+
     store, locator, path = _place_for_writing(resolution, name)
-    update(store, locator, fn if allow_secrets else lambda current: _without_new_secrets(name, current, fn(current)))
+    update(store, locator, changed)
     _hide_from_git(resolution)
     return path
 
@@ -98,7 +98,23 @@ def append_state_file(resolution: Resolution, name: str, text: str, *, allow_sec
         _refuse_secrets(name, text)
     store, locator, path = _place_for_writing(resolution, name)
     append(store, locator, text)
+    _hide_from_git(resolution)
     return path
+
+
+def set_marker(resolution: Resolution, name: str, text: str | None) -> bool:
+    """Write a marker of the checkout, or with `None` remove it; whether there was one.
+
+    Markers always lie in the checkout: they say something about it, not about the project.
+    """
+    checkout, marker = _checkout(resolution), Locator(name)
+    was_there = checkout.exists(marker)
+    if text is not None:
+        checkout.write(marker, text)
+        _hide_from_git(resolution)
+    elif was_there:
+        checkout.delete(marker)
+    return was_there
 
 
 def _refuse_secrets(name: str, text: str) -> None:
@@ -107,28 +123,10 @@ def _refuse_secrets(name: str, text: str) -> None:
     refuse_secrets(name, text)
 
 
-def _without_new_secrets(name: str, current: str | None, changed: str) -> str:
-    old = frozenset((current or "").split("\n"))
-    _refuse_secrets(name, "\n".join("" if line in old else line for line in changed.split("\n")))
-    return changed
+def _hide_from_git(resolution: Resolution) -> None:
+    from agentm_kernel.projects.git_ignore import hide_from_git
 
-
-def write_marker(resolution: Resolution, name: str, text: str) -> None:
-    """Markers always lie in the checkout: they say something about it, not about the project."""
-    _checkout(resolution).write(Locator(name), text)
-    _hide_from_git(resolution)
-
-
-def remove_marker(resolution: Resolution, name: str) -> bool:
-    """Whether there was one to remove."""
-    checkout, marker = _checkout(resolution), Locator(name)
-    if not checkout.exists(marker):
-        return False
-    checkout.delete(marker)
-    return True
-
-
-# ------------------------------------------------------------------------------------------------ places
+    hide_from_git(resolution.root)
 
 
 def _place(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator]:
@@ -138,37 +136,33 @@ def _place(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator]:
 
 def _place_for_writing(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator, str]:
     """Store, locator and path, everything that can be refused having been refused: nothing is written before."""
-    store, locator = _place(resolution, name)
-    path = state_file_path(resolution, name)
+    state_file_path(resolution, name)
     if resolution.is_synced:
-        if resolution.claim() != locator.parent.parent:  # another repository was faster, and has the name now
-            store, locator = _place(resolution, name)
-            path = state_file_path(resolution, name)
+        resolution.claim()  # what the copy of a store on this device says about the place may be old
     else:
         resolution.refuse_no_project()
-    return store, locator, path
+    return *_place(resolution, name), state_file_path(resolution, name)
 
 
 def _directory(resolution: Resolution) -> tuple[StorageBackend, Locator]:
+    """The store and the folder in it. Whoever reads from a store has to have found the place there, and not in a copy
+    that does not know yet whose name it is: it would read another project's plan.
+    """
     if resolution.is_synced:
-        assert resolution.backend is not None
-        return resolution.backend, resolution.state_locator
+        here = resolution if resolution.is_settled else resolution.in_the_store()
+        assert here.backend is not None
+        return here.backend, here.state_locator
     return _checkout(resolution), Locator()
 
 
 def _checkout(resolution: Resolution) -> FileStore:
     """`.harness/` in a checkout: agents edit its files with their own tools, which know nothing of our mutex."""
     refuse_linked_harness(resolution.root)
-    store = FileStore(os.path.join(resolution.root, HARNESS_DIR), medium=EditedFolder(), create_root=True)
+    folder = os.path.join(resolution.root, HARNESS_DIR)
+    store = FileStore(folder, medium=EditedFolder(), create_root=True, follow_root_link=False)
     if resolution.device is not None:
         store.state_dir = resolution.device.state_dir
     return store
-
-
-def _hide_from_git(resolution: Resolution) -> None:
-    from agentm_kernel.projects.git_ignore import hide_from_git
-
-    hide_from_git(resolution.root)
 
 
 def _is_file(store: StorageBackend, locator: Locator) -> bool:

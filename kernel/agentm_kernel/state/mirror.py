@@ -13,15 +13,8 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentm_kernel.errors import (
-    ConcurrentModificationError,
-    InvalidContentError,
-    NotFoundError,
-    StorageIOError,
-    StoreIdentityError,
-)
+from agentm_kernel.errors import ConcurrentModificationError, InvalidContentError, NotFoundError, StoreIdentityError
 from agentm_kernel.files.medium import Medium
-from agentm_kernel.files.root import make_private_folder
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam.backend import ABSENT, STAMP
 from agentm_kernel.seam.content import content_hash
@@ -64,6 +57,10 @@ class Agreed(NamedTuple):
     """The store's name for that version; empty where it is not known."""
 
 
+_News = dict[str, Agreed | None]
+"""What both sides agree on from now on, by key; `None` for a file that neither has any more."""
+
+
 class CopyFolder(Medium):
     """Agents edit the files of the copy whenever they like, and know nothing of our mutex."""
 
@@ -86,20 +83,26 @@ def file_of(version: Locator) -> Locator | None:
 
 
 class Mirror:
-    """The copy below `copy_root`, and in `folder` what is remembered about it; `pulled` is the file of its age."""
+    """The copy below `copy_root`, and in `folder` what is remembered about it; the file `pulled` has its age."""
 
     def __init__(self, folder: str, copy_root: str, pulled: str) -> None:
-        self._pulled = os.path.join(folder, pulled)
+        self._pulled = Locator(pulled)
         self._records = FileStore(folder, create_root=True, private=True)
         self._copy = FileStore(copy_root, medium=CopyFolder(), create_root=True, private=True)
-
-    # -- identity ---------------------------------------------------------------------------------------------
 
     def keep_stamp(self, there: str | None) -> str | None:
         """Let the copy carry the store's stamp, if that has one."""
         if there is not None:
             self._copy.write(STAMP, there)
         return there
+
+    def forget_store(self) -> None:
+        """The store that this was a copy of is gone, or no longer meant. The files stay, and are compared anew with
+        what takes its place: both versions are kept where they differ.
+        """
+        for records, locator in ((self._copy, STAMP), (self._records, _AGREED)):
+            if records.exists(locator):
+                records.delete(locator)
 
     def check_stamp(self, place: str, look: Callable[[], str | None]) -> None:
         """Refuse a store that is not the one this device knows. One that it does not know yet is not judged.
@@ -118,18 +121,12 @@ class Mirror:
                 "`agentm store forget` and set the store up again",
             )
 
-    # -- after a change through the verbs ----------------------------------------------------------------------
-
     def follow_write(self, locator: Locator, content: str) -> None:
         """Let the copy follow a write of this device, unless it has an edit that the store does not have."""
-        if not is_mirrored(locator):
-            return
-        here, agreed = _digest(self._copy, locator), self._agreed().get(locator.key)
-        digest = content_hash(content)
-        if here not in (None, digest) and (agreed is None or here != agreed.digest) and locator != STAMP:
-            return
-        if here == digest or self._put(locator, content, here):
-            self._agree({locator.key: Agreed(digest, "")})
+        if is_mirrored(locator):
+            here, last = _digest(self._copy, locator), self._agreed().get(locator.key)
+            if locator == STAMP or not _is_edited(here, last) or here == content_hash(content):
+                self._agree(self._put(locator, content, here, ""))
 
     def follow_delete(self, locator: Locator) -> None:
         """The same for a note that was deleted."""
@@ -137,9 +134,8 @@ class Mirror:
         if last is not None:
             self._agree(self._forget(locator, last))
 
-    # -- versions that lost -------------------------------------------------------------------------------------
-
     def conflict_copies(self, below: Locator) -> list[ConflictCopy]:
+        """The versions that lost, of the file at `below` or of those below it."""
         found = []
         for info in self._copy.walk(Locator()):
             file = None if info.is_dir else file_of(info.locator)
@@ -152,8 +148,6 @@ class Mirror:
             raise NotFoundError(f"'{version}' is no version that was kept beside another")
         return self._copy.read(version)
 
-    # -- synchronising ----------------------------------------------------------------------------------------
-
     def synchronise(self, store: StorageBackend, *, sending: bool) -> Transfer:
         """Bring the copy up to date; with `sending`, also the store."""
         if read_or_none(self._copy, STAMP) is None:
@@ -161,54 +155,61 @@ class Mirror:
         fetched, sent = 0, 0
         conflicts: list[str] = []
         for _ in range(_ROUNDS):
-            came, lost = self._fetch_all(store)
-            fetched, conflicts = fetched + came, conflicts + lost
+            fetched += self._fetch_all(store, conflicts)
             if not sending:
                 break
             went, is_complete = self._send_all(store)
             sent += went
             if is_complete:
                 break
-        self._record_time()
+        self._records.write(self._pulled, "")
         return Transfer(fetched, sent, tuple(conflicts))
 
-    def _fetch_all(self, store: StorageBackend) -> tuple[int, list[str]]:
+    def _fetch_all(self, store: StorageBackend, conflicts: list[str]) -> int:
+        """How many files came; the keys of what was kept aside for them are added to `conflicts`."""
         agreed = self._agreed()
         found = (info for tree in _TREES for info in store.walk(tree))
         there = {info.locator.key: info for info in found if not info.is_dir and is_mirrored(info.locator)}
-        news: dict[str, Agreed | None] = {}
-        conflicts: list[str] = []
+        news: _News = {}
         for key, info in there.items():
-            here = _digest(self._copy, info.locator)
-            last = agreed.get(key)
+            here, last = _digest(self._copy, info.locator), agreed.get(key)
             if here is None or last is None or last.token != info.version:
                 news.update(self._fetch(store, info, here, last, conflicts))
         for key in agreed.keys() - there.keys():
             news.update(self._forget(Locator(key), agreed[key]))
         self._agree(news)
-        came = [
-            key for key, value in news.items() if value and (key not in agreed or agreed[key].digest != value.digest)
-        ]
-        return len(came), conflicts
+        return sum(
+            new is not None and (key not in agreed or agreed[key].digest != new.digest) for key, new in news.items()
+        )
 
     def _fetch(
         self, store: StorageBackend, info: Info, here: str | None, last: Agreed | None, conflicts: list[str]
-    ) -> dict[str, Agreed | None]:
+    ) -> _News:
         """Bring one file of the store here; what this device alone had is kept beside it."""
-        locator = info.locator
-        text = None if here == _NO_TEXT else _text(store, locator)
+        text = None if here == _NO_TEXT else _text(store, info.locator)
         if text is None:
             return {}  # gone since it was listed: the next time will see to it; or no text
         digest = content_hash(text)
-        if here not in (None, digest) and (last is None or here != last.digest):
+        if here != digest and _is_edited(here, last):
             if last is not None and digest == last.digest:
-                return {locator.key: Agreed(digest, info.version)}  # only this device has changed it
-            conflicts.append(self._keep_aside(locator).key)
-        if here == digest or self._put(locator, text, here):
-            return {locator.key: Agreed(digest, info.version)}
-        return {}
+                return {info.locator.key: Agreed(digest, info.version)}  # only this device has changed it
+            conflicts.append(self._keep_aside(info.locator).key)
+        return self._put(info.locator, text, here, info.version)
 
-    def _forget(self, locator: Locator, last: Agreed) -> dict[str, Agreed | None]:
+    def _put(self, locator: Locator, text: str, here: str | None, token: str) -> _News:
+        """Let the copy have a text of the store, which calls it `token`, in the place of what is `here`.
+
+        Nothing is agreed on if an agent edited the file in this very moment.
+        """
+        digest = content_hash(text)
+        try:
+            if here != digest:
+                self._copy.write(locator, text, if_match=ABSENT if here is None else here)
+        except ConcurrentModificationError:
+            return {}
+        return {locator.key: Agreed(digest, token)}
+
+    def _forget(self, locator: Locator, last: Agreed) -> _News:
         """A file that is no longer in the store goes here too, unless it was edited here: then it is sent again."""
         if locator == STAMP:
             return {}
@@ -238,16 +239,6 @@ class Mirror:
             sent += 1
         return sent, is_complete
 
-    # -- the copy ---------------------------------------------------------------------------------------------
-
-    def _put(self, locator: Locator, text: str, here: str | None) -> bool:
-        """Whether the copy took it: not if an agent edited the file in this very moment."""
-        try:
-            self._copy.write(locator, text, if_match=ABSENT if here is None else here)
-        except ConcurrentModificationError:
-            return False
-        return True
-
     def _keep_aside(self, locator: Locator) -> Locator:
         """Keep this device's version under a name of its own: it is sent like any other file."""
         text = self._copy.read(locator)
@@ -260,28 +251,16 @@ class Mirror:
                     return place  # the same version lost before, and was kept then
             place = place_for(locator, os.urandom(4).hex())  # somebody has edited the version that has this name
 
-    def _record_time(self) -> None:
-        try:
-            make_private_folder(os.path.dirname(self._pulled))
-            os.close(os.open(self._pulled, os.O_WRONLY | os.O_CREAT, 0o600))
-            os.utime(self._pulled)
-        except OSError as error:
-            raise StorageIOError(f"cannot write {self._pulled}: {error.strerror}", errno=error.errno) from error
-
-    # -- what both sides last agreed on ------------------------------------------------------------------------
-
     def _agreed(self) -> dict[str, Agreed]:
         return _parse(read_or_none(self._records, _AGREED))
 
-    def _agree(self, news: dict[str, Agreed | None]) -> None:
-        if not news:
-            return
-
+    def _agree(self, news: _News) -> None:
         def with_news(text: str | None) -> str:
-            merged: dict[str, Agreed | None] = {**_parse(text), **news}
+            merged: _News = {**_parse(text), **news}
             return json.dumps({key: merged[key] for key in sorted(merged) if merged[key]}, indent=1) + "\n"
 
-        update(self._records, _AGREED, with_news)
+        if news:
+            update(self._records, _AGREED, with_news)
 
 
 def _parse(text: str | None) -> dict[str, Agreed]:
@@ -290,6 +269,11 @@ def _parse(text: str | None) -> dict[str, Agreed]:
         return {key: Agreed(str(digest), str(token)) for key, (digest, token) in json.loads(text or "{}").items()}
     except (ValueError, TypeError, AttributeError):
         return {}
+
+
+def _is_edited(here: str | None, last: Agreed | None) -> bool:
+    """Whether the copy has a version that the store never had, as far as both remember."""
+    return here is not None and (last is None or here != last.digest)
 
 
 def _text(store: StorageBackend, locator: Locator) -> str | None:

@@ -25,31 +25,66 @@ from agentm_kernel.seam.facets import ConflictCopies, DeviceCopy, DeviceFiles
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from typing import NoReturn, TypeVar
 
-    from agentm_kernel.seam import Info
+    from agentm_kernel.seam import Capabilities
     from agentm_kernel.seam.backend import Absent, StorageBackend
     from agentm_kernel.seam.facets import ConflictCopy, Transfer
     from agentm_kernel.seam.locator import Locator
     from agentm_kernel.state.mirror import Mirror
 
+    F = TypeVar("F")
+    Verb = TypeVar("Verb", bound=Callable[..., object])
+
+PULLED = "pulled"
+"""A file whose modification time is when the copy was last known to be current."""
+
+
+def _confirmed(verb: Verb) -> Verb:
+    """A verb that only looks, in a store that is still the one of which this device has a copy."""
+
+    def look(self: MirroredState, locator: Locator) -> object:
+        self.confirm_store()
+        return verb(self, locator)
+
+    return look  # type: ignore[return-value]
+
 
 class MirroredState(BackendLayer, DeviceFiles, DeviceCopy, ConflictCopies):
     """Around a store that lies elsewhere; `folder` is where this device keeps the copy, private to the user.
 
-    No write is made to a store that carries another mark than the copy does: that is another store.
+    A store that carries another mark than the copy does, or none any more, is another store: it is neither read nor
+    written.
     """
 
     passes = (facets.PersonalSpace, facets.History, facets.Identity, facets.Rules, facets.Unguarded)
 
     def __init__(self, inner: StorageBackend, folder: str, *, read_only: bool = False) -> None:
         super().__init__(inner)
-        self._folder = folder
+        self._folder, self._copy_root = folder, os.path.join(folder, "copy")
         self._read_only = read_only
         self._is_checked = False
         self._lazy_mirror: Mirror | None = None
 
-    # -- verbs ----------------------------------------------------------------------------------------------
+    @property
+    def _mirror(self) -> Mirror:
+        if self._lazy_mirror is None:
+            from agentm_kernel.state.mirror import Mirror
+
+            self._lazy_mirror = Mirror(self._folder, self._copy_root, PULLED)
+        return self._lazy_mirror
+
+    def read(self, locator: Locator) -> str:
+        if locator != STAMP:
+            self.confirm_store()
+        return self.inner.read(locator)
+
+    list = _confirmed(BackendLayer.list)
+    exists = _confirmed(BackendLayer.exists)
+    info = _confirmed(BackendLayer.info)
+    walk = _confirmed(BackendLayer.walk)
+    foreign_entries = _confirmed(BackendLayer.foreign_entries)
 
     def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
         self._check_store(locator)
@@ -74,19 +109,30 @@ class MirroredState(BackendLayer, DeviceFiles, DeviceCopy, ConflictCopies):
     def _check_store(self, locator: Locator) -> None:
         if self._read_only:
             raise StorageReadOnlyError(f"'{locator}' was not changed: the store was opened to be read")
-        if not self._is_checked:
-            self.before_first_change()
-            self._is_checked = True
+        self.before_first_change()
 
     def before_first_change(self) -> None:
         """A store that looks at its stamp within the deadline of the verb itself overrides this."""
+        self.confirm_store()
+
+    def confirm_store(self) -> None:
+        """Look once, in the store itself, whether it is the one that the copy was made of."""
         self.check_stamp(self._stamp_there)
 
     def check_stamp(self, look: Callable[[], str | None]) -> None:
-        """Raise unless the stamp that `look` finds in the store is the copy's, as far as the copy has one."""
-        self._mirror.check_stamp(self.describe(), look)
+        """Raise unless the stamp that `look` finds in the store is the copy's, as far as the copy has one. Once."""
+        if not self._is_checked:
+            self._mirror.check_stamp(self.describe(), look)
+            self._is_checked = True
 
-    # -- the copy on this device ------------------------------------------------------------------------------
+    def check_reachable(self, seconds: float) -> None:
+        self.inner.check_reachable(seconds)
+        self._mirror.check_stamp(self.describe(), self._stamp_there)
+
+    def make_place(self) -> None:
+        self.inner.make_place()
+        if self._stamp_there() is None:
+            self.forget_store()
 
     def device_path(self, locator: Locator) -> str:
         return os.path.join(self._copy_root, *locator.parts)
@@ -98,6 +144,10 @@ class MirroredState(BackendLayer, DeviceFiles, DeviceCopy, ConflictCopies):
         """The mark that the store carries now, put into the copy: how a device joins a store that others made."""
         return self._mirror.keep_stamp(self._stamp_there())
 
+    def forget_store(self) -> None:
+        self._mirror.forget_store()
+        self._is_checked = False
+
     def copy_age(self) -> float | None:
         import time
 
@@ -108,11 +158,11 @@ class MirroredState(BackendLayer, DeviceFiles, DeviceCopy, ConflictCopies):
         return max(0.0, time.time() - pulled)
 
     def pull(self, through: StorageBackend) -> Transfer:
-        self.check_stamp(self._stamp_there)
+        self._mirror.check_stamp(self.describe(), self._stamp_there)
         return self._mirror.synchronise(through, sending=False)
 
     def push(self, through: StorageBackend) -> Transfer:
-        self.check_stamp(self._stamp_there)
+        self._mirror.check_stamp(self.describe(), self._stamp_there)
         return self._mirror.synchronise(through, sending=True)
 
     def conflict_copies(self, below: Locator) -> builtins.list[ConflictCopy]:
@@ -122,66 +172,36 @@ class MirroredState(BackendLayer, DeviceFiles, DeviceCopy, ConflictCopies):
     def read_copy(self, copy: Locator) -> str:
         return self._mirror.read_copy(copy)
 
-    @property
-    def _copy_root(self) -> str:
-        return os.path.join(self._folder, "copy")
-
-    @property
-    def _mirror(self) -> Mirror:
-        if self._lazy_mirror is None:
-            from agentm_kernel.state.mirror import Mirror
-
-            self._lazy_mirror = Mirror(self._folder, self._copy_root, PULLED)
-        return self._lazy_mirror
-
     def _stamp_there(self) -> str | None:
         from agentm_kernel.seam.update import read_or_none
 
         return read_or_none(self.inner, STAMP)
 
 
-PULLED = "pulled"
-"""A file whose modification time is when the copy was last known to be current."""
-
-
-class LocalCopy(BackendLayer):
-    """A store elsewhere as its copy on this device shows it. What the copy lacks is absent; nothing is written."""
+class LocalCopy(FileStore):
+    """A store elsewhere as its copy below `root` shows it. What the copy lacks is absent; nothing is written."""
 
     passes = (DeviceFiles, DeviceCopy, ConflictCopies, facets.Identity, facets.Rules)
+    """The facets that are the store's own. Of the copy itself there is none: whatever changes it is refused."""
 
-    def __init__(self, inner: StorageBackend, root: str) -> None:
-        super().__init__(inner)
-        self._copy = FileStore(root, create_root=True)
+    def __init__(self, store: StorageBackend, root: str) -> None:
+        super().__init__(root, create_root=True)
+        self._store = store
 
-    def read(self, locator: Locator) -> str:
-        return self._copy.read(locator)
+    def facet(self, kind: type[F]) -> F | None:
+        return self._store.facet(kind) if kind in self.passes else None
 
-    def list(self, locator: Locator) -> builtins.list[Locator]:
-        return self._copy.list(locator)
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._store.capabilities
 
-    def exists(self, locator: Locator) -> bool:
-        return self._copy.exists(locator)
+    def describe(self) -> str:
+        return self._store.describe()
 
-    def info(self, locator: Locator) -> Info:
-        return self._copy.info(locator)
-
-    def walk(self, locator: Locator) -> Iterator[Info]:
-        return self._copy.walk(locator)
-
-    def foreign_entries(self, locator: Locator) -> Iterator[str]:
-        return self._copy.foreign_entries(locator)
-
-    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
-        raise self._read_only(locator)
-
-    def mkdir(self, locator: Locator) -> Locator:
-        raise self._read_only(locator)
-
-    def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
-        raise self._read_only(locator)
-
-    def _read_only(self, locator: Locator) -> StorageReadOnlyError:
-        return StorageReadOnlyError(
+    def _refuse(self, locator: Locator, *_: object, **__: object) -> NoReturn:
+        raise StorageReadOnlyError(
             f"'{locator}' was not changed: this is a copy of {self.describe()}",
             hint="resolve the project with `resolve_project()` to write to the store itself",
         )
+
+    write = mkdir = append = delete = _refuse

@@ -16,22 +16,18 @@ if TYPE_CHECKING:
 PLAN, PROGRESS = "PLAN.md", "progress.md"
 
 # What sync tools and our own stores call versions that lost, for folders whose store does not know them. A vault
-# leaves out every kind by itself; one of its tests holds this list to the names that it knows.
-_CONFLICT_MARKS = (
-    *(
-        ".sync-conflict-",
-        "conflicted copy",
-        "conflicting copy",
-        "_conflict-",
-        "(conflict ",
-        "[conflict",
-        "(sfconflict",
-    ),
-    *("(unseen ", " conflict)", " conflict ", "(case clash", "-safebackup-", ".conflict1", ".conflict2", "..path"),
+# leaves out every kind by itself; one of its tests holds these lists to the names that it knows. A word alone is no
+# mark: `PLAN-merge_conflict-ui.md` is a plan. The tool adds a date or a number, or puts it into brackets.
+_DATED = (".sync-conflict-", "_conflict-")
+_NUMBERED = ("-safebackup-", ".conflict", "..path")
+_IN_BRACKETS = (
+    *("conflicted copy", "conflicting copy", "[conflict", "(sfconflict ", "(unseen ", "(case clash ", " conflict)"),
     *("konflikt stehende kopie", "konfliktkopie", "copie en conflit", "copia en conflicto", "copia conflictiva"),
     *("in conflitto", "em conflito", "\u7af6\u5408\u30b3\u30d4\u30fc", "\u554f\u984c\u306e\u3042\u308b"),
-    *("\u51b2\u7a81", "\u885d\u7a81"),
+    *("\u51b2\u7a81\u526f\u672c", "\u51b2\u7a81\u7684\u526f\u672c", "\u885d\u7a81\u526f\u672c"),
+    *("\u885d\u7a81\u7684\u526f\u672c", "\u885d\u7a81\u8907\u672c", "\u885d\u7a81\u7684\u8907\u672c"),
 )
+_BRACKETS = ("(", "[", "\uff08")
 
 
 class UnsafePlanNameError(ConfigError, ValueError):
@@ -91,41 +87,30 @@ def active_marker(resolution: Resolution) -> str | None:
         raise ActivePlanError(error.message, hint=error.hint) from error
 
 
-def list_plan_files(resolution: Resolution) -> list[str]:
-    """The plans of the project: `PLAN.md` first, then named ones by name.
+def list_plan_files(resolution: Resolution, names: list[str] | None = None) -> list[str]:
+    """The plans of the project: `PLAN.md` first, then named ones by name; `names`, if its state files are known.
 
     No archives, no conflict copies, and nothing that is only white space: there is no plan in that.
     """
-    from agentm_kernel.state.files import list_state_files
+    from agentm_kernel.state.files import is_written, list_state_files
 
-    return _plans_among(list_state_files(resolution), resolution)
+    candidates = filter(_is_plan, list_state_files(resolution) if names is None else names)
+    plans = [name for name in candidates if is_written(resolution, name)]
+    return sorted(plans, key=lambda name: (name != PLAN, name))
 
 
 def list_plans_and_copies(resolution: Resolution) -> tuple[list[str], list[str]]:
     """The plans, and their conflict copies: those that lie beside them, and those that the store keeps elsewhere."""
+    from agentm_kernel.seam.facets import ConflictCopies
     from agentm_kernel.state.files import list_state_files
 
     names = list_state_files(resolution)
-    return _plans_among(names, resolution), _copies_among(names, resolution)
-
-
-def _plans_among(names: list[str], resolution: Resolution) -> list[str]:
-    from agentm_kernel.state.files import is_written
-
-    plans = [name for name in names if _is_plan(name) and is_written(resolution, name)]
-    return sorted(plans, key=lambda name: (name != PLAN, name))
-
-
-def _copies_among(names: list[str], resolution: Resolution) -> list[str]:
-    from agentm_kernel.seam.facets import ConflictCopies
-
-    found = [name for name in names if name.startswith("PLAN") and _is_copy(name)]
-    if resolution.backend is not None and resolution.is_synced:
-        copies = resolution.backend.facet(ConflictCopies)
-        if copies is not None:
-            known = copies.conflict_copies(resolution.state_locator)
-            found += [copy.copy.key for copy in known if _is_plan(copy.note.name)]
-    return found
+    copies = [name for name in names if name.startswith("PLAN") and _is_copy(name)]
+    kept = resolution.backend.facet(ConflictCopies) if resolution.backend and resolution.is_synced else None
+    if kept is not None:
+        known = kept.conflict_copies(resolution.state_locator)
+        copies += [copy.copy.key for copy in known if _is_plan(copy.note.name)]
+    return list_plan_files(resolution, names), copies
 
 
 def list_left_behind(resolution: Resolution, known: list[str]) -> list[str]:
@@ -141,7 +126,7 @@ def list_left_behind(resolution: Resolution, known: list[str]) -> list[str]:
 
 def use_plan(resolution: Resolution, name: str) -> str:
     """Make a plan that exists the active one of this checkout; returns its file name."""
-    from agentm_kernel.state.files import is_written, write_marker
+    from agentm_kernel.state.files import is_written, set_marker
 
     plan, _ = plan_files(name)
     if not is_written(resolution, plan):
@@ -150,18 +135,16 @@ def use_plan(resolution: Resolution, name: str) -> str:
             f"there is no plan {plan}, or it is empty; plans of this project: {known}",
             hint=f"write it first: `agentm state write {plan}`",
         )
-    if plan == PLAN:
-        clear_plan(resolution)
-    else:
-        write_marker(resolution, ACTIVE_MARKER, plan.removesuffix(".md").removeprefix("PLAN-") + "\n")
+    word = plan.removesuffix(".md").removeprefix("PLAN-")
+    set_marker(resolution, ACTIVE_MARKER, None if plan == PLAN else f"{word}\n")
     return plan
 
 
 def clear_plan(resolution: Resolution) -> bool:
     """Remove the marker; whether there was one."""
-    from agentm_kernel.state.files import remove_marker
+    from agentm_kernel.state.files import set_marker
 
-    return remove_marker(resolution, ACTIVE_MARKER)
+    return set_marker(resolution, ACTIVE_MARKER, None)
 
 
 def _is_safe(slug: str) -> bool:
@@ -181,7 +164,14 @@ def _is_plan(name: str) -> bool:
 
 def _is_copy(name: str) -> bool:
     folded = name.casefold()
-    return any(mark in folded for mark in _CONFLICT_MARKS)
+    if any(folded.partition(mark)[2][:1].isdigit() for mark in _NUMBERED):
+        return True
+    words = [word for mark in _DATED for word in folded.partition(mark)[2].replace(".", "-").split("-")]
+    if any(len(word) == 8 and word.isdigit() for word in words):
+        return True
+    inside = next((folded[folded.index(bracket) :] for bracket in _BRACKETS if bracket in folded), "")
+    told = inside.partition("conflict ")[2].partition(")")[0]  # a number, a time, or what the version is known by
+    return any(mark in inside for mark in _IN_BRACKETS) or any(map(str.isdigit, told))
 
 
 def _marker_path(resolution: Resolution) -> str:

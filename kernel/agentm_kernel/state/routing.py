@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from agentm_kernel.device import DeviceFacts
     from agentm_kernel.projects.checkouts import Checkouts
     from agentm_kernel.projects.lookup import Place
     from agentm_kernel.projects.slug import ProjectIdentity
@@ -31,6 +30,12 @@ if TYPE_CHECKING:
     from agentm_kernel.state import Device
 
 _KEYS = ("slug", "project_locator", "backend", "project_root", "layout")
+
+MODE_MARKER = ".project-mode"
+"""Whether state stays in the checkout (`local`) or goes to the store (`backend`)."""
+
+ACTIVE_MARKER = "active-plan"
+"""Which plan this checkout works on."""
 
 
 class Resolution(Mapping):  # type: ignore[type-arg]
@@ -40,47 +45,76 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     to know that state lies in the checkout does not pay for reading git's files.
     """
 
-    __slots__ = ("_identity", "_placement", "backend", "device", "is_local_view", "local_view", "root", "store_name")
+    __slots__ = (
+        *("_identity", "_local_view", "_place", "backend", "device", "is_local_view", "is_settled", "root"),
+        "store_name",
+    )
     root: str
     backend: StorageBackend | None
     """The selected store; `None` in mode `local`, where nothing is selected."""
-    local_view: StorageBackend | None
-    """The store as this device has it: `backend` itself, or its copy here if it lies elsewhere."""
     is_local_view: bool
-    """Whether `backend` is that copy: hooks read it and wait for no network."""
+    """Whether `backend` is the store's copy on this device: hooks read it and wait for no network."""
+    is_settled: bool
+    """Whether the place is the one that was claimed in the store itself."""
     device: Device | None
     """The device that it was found on; `None` for one that was made by hand."""
     store_name: str | None
     """The further store that the project is bound to; `None` for the default one, where personal notes are too."""
     _identity: ProjectIdentity | None
-    _placement: Place | None
+    _local_view: StorageBackend | None
+    _place: Place | None
 
     def __init__(
         self,
         root: str,
         backend: StorageBackend | None,
         *,
-        local_view: StorageBackend | None = None,
         device: Device | None = None,
         store_name: str | None = None,
     ) -> None:
-        self._fill(root=root, backend=backend, local_view=local_view or backend, device=device, store_name=store_name)
-        self._fill(_identity=None, _placement=None, is_local_view=False)
+        own = {"root": root, "backend": backend, "device": device, "store_name": store_name}
+        self._fill(**own, is_local_view=False, is_settled=False, _identity=None, _local_view=None, _place=None)
 
     @property
     def identity(self) -> ProjectIdentity:
         """The project's name, and which repository it is."""
-        if self._identity is None:
+        identity = self._identity
+        if identity is None:
             from agentm_kernel.projects.slug import identify_project
 
-            self._fill(_identity=identify_project(self.root))
-        assert self._identity is not None
-        return self._identity
+            identity = identify_project(self.root)
+            self._fill(_identity=identity)
+        return identity
+
+    @property
+    def local_view(self) -> StorageBackend | None:
+        """The store as this device has it: `backend` itself, or its copy here if it lies elsewhere."""
+        if self._local_view is None and (store := self.backend) is not None:
+            self._fill(_local_view=store)
+            if store.facet(DeviceCopy) is not None and (files := store.facet(DeviceFiles)) is not None:
+                from agentm_kernel.state.mirrored import LocalCopy
+
+                self._fill(_local_view=LocalCopy(store, files.device_path(Locator())))
+        return self._local_view
+
+    @property
+    def place(self) -> Place | None:
+        """Where the project lies in the store, as this device has it; `None` without a store or a project."""
+        if self._place is None and (store := self.local_view) is not None:
+            from agentm_kernel.projects import is_no_project
+            from agentm_kernel.projects.lookup import find_place, refuse_elsewhere
+
+            if is_no_project(self.root):
+                return None
+            place = find_place(store, self.identity, self.checkouts(store))
+            refuse_elsewhere(place)
+            self._fill(_place=place)
+        return self._place
 
     @property
     def slug(self) -> str:
         """The name of the project in the store; without a store, the one that it would like to have."""
-        place = self._place()
+        place = self.place
         return self.identity.slug if place is None else place.slug
 
     @property
@@ -92,13 +126,13 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     @property
     def layout(self) -> str:
         """`new` (`projects/<slug>`), `legacy` (`personal-projects/<slug>`) or `none`."""
-        place = self._place()
+        place = self.place
         return "none" if place is None else place.layout
 
     @property
     def project_locator(self) -> Locator | None:
-        """Where the project lies in the store; `None` when no store is asked, and where no project is."""
-        place = self._place()
+        """The project's folder in the store; `None` when no store is asked, and where no project is."""
+        place = self.place
         return None if place is None else place.folder
 
     @property
@@ -107,7 +141,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
 
         As long as it does not, nothing of this project was written, and nothing is there to be read.
         """
-        place = self._place()
+        place = self.place
         return place is not None and place.record is not None
 
     @property
@@ -115,7 +149,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         """One line for the operator, where the store and the checkout do not quite agree on which project this is."""
         from agentm_kernel.projects.lookup import notice_about
 
-        place = self._place()
+        place = self.place
         return None if place is None else notice_about(place, self.identity)
 
     def claim(self) -> Locator:
@@ -127,14 +161,15 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         assert self.backend is not None
         place = claim(self.backend, self.identity, self.checkouts(self.backend))
         refuse_elsewhere(place)
-        self._fill(_placement=place)
+        self._fill(_place=place, is_settled=True)
         return place.folder
 
     def checkouts(self, store: StorageBackend) -> Checkouts:
         """Which project each checkout of this device is in `store`."""
+        from agentm_kernel.device import DeviceFacts
         from agentm_kernel.projects.checkouts import Checkouts
 
-        return Checkouts(self._device_facts().state_dir, store)
+        return Checkouts((self.device or DeviceFacts.now()).state_dir, store)
 
     def refuse_no_project(self) -> None:
         """Raise where everything lies, so that nothing is saved there as if it were one project."""
@@ -155,10 +190,11 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     @property
     def state_locator(self) -> Locator:
         """Where the project's state lies in a synced store."""
-        if self.project_locator is None:
+        folder = self.project_locator
+        if folder is None:
             self.refuse_no_project()
             raise StorageError("this project keeps its state in its own folder, not in a store")
-        return self.project_locator.child(HARNESS)
+        return folder.child(HARNESS)
 
     def on_this_device(self) -> Resolution:
         """The same project in the store as this device has it, for hooks: they do not wait for a network."""
@@ -172,33 +208,8 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         if self.local_view is self.backend:
             return self
         other = Resolution(self.root, store, device=self.device, store_name=self.store_name)
-        other._fill(_identity=self._identity, is_local_view=is_local_view)
+        other._fill(_identity=self._identity, _local_view=store, is_local_view=is_local_view)
         return other
-
-    @property
-    def store(self) -> StorageBackend | None:
-        """The store, as hooks and tools call it."""
-        return self.backend
-
-    def _place(self) -> Place | None:
-        if self._placement is None and self.local_view is not None:
-            from agentm_kernel.projects import is_no_project
-            from agentm_kernel.projects.lookup import find_place, refuse_elsewhere
-
-            if is_no_project(self.root):
-                return None
-            store = self.local_view
-            place = find_place(store, self.identity, self.checkouts(store))
-            refuse_elsewhere(place)
-            self._fill(_placement=place)
-        return self._placement
-
-    def _device_facts(self) -> DeviceFacts:
-        if self.device is not None:
-            return self.device
-        from agentm_kernel.device import DeviceFacts
-
-        return DeviceFacts.now()
 
     def _fill(self, **values: object) -> None:
         for name, value in values.items():
@@ -228,41 +239,30 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         return f"Resolution(root={self.root!r}, backend={self.backend!r})"
 
 
-MODE_MARKER = ".project-mode"
-"""Whether state stays in the checkout (`local`) or goes to the store (`backend`)."""
-
-ACTIVE_MARKER = "active-plan"
-"""Which plan this checkout works on."""
-
-
 def route(device: Device, root: str, *, read_only: bool) -> Resolution:
-    """The project at `root` and, unless its state is local, the store; one that cannot be had raises."""
+    """The project at `root` and, unless its state is local, the store; one that cannot be had raises.
+
+    State that lies in the checkout can be written although the store cannot: a sandbox, for one, lets an agent write
+    to the checkout and nowhere else.
+    """
     if is_local(device, root):
         return Resolution(root, None, device=device)
     try:
         return in_store(device, root, read_only=read_only)
     except StorageSelectionError:
-        if read_only or not _lies_in_checkout(device, root):
+        try:
+            readable = None if read_only else in_store(device, root, read_only=True)
+        except StorageSelectionError:
+            readable = None
+        if readable is None or readable.is_synced:
             raise
-    return in_store(device, root, read_only=True)
-
-
-def _lies_in_checkout(device: Device, root: str) -> bool:
-    """Whether state is none of the store's business: then it can be written although the store cannot.
-
-    A sandbox, for one, lets an agent write to the checkout and nowhere else.
-    """
-    try:
-        return not device.store(bound_store(device, root), read_only=True).capabilities.sync
-    except StorageSelectionError:
-        return False
+        return readable
 
 
 def in_store(device: Device, root: str, *, read_only: bool) -> Resolution:
     """The project at `root` and the store of its notes, whatever the mode says about its state."""
     name = bound_store(device, root)
-    backend = device.store(name, read_only=read_only)
-    return Resolution(root, backend, local_view=_on_this_device(backend), device=device, store_name=name)
+    return Resolution(root, device.store(name, read_only=read_only), device=device, store_name=name)
 
 
 def bound_store(device: Device, root: str) -> str | None:
@@ -279,15 +279,20 @@ def bound_store(device: Device, root: str) -> str | None:
     return next((bindings[key] for key in binding_keys(Checkout(root)) if key in bindings), None)
 
 
-# ------------------------------------------------------------------------------------------------ paths
-
-
 def state_directory(resolution: Resolution) -> str:
     """The directory of the project's state on this device, as `resolution` has it."""
-    if not resolution.is_synced:
+    backend = resolution.backend
+    if backend is None or not resolution.is_synced:
         refuse_linked_harness(resolution.root)
         return os.path.join(resolution.root, HARNESS_DIR)
-    return path_in_store(resolution, resolution.state_locator)
+    files = backend.facet(DeviceFiles)
+    if files is None:
+        raise StorageError(
+            f"the synced store at {backend.describe()} has no files on this device, so a project's state cannot lie "
+            "there",
+            hint="choose another store, or keep state in the checkout: `agentm config set state_mode local`",
+        )
+    return files.device_path(resolution.state_locator)
 
 
 def state_file_path(resolution: Resolution, name: str) -> str:
@@ -310,29 +315,9 @@ def checked_name(name: str) -> str:
     return name
 
 
-def path_in_store(resolution: Resolution, locator: Locator) -> str:
-    """Where this device has what is stored at `locator`; `StorageError` for a store that has no files here."""
-    backend = resolution.backend
-    files = None if backend is None else backend.facet(DeviceFiles)
-    if files is None:
-        place = "no store" if backend is None else f"the synced store at {backend.describe()}"
-        raise StorageError(
-            f"{place} has no files on this device, so a project's state cannot lie there",
-            hint="choose another store, or keep state in the checkout: `agentm config set state_mode local`",
-        )
-    return files.device_path(locator)
-
-
-def _on_this_device(backend: StorageBackend) -> StorageBackend:
-    """The store as hooks see it: itself, or its copy on this device if it lies elsewhere."""
-    if backend.facet(DeviceCopy) is None or (files := backend.facet(DeviceFiles)) is None:
-        return backend
-    from agentm_kernel.state.mirrored import LocalCopy
-
-    return LocalCopy(backend, files.device_path(Locator()))
-
-
-# ------------------------------------------------------------------------------------------------ markers
+def is_marker(name: str) -> bool:
+    """Whether a name in `.harness/` belongs to a marker rather than to a state file."""
+    return name.partition(" (")[0] == ACTIVE_MARKER or name.startswith(".")
 
 
 def is_local(device: Device, project_root: str) -> bool:
@@ -341,19 +326,10 @@ def is_local(device: Device, project_root: str) -> bool:
     A repository that has its own word does not ask the device: its state stays where it is even while the device's
     configuration is being repaired.
     """
-    return (_marked_mode(project_root) or device.config.state_mode) == "local"
-
-
-def is_marker(name: str) -> bool:
-    """Whether a name in `.harness/` belongs to a marker rather than to a state file."""
-    return name.partition(" (")[0] == ACTIVE_MARKER or name.startswith(".")
-
-
-def _marked_mode(project_root: str) -> str | None:
     path = os.path.join(project_root, HARNESS_DIR, MODE_MARKER)
     word = read_marker(path)
     if not word:
-        return None
+        return device.config.state_mode == "local"
     from agentm_kernel.device.settings import STATE_MODES
 
     mode = STATE_MODES.get(word.lower())
@@ -362,7 +338,7 @@ def _marked_mode(project_root: str) -> str | None:
             f"{path} says {ascii(word[:40])}, which is not a state mode",
             hint="write `local` or `backend` into it, or remove it",
         )
-    return mode
+    return mode == "local"
 
 
 def read_marker(path: str) -> str | None:

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
 
 class Stranger(http.server.BaseHTTPRequestHandler):
-    """Answers every GET with one text; keeps what it was asked for."""
+    """Answers everything with one text; keeps what it was asked for."""
 
     protocol_version = "HTTP/1.1"
     text = b"the words of a stranger\n"
     asked: list[str]
 
     def do_GET(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.asked.append(self.path)
         self.send_response(200)
         self.send_header("Content-Length", str(len(self.text)))
@@ -32,7 +33,7 @@ class Stranger(http.server.BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(self.text)
 
-    do_HEAD = do_GET
+    do_HEAD = do_PUT = do_POST = do_DELETE = do_GET
 
     def log_message(self, *_: object) -> None:
         return None
@@ -42,15 +43,17 @@ class Redirector(Stranger):
     """Sends everybody to `target`."""
 
     target = ""
+    status = 307
 
     def do_GET(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.asked.append(self.path)
-        self.send_response(307)
+        self.send_response(self.status)
         self.send_header("Location", self.target + self.path)
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    do_HEAD = do_GET
+    do_HEAD = do_PUT = do_POST = do_DELETE = do_GET
 
 
 class WithoutEtags(Stranger):

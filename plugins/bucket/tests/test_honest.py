@@ -6,13 +6,14 @@ import json
 import time
 
 import pytest
+from bucket_servers import BUCKET
 from laptops import Laptop
 from strangers import Redirector, Stranger, WithoutEtags, listening
 
 from agentm_bucket.backend import BucketBackend
-from agentm_kernel.plugin import Device, Locator, Opening, StorageIOError
+from agentm_kernel.plugin import ABSENT, Device, Locator, Opening, StorageIOError
 
-KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AZURE_STORAGE_ACCOUNT_KEY": "a2V5"}
 NOTE = Locator("plans/note.md")
 
 
@@ -34,13 +35,19 @@ def bucket_at(endpoint, tmp_path, **options):
         lambda store: store.list(Locator()),
         lambda store: list(store.walk(Locator())),
         lambda store: store.fetch_stamp(),
+        lambda store: store.write(NOTE, "ours\n"),
+        lambda store: store.write(NOTE, "ours\n", if_match=ABSENT),
+        lambda store: store.mkdir(NOTE.parent),
+        lambda store: store.delete(NOTE),
     ],
-    ids=["read", "info", "exists", "list", "walk", "stamp"],
+    ids=["read", "info", "exists", "list", "walk", "stamp", "write", "create", "mkdir", "delete"],
 )
-def test_a_redirect_to_another_host_is_refused(tmp_path, verb):
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("kind", [{}, {"kind": "azure", "account": "acme"}], ids=["s3", "azure"])
+def test_a_redirect_to_another_host_is_refused(tmp_path, verb, status, kind):
     with listening(Stranger) as (other, asked):
-        with listening(Redirector, target=f"http://127.0.0.1:{other}") as (port, _):
-            store = bucket_at(f"http://localhost:{port}", tmp_path)
+        with listening(Redirector, target=f"http://127.0.0.1:{other}", status=status) as (port, _):
+            store = bucket_at(f"http://localhost:{port}", tmp_path, **kind)
             began = time.monotonic()
             with pytest.raises(StorageIOError, match="redirects to another address, which is not followed"):
                 verb(store)
@@ -129,6 +136,34 @@ def test_a_second_device_sees_every_note_at_once(tmp_path, laptop, moto, prefix)
     assert listed(two) == ["use-sqlite"]
     save(laptop, "use-postgres")
     assert sorted(listed(two)) == ["use-postgres", "use-sqlite"]
+
+
+def test_a_bucket_that_was_emptied_is_an_error_for_every_command_and_not_an_empty_store(laptop, moto, prefix):
+    save(laptop, "use-sqlite")
+    empty(moto.server, prefix)
+    for words in (("notes", "list"), ("search", "sqlite"), ("checkpoint", "create"), ("bucket", "sync")):
+        done = laptop.run(*words, ok=False)
+        assert (done.returncode, "is unmarked; this device knows the store" in done.stderr) == (1, True), words
+    assert "FAIL  storage" in laptop.run("doctor", ok=False).stdout
+
+
+def test_after_store_forget_an_emptied_bucket_can_be_set_up_anew(laptop, moto, prefix):
+    save(laptop, "use-sqlite")
+    empty(moto.server, prefix)
+    laptop.run("store", "forget", "--yes")
+    laptop.run("bucket", "init", BUCKET, "--endpoint", moto.server.endpoint, "--prefix", prefix)
+    assert listed(laptop) == []
+    save(laptop, "use-postgres")
+    assert listed(laptop) == ["use-postgres"]
+
+
+def empty(server, prefix):
+    import boto3
+
+    keys = {name.lower(): server.environ[name] for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")}
+    client = boto3.client("s3", endpoint_url=server.endpoint, region_name="us-east-1", **keys)
+    for found in client.list_objects_v2(Bucket=BUCKET, Prefix=prefix)["Contents"]:
+        client.delete_object(Bucket=BUCKET, Key=found["Key"])
 
 
 def test_recall_knows_the_notes_after_the_first_event(tmp_path, laptop, moto, prefix):

@@ -11,7 +11,6 @@ import random
 import pytest
 from two_laptops import run_script
 
-from agentm_kernel.files.atomic import publish_over
 from agentm_kernel.files.swap import SwapPublisher
 from agentm_kernel.state.mirror import Mirror
 
@@ -41,7 +40,7 @@ def test_a_copy_that_keeps_no_loser_loses_edits_here(azurite, tmp_path, chance, 
 
 def test_a_copy_that_just_renames_loses_edits_here(azurite, tmp_path, chance, monkeypatch):
     """The second control: an edit between the look at a file and the rename over it is nowhere."""
-    monkeypatch.setattr(SwapPublisher, "__call__", lambda _, *how: publish_over(*how))
+    monkeypatch.setattr(SwapPublisher, "__call__", lambda _, directory, temp, name: directory.replace(temp, name))
     for attempt in range(10):
         if run_script(azurite.server, tmp_path / str(attempt), chance, EDITS).missing(0):
             return

@@ -35,7 +35,8 @@ def refused(device, *arguments):
 
 
 def state_of(checkout):
-    return {path.name: path.read_text() for path in (checkout / ".harness").iterdir()}
+    """Its state files; what hides them from git is none."""
+    return {path.name: path.read_text() for path in (checkout / ".harness").iterdir() if path.name != ".gitignore"}
 
 
 def test_it_comes_back_after_git_clean(device, checkout):
@@ -46,6 +47,7 @@ def test_it_comes_back_after_git_clean(device, checkout):
     device.run("restore", "--device", "--yes")
 
     assert state_of(checkout) == before
+    assert (checkout / ".harness" / ".gitignore").read_text() == "*\n", "the next cleaning leaves it alone"
     assert device.store.read(Locator("a.md")) == "one"
 
 

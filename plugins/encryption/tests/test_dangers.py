@@ -128,6 +128,15 @@ def test_a_note_of_another_store_is_refused(laptop, store, note, tmp_path):
         laptop.store().read(note)
 
 
+def test_a_note_that_names_another_store_is_refused(laptop, store, note):
+    """Two stores with the same keys: a copy of this one that was given a mark of its own."""
+    keys = store.facet(Sealed).keys
+    text = seal(keys.replaced(store_id="another-store"), Note(note.key, "of the other", 1, 1 << 50, "00" * 8))
+    put(laptop, note.key, text)
+    with pytest.raises(IntegrityError, match="belongs to another store"):
+        laptop.store().read(note)
+
+
 def test_a_version_that_was_brought_back_is_refused(laptop, store, note):
     """Every command that the refusal names does what it says."""
     store.write(note, "old")
@@ -205,6 +214,15 @@ def test_a_plain_note_is_never_read_silently(laptop, store, note):
     assert "planted" not in stored(laptop.store(), note)
 
 
+def test_a_plain_note_is_adopted_above_what_this_device_has_seen(laptop, store, note):
+    """Whoever wrote last had a clock that is ahead of ours."""
+    store.write(note, "sealed")
+    store.facet(Sealed).seen.record(note.key, 1 << 50)
+    put(laptop, note.key, "written by a program that knows nothing of it")
+    laptop.done("encryption", "init", "--adopt", "--yes")
+    assert laptop.store().read(note) == "written by a program that knows nothing of it"
+
+
 def test_init_seals_what_is_there(laptop, note):
     plain = laptop.store()
     texts = {f"notes/{number}.md": f"text {number}\r\n" for number in range(20)}
@@ -215,6 +233,26 @@ def test_init_seals_what_is_there(laptop, note):
     assert {key: store.read(Locator(key)) for key in texts} == texts
     assert laptop.status()["sealed"] == 20
     assert not any(b"text" in path.read_bytes() for path in laptop.place.rglob("*") if path.is_file())
+
+
+def test_what_is_planted_while_init_is_interrupted_does_not_become_ours(laptop, note, monkeypatch):
+    planted = Locator("notes/planted.md")
+    laptop.store().write(note, "ours")
+    with monkeypatch.context() as patch:
+        patch.setattr("agentm_encryption.commands.seal_all", _interrupted)
+        laptop.refused("encryption", "init", "--recovery-file", str(laptop.recovery), "--yes")
+    put(laptop, planted.key, "theirs")
+    for locator in (note, planted):
+        with pytest.raises(IntegrityError, match="is not encrypted"):
+            laptop.store().read(locator)
+    assert planted.key in laptop.refused("encryption", "init", "--yes")
+    assert laptop.store().read(note) == "ours"
+    with pytest.raises(IntegrityError, match="is not encrypted"):
+        laptop.store().read(planted)
+
+
+def _interrupted(*_given):
+    raise KeyboardInterrupt
 
 
 def test_decrypt_gives_every_byte_back(laptop, note):
@@ -321,6 +359,19 @@ def test_who_leaves_keeps_the_past_and_nothing_else(shared, note):
     assert "not a member" in other.refused("encryption", "join", "--fingerprint", one.fingerprint())
     planted = seal(old_keys, Note(note.key, "from who left", 1, 1 << 50, "00" * 8))
     put(one, note.key, planted)
+    with pytest.raises(IntegrityError, match="sealed with keys of epoch 1"):
+        one.store().read(note)
+
+
+def test_a_key_file_that_was_brought_back_brings_no_old_keys_back(shared, note):
+    """Somebody who left keeps the key file from while keys were being changed, in which the old ones still count."""
+    one, other = shared
+    one.store().write(note, "before")
+    old_keys = other.store().facet(Sealed).keys
+    one.done("encryption", "rotate", "--remove", "other", "--yes")
+    keys = one.store().facet(Sealed).keys
+    put(one, "_meta/keys/2.age", seal_keys(keys.replaced(oldest=1)))
+    put(one, note.key, seal(old_keys, Note(note.key, "from who left", 1, 1 << 50, "00" * 8)))
     with pytest.raises(IntegrityError, match="sealed with keys of epoch 1"):
         one.store().read(note)
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-TOKEN = "heliotrope"
+TOKEN = f"heliotrope{os.getpid()}"
+"""A word that no other process of this machine has: another test's command line is no leak of this one."""
 
 
 class Watch:
@@ -75,13 +76,16 @@ def readable_files(folder):
 
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs the list of processes")
-@pytest.mark.parametrize("kind", ["device-local", "git"])
+@pytest.mark.parametrize("kind", ["device-local", "vault", "git"])
 def test_nothing_that_a_device_does_leaves_a_readable_copy(laptop, kind):
     checkout = laptop.home / "widgets"
     (checkout / ".git").mkdir(parents=True)
     (checkout / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     (checkout / ".git" / "config").write_text('[remote "origin"]\n\turl = git@example.com:acme/widgets.git\n')
-    if kind == "git":
+    if kind == "vault":
+        (laptop.home / "vault").mkdir()
+        laptop.done("vault", "init", str(laptop.home / "vault"), "--use")
+    elif kind == "git":
         subprocess.run(["git", "init", "-q", "--bare", str(laptop.home / "team.git")], check=True)
         laptop.done("git", "init", str(laptop.home / "clone"), f"file://{laptop.home}/team.git", "--use")
     laptop.init()

@@ -10,6 +10,7 @@ import time
 import pytest
 
 from agentm_encryption.seen import Seen
+from agentm_kernel import update
 from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
@@ -32,7 +33,7 @@ def stores(laptop):
     return laptop.store(), laptop.store()
 
 
-def meanwhile(monkeypatch, store, verb, work, *, after):
+def meanwhile(monkeypatch, store, verb, work, *, after, patience=PATIENCE):
     """Do `work` in a thread while the inner store carries out `verb` for `store`: just before it, or just after."""
     inner = store.facet(Sealed).as_stored
     real = getattr(inner, verb)
@@ -40,7 +41,7 @@ def meanwhile(monkeypatch, store, verb, work, *, after):
 
     def let_work():
         thread.start()
-        thread.join(PATIENCE)
+        thread.join(patience)
 
     def hooked(*arguments, **options):
         monkeypatch.setattr(inner, verb, real)
@@ -91,6 +92,33 @@ def test_a_note_that_is_deleted_under_a_writer_is_created_again(stores, note, mo
     thread.join()
     assert inner.exists(note)
     assert other.read(note) == "second"
+
+
+def test_a_note_that_is_created_while_keys_change_is_sealed_with_the_new_ones(laptop, stores, note, monkeypatch):
+    """Sealed before there were new keys, stored when all notes had been sealed with them: nobody would read it."""
+    thread = meanwhile(
+        monkeypatch,
+        stores[0],
+        "write",
+        lambda: laptop.done("encryption", "rotate", "--yes"),
+        after=False,
+        patience=60,
+    )
+    stores[0].write(note, "created meanwhile")
+    assert not thread.is_alive()
+    assert laptop.store().read(note) == "created meanwhile"
+    assert laptop.status()["problems"] == {}
+
+
+def test_a_process_that_outlives_its_keys_takes_the_new_ones(laptop, stores, note):
+    one, other = stores
+    one.write(note, "first")
+    assert other.read(note) == "first"
+    laptop.done("encryption", "rotate", "--yes")
+    laptop.done("encryption", "rotate", "--yes")
+    assert one.read(note) == "first"
+    update(other, note, lambda text: f"{text} and second")
+    assert one.read(note) == "first and second"
 
 
 def test_a_write_of_the_same_text_is_compared_with_what_is_stored_now(stores, note):

@@ -114,6 +114,15 @@ def test_events_commit_and_push_as_the_policy_says_with_its_message_and_people(t
     assert other.read(NOTE) == "one\n"
 
 
+def test_a_policy_that_commits_each_write_commits_a_deletion_too(team):
+    sync = {"commit": {"on": "each-write", "batch_window_ms": 0}, "push": {"on": "per-commit"}}
+    store = team.open("one", sync=sync)
+    store.write(Locator("plans/other.md"), "two\n")
+    assert team.origin.files()["plans/other.md"] == b"two\n"
+    store.delete(NOTE)
+    assert NOTE.key not in team.origin.files()
+
+
 def test_branches_and_requests_follow_the_policy(team):
     store = team.open("one", sync={"push": {"branch_policy": "per-conversation", "pr_policy": "manual"}})
     store.write(NOTE, "one\n")

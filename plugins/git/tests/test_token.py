@@ -36,7 +36,8 @@ class Laptop:
         self.clone = folder / "notes"
         folder.mkdir()
         chatty = dict.fromkeys(("GIT_TRACE", "GIT_CURL_VERBOSE", "GIT_TRACE_CURL", "AGENTM_DEBUG"), "1")
-        self.environ = device(str(folder), **{VARIABLE: TOKEN}, **chatty, **variables)
+        # Every process of the machine is looked at meanwhile: what is tried does not depend on how long that takes.
+        self.environ = device(str(folder), **{VARIABLE: TOKEN}, AGENTM_PATIENCE="30", **chatty, **variables)
         self.said = ""
 
     def run(self, *arguments, stdin="", ok=True):

@@ -10,7 +10,7 @@ import pytest
 
 from agentm_hosts.ledger import given_keys, keys_in
 from agentm_hosts.receipt import found_in, is_whole, receipt_of, stamped
-from agentm_kernel.cli.hook import EVENTS
+from agentm_kernel.cli.command_table import HOOK_EVENTS
 
 COMMON = ("claude-code", "codex", "gemini", "qwen", "vscode")
 HOSTS = (*COMMON, "copilot", "cursor", "opencode")
@@ -45,7 +45,7 @@ def test_every_host_gets_the_state_in_its_own_envelope(laptop, host):
     assert (line["receipt"], line["length"], line["session"]) == (receipt, len(following), "s1")
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("event", HOOK_EVENTS)
 def test_every_hook_ends_well_whatever_it_is_given(laptop, event):
     odd = ("", "[1]", "{", '{"cwd": 5}', '{"prompt": 5, "session_id": {"a": []}}')
     for host, text in [*((host, "{}") for host in HOSTS), *(("gemini", text) for text in odd)]:

@@ -19,7 +19,7 @@ from agentm_kernel.plugin import (
     claim_name,
     read_record,
 )
-from agentm_kernel.projects.records import read_pointer
+from agentm_kernel.projects.lookup import read_pointer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,6 @@ import pytest
 from tests.faults.edit_script import PROGRESS, Script
 from two_vaults import TwoVaults
 
-from agentm_kernel.files.atomic import publish_over
 from agentm_kernel.files.swap import SwapPublisher
 from agentm_obsidian_vault.resolve import MINE, UNION, settle
 from agentm_obsidian_vault.survey import find_conflicts
@@ -66,7 +65,7 @@ def test_every_acknowledged_edit_is_in_the_note_or_in_a_listed_copy_and_resolvin
 
 def test_a_store_that_just_renames_loses_edits_here(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: without the exchange, the same story ends with edits that are nowhere."""
-    monkeypatch.setattr(SwapPublisher, "__call__", lambda _, *how: publish_over(*how))
+    monkeypatch.setattr(SwapPublisher, "__call__", lambda _, directory, temp, name: directory.replace(temp, name))
     for _ in range(10):
         script.run(100)
         if script.missing(0):

@@ -22,11 +22,8 @@ NO_LOCK = """
     native_lock.try_lock = lambda descriptor: True
 """
 NO_IDENTITY = """
-    import agentm_kernel.selection as selection
     from agentm_kernel.selection import identity
-    def check_identity(backend, protocol, state_dir):
-        return identity.read_stamp(backend)
-    identity.check_identity = selection.check_identity = check_identity
+    identity.check_store = lambda device, backend, protocol: identity.read_stamp(backend)
 """
 NO_HOOK_TEXT = """
     from agentm_kernel.cli import session_text
@@ -40,8 +37,8 @@ NO_CONDITION = """
     replacing.with_listeners = lambda device, backend: backend
 """
 NO_WAITING_FOR_WRITERS = """
-    from agentm_kernel.files.swap import ConflictKeeper
-    ConflictKeeper.wait_for_writers = lambda self, directory, swap, *, is_unwritten: directory.unlink(swap)
+    from agentm_kernel.files.displaced import DisplacedVersions
+    DisplacedVersions.add = lambda self, directory, swap, *, is_unwritten: directory.unlink(swap)
 """
 IN_PLACE = """
     import time

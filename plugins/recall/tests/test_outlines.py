@@ -149,13 +149,34 @@ def test_a_project_without_notes_has_no_lines_left(notes, home):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\xff\xfe", b"something else\na\tb\tc\td\te\n", b"agentm-recall outlines 2\na\tb\n\x00\x00\n"]
+    "content", [b"", b"\xff\xfe", b"something else\na\tb\tc\td\te\n", b"agentm-recall outlines 3\na\tb\n\x00\x00\n"]
 )
 def test_a_file_that_is_none_says_nothing(notes, home, content):
     next(home.index_file().parent.rglob("project widgets")).write_bytes(content)
 
     assert outline(notes) is None
     assert "decisions/n19" in phase_recall("work", "widgets", backend=notes, budget=700)
+
+
+@pytest.mark.parametrize(
+    "line", ["shelf\tdecisions\t-1\t0", "shelf\tdecisions\t9\t0", "shelf\tdecisions", "else\tx\ty\tz"]
+)
+def test_a_file_that_promises_what_it_has_not_says_nothing(notes, home, line):
+    file = next(home.index_file().parent.rglob("project widgets"))
+    header = file.read_text().split("\n")[0]
+    file.write_text("\n".join((header, line, "projects/widgets/decisions/n19.md\t2025\t9\t", header)))
+
+    assert outline(notes) is None
+
+
+def test_a_damaged_line_hides_its_note_and_no_other(notes, home):
+    file = next(home.index_file().parent.rglob("project widgets"))
+    file.write_text(file.read_text().replace("n19.md\t2025-01-29\t", "n19.md\t2025-01-29\tx"))
+
+    text = phase_recall("work", "widgets", backend=notes, budget=700)
+
+    assert "decisions/n19" not in text
+    assert "decisions/n18" in text
 
 
 def test_a_note_that_was_changed_inside_its_file_is_shown_as_it_is(notes, home):

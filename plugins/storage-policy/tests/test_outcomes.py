@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 
 import pytest
 
@@ -52,17 +53,73 @@ def decisions(device) -> list[dict]:
         ["config", "set", "storage.backend", "device-local"],
         ["config", "unset", "storage.policy"],
         ["config", "set", "storage.policy", "/elsewhere/STORAGE.md"],
+        ["config", "unset", "storage"],
+        ["export", "okf", "elsewhere"],
+        ["view", "--export", "elsewhere"],
+        ["checkpoint", "push"],
+        ["checkpoint", "create", "--ipfs"],
     ],
     ids=lambda words: " ".join(words),
 )
 def test_whoever_may_only_read_does_not_take_the_notes_elsewhere(team, command):
+    team.agentm("checkpoint", "create")
     team.use(READER)
     before = (team.home / ".config/agentm/.agentm-config.json").read_bytes()
     done = team.agentm(*command, code=1)
     assert "does not grant storage:swap-provider" in done.stderr
     assert (team.home / ".config/agentm/.agentm-config.json").read_bytes() == before
     assert not (team.home / ".agentm").exists()
+    assert not (team.home / "elsewhere").exists()
     assert decisions(team) == [(SWAP_PROVIDER, False)]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["set", "plugins.policy.path", "/elsewhere/STORAGE.md"], ["unset", "plugins.policy"], ["unset", "plugins"]],
+    ids=" ".join,
+)
+def test_nor_by_naming_another_document_where_the_path_is_an_option(team, command):
+    team.agentm("config", "unset", "storage.policy")
+    team.agentm("config", "set", "plugins.policy.path", str(team.home / "STORAGE.md"))
+    team.agentm("config", "set", "storage.backend", "policy")
+    team.use(READER)
+    done = team.agentm("config", *command, code=1)
+    assert "does not grant storage:swap-provider" in done.stderr
+    assert team.agentm("config", "get", "plugins.policy.path").stdout.strip() == str(team.home / "STORAGE.md")
+    assert decisions(team)[-1] == (SWAP_PROVIDER, False)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["config", "set", "stores.team.path", "/elsewhere/STORAGE.md"],
+        ["config", "set", "stores.team.backend", "device-local"],
+        ["config", "unset", "stores.team"],
+    ],
+    ids=" ".join,
+)
+def test_a_further_store_is_not_exchanged_without_its_own_grant(team, command):
+    team.agentm("config", "unset", "storage.policy")
+    team.agentm("store", "add", "team", "policy", f"path={team.home / 'STORAGE.md'}")
+    team.use(READER)
+    done = team.agentm(*command, code=1)
+    assert "does not grant storage:swap-provider" in done.stderr
+    assert team.agentm("config", "get", "stores.team.path").stdout.strip() == str(team.home / "STORAGE.md")
+
+
+def test_a_project_does_not_leave_its_store_without_the_grant(team):
+    work = team.home / "widgets"
+    work.mkdir()
+    subprocess.run(["git", "init", "-q", work], check=True)
+    save = ["save", "--kind", "decision", "--slug", "a-plan", "--cwd", str(work)]
+    team.agentm(*save, stdin="We decided to write it down.\n")
+    team.agentm("vault", "init", str(team.home / "vault"), "--create")
+    team.agentm("store", "add", "mine", "vault", f"vault_path={team.home / 'vault'}")
+    team.use(READER)
+    done = team.agentm("project", "use-store", "mine", "--move", "--yes", "--cwd", str(work), code=1)
+    assert "does not grant storage:swap-provider" in done.stderr
+    assert not (team.home / "vault" / "projects").exists()
+    assert "bindings" not in (team.home / ".config/agentm/.agentm-config.json").read_text()
 
 
 def test_with_the_grant_the_notes_go_and_it_is_recorded(team):
@@ -169,6 +226,34 @@ def test_a_hint_for_the_registry_keeps_its_entries(team):
     hint = team.agentm("store", "show", code=1).stderr.splitlines()[1]
     command = shlex.split(hint.partition("`")[2].rpartition("`")[0])
     assert json.loads(command[-1]) == {"@acme/other": "/srv/my notes/OTHER.md", "@acme/notes": "/path/STORAGE.md"}
+
+
+def test_a_hint_with_spaces_in_its_path_can_be_run_as_it_is(team):
+    folder, document = team.home / "my notes", team.home / "my policy.md"
+    folder.mkdir()
+    (folder / "old.md").write_text("by hand\n")
+    document.write_text(f"---\nprovider: dev-local\nconfig: {{root: '{folder}'}}\n---\n")
+    team.agentm("config", "set", "storage.policy", str(document))
+    hint = team.agentm("policy", "init", code=1).stderr.splitlines()[1]
+    command = shlex.split(hint.partition("`")[2].partition("`")[0])
+    assert str(folder) in team.agentm(*command[1:]).stdout
+    document.write_text("---\nprovider: dev-local\nconfig: {root: relative}\ncolour: 5\n---\n")
+    hint = team.agentm("store", "show", code=1).stderr.splitlines()[1]
+    command = shlex.split(hint.partition("`")[2].partition("`")[0])
+    assert "config.root" in team.agentm(*command[1:], code=1).stdout
+
+
+@pytest.mark.parametrize("provider", ["cloud-bucket", "self-bucket", "mastra-s3", "mastra-azure"])
+def test_a_bucket_without_auth_is_refused_for_that_although_its_variables_are_set(team, provider):
+    team.agentm("config", "set", "plugins.policy.endpoints", '["s3.example.com"]')
+    own = ", kind: s3, endpoint: 'https://s3.example.com'" if provider == "self-bucket" else ""
+    name = "container" if provider == "mastra-azure" else "bucket"
+    team.use(block=f"provider: {provider}\nconfig: {{{name}: notes{own}}}\n")
+    keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AZURE_STORAGE_ACCOUNT_KEY": "c"}
+    for command in (["policy", "check", "STORAGE.md"], ["notes", "list"]):
+        done = team.agentm(*command, code=1, **keys)
+        assert "auth: is missing" in done.stdout + done.stderr
+        assert "AWS_ACCESS_KEY_ID" not in done.stdout + done.stderr
 
 
 def test_check_says_that_a_bucket_has_no_credentials(device):

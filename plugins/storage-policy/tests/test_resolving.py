@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
+import shlex
 import subprocess
 import sys
 
@@ -151,6 +153,16 @@ def test_another_workspace_is_not_read_without_leave_and_the_attempt_is_recorded
     assert f"agentm config set plugins.policy.shared '[\"{sibling}\"]'" in error.hint
     (entry,) = desk.audit()
     assert entry["event"] == "storage.ref.cross-workspace.denied"
+
+
+def test_the_command_that_allows_another_workspace_keeps_those_that_are_shared(desk):
+    folder = desk.root.parent / "our notes"
+    desk.write("team.STORAGE.md", BLOCK, folder)
+    desk.options["shared"] = ["/srv/shared by all"]
+    hint = refusal(desk, workspace(desk, 'ref: "../our notes/team.STORAGE.md"')).hint
+    command = shlex.split(hint.partition("`")[2].rpartition("`")[0])
+    assert command[:4] == ["agentm", "config", "set", "plugins.policy.shared"]
+    assert json.loads(command[4]) == ["/srv/shared by all", str(folder)]
 
 
 @pytest.mark.rule(13, "accepted")

@@ -148,6 +148,26 @@ def test_without_a_window_every_write_is_committed(team):
 
 
 @pytest.mark.rule(16, "accepted")
+@pytest.mark.parametrize("by", ["the next write", "the next deletion", "an event"])
+def test_a_batch_of_deletions_alone_is_committed_like_one_of_writes(team, by):
+    team.open("  commit: {on: each-write, batch_window_ms: 5000}\n  push: {on: manual}")
+    for key in ("a.md", "b.md"):
+        team.write(key)
+    team.store.handle("turn-end", {})
+    team.store.delete(Locator("a.md"))
+    assert team.mirror.steps == ["commit"]
+    team.clock[0] += 5
+    if by == "the next write":
+        team.write("c.md")
+    elif by == "the next deletion":
+        team.store.delete(Locator("b.md"))
+    else:
+        team.store.handle("tool-result", {})
+    assert team.mirror.steps == ["commit"] * 2
+    assert team.mirror.tree("committed") == {"b.md": "text\n"}
+
+
+@pytest.mark.rule(16, "accepted")
 def test_by_hand_means_by_hand(team):
     team.open("  pull: {on: manual}\n  commit: {on: manual}\n  push: {on: manual}")
     team.write()
@@ -331,6 +351,23 @@ def test_a_commit_carries_authors_and_a_message_of_the_template(team):
     assert message == "bob: plan for { {today}} (turn-end)"
     assert authors == ["Ana <ana@example.com>", "bob <operator-bob@noreply.agentm.invalid>"]
     assert event == "turn-end"
+
+
+@pytest.mark.parametrize(
+    ("identity", "named"),
+    [
+        ("identity: [{name: Ana, email: ana@example.com}, {ref: 'operator://bob'}]", "Ana"),
+        ("identity: {ref: 'operator://current'}", "bob"),
+        ("", "ana"),
+    ],
+    ids=["the first of the identity", "the operator of this device", "whoever acts"],
+)
+def test_where_the_host_names_no_operator_it_is_the_author(team, identity, named):
+    team.desk.options["operator"] = "bob"
+    team.open('  commit: {on: turn-end, message_template: "{{operator}}: {{summary}}"}', identity)
+    team.write()
+    team.store.handle("turn-end", {"summary": "a plan"})
+    assert team.mirror.log[-1][1] == f"{named}: a plan"
 
 
 def test_a_template_without_anything_to_say_still_says_something():

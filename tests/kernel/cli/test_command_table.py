@@ -120,8 +120,11 @@ def test_whatever_is_odd_goes_to_click(arguments):
 
 def test_every_declared_command_exists():
     for command in COMMANDS:
-        module, _, name = command.target.partition(":")
-        assert callable(getattr(__import__(f"agentm_kernel.{module}", fromlist=[name]), name)), command.target
+        target = command.target
+        if isinstance(target, str):
+            module, _, name = target.partition(":")
+            target = getattr(__import__(f"agentm_kernel.{module}", fromlist=[name]), name)
+        assert callable(target), command.target
 
 
 def test_click_shows_help_for_every_declared_command(capfd):

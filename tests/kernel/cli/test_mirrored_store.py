@@ -173,3 +173,31 @@ def test_a_second_device_joins_the_store_and_an_edit_of_its_copy_travels_back(la
     assert one("state", "read", "PLAN.md").out == "the plan, edited as a file\n"
     stamps = {(laptop.state.parents[2] / "_meta/store.json").read_text() for laptop in laptops}
     assert len(stamps) == 1
+
+
+WITHOUT_FORK = """
+import os, sys
+del os.fork
+sys.argv[0] = "agentm"
+from agentm_kernel.cli.main import main
+main()
+"""
+
+
+def test_where_no_process_can_be_forked_the_agent_is_answered_first_and_plugins_are_told_then(laptops, machine):
+    one, two = laptops
+    machine.install(
+        "host",
+        "from agentm_kernel.cli.hook import PlainAdapter\nadapter = PlainAdapter()\n",
+        "[agentm.hosts]\nemacs = plugin_host:adapter\n",
+    )
+    one("state", "write", "PLAN.md", input="the plan\n")
+    two.happens("session-start")
+    (script := machine.folder / "without_fork.py").write_text(WITHOUT_FORK)
+
+    done = machine.execute(
+        *("hook", "session-start", "--host", "emacs"), program=str(script), input="{}", env=two.environ
+    )
+
+    assert (done.code, done.err) == (0, "table: 0 fetched, 0 sent\n")
+    assert f"PLAN.md:     {two.state / 'PLAN.md'}" in done.out

@@ -8,8 +8,8 @@ import sys
 import click
 import pytest
 
+from agentm_kernel.cli.app import own_command
 from agentm_kernel.cli.command_table import KERNEL_COMMANDS, kernel_subcommands
-from agentm_kernel.cli.plugin_commands import own_command
 
 COMMAND = """
 import atexit, click

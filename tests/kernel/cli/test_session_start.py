@@ -9,8 +9,9 @@ import time
 
 import pytest
 
-from agentm_kernel.cli.command_table import COMMANDS
-from agentm_kernel.cli.hook import CONTEXT_LIMIT, DEADLINE_SECONDS, EVENTS, fitted
+from agentm_kernel.cli.command_table import COMMANDS, HOOK_EVENTS
+from agentm_kernel.cli.hook import CONTEXT_LIMIT, DEADLINE_SECONDS, fitted
+from agentm_kernel.plugins.events import is_event
 
 HOSTS = ("plain",)
 """The other envelopes are their adapters', and tested with them."""
@@ -40,10 +41,11 @@ def start_session(machine, host="plain", event=None, **options):
 def test_the_command_knows_exactly_the_events_that_are_raised():
     (command,) = (command for command in COMMANDS if command.path == ("hook",))
 
-    assert command.parameters[0].choices == tuple(EVENTS)
+    assert command.parameters[0].choices == HOOK_EVENTS
+    assert all(is_event(event) for event in HOOK_EVENTS)
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("event", HOOK_EVENTS)
 def test_a_host_that_nobody_knows_gets_nothing_and_goes_on(machine, event):
     done = machine.execute("hook", event, "--host", "emacs", input="{}")
 

@@ -20,7 +20,7 @@ def state(machine: Machine) -> str:
 
 
 def places(state: str) -> list[str]:
-    return [entry.place for entry in known_stores(state)]
+    return [place for _, place, _ in known_stores(state)]
 
 
 def test_the_only_store_need_not_be_named(machine: Machine, state: str) -> None:

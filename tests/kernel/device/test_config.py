@@ -157,6 +157,17 @@ def test_the_vaults_older_names_are_read_where_the_new_one_is_missing(home, docu
     assert load(home.environ).options("vault") == options
 
 
+def test_settings_are_listed_by_the_names_that_they_have_now(home):
+    home.write({"vault_path": "/flat", "plugins.obsidian-vault.memory_root": "Agents", "plugins.git.url": "u"})
+    config = load(home.environ)
+    assert config.items() == [
+        ("plugins.vault.vault_path", "/flat"),
+        ("plugins.vault.memory_root", "Agents"),
+        ("plugins.git.url", "u"),
+    ]
+    assert config.get("plugins.obsidian-vault") == {"vault_path": "/flat", "memory_root": "Agents"}
+
+
 @pytest.mark.parametrize("name", ["plugins.vault.vault_path", "plugins.obsidian-vault.vault_path", "vault_path"])
 @pytest.mark.parametrize("written", ["plugins.vault.vault_path", "plugins.obsidian-vault.vault_path", "vault_path"])
 def test_a_setting_is_read_and_unset_by_every_name_that_it_has_had(home, written, name):

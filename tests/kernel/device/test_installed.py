@@ -175,6 +175,30 @@ def test_metadata_in_a_zip_archive_is_read_as_importlib_reads_it(site: Site, tmp
     assert mine(archive) == theirs(archive) == Counter([("agentm.backends", "mem", "mem_store:Store")])
 
 
+def test_a_damaged_distribution_in_an_archive_is_named_and_hides_no_other(site: Site, tmp_path: Path) -> None:
+    site.install("agentm-mem", entry_points=BACKEND)
+    site.install("agentm-broken", entry_points=b"[agentm.backends]\nb\xffd = m:B\n")
+    archive = tmp_path / "app.pyz"
+    with zipfile.ZipFile(archive, "w") as target:
+        for file in sorted(site.path.rglob("*")):
+            target.write(file, file.relative_to(site.path))
+
+    found = scan([str(archive)])
+
+    assert [(record.name, record.version) for record in found.records] == [("mem", "1.0")]
+    assert os.path.dirname(found.records[0].location) == str(archive)
+    assert len(found.unreadable) == 1
+    assert str(archive) in found.unreadable[0]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs FIFOs")
+def test_a_fifo_on_the_search_path_is_not_waited_for(site: Site, tmp_path: Path) -> None:
+    site.install("agentm-mem", entry_points=BACKEND)
+    os.mkfifo(tmp_path / "pipe.zip")
+
+    assert [record.name for record in scan([str(tmp_path / "pipe.zip"), str(site.path)]).records] == ["mem"]
+
+
 def test_entries_of_the_search_path_that_are_not_folders_are_passed_over(site: Site, tmp_path: Path) -> None:
     site.install("agentm-mem", entry_points=BACKEND)
     plain = tmp_path / "plain.txt"

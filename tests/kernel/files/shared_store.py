@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.faults.wrong_moment import as_client
 
 from agentm_kernel import Locator
-from agentm_kernel.files.swap import ConflictKeeper
+from agentm_kernel.files.displaced import DisplacedVersions
 from agentm_kernel.files.tree import Directory
 from agentm_kernel.plugin import EditedFolder, FileStore, Medium
 
@@ -69,11 +69,11 @@ def happens_before_rename(monkeypatch: pytest.MonkeyPatch, happens: Callable[[],
 
 def when_looked_at(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
     """In the next moment after that: the version that had the name is displaced, and about to be looked at."""
-    look_at = ConflictKeeper.look_at
+    look_at = DisplacedVersions.look_at
 
-    def after(self: ConflictKeeper, directory: Directory, name: str) -> tuple[str | None, bool | None]:
-        monkeypatch.setattr(ConflictKeeper, "look_at", look_at)
+    def after(self: DisplacedVersions, *given: Any) -> tuple[str | None, bool | None]:
+        monkeypatch.setattr(DisplacedVersions, "look_at", look_at)
         happens()
-        return look_at(self, directory, name)
+        return look_at(self, *given)
 
-    monkeypatch.setattr(ConflictKeeper, "look_at", after)
+    monkeypatch.setattr(DisplacedVersions, "look_at", after)

@@ -14,8 +14,7 @@ from tests.faults.recorder import Recorder
 from tests.faults.syscalls import Tap
 
 from agentm_kernel import Locator
-from agentm_kernel.files import append_records, appending
-from agentm_kernel.files.reading import StoreReader
+from agentm_kernel.files import appending
 from agentm_kernel.plugin import FileStore
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def same_inodes() -> Iterator[None]:
     """A tree that is built again has other inodes; a disk keeps them."""
     with (
         mock.patch.object(appending, "identity_of", return_value=(0, 0)),
-        mock.patch.object(StoreReader, "root_identity", (0, 0)),
+        mock.patch.object(appending, "record_name", return_value="the store"),
     ):
         yield
 
@@ -85,7 +84,7 @@ def test_an_append_that_the_power_cuts_is_absent_or_whole(tmp_path: Path, monkey
 
 def test_without_its_record_it_would_be_torn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control."""
-    forgetful = mock.patch.object(append_records.AppendRecords, "write", return_value=None)
+    forgetful = mock.patch.object(appending.AppendRecords, "write", return_value=None)
     events, start = _record(tmp_path / "record", monkeypatch, forgetful)
     found = set()
     for moment in range(start, len(events) + 1):

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel.files.atomic import publish_new, replace_file
-from agentm_kernel.files.root import open_root
-from agentm_kernel.files.tree import Directory
+from agentm_kernel.files.tree import Directory, open_root
 from agentm_kernel.plugin import LocatorConflictError, StorageIOError, atomic_write
 
 if TYPE_CHECKING:

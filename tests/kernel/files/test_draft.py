@@ -11,8 +11,8 @@ import pytest
 
 from agentm_kernel import Locator
 from agentm_kernel.files import native_lock
-from agentm_kernel.files.draft import Draft
-from agentm_kernel.files.root import open_root
+from agentm_kernel.files.atomic import Draft
+from agentm_kernel.files.tree import open_root
 from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
@@ -217,7 +217,7 @@ def test_an_interrupted_draft_leaves_nothing(
     if is_crowded:
         while_it_waits(lambda: None)
         store.write(NOTE, "old\n")
-        monkeypatch.setattr("agentm_kernel.files.writing._CROWDED", 1e9)
+        monkeypatch.setattr("agentm_kernel.files.atomic._CROWDED", 1e9)
     while_it_waits(lambda: None)
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", interrupt)
@@ -233,7 +233,7 @@ def test_an_interrupted_draft_leaves_nothing(
 def test_after_meeting_others_a_writer_makes_its_draft_first(
     store: FileStore, tmp_path: Path, while_it_waits: Arrange, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agentm_kernel.files.writing._CROWDED", 1e9)
+    monkeypatch.setattr("agentm_kernel.files.atomic._CROWDED", 1e9)
     was_free: list[bool] = []
     sync = os.fsync
 
@@ -243,11 +243,11 @@ def test_after_meeting_others_a_writer_makes_its_draft_first(
 
     monkeypatch.setattr(os, "fsync", noting)
     store.write(NOTE, "1\n")
-    assert was_free == [False, False], "alone: file and folder are synced by the holder of the mutex"
+    assert was_free == [False, True], "alone: the file is synced by the holder of the mutex, the folder after it"
     while_it_waits(lambda: None)
     store.write(NOTE, "2\n")
     was_free.clear()
     store.write(NOTE, "3\n")
-    assert was_free == [True, False]
+    assert was_free == [True, True]
     assert store.read(NOTE) == "3\n"
     assert not drafts(tmp_path / "notes")

@@ -12,7 +12,7 @@ import pytest
 
 from agentm_kernel.files import exchange as module
 from agentm_kernel.files.exchange import exchange, rename_to_free
-from agentm_kernel.files.root import PathDirectory, open_root
+from agentm_kernel.files.tree import PathDirectory, open_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

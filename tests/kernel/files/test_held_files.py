@@ -13,8 +13,7 @@ import pytest
 from tests.kernel.files.shared_store import NOTE, Shared, kept, leftovers
 
 from agentm_kernel import Locator, update
-from agentm_kernel.files import append_records, appending, displaced, lease
-from agentm_kernel.files.reading import StoreReader
+from agentm_kernel.files import appending, displaced, lease
 from agentm_kernel.plugin import (
     ABSENT,
     Appends,
@@ -203,7 +202,7 @@ def test_the_end_of_a_lease_does_not_end_the_process(root: Path) -> None:
     code = """
 import os, sys, threading, time
 from agentm_kernel.files.lease import Lease
-from agentm_kernel.files.root import open_root
+from agentm_kernel.files.tree import open_root
 path = os.path.join(sys.argv[1], "a")
 open(path, "w").close()
 with Lease(open_root(sys.argv[1]), "a") as lease:
@@ -295,7 +294,6 @@ def test_it_is_completed_where_the_disk_has_another_number_after_the_power_cut(
     note.write_text("one\nt")
     real = appending.identity_of
     monkeypatch.setattr(appending, "identity_of", lambda status: (real(status)[0] + 1, real(status)[1]))
-    monkeypatch.setattr(StoreReader, "root_identity", (root.stat().st_dev + 1, root.stat().st_ino))
     FileStore(root).append(NOTE, "three\n")
     assert store.read(NOTE) == "one\ntwo\nthree\n"
 
@@ -428,15 +426,15 @@ def test_an_append_to_a_file_that_loses_its_name_meanwhile_is_made_again(
     store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.write(NOTE, "one\n")
-    real = append_records.AppendRecords.write
+    real = appending.AppendRecords.write
 
-    def replaced(self: append_records.AppendRecords, records: list[append_records.Record]) -> None:
-        monkeypatch.setattr(append_records.AppendRecords, "write", real)
+    def replaced(self: appending.AppendRecords, records: list[appending.Record]) -> None:
+        monkeypatch.setattr(appending.AppendRecords, "write", real)
         (root / "new").write_text("one, edited\n")
         (root / "new").rename(note)
         real(self, records)
 
-    monkeypatch.setattr(append_records.AppendRecords, "write", replaced)
+    monkeypatch.setattr(appending.AppendRecords, "write", replaced)
     store.append(NOTE, "two\n")
     assert store.read(NOTE) == "one, edited\ntwo\n"
 

@@ -12,7 +12,7 @@ from tests.kernel.files.verbs import tree, verbs
 
 from agentm_kernel import Locator
 from agentm_kernel.files import reading
-from agentm_kernel.files.tree import Directory, Entries
+from agentm_kernel.files.tree import Directory
 from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
@@ -361,7 +361,7 @@ def test_a_walk_does_not_mind_an_entry_that_fails_and_is_not_shown(
         return status(self, name)
 
     def failing_all(self: Directory) -> dict[str, os.stat_result]:
-        return self.statuses_of(self.names())
+        return {name: status for name in self.names() if (status := self.status(name)) is not None}
 
     monkeypatch.setattr(Directory, "status", failing)
     monkeypatch.setattr(Directory, "statuses", failing_all)
@@ -463,14 +463,14 @@ def test_a_relative_root_means_the_directory_of_the_moment_of_opening(
 def test_a_note_that_comes_while_strangers_are_sought_is_none_of_them(root: Path, monkeypatch) -> None:
     """A checkpoint that met a save said that the note was none, and failed."""
     store = FileStore(root)
-    look = Directory.entries
+    look = Directory.kinds
 
-    def look_before_a_save(self: Directory) -> Entries:
+    def look_before_a_save(self: Directory) -> dict[str, int]:
         seen = look(self)
         (root / f"{len(os.listdir(root))}.md").touch()
         return seen
 
-    monkeypatch.setattr(Directory, "entries", look_before_a_save)
+    monkeypatch.setattr(Directory, "kinds", look_before_a_save)
     assert list(store.foreign_entries(Locator())) == []
 
 

@@ -131,6 +131,14 @@ def test_a_write_to_a_hard_link_leaves_the_other_name_alone(store: FileStore, ro
 
 
 @posix_only
+def test_an_append_to_a_hard_link_leaves_the_other_name_alone(store: FileStore, root: Path, outside: Path) -> None:
+    os.link(outside / "secret.md", root / "a.md")
+    store.append(Locator("a.md"), "more\n")
+    assert (outside / "secret.md").read_text() == "secret"
+    assert store.read(Locator("a.md")) == "secret\nmore\n"
+
+
+@posix_only
 @pytest.mark.parametrize("verb", ["read", "write", "create", "info", "exists", "mkdir", "delete"])
 @pytest.mark.parametrize("kind", ["fifo", "socket"])
 def test_what_is_not_a_file_is_refused_without_blocking(root: Path, verb: str, kind: str) -> None:

@@ -20,7 +20,7 @@ from tests.kernel.files.shared_store import (
 
 from agentm_kernel import Locator
 from agentm_kernel.files import swap
-from agentm_kernel.files.swap import ConflictKeeper
+from agentm_kernel.files.displaced import DisplacedVersions
 from agentm_kernel.plugin import ConcurrentModificationError, content_hash
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def test_what_a_killed_deletion_had_moved_is_settled_by_the_next_writer(
 ) -> None:
     store.write(NOTE, "seen")
     (root / "notes" / "a.md").write_text("seen")
-    killed = mock.patch.object(ConflictKeeper, "look_at", side_effect=KeyboardInterrupt)
+    killed = mock.patch.object(DisplacedVersions, "look_at", side_effect=KeyboardInterrupt)
     with killed, mock.patch.object(swap, "_give_back"), pytest.raises(KeyboardInterrupt):
         store.delete(NOTE, if_match=content_hash("seen"))
     (left,) = (path for path in root.rglob(".agentm-*.swap"))

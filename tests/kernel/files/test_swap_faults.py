@@ -14,7 +14,7 @@ from tests.faults.wrong_moment import as_client
 from tests.kernel.files.shared_store import NOTE, Beside, Shared, kept, leftovers
 
 from agentm_kernel import Locator
-from agentm_kernel.files import swap
+from agentm_kernel.files import displaced
 from agentm_kernel.files.tree import Directory
 from agentm_kernel.plugin import ABSENT, ConcurrentModificationError, StorageIOError, content_hash
 
@@ -51,7 +51,9 @@ def test_a_displaced_version_that_cannot_be_read_is_put_back_and_the_disk_is_bla
 ) -> None:
     store.write(NOTE, "seen")
     seen = content_hash("seen")
-    failing = mock.patch.object(swap, "_hash_of_open_file", side_effect=OSError(errno.EIO, os.strerror(errno.EIO)))
+    failing = mock.patch.object(
+        displaced, "hash_of_open_file", side_effect=OSError(errno.EIO, os.strerror(errno.EIO))
+    )
     with failing, pytest.raises(StorageIOError, match="Input/output"):
         store.write(NOTE, "ours", if_match=seen) if change == "write" else store.delete(NOTE, if_match=seen)
     assert store.read(NOTE) == "seen"
@@ -167,7 +169,7 @@ def test_a_file_that_vanishes_when_a_plain_write_looks_at_it_is_written(store: S
         (root / "notes" / "a.md").unlink()
         raise FileNotFoundError(errno.ENOENT, "gone")
 
-    with mock.patch.object(swap, "hash_of_file", vanish):
+    with mock.patch.object(Directory, "hash_file", vanish):
         store.write(NOTE, "ours")
     assert store.read(NOTE) == "ours"
 

@@ -19,7 +19,7 @@ from agentm_kernel.plugin import (
     read_record,
 )
 from agentm_kernel.projects.claiming import add_remote
-from agentm_kernel.projects.records import pointer_locator, read_pointer
+from agentm_kernel.projects.lookup import pointer_locator, read_pointer
 from agentm_kernel.seam.backend import BackendLayer
 
 if TYPE_CHECKING:

@@ -208,13 +208,45 @@ def test_asking_git_ignores_what_is_not_the_repositorys_own(
     assert origin(root) == URL
 
 
+def test_what_git_and_its_tools_write_is_read_without_git(
+    git: Git, widgets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {
+        "branch.main.description": 'Fix "quotes", C:\\paths\tand #7; then\nthe rest\n',
+        "branch.main.github-pr-owner-number": "owner#widgets#7",
+        "url.ssh://git@example.com/.insteadOf": "https://example.com/",
+        "alias.recent": '!f() { git log --format="%h \\"%s\\"" "$@"; }; f',
+        "core.sshCommand": 'ssh -i "C:/Users/Ada Lovelace/.ssh/id"',
+        "user.name": "Ada, Countess of Lovelace; née Byron",
+        "remote.origin.fetch": "+refs/pull/*/head:refs/remotes/origin/pr/*",
+        "extensions.worktreeConfig": "true",
+    }
+    for name, value in settings.items():
+        git(widgets, "config", name, value)
+    git(widgets, "worktree", "add", "--quiet", str(tmp_path / "tree"), "-b", "topic/one")
+    git(tmp_path / "tree", "config", "--worktree", "user.email", "ada@example.com")
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    assert origin(widgets) == origin(tmp_path / "tree") == URL
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="needs root to give a repository to another user")
+def test_another_users_repository_is_asked_about_as_well(git: Git, tmp_path: Path) -> None:
+    """Git that searches for the repository passes over such a one, and would say that there is no origin."""
+    root = conditional(git, tmp_path, url="other")
+    git(root, "symbolic-ref", "HEAD", "refs/heads/main")
+    for path in (root, root / ".git"):
+        os.chown(path, 54321, 54321)
+    assert origin_as_git_says(git, root) is None
+    assert origin(root) == "other"
+
+
 # ------------------------------------------------------------------------------------------------ errors
 
 
-def conditional(git: Git, tmp_path: Path) -> Path:
+def conditional(git: Git, tmp_path: Path, url: str = URL) -> Path:
     """A repository for which git has to be asked."""
     root = git.init(tmp_path / "widgets")
-    (root / ".git" / "extra").write_text(f'[remote "origin"]\n\turl = {URL}\n')
+    (root / ".git" / "extra").write_text(f'[remote "origin"]\n\turl = {url}\n')
     git(root, "config", "includeIf.onbranch:main.path", "extra")
     return root
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
+import zipfile
+from pathlib import Path
 
 import pytest
 from tests.kernel.seam.secret_samples import IN_CONTEXT, ORDINARY, planted
 
+import agentm_kernel
 from agentm_kernel.errors import InvalidContentError
 from agentm_kernel.seam.secrets import find_secrets, is_bare_secret, is_secret_field, names_a_secret, refuse_secrets
-from agentm_kernel.seam.secrets.contexts import CONTEXTS
-from agentm_kernel.seam.secrets.formats import FORMATS
+from agentm_kernel.seam.secrets.tables import pattern_of, rules_of
 
 KINDS = list(planted())
 
@@ -165,11 +168,28 @@ def test_a_note_of_sixteen_megabytes_is_no_special_case():
     assert find_secrets(lines * (16_000_000 // len(lines))) == []
 
 
-def test_every_pattern_of_the_tables_compiles_and_every_line_has_three_parts():
-    from agentm_kernel.seam.secrets.scan import _pattern, _table
+@pytest.mark.parametrize(("name", "least"), [("formats.txt", 120), ("contexts.txt", 25), ("names.txt", 2)])
+def test_every_pattern_of_the_tables_compiles_and_every_line_has_three_parts(name, least):
+    rules = rules_of(name)
 
-    for table in (FORMATS, CONTEXTS):
-        for kind, words, rest in _table(table):
-            assert kind
-            assert words
-            _pattern(rest)
+    assert len(rules) >= least
+    for kind, words, rest in rules:
+        assert kind
+        assert words
+        assert not re.search(rb"<[A-Z]+>", pattern_of(rest).pattern), f"{kind}: a part that does not exist"
+
+
+def test_a_door_and_the_tables_work_from_a_zip_file_too(tmp_path):
+    archive = tmp_path / "kernel.zip"
+    package = Path(agentm_kernel.__file__).parent
+    with zipfile.ZipFile(archive, "w") as zipped:
+        for path in package.rglob("*.*"):
+            if "__pycache__" not in path.parts:
+                zipped.write(path, path.relative_to(package.parent))
+    code = f"from agentm_kernel.plugin import find_secrets; print(find_secrets({planted()['GitHub token']!r}))"
+
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], env={"PYTHONPATH": str(archive)}, capture_output=True, text=True
+    )
+
+    assert "GitHub token" in done.stdout, done.stderr

@@ -19,6 +19,7 @@ from agentm_kernel import (
 )
 from agentm_kernel.plugin import ConfigError
 from agentm_kernel.projects.git_ignore import hide_from_git
+from agentm_kernel.state.files import append_state_file, set_marker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,9 +62,22 @@ def test_cleaning_and_adding_leave_a_plan_alone(repository):
 
 
 @needs_git
-def test_an_update_hides_the_folder_too(repository):
-    update_state_file(resolve_project({"cwd": repository}), "progress.md", lambda text: (text or "") + "- one\n")
-    assert (repository / ".harness" / ".gitignore").read_text() == "*\n"
+@pytest.mark.parametrize("first", ["write", "update", "append", "marker"])
+def test_whatever_is_written_first_hides_the_folder(repository, first):
+    here = resolve_project({"cwd": repository})
+    if first == "write":
+        write_state_file(here, "progress.md", "- done\n")
+    elif first == "update":
+        update_state_file(here, "progress.md", lambda text: (text or "") + "- done\n")
+    elif first == "append":
+        append_state_file(here, "progress.md", "- done\n")
+    else:
+        set_marker(here, "active-plan", "phase-2\n")
+    written = [path for path in (repository / ".harness").iterdir() if path.name != ".gitignore"]
+    git(repository, "clean", "-ffd")
+    git(repository, "add", ".")
+    assert [path.exists() for path in written] == [True]
+    assert git(repository, "status", "--porcelain") == ""
 
 
 @needs_git

@@ -7,32 +7,41 @@ from typing import TYPE_CHECKING, ClassVar
 from unittest import mock
 
 import pytest
+from tests.layer_rules import Recording, check_facets
 
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import (
+    Capabilities,
     Locator,
     harness_state_dir,
     read_state_file,
     resolve_project,
     state_path,
+    update_state_file,
+    write_state_file,
 )
 from agentm_kernel.files.swap import SwapPublisher
 from agentm_kernel.plugin import (
     BackendLayer,
     ConflictCopies,
     Device,
+    DeviceCopy,
+    DeviceFiles,
     FileStore,
+    Identity,
     MirroredState,
     NotFoundError,
     PluginError,
+    Rules,
     StorageReadOnlyError,
     StoreIdentityError,
     Transfer,
     content_hash,
 )
 from agentm_kernel.seam.registry import registry
-from agentm_kernel.state.files import list_state_files
+from agentm_kernel.state.files import append_state_file, list_state_files
 from agentm_kernel.state.mirror import CopyFolder
+from agentm_kernel.state.mirrored import LocalCopy
 from agentm_kernel.state.plans import resolve_active_plan
 
 if TYPE_CHECKING:
@@ -131,14 +140,51 @@ def test_a_copy_is_not_written(copy):
     assert not copy.exists()
 
 
+def test_a_copy_has_the_name_the_promises_and_exactly_these_facets_of_its_store(tmp_path):
+    def make(store):
+        return LocalCopy(store, str(tmp_path / "copy"))
+
+    check_facets(make, passes={DeviceFiles, DeviceCopy, ConflictCopies, Identity, Rules})
+    for flag in Capabilities.__slots__:
+        store = Recording(Capabilities(**{flag: True})).store
+        assert (make(store).capabilities, make(store).describe()) == (store.capabilities, "the recorder")
+
+
 def test_whoever_asks_for_the_text_gets_it_from_the_store_itself(copy, monkeypatch):
     resolution = resolve_project(read_only=True)
     with pytest.raises(PluginError, match="NetworkTouched"):
         read_state_file(resolution, "PLAN.md")
     monkeypatch.setattr(Elsewhere, "network_is_there", True)
+    own = '{"id": "1", "remotes": ["example.com/ana/widgets"]}'
+    Bucket.elsewhere.write(Locator("projects/widgets/_project.json"), own)
     Bucket.elsewhere.write(Locator("projects/widgets/_harness/PLAN.md"), "the plan")
 
     assert read_state_file(resolution, "PLAN.md") == "the plan"
+
+
+@pytest.mark.parametrize("verb", ["read", "list", "write", "append", "update"])
+def test_a_copy_that_does_not_know_whose_a_name_is_leads_nobody_to_another_project_s_plan(copy, monkeypatch, verb):
+    monkeypatch.setattr(Elsewhere, "network_is_there", True)
+    monkeypatch.setattr(Elsewhere, "self_stamping", True)
+    theirs = Locator("projects/widgets/_harness/PLAN.md")
+    record = '{"id": "1", "remotes": ["example.com/ben/widgets"]}'
+    Bucket.elsewhere.write(Locator("projects/widgets/_project.json"), record)
+    Bucket.elsewhere.write(theirs, "the plan of ben")
+    here = resolve_project()
+    assert here.slug == "widgets", "as far as the copy knows"
+    if verb == "read":
+        assert read_state_file(here, "PLAN.md") == ""
+    elif verb == "list":
+        assert list_state_files(here) == []
+    elif verb == "update":
+        path = update_state_file(here, "PLAN.md", lambda text: f"{text or ''}ours\n")
+    else:
+        write = write_state_file if verb == "write" else append_state_file
+        path = write(here, "PLAN.md", "ours\n")
+    assert Bucket.elsewhere.read(theirs) == "the plan of ben"
+    if verb not in ("read", "list"):
+        assert str(path) == str(copy / "projects" / "ana-widgets" / "_harness" / "PLAN.md")
+        assert read_state_file(resolve_project(), "PLAN.md") == "ours\n"
 
 
 def test_a_store_on_this_device_has_no_copy(synced, monkeypatch):
@@ -216,22 +262,68 @@ def test_versions_that_lost_are_listed_and_read_as_conflict_copies(store):
         store.read_copy(PLAN)
 
 
-def test_another_store_in_the_place_of_the_known_one_is_neither_written_nor_read_from(tmp_path):
-    stamp = Locator("_meta/store.json")
+STAMP = Locator("_meta/store.json")
+VERBS = {
+    "read": lambda store: store.read(PLAN),
+    "list": lambda store: store.list(Locator()),
+    "exists": lambda store: store.exists(PLAN),
+    "info": lambda store: store.info(PLAN),
+    "walk": lambda store: list(store.walk(Locator())),
+    "foreign_entries": lambda store: list(store.foreign_entries(Locator())),
+    "write": lambda store: store.write(PLAN, "x"),
+    "mkdir": lambda store: store.mkdir(PLAN.parent),
+    "delete": lambda store: store.delete(PLAN),
+    "pull": lambda store: store.pull(store),
+    "push": lambda store: store.push(store),
+    "check_reachable": lambda store: store.check_reachable(2.0),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("there", [None, '{"id": "two"}'], ids=["emptied", "another"])
+def test_another_store_in_the_place_of_the_known_one_is_neither_written_nor_read_from(tmp_path, verb, there):
     inner = MemoryBackend(sync=True)
-    MirroredState(inner, str(tmp_path)).write(stamp, '{"id": "one"}')
-    inner.write(stamp, '{"id": "two"}')
+    MirroredState(inner, str(tmp_path)).write(STAMP, '{"id": "one"}')
+    inner.delete(STAMP)
+    if there is not None:
+        inner.write(STAMP, there)
     store = MirroredState(inner, str(tmp_path))
-    for change in (
-        lambda: store.write(PLAN, "x"),
-        lambda: store.mkdir(PLAN.parent),
-        lambda: store.delete(PLAN),
-        lambda: store.pull(store),
-        lambda: store.push(store),
-    ):
+    for _ in range(2):
         with pytest.raises(StoreIdentityError, match="this device knows the store one"):
-            change()
+            VERBS[verb](store)
     assert not inner.exists(PLAN)
+
+
+def test_a_store_is_looked_at_once_for_many_verbs(tmp_path):
+    class Counting(MemoryBackend):
+        looks = 0
+
+        def read(self, locator: Locator) -> str:
+            self.looks += locator == STAMP
+            return super().read(locator)
+
+    inner = Counting(sync=True)
+    MirroredState(inner, str(tmp_path)).write(STAMP, '{"id": "one"}')
+    store = MirroredState(inner, str(tmp_path))
+    for verb in ("list", "exists", "walk", "write", "read", "delete"):
+        VERBS[verb](store)
+    assert inner.looks == 1
+
+
+def test_a_copy_whose_store_is_gone_keeps_its_files_and_meets_the_next_one_as_a_stranger(tmp_path):
+    inner = MemoryBackend(sync=True)
+    store = MirroredState(inner, str(tmp_path))
+    store.write(STAMP, '{"id": "one"}')
+    store.write(PLAN, "the newest plan")
+    for key in (STAMP, PLAN):
+        inner.delete(key)
+    again = MirroredState(inner, str(tmp_path))
+    again.make_place()
+    again.write(STAMP, '{"id": "one"}')
+    inner.write(PLAN, "the plan of an older checkpoint")
+    (kept,) = again.push(again).conflicts
+    assert again.read(PLAN) == "the plan of an older checkpoint"
+    assert again.read(Locator(kept)) == "the newest plan"
 
 
 def test_a_store_that_was_opened_to_be_read_is_not_asked_when_it_is_written(tmp_path):

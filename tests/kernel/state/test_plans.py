@@ -8,7 +8,7 @@ from agentm_kernel import resolve_project
 from agentm_kernel.here import list_plan_files, resolve_active_plan
 from agentm_kernel.plugin import ActivePlanError, ConfigError
 from agentm_kernel.state.files import write_state_file
-from agentm_kernel.state.plans import clear_plan, plan_files, use_plan
+from agentm_kernel.state.plans import clear_plan, list_plans_and_copies, plan_files, use_plan
 
 
 @pytest.fixture
@@ -187,3 +187,24 @@ def test_taking_back_a_choice_that_was_never_made_creates_nothing(device, monkey
 
     assert clear_plan(resolve_project()) is False
     assert not (root / ".harness").exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("PLAN-merge_conflict-ui.md", "PLAN-solve conflict handling.md", "PLAN-conflict.md", "PLAN-conflict-2.md"),
+        *("PLAN-edit-conflict-dialog.md", "PLAN-conflicted copy detection.md", "PLAN-drop-safebackup-mode.md"),
+        *("PLAN-a (conflict resolution).md", "PLAN-conflict)x.md", "PLAN-konfliktkopie-erkennung.md"),
+        *("PLAN-\u51b2\u7a81\u5904\u7406.md", "PLAN-git_conflict-phase2.md", "PLAN-v2.conflicts.md"),
+        *(
+            "PLAN-fix sync-conflict 20260501.md",
+            "PLAN-phase (2).md",
+            "PLAN-no more conflict).md",
+            "PLAN-..pathlib.md",
+        ),
+    ],
+)
+def test_a_plan_about_conflicts_is_a_plan(resolution, name):
+    write(resolution, name)
+    assert list_plan_files(resolution) == [name]
+    assert list_plans_and_copies(resolution) == ([name], [])

@@ -3,17 +3,14 @@
 The text is looked at as bytes, without the characters that cannot be seen. Each rule names the words that have to
 stand in the text before it is tried, so most rules cost one search for a few bytes; patterns are compiled when
 first needed, and `re` is not imported before. Every pattern is bounded and is tried only where one of its words
-stands: the time grows with the text and never faster, whatever the text is, so there is no deadline.
+stands: the time grows with the text and never faster, whatever the text is, so there is no deadline. The rules are
+the tables beside this file.
 """
 
 from __future__ import annotations
 
 from agentm_kernel.errors import InvalidContentError
 from agentm_kernel.seam import Frozen
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OVERRIDE = "--allow-secrets"
 
@@ -52,7 +49,15 @@ def find_secrets(text: str) -> list[Finding]:
     if not text.isascii():
         for character in _INVISIBLE:
             data = data.replace(character, b"")
-    return list(_one_per_line(data, sorted(findings_in(data), key=lambda found: found[0])))
+    findings: list[Finding] = []
+    line, counted, line_end = 1, 0, -1
+    for start, kind in sorted(findings_in(data), key=lambda found: found[0]):
+        if start > line_end:
+            line, counted = line + data.count(b"\n", counted, start), start
+            line_start = data.rfind(b"\n", 0, start) + 1
+            line_end = data.find(b"\n", start) % (len(data) + 1)
+            findings.append(Finding(kind, line, len(data[line_start:start].decode("utf-8", "replace")) + 1))
+    return findings
 
 
 def refuse_secrets(what: str, text: str, *, hint: str = f"if it is none, add {OVERRIDE}") -> None:
@@ -85,14 +90,3 @@ def is_bare_secret(value: str) -> bool:
 def is_secret_field(key: str, value: str) -> bool:
     """Whether a field of this name and value holds a secret."""
     return is_bare_secret(value) or bool(find_secrets(value) or find_secrets(f'{key} = "{value}"'))
-
-
-def _one_per_line(data: bytes, found: list[tuple[int, str]]) -> Iterator[Finding]:
-    line, counted, line_end = 1, 0, -1
-    for start, kind in found:
-        if start <= line_end:
-            continue
-        line, counted = line + data.count(b"\n", counted, start), start
-        line_start = data.rfind(b"\n", 0, start) + 1
-        line_end = data.find(b"\n", start) % (len(data) + 1)
-        yield Finding(kind, line, len(data[line_start:start].decode("utf-8", "replace")) + 1)

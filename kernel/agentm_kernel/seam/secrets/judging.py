@@ -4,42 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-_PLACEHOLDERS = (
-    b"example placeholder changeme change-me change_me your- your_ yourtoken yourkey yourpass my-secret"
-    b" mysecret dummy redacted xxxx **** .... fake insert replace sample process.env os.environ getenv config."
-    b" settings. secrets. self. this. args. import.meta ${ $( {{ }} <% %( #{ %s todo not-a- not_a_ notareal"
-    b" not-real abcd1234 1234abcd deadbeef op:// arn:aws vault: secretref file:// https:// http:// keyring: env:"
-    b" lorem"
-).split()
-"""What people, documentation and templates write where a secret would stand."""
+from agentm_kernel.seam.secrets.tables import table
 
-_TRIVIAL = frozenset(
-    b"admin administrator guest mysql mariadb pass passwd password password1 passwort postgres postgresql pwd"
-    b" root toor secret secrets test tests testing token user username userpass letmein none null nil string"
-    b" number required optional true false undefined changeit default str int bool bytes text varchar char"
-    b" hidden masked encrypted hashed prompt stdin empty blank unset missing invalid incorrect wrong forgotten"
-    b" tiger scott name rabbitmq minio minioadmin redis mongo elastic neo4j foobar value apikey api_key"
-    b" access_token refresh_token bearer basic kennwort nopass nopasswd something whatever unknown private"
-    b" public internal disabled enabled write read".split()
-)
-"""Values that protect nothing: development databases, types and words of an interface."""
-
-_COMMON_PAIRS = frozenset(
-    b"er in mm re te on es at or ti st le ed en de al co se ar nt ng li ra et ro an ec pe me it ri io tr ta ne"
-    b" ma is di un ct as fi to si ge nd ns pr na ca el ic la ac ea pa ve il lo ex ch rs ce nc he th em ty ss am"
-    b" ll od rr ts rt ni ur ad no yp ab om ou da po mp ol ck ef pl va ep id bl im mo ut oc fo ke ap su sc op ee"
-    b" ha ly mi ul ot cl ho nf pt sh tu ig ai ir ff ie sp os ia so tt ba us do ag rm iv py cr ow lt ev lu ls ze"
-    b" iz fa pi tc pp rc oo ip ld up vi um sa ue ib fe if qu ds wa hi be gr ub ci gi rg xt rd rn ry fu eg bu bi"
-    b" du fr wi sy ru fl tl cu tp xp dd ua ew bo gs nu ov ui au ei nn ey rv".split()
-)
-"""The two hundred commonest pairs of letters in code and prose: most of any word, three tenths of a random text."""
-
-_TECHNICAL = frozenset(
-    b"sha1 sha256 sha384 sha512 md5 aes128 aes256 rsa2048 rsa4096 hs256 rs256 es256 base64 base32 utf8 oauth2"
-    b" oauth1 k8s s3 ec2 http2 http3 x86 x64 x509 ed25519 secp256k1 argon2 argon2id pbkdf2 ipv4 ipv6 v1 v2 v3 v4"
-    b" 1password p256 m2m win32 i18n l10n a11y 32bit 64bit 1st 2nd 3rd utf16 iso8601 rfc2617 2fa u2f fido2 mp3"
-    b" mp4 h264 db1 db2 bcrypt2".split()
-)
+_LISTS = {name: words.encode().split() for name, words in table("words.txt")}
+_PLACEHOLDERS, HARMLESS = _LISTS["placeholders"], _LISTS["harmless"]
+_TRIVIAL, _COMMON_PAIRS, _TECHNICAL = (frozenset(_LISTS[name]) for name in ("trivial", "common pairs", "technical"))
 _HEXADECIMAL = frozenset(b"0123456789abcdefABCDEF")
 
 

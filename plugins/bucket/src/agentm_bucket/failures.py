@@ -26,6 +26,7 @@ _CERTIFICATES = {
 }
 _NO_TLS = ("InvalidContentType", "received corrupt message", "InvalidMessage")
 _NO_ETAG = ("MissingEtag", "ETag Header missing")
+_REDIRECTS = (301, 302, 303, 307, 308)
 _TRANSIENT = (408, 409, 425, 429, 500, 502, 503, 504)
 
 
@@ -79,11 +80,7 @@ def failed(error: Exception) -> RequestFailed:
 def _named(text: str) -> RequestFailed | None:
     """Failures that look like a network that is down, and are none: asking again does not help."""
     if f"{NOWHERE}," in text or f"{NOWHERE}\n" in text:
-        return RequestFailed(
-            Failure.FATAL,
-            "the server redirects to another address, which is not followed",
-            "make the address where the bucket is the endpoint; check its region, too",
-        )
+        return _redirected()
     if _CERTIFICATE in text:
         why = next((words for sign, words in _CERTIFICATES.items() if sign in text), "it is not one for a server")
         return RequestFailed(
@@ -115,8 +112,18 @@ def answered(status: int | None) -> RequestFailed:
         return RequestFailed(Failure.MISSING, "there is no such object")
     if status == 412:
         return RequestFailed(Failure.REFUSED, "the condition did not hold")
+    if status in _REDIRECTS:
+        return _redirected()
     failure = Failure.UNCLEAR if status in _TRANSIENT else Failure.FATAL
     return RequestFailed(failure, f"the server answered with status {status}")
+
+
+def _redirected() -> RequestFailed:
+    return RequestFailed(
+        Failure.FATAL,
+        "the server redirects to another address, which is not followed",
+        "make the address where the bucket is the endpoint; check its region, too",
+    )
 
 
 def io_error(what: str, place: object, failure: RequestFailed, *, note: str = "") -> StorageIOError:

@@ -13,7 +13,7 @@ from agentm_checkpoint.local_state import harness_folder, read_checkout
 from agentm_checkpoint.reading import read_tree
 from agentm_checkpoint.restoring import apply_restore, check_contents, plan_restore
 from agentm_checkpoint.tree import leaf_of
-from agentm_kernel.plugin import NotFoundError, find_project_root
+from agentm_kernel.plugin import NotFoundError, find_project_root, hide_from_git
 
 if TYPE_CHECKING:
     from agentm_checkpoint.device_state import DeviceState
@@ -42,6 +42,7 @@ def restore_device(name: str, paths: tuple[str, ...], *, dry_run: bool, yes: boo
     confirm_steps(steps, yes)
     before = take_before(here, snapshot)
     apply_restore(folder, steps, here.image.fetch, silent if as_json else bar)
+    hide_from_git(root)
     report(snapshot, steps, before, dry_run=False, as_json=as_json, device=True)
     if not as_json and (left := state.left_out.get(above[:-1])):
         click.echo(f"not kept, so not brought back: {', '.join(left)}", err=True)

@@ -13,7 +13,7 @@ from agentm_checkpoint.command_ipfs import fetch_from, keep_pulled
 from agentm_checkpoint.command_restore import check_guarded, report
 from agentm_checkpoint.directories import folder_of
 from agentm_checkpoint.known_good import Record
-from agentm_checkpoint.lost_stores import begin_restore, find_image, finish_restore
+from agentm_checkpoint.lost_stores import begin_restore, find_image, finish_restore, is_marked
 from agentm_checkpoint.restoring import Step, apply_restore, check_contents
 from agentm_checkpoint.texts import counted
 from agentm_checkpoint.verifying import verified_leaves
@@ -23,7 +23,6 @@ from agentm_kernel.plugin import (
     StorageError,
     StoreIdentityError,
     open_unidentified,
-    read_stamp,
     return_identity,
 )
 
@@ -88,12 +87,12 @@ def _find(
 def _check_gone(backend: StorageBackend) -> None:
     """A store that is there is refused at once. What cannot be read is looked at again once its place is made."""
     try:
-        found = read_stamp(backend)
+        is_there = is_marked(backend)
     except StorageError:
         return
-    if found is not None:
+    if is_there:
         raise StoreIdentityError(
-            f"there is a store at {backend.describe()}: {found}",
+            f"there is a store at {backend.describe()}",
             hint="`agentm checkpoint restore ID`, without --into-new, brings it back to a checkpoint",
         )
 

@@ -160,8 +160,8 @@ def _list_stores(as_json: bool) -> None:
     """Needs no store: it is for finding those that are gone."""
     device = current_device()
     places: dict[str, list[str]] = {}
-    for known in known_stores(device.state_dir):
-        places.setdefault(known.id, []).append(known.place)
+    for _, place, store_id in known_stores(device.state_dir):
+        places.setdefault(store_id, []).append(place)
     found = [(image, image.latest(), places.get(image.store, [])) for image in all_images(device)]
     if as_json:
         echo_json(

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agentm_checkpoint.texts import agentm_of, counted
-from agentm_kernel.plugin import AgentmError, DoctorRow, hookimpl
+from agentm_kernel.plugin import AgentmError, DeviceCopy, DoctorRow, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,8 +22,10 @@ def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     from agentm_checkpoint.guard import find_guard
 
     backend = context.store
-    if backend is None:
-        return _lost_rows(context.device)
+    if backend is None or backend.facet(DeviceCopy) is not None:  # a copy does not tell whether the store is gone
+        lost = _lost_rows(context.device)
+        if lost or backend is None:
+            return lost
     if backend.stamp_text() is None:
         return None
     guard = find_guard(backend)

@@ -90,7 +90,7 @@ def gather_known(folder: str, root: str, history: str | None) -> LocalState | No
 
 def harness_folder(root: str) -> FileStore:
     """`.harness/` of a checkout as a store: confined, compared before it is written, made if it is gone."""
-    return _HarnessFolder(os.path.join(root, HARNESS_DIR), create_root=True)
+    return _HarnessFolder(os.path.join(root, HARNESS_DIR), create_root=True, follow_root_link=False)
 
 
 class _HarnessFolder(FileStore):

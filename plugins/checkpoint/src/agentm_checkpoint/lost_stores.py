@@ -8,7 +8,17 @@ from agentm_checkpoint.directories import checkpoints_folder, folder_of, image_p
 from agentm_checkpoint.image import Image, store_named_by
 from agentm_checkpoint.settings import settings_of
 from agentm_checkpoint.texts import agentm_of
-from agentm_kernel.plugin import AgentmError, NotFoundError, StorageSelectionError, atomic_write, open_unidentified
+from agentm_kernel.plugin import (
+    STAMP_KEY,
+    AgentmError,
+    DeviceCopy,
+    Locator,
+    NotFoundError,
+    StorageSelectionError,
+    atomic_write,
+    open_unidentified,
+    read_or_none,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,17 +85,25 @@ def count_lost(device: Device) -> int:
     """How many checkpoints there are of the store that this device knows at the selected place, if that is gone."""
     try:
         store = open_unidentified(device)
-        if store.known is None or _is_marked(store.backend):
+        if store.known is None or _is_there(store.backend):
             return 0
         return sum(len(image.snapshots) for image in all_images(device) if image.store == store.known)
     except (AgentmError, OSError):
         return 0  # whatever else is wrong is what the refusal speaks of
 
 
-def _is_marked(backend: StorageBackend) -> bool:
+def is_marked(backend: StorageBackend) -> bool:
+    """Whether a store is there: its own mark is read, not the one that a copy on this device has of it."""
+    return read_or_none(backend, Locator(STAMP_KEY)) is not None
+
+
+def _is_there(backend: StorageBackend) -> bool:
+    """The same, where a folder that cannot be read is a store that is gone; a server that is silent is not."""
     try:
-        return backend.stamp_text() is not None
+        return is_marked(backend)
     except AgentmError:
+        if backend.facet(DeviceCopy) is not None:
+            raise
         return False
 
 

@@ -12,7 +12,7 @@ from agentm_checkpoint.directories import store_id
 from agentm_checkpoint.guard import below_guard
 from agentm_checkpoint.replaced import open_history_of
 from agentm_checkpoint.sealed import is_sealed, opened
-from agentm_kernel.plugin import IntegrityError, Locator, layout
+from agentm_kernel.plugin import IntegrityError, Locator, NotFoundError, layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,7 +114,20 @@ class Past:
                 f"that version of '{entry.key}' is of store {origin}, which was encrypted, and this one is not",
                 hint="select the store before with `agentm config set storage.backend NAME`, and ask there",
             )
+        if stored.startswith(_ARMOR) and not is_sealed(backend) and not _is_armored_now(backend, entry.key):
+            raise IntegrityError(
+                f"that version of '{entry.key}' is sealed: the store was encrypted then, and is plain now",
+                hint="`agentm encryption init` on the device that made it plain, which has the keys, opens it again",
+            )
         return opened(backend, entry.key, stored)
+
+
+def _is_armored_now(backend: StorageBackend, key: str) -> bool:
+    """Whether the note is an age file by itself, which anybody may keep as a note of a plain store."""
+    try:
+        return backend.read(Locator(key)).encode().startswith(_ARMOR)
+    except NotFoundError:
+        return False
 
 
 def _places(store: str, origin: str, entry: Entry, moves: list[Move]) -> dict[str, None]:

@@ -76,6 +76,8 @@ def plan_restore(
     if not keep_extra:
         different += [key for key in now if key not in wanted]
     steps = [Step(key, now.get(key), wanted.get(key)) for key in sorted(different) if is_chosen(key)]
+    if steps:
+        _check_encryption(backend, wanted)
     deletions = [step.key for step in steps if step.verb == DELETE]
     if deletions and not backend.capabilities.delete:
         extra = counted(len(deletions), "file")
@@ -96,6 +98,21 @@ def chooser(paths: Iterable[str]) -> Callable[[str], bool]:
     if not keys:
         return lambda key: key != layout.ALERTS_KEY and not key.startswith(f"{layout.KEYS}/")
     return lambda key: any(not path or key == path or key.startswith(f"{path}/") for path in keys)
+
+
+def _check_encryption(backend: StorageBackend, wanted: Mapping[str, Leaf]) -> None:
+    """Raise if the checkpoint has sealed notes and the store plain ones, or the other way round."""
+    was_encrypted = any(key.startswith(f"{layout.KEYS}/") for key in wanted)
+    if was_encrypted and not is_sealed(backend):
+        raise StorageError(
+            "the checkpoint is of this store while it was encrypted; it is plain now, and sealed texts are no notes",
+            hint="`agentm encryption init` on the device that made it plain, which has the keys, opens them again",
+        )
+    if is_sealed(backend) and not was_encrypted:
+        raise StorageError(
+            "the checkpoint is of this store before it was encrypted, and nothing plain is taken for a note of it",
+            hint="make it plain (`agentm encryption decrypt`), restore, and encrypt it again",
+        )
 
 
 def _check_room(backend: StorageBackend, steps: list[Step], now: Mapping[str, Leaf]) -> None:

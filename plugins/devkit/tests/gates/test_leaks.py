@@ -121,10 +121,25 @@ def test_a_backend_that_inherits_from_another_module_is_recognised(rules):
         "@property\n    def capabilities(self): ...",
         "read = make_verb()",
         "list = lambda self, locator: []",
+        "read = wrapped(Somebody.read)",
+        "read = wrapped(StorageBackend.info)",
+        "def _refuse(self): ...\n    read = _refuse",
     ],
 )
 def test_a_verb_without_an_annotation_is_a_finding(rules, verb):
     assert rules(backend(verb)) == ["unannotated-verb"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "found"),
+    [
+        ("read = wrapped(StorageBackend.read, str)", []),
+        ("def _refuse(self) -> str: ...\n    write = mkdir = _refuse", []),
+        ("def _refuse(self) -> 'Path': ...\n    write = _refuse", ["path-leak"]),
+    ],
+)
+def test_a_verb_made_of_one_that_says_what_it_returns_is_judged_by_that(rules, verb, found):
+    assert rules(backend(verb, before="from pathlib import Path")) == found
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,16 @@ def test_a_backend_on_the_write_floor_opens_nothing_by_path(rules, expression):
     assert rules({PLUGIN_FILE: text}) == ["raw-file-access"]
 
 
+def test_a_name_is_followed_through_the_stub_of_a_door(rules):
+    door = {
+        "kernel/agentm_kernel/plugin.py": "",
+        "kernel/agentm_kernel/plugin.pyi": "from agentm_kernel.files.store import FileStore as Notes\n",
+    }
+    text = calling("open(name)") + "from agentm_kernel.plugin import Notes\nclass Example(Notes): ...\n"
+
+    assert rules({**door, PLUGIN_FILE: text}) == ["raw-file-access"]
+
+
 def test_the_store_itself_opens_nothing_by_path(rules):
     assert rules({"kernel/agentm_kernel/files/store.py": calling("os.open(name, 0)")}) == ["raw-file-access"]
 

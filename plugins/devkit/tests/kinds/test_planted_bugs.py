@@ -18,7 +18,7 @@ from agentm_devkit.kinds.checking import checks_of, run_checks
 from agentm_devkit.kinds.hosts import HOOKED
 from agentm_hosts.adapter import HostAdapter
 from agentm_hosts.place import SET, Change, Entry
-from agentm_kernel.cli.hook import EVENTS
+from agentm_kernel.cli.command_table import HOOK_EVENTS
 from agentm_kernel.plugin import AgentmError, Device, DoctorRow, PluginRecord, Section, Tool, hookimpl
 
 if TYPE_CHECKING:
@@ -445,7 +445,7 @@ def test_every_check_of_every_kind_finds_a_planted_bug() -> None:
 
 
 def test_the_events_of_hooks_are_those_that_the_command_takes() -> None:
-    assert HOOKED == EVENTS
+    assert HOOKED == HOOK_EVENTS
 
 
 ADAPTERS = [record for record in Device.now().plugins.of("agentm.hosts") if record.distribution == "agentm-hosts"]

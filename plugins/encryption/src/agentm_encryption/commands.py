@@ -24,7 +24,7 @@ from agentm_encryption.journal import DECRYPT, INIT, Journal
 from agentm_encryption.key_source import newest_epoch
 from agentm_encryption.membership import device_name, found_keys, next_keys, replace_keys
 from agentm_encryption.opening import refuse_shared_folder
-from agentm_encryption.places import KEYS, key_file
+from agentm_encryption.places import KEYS, key_file, retired_folder
 from agentm_encryption.rewriting import drop_leftovers, open_all, plain_hashes, reseal_all, seal_all
 from agentm_encryption.selected import SelectedStore
 from agentm_encryption.survey import note_locators
@@ -342,7 +342,7 @@ def _retire_keys(backend: StorageBackend, source: KeySource) -> None:
     """Take the keys out of the store, and keep them on this device: older checkpoints are sealed with them."""
     from agentm_kernel.plugin import atomic_write, make_private_folder
 
-    retired = os.path.join(source.folder, "retired")
+    retired = retired_folder(source.folder)
     make_private_folder(retired)
     for found in backend.list(KEYS):
         atomic_write(os.path.join(retired, found.name), backend.read(found))

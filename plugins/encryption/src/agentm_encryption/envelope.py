@@ -7,7 +7,9 @@ holders of the epoch's secret can make. `docs/reference/encryption-format.md` is
 
 from __future__ import annotations
 
-from agentm_encryption.derivation import MAC_BYTES, is_same, mac
+from io import BytesIO
+
+from agentm_encryption.derivation import MAC_BYTES, is_same
 from agentm_kernel.plugin import Frozen, IntegrityError
 
 TYPE_CHECKING = False
@@ -67,7 +69,7 @@ def _payload(store_id: str, note: Note, epoch: Epoch) -> bytes:
         note.text.encode(),
     )
     signed = b"".join([piece for field in fields for piece in (len(field).to_bytes(4, "big"), field)])
-    return signed + mac(epoch.mac_key, signed)
+    return signed + epoch.code(signed)
 
 
 # ------------------------------------------------------------------------------------------------ opening
@@ -85,19 +87,26 @@ def open_note(keys: Keys, stored: str, name: str) -> Note:
             f"'{name}' is not encrypted, and everything in this store is; it was not read",
             hint="`agentm encryption status` lists such notes and says what to do about them",
         )
+    opened = BytesIO()
     try:
-        payload = pyrage.decrypt(stored.encode(), keys.identities)
+        # Not `decrypt`: it takes the header a byte at a time and parses it anew with each, a third of its time.
+        pyrage.decrypt_io(BytesIO(stored.encode()), opened, keys.identities)
     except (pyrage.DecryptError, OSError) as error:
         raise IntegrityError(
             f"'{name}' cannot be opened: it is damaged, or sealed with keys of somebody else ({error})",
             hint=_BACK,
         ) from None
+    return note_in(keys, opened.getvalue(), name)
+
+
+def note_in(keys: Keys, payload: bytes, name: str) -> Note:
+    """The note that age has given, which anybody can have sealed, if a member of the store wrote it."""
     fields = _fields(payload)
     if fields is None or fields[0] != VERSION:
         raise IntegrityError(f"'{name}' was opened, and is no note of this format", hint=_BACK)
     _, store, number, key, revision, device, text = fields
     epoch = keys.epochs.get(int.from_bytes(number, "big"))
-    if epoch is None or not is_same(mac(epoch.mac_key, payload[:-MAC_BYTES]), payload[-MAC_BYTES:]):
+    if epoch is None or not is_same(epoch.code(payload[:-MAC_BYTES]), payload[-MAC_BYTES:]):
         raise IntegrityError(f"'{name}' was not written by a member of this store", hint=_BACK)
     if store != keys.store_id.encode():
         raise IntegrityError(f"'{name}' belongs to another store", hint=_BACK)
@@ -109,19 +118,14 @@ _BACK = "it was left as it is; `agentm checkpoint restore` or the store's own hi
 
 def _fields(payload: bytes) -> list[bytes] | None:
     """The fields of a payload, `None` if it is not made of exactly these and a code."""
-    end = len(payload) - MAC_BYTES
     fields = []
     position = 0
     for _ in range(_FIELDS):
-        if position + 4 > end:
-            return None
-        size = int.from_bytes(payload[position : position + 4], "big")
-        position += 4
-        if position + size > end:
-            return None
-        fields.append(payload[position : position + size])
-        position += size
-    return fields if position == end else None
+        start = position + 4
+        position = start + int.from_bytes(payload[position:start], "big")
+        fields.append(payload[start:position])
+    # It only grows: a field that reached beyond the end, or a length that did, cannot lead back to it.
+    return fields if position == len(payload) - MAC_BYTES else None
 
 
 # ------------------------------------------------------------------------------------------------ sizes

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_encryption.derivation import SECRET_BYTES, derive, is_same, mac
+from agentm_encryption.derivation import SECRET_BYTES, begun_mac, derive, is_same, mac
 from agentm_kernel.plugin import Frozen, IntegrityError, StorageSelectionError
 
 TYPE_CHECKING = False
@@ -40,14 +40,16 @@ class Epoch:
         self.number = number
         self.identity = identity
         self.secret = secret
-        self._mac_key = b""
+        self._code: Any = None
         self._recipient: Any = None
 
-    @property
-    def mac_key(self) -> bytes:
-        if not self._mac_key:
-            self._mac_key = derive(self.secret, "mac")
-        return self._mac_key
+    def code(self, data: bytes) -> bytes:
+        """What proves that a member of this epoch wrote this."""
+        if self._code is None:  # once: to take up the key costs more than the code of a note does
+            self._code = begun_mac(derive(self.secret, "mac"))
+        begun = self._code.copy()
+        begun.update(data)
+        return bytes(begun.digest())
 
     @property
     def recipient(self) -> Any:

@@ -61,7 +61,7 @@ class KeySource:
         self._keys = None
         self.pins = Pins(self.folder)
 
-    def keys_for_writing(self) -> Keys:
+    def newest_keys(self) -> Keys:
         """The same, loaded again if there is a newer epoch: what is written with keys that are over is lost."""
         if self._keys is not None and self._inner.exists(key_file(self._keys.current.number + 1)):
             self.reload()

@@ -19,16 +19,18 @@ from agentm_encryption.epochs import (
     seal_keys,
 )
 from agentm_encryption.key_source import newest_epoch
-from agentm_encryption.places import key_file
+from agentm_encryption.places import KEYS, epoch_of, key_file, retired_folder
 from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
+    IntegrityError,
     StorageError,
     StorageSelectionError,
     content_hash,
 )
 
 if TYPE_CHECKING:
+    from agentm_encryption.epochs import Epoch
     from agentm_encryption.key_source import KeySource
     from agentm_kernel.plugin import StorageBackend
 
@@ -90,7 +92,10 @@ def read_identity_file(path: str) -> Any:
 
 
 def found_keys(source: KeySource, backend: StorageBackend, recovery: str, name: str, *, sealed_names: bool) -> Keys:
-    """Make the first keys of a store. They are announced before the store has them, in case of a crash."""
+    """Make the first keys of a store, or the next of one that was made plain meanwhile.
+
+    They are announced before the store has them, in case of a crash.
+    """
     own = source.identity.recipient
     assert own is not None
     parse_recipient(recovery)
@@ -99,16 +104,44 @@ def found_keys(source: KeySource, backend: StorageBackend, recovery: str, name: 
             "the recovery key is this device's own, which is lost together with the device", hint="name another"
         )
     members = (Recipient(DEVICE, own, checked_name(name)), Recipient(RECOVERY, recovery, "recovery"))
-    keys = Keys(source.store_id, new_epoch(1), members, names_key=new_names_key() if sealed_names else None)
-    source.pins.announce(1, keys.fingerprint)
+    earlier = _retired_epochs(source)
+    epoch = new_epoch(earlier[-1].number + 1 if earlier else 1)
+    keys = Keys(
+        source.store_id,
+        epoch,
+        members,
+        earlier=earlier,
+        oldest=epoch.number,
+        names_key=new_names_key() if sealed_names else None,
+    )
+    source.pins.announce(epoch.number, keys.fingerprint)
     try:
-        backend.write(key_file(1), seal_keys(keys), if_match=ABSENT)
+        backend.write(key_file(epoch.number), seal_keys(keys), if_match=ABSENT)
     except ConcurrentModificationError:
         raise StorageSelectionError(
             "another device has just encrypted this store", hint="run `agentm encryption join`"
         ) from None
-    source.pins.add(1, keys.fingerprint, sealed_names=sealed_names)
+    source.pins.add(epoch.number, keys.fingerprint, sealed_names=sealed_names)
     return keys
+
+
+def _retired_epochs(source: KeySource) -> tuple[Epoch, ...]:
+    """The epochs that the store had before it was made plain, if this device has kept their keys and can open them.
+
+    With them, older checkpoints can be restored again; and what is left somewhere of those epochs is refused as old.
+    """
+    folder = retired_folder(source.folder)
+    try:
+        numbers = [epoch_of(KEYS.child(name)) or 0 for name in os.listdir(folder)]
+    except FileNotFoundError:
+        return ()
+    newest = max(numbers, default=0)
+    try:
+        with open(os.path.join(folder, key_file(newest).name), encoding="ascii") as file:
+            before = open_keys(file.read(), source.identity.unlock(), source.store_id, newest)
+    except (OSError, IntegrityError, StorageSelectionError):
+        return ()  # of another device, or damaged: the store starts anew
+    return (*before.earlier, before.current)
 
 
 def offered_keys(source: KeySource, backend: StorageBackend, identity: Any = None) -> Keys:

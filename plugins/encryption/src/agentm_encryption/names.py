@@ -171,8 +171,11 @@ class _Naming:
         return None
 
     def __exit__(self, _kind: object, error: object, _trace: object) -> None:
-        if isinstance(error, AgentmError) and self._stored:
-            error.message = error.message.replace(self._stored, self._key)
+        if isinstance(error, AgentmError):
+            key, stored = self._key, self._stored
+            while stored:  # it may speak of a folder above
+                error.message = error.message.replace(stored, key)
+                key, stored = key.rpartition("/")[0], stored.rpartition("/")[0]
             error.args = (error.message,)
 
 

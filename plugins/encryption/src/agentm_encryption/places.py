@@ -10,17 +10,16 @@ NAME = "encryption"
 """Of the wrapper, of its options, and of the folder on this device."""
 
 KEYS = Locator(layout.KEYS)
-_STAMP = Locator(STAMP_KEY)
 _SAFE = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-")
 
 
 def is_plain(locator: Locator) -> bool:
     """Whether this is stored as it is: the store's mark, and its keys, which are sealed in their own way."""
-    return locator == _STAMP or is_of_keys(locator)
+    return locator.key == STAMP_KEY or is_of_keys(locator)
 
 
 def is_of_keys(locator: Locator) -> bool:
-    return KEYS in (locator, locator.parent)
+    return layout.KEYS in (locator.key, locator.key.rpartition("/")[0])
 
 
 def is_kept_version(locator: Locator, key: str) -> bool:
@@ -52,3 +51,8 @@ def store_folder(state_dir: str, store_id: str) -> str:
 
         store_id = hashlib.sha256(store_id.encode("utf-8", "surrogatepass")).hexdigest()
     return os.path.join(device_folder(state_dir), "stores", store_id)
+
+
+def retired_folder(store_folder: str) -> str:
+    """Where the key files of a store are kept that was made plain: older checkpoints are sealed with them."""
+    return os.path.join(store_folder, "retired")

@@ -133,7 +133,7 @@ def _write_plain(inner: StorageBackend, below: StorageBackend, locator: Locator,
 def _put(store: EncryptedStore, locator: Locator, stored: str, text: str, before: int) -> bool:
     """Whether a note was sealed with the current keys, as the text that it had."""
     keys = store.keys
-    revision = max(before + 1, time.time_ns() // 1_000_000)
+    revision = max(before + 1, store.seen.revision(locator.key) + 1, time.time_ns() // 1_000_000)
     note = Note(locator.key, text, keys.current.number, revision, store.source.identity.device_id)
     try:
         store.as_stored.write(locator, seal(keys, note), if_match=content_hash(stored))

@@ -101,13 +101,24 @@ class EncryptedStore(BackendLayer, Sealed):
     def _checked(self, locator: Locator, stored: str) -> Note:
         recent = self._recent.get(locator.key)  # once: another thread may put its own there at any time
         is_known = recent is not None and recent[0] == stored
-        note = recent[1] if is_known and recent else self._at(locator, open_note(self.keys, stored, locator.key))
+        note = recent[1] if is_known and recent else self._at(locator, self.open_any(stored, locator.key))
         if note.epoch < self.keys.oldest:
             raise IntegrityError(
                 f"'{locator}' is sealed with keys of epoch {note.epoch}; those before {self.keys.oldest} are over",
                 hint="somebody who left may have written it; `agentm checkpoint restore` may have a good version",
             )
         return note
+
+    def open_any(self, stored: str, name: str) -> Note:
+        """What is in a stored text, of any epoch and under any key; `name` is what messages call it."""
+        keys = self.keys
+        try:
+            return open_note(keys, stored, name)
+        except IntegrityError:
+            newest = self.source.newest_keys()
+            if newest is keys:
+                raise
+        return open_note(newest, stored, name)  # another process has made new keys since this one read them
 
     def _remember(self, locator: Locator, stored: str, note: Note) -> None:
         if len(self._recent) >= _MOST_RECENT:
@@ -175,14 +186,22 @@ class EncryptedStore(BackendLayer, Sealed):
         self._change(locator, if_match, remove, may_be_missing=True)
 
     def _put(self, locator: Locator, content: str, before: int, condition: str | Absent) -> None:
-        keys = self.source.keys_for_writing()
+        keys = self.source.newest_keys()
         if condition is not ABSENT:  # the store compares it with what we go above
             self._put_above(keys, locator, content, before, condition)
             return
         with self.seen.coming_and_going(locator.key):
-            self._put_above(keys, locator, content, before, condition)
+            stored = self._put_above(keys, locator, content, before, condition)
+        newest = self.source.newest_keys()
+        if newest is not keys:
+            # Whoever made new keys meanwhile may have sealed all that there was just before there was this note.
+            try:
+                self._put_above(newest, locator, content, before, content_hash(stored))
+            except ConcurrentModificationError:
+                pass  # somebody has found it, and sealed or changed it
 
-    def _put_above(self, keys: Keys, locator: Locator, content: str, before: int, condition: str | Absent) -> None:
+    def _put_above(self, keys: Keys, locator: Locator, content: str, before: int, condition: str | Absent) -> str:
+        """Store a text as newer than any that anybody can have seen, and return it as it is stored."""
         # Never below what anybody can have seen: the clock is for notes that were deleted on another device.
         revision = max(before + 1, self.seen.revision(locator.key) + 1, time.time_ns() // 1_000_000)
         note = Note(locator.key, content, keys.current.number, revision, self.source.identity.device_id)
@@ -190,6 +209,7 @@ class EncryptedStore(BackendLayer, Sealed):
         self.inner.write(locator, stored, if_match=condition)
         self.seen.record(locator.key, revision)
         self._remember(locator, stored, note)
+        return stored
 
     def _change(
         self,
@@ -253,7 +273,7 @@ class EncryptedStore(BackendLayer, Sealed):
         return self.inner
 
     def open_text(self, locator: Locator, text: str) -> str:
-        return text if is_plain(locator) else self._at(locator, open_note(self.keys, text, locator.key)).text
+        return text if is_plain(locator) else self._at(locator, self.open_any(text, locator.key)).text
 
     def seal_derived(self, data: bytes) -> bytes:
         return self.source.identity.seal_own(data)
@@ -292,7 +312,7 @@ class _OpenedCopies(ConflictCopies):
     def read_copy(self, copy: Locator) -> str:
         from agentm_kernel.plugin import Locator
 
-        note = open_note(self._store.keys, self._inner.read_copy(copy), copy.key)
+        note = self._store.open_any(self._inner.read_copy(copy), copy.key)
         if not any(found.copy == copy for found in self._inner.conflict_copies(Locator(note.key))):
             raise IntegrityError(f"'{copy}' was written as '{note.key}', and is no conflict copy of that")
         return note.text

@@ -8,6 +8,7 @@ from agentm_git.medium import GIT, CloneFolder
 from agentm_git.settings import PROTOCOL, Settings, parse_options
 from agentm_kernel.plugin import (
     MAX_CONTENT_BYTES,
+    AgentmError,
     Capabilities,
     FileStore,
     LocatorConflictError,
@@ -122,6 +123,25 @@ class GitStore(FileStore, WorkingCopy):
     @property
     def _not_here(self) -> str:
         return f"the clone of {self.settings.remote} is not on this device yet"
+
+    def make_place(self) -> None:
+        """A clone, with what its origin has: a checkpoint that fills the place must not come over newer notes."""
+        from agentm_git.setup import fill, make_clone
+
+        super().make_place()
+        if self._clones_itself:
+            return  # its first pull makes it
+        make_clone(self.describe(), self.settings, self._environ)
+        if not self.settings.remote:
+            return
+        try:
+            fill(self, self.describe(), is_new=True)
+        except AgentmError as error:
+            error.hint = (
+                f"{error.hint or 'try again when the origin can be reached'}; if the origin is gone for good, run "
+                "`agentm config unset plugins.git.remote` first"
+            )
+            raise
 
     def stamp_text(self) -> str | None:
         return super().stamp_text() if self.is_here else None

@@ -125,11 +125,12 @@ def set_up(
     store = GitStore.create(
         {**(options or {}), "root": place, "remote": url}, device, Opening(state_dir=device.state_dir)
     )
-    if not is_clone and not adopt:
+    is_marked = os.path.isfile(os.path.join(place, *STAMP_KEY.split("/")))  # a store that lost its repository
+    if not (is_clone or adopt or is_marked):
         _check_empty(place)
     make_clone(place, store.settings, device.environ)
     if url:
-        _fill(store, place, is_new=not is_clone)
+        fill(store, place, is_new=not is_clone)
     was_there = check_store(device, store, PROTOCOL) is not None
     if not was_there and not adopt and store.list(Locator()):
         raise StorageSelectionError(
@@ -149,7 +150,7 @@ def set_up(
     return SetUp(place, adopt_store(device, store, PROTOCOL), was_there, url, outer)
 
 
-def _fill(store: GitStore, place: str, *, is_new: bool) -> None:
+def fill(store: GitStore, place: str, *, is_new: bool) -> None:
     """Bring in what the origin has. A new clone of an origin that cannot be had is not left lying about."""
     try:
         store.pull(SyncTrigger("manual"))

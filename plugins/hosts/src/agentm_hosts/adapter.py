@@ -8,6 +8,11 @@ from __future__ import annotations
 
 import os
 
+try:  # `json` itself costs as much as the rest of a hook
+    from _json import encode_basestring_ascii
+except ImportError:
+    from json.encoder import encode_basestring_ascii
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -194,11 +199,7 @@ class HostAdapter:
 
 
 def quoted(text: str) -> str:
-    """`text` as a JSON string. `json` itself costs as much as the rest of a hook."""
-    try:
-        from _json import encode_basestring_ascii
-    except ImportError:
-        from json.encoder import encode_basestring_ascii
+    """`text` as a JSON string."""
     found: str = encode_basestring_ascii(text)
     return found
 

@@ -20,7 +20,8 @@ _LARGEST = 1_000_000
 _LOOKED_AT = 200_000
 _LONGEST_FIELD = 1_000
 _LOOKS_EVERY = 0.02
-_NOTE = "note"
+_FENCE = "```note\n"
+"""How a note begins in what recall says; the fence may be longer."""
 _STARTS = ('"event": "session-start"', '"event": "post-compact"')
 
 
@@ -99,11 +100,8 @@ def given_keys(state_dir: str, host: str, session: str) -> tuple[str, ...]:
     """The keys of the notes that a session has been given since its start or its last compaction."""
     if not session:
         return ()
-    wanted = f'"session": {quoted(session)},'
     found: list[str] = []
-    for line in _last_lines(ledger_path(state_dir, host)):
-        if wanted not in line:
-            continue
+    for line in _last_lines(ledger_path(state_dir, host), session):
         if any(start in line for start in _STARTS):
             found = []
         listed = line.partition('"notes": ["')[2].partition('"]')[0]
@@ -113,28 +111,35 @@ def given_keys(state_dir: str, host: str, session: str) -> tuple[str, ...]:
 
 def await_session(state_dir: str, host: str, session: str, seconds: float) -> None:
     """Wait until something is known of a session: what it is given at its start, its first prompt must not repeat."""
-    wanted = f'"session": {quoted(session)},'
     path, deadline = ledger_path(state_dir, host), time.monotonic() + seconds
-    while time.monotonic() < deadline and not any(wanted in line for line in _last_lines(path)):
+    while time.monotonic() < deadline and not _last_lines(path, session):
         time.sleep(_LOOKS_EVERY)
 
 
 def was_said(state_dir: str, host: str, session: str, event: str) -> bool:
     """Whether this session has had an answer at `event` before."""
-    wanted = f'"session": {quoted(session)},', f'"event": {quoted(event)},'
-    return any(
-        all(part in line for part in wanted) and '"length": 0,' not in line
-        for line in _last_lines(ledger_path(state_dir, host))
-    )
+    wanted = f'"event": {quoted(event)},'
+    lines = _last_lines(ledger_path(state_dir, host), session)
+    return any(wanted in line and '"length": 0,' not in line for line in lines)
 
 
-def _last_lines(path: str) -> list[str]:
+def _last_lines(path: str, session: str) -> list[str]:
+    """The lines about a session at the end of a ledger: found, not looked through, since many sessions are in it."""
+    wanted = f'"session": {quoted(session)},'.encode("ascii")
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", buffering=0) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _LOOKED_AT))
-            return file.read(_LOOKED_AT).decode("ascii", "replace").split("\n")
+            ledger = file.read(_LOOKED_AT) or b""
     except OSError:
         return []
+    lines = []
+    at = ledger.find(wanted)
+    while at >= 0:
+        start, end = ledger.rfind(b"\n", 0, at) + 1, ledger.find(b"\n", at)
+        line = ledger[start:] if end < 0 else ledger[start:end]
+        lines.append(line.decode("ascii", "replace"))
+        at = ledger.find(wanted, start + len(line))
+    return lines
 
 
 def _unescaped(key: str) -> str:
@@ -148,15 +153,22 @@ def _unescaped(key: str) -> str:
 def keys_in(text: str) -> list[str]:
     """The keys of the notes in a text: each stands at the head of its fence."""
     found = []
-    is_head = False
-    for line in text.split("\n"):
-        if is_head:
-            key = line.rpartition(" (")[0] if line.endswith(")") else line
-            while " (" in key and not _is_key(key):
-                key = key.rpartition(" (")[0]
-            found.append(key[:300].replace('"', ""))
-        is_head = line.startswith("```") and line.endswith(_NOTE) and not line.strip("`").removesuffix(_NOTE)
+    at = text.find(_FENCE)
+    while at >= 0:
+        start = at + len(_FENCE)
+        if not text[text.rfind("\n", 0, at) + 1 : at].strip("`"):  # else it is not a line of its own
+            end = text.find("\n", start)
+            found.append(_key_of(text[start:] if end < 0 else text[start:end]))
+        at = text.find(_FENCE, start)
     return found
+
+
+def _key_of(line: str) -> str:
+    """What stands before the parenthesis of facts."""
+    key = line.rpartition(" (")[0] if line.endswith(")") else line
+    while " (" in key and not _is_key(key):
+        key = key.rpartition(" (")[0]
+    return key[:300].replace('"', "")
 
 
 def _is_key(text: str) -> bool:

@@ -17,7 +17,7 @@ from agentm_import.exports.okf import invalid, okf_files
 from agentm_import.exports.stored import current, everything
 from agentm_import.source_files import read_optional
 from agentm_kernel.command import counted, current_device, echo_json, json_option, shown, store_device
-from agentm_kernel.plugin import SWAP_PROVIDER, Locator, Rules, content_hash, layout
+from agentm_kernel.plugin import SWAP_PROVIDER, Locator, content_hash, layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -69,13 +69,13 @@ def _files(
     notes = note_format(device)
     if form not in _OF_ONE_PROJECT:
         backend = device.store()
-        _ask_policy(backend)
+        backend.check_allowed(SWAP_PROVIDER)  # a policy may forbid that notes leave their store
         stored = list(everything(backend))
         return (okf_files(notes, stored) if form == "okf" else dict(stored)), [], {}
     own = device.store()
     places = [(own, Locator(layout.PERSONAL)), *_project_place(device, notes, project)]
     for backend, _ in places:
-        _ask_policy(backend)
+        backend.check_allowed(SWAP_PROVIDER)  # a policy may forbid that notes leave their store
     found, gone = current(notes, places)
     remarks = [f"left out, being deleted or superseded: {counted(gone, 'note')}"] if gone else []
     if form == "codex":
@@ -93,13 +93,6 @@ def _project_place(device: Device, notes: NoteFormat, project: str | None) -> li
     if not here.is_claimed or here.backend is None or here.project_locator is None:
         return []
     return [(here.backend, here.project_locator)]
-
-
-def _ask_policy(backend: StorageBackend) -> None:
-    """A policy may forbid that notes leave their store."""
-    rules = backend.facet(Rules)
-    if rules is not None:
-        rules.require(SWAP_PROVIDER)
 
 
 def _validate(folder: str, files: dict[str, str], found: Comparison) -> None:

@@ -23,8 +23,7 @@ class SyncedFolder(Medium):
 
     # -- names --------------------------------------------------------------------------------------------------
 
-    def is_hidden(self, name: str) -> bool:
-        return is_tool_file(name)
+    is_hidden = staticmethod(is_tool_file)
 
     def is_copy(self, name: str, beside: Beside) -> bool:
         if not may_be_copy(name, self._devices):

@@ -103,7 +103,10 @@ def stub_of_note(name: str) -> str:
 def may_be_copy(name: str, devices: Iterable[str]) -> bool:
     """Whether it is worth asking `conflicts` about `name`: `False` is certain, `True` is not."""
     folded = name.casefold()
-    return any(mark in folded for mark in _COPY_MARKS) or any(f"-{device.casefold()}" in folded for device in devices)
+    for mark in _COPY_MARKS:  # a loop, because hooks ask this: a generator takes three times as long
+        if mark in folded:
+            return True
+    return any(f"-{device.casefold()}" in folded for device in devices) if devices else False
 
 
 def may_be_copies_of(note: str, names: FolderNames, devices: Iterable[str]) -> list[str]:

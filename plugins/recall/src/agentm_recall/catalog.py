@@ -1,83 +1,84 @@
-"""Which notes there are, or can be shown: from the index, and from the store what the index does not know.
+"""The notes that a recall may show, without going through all the others.
 
-The index is opened read-only and never built here. What is read from the store is read while the time allows. Session
-start comes this way, so nothing here imports more than it must.
+Usually the outline of the project says which: as many of the newest of each kind as can be shown, and how many there
+are besides. Where a folder has changed since, or there is no outline, `gathering` asks the index or lists the store.
+Session start comes this way, so nothing here imports more than it must.
 """
 
 from __future__ import annotations
 
-import os
 import time
 
 from agentm_kernel.plugin import AgentmError, Locator, NotFoundError
-from agentm_recall.note import Note, parse_note
-from agentm_recall.reach import is_elsewhere
+from agentm_recall.index.outlines import read_outline
+from agentm_recall.index.place import NoPlace, has_times, index_path, is_elsewhere
+from agentm_recall.layout import project_of
+from agentm_recall.note import parse_note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agentm_kernel.plugin import Info, StorageBackend
-    from agentm_recall.index.database import Database
-    from agentm_recall.index.outlines import Outline
+    from agentm_kernel.plugin import StorageBackend
+    from agentm_recall.index.outlines import Outline, Shelf
+    from agentm_recall.note import Brief, Note
 
-_KEPT = 65_536
+KEPT = 65_536
 """Characters of a body that are kept while others are read; no recall shows more of one note."""
-
-
 _TO_LOOK_UP = 0.5
 """Seconds beyond the deadline for reading the notes that were chosen. Then the hook answers with what it has."""
+_USUAL = 12_000
+"""Tokens. For a larger recall the outlines hold too little."""
 
 
 class Catalog:
-    """The notes below some folders, and what could not be learned about them.
+    """The notes below some folders, and what could not be learned about them."""
 
-    A note of the catalog may be an outline, good for choosing; `look_up` has the whole of it.
-    """
-
-    def __init__(self, backend: StorageBackend, deadline: float = float("inf")) -> None:
+    def __init__(self, backend: StorageBackend, deadline: float) -> None:
+        self.shelves: dict[str, Shelf] = {}
+        """Notes as the index knows them, good for choosing; `look_up` has the whole of one."""
         self.notes: list[Note] = []
+        """Notes as they were found now."""
         self.problems: list[tuple[str, str]] = []
         """Keys of notes and folders that cannot be read, each with the reason."""
         self.unreached = 0
         """Notes that there was no time to look at."""
         self.more = self.superseded = self.deleted = 0
-        """Notes that are not among `notes`: current ones, and dead ones."""
+        """Notes that are in neither list: current ones, and dead ones."""
         self.notices: list[str] = []
+        self.sizes: dict[str, int] = {}
+        """Of notes that do not say it themselves."""
+        self.index = ""
+        """Where the index lies, if there can be one."""
         self.backend = backend
-        self._deadline = deadline
-        self._elsewhere: bool | None = None
-        self._sizes: dict[str, int] = {}
+        self.is_elsewhere = is_elsewhere(backend)
+        self._deadline = deadline + _TO_LOOK_UP
         self._folders: dict[str, Locator] = {}
         self._read: dict[str, tuple[Note, str]] = {}
 
-    @classmethod
-    def until(cls, backend: StorageBackend, deadline: float) -> Catalog:
-        """An empty one; what is chosen can be read for a moment beyond the deadline."""
-        return cls(backend, deadline + _TO_LOOK_UP)
+    @property
+    def candidates(self) -> list[Brief]:
+        """All that can be chosen among."""
+        return [*(note for shelf in self.shelves.values() for note in shelf), *self.notes]
 
-    def size(self, note: Note) -> int:
+    def size(self, note: Brief) -> int:
         """About how many characters the note has; 0 if that is not known."""
-        return self._sizes.get(note.key, 0)
+        return note.size or self.sizes.get(note.key, 0)
 
     def look_up(self, key: str) -> tuple[Note, str] | None:
         """A note and its text, from the store: a damaged index may hide a note but never invent one.
 
         `None` if it has vanished, or cannot be read, or there is no time left: then it is accounted for.
         """
-        if key not in self._read and not self._is_elsewhere():
+        if key not in self._read and not self.is_elsewhere:
             if time.monotonic() > self._deadline:
                 self.unreached += 1
             else:
-                self._read_from_store(key)
+                self.read(key)
         return self._read.get(key)
 
-    def _is_elsewhere(self) -> bool:
-        if self._elsewhere is None:
-            self._elsewhere = is_elsewhere(self.backend)
-        return self._elsewhere
-
-    def _read_from_store(self, key: str) -> Note | None:
+    def read(self, key: str) -> Note | None:
+        """Read a note from the store now; `None` if it is not there, or cannot be read: then that is a problem."""
         try:
             note, body = parse_note(key, self.backend.read(self._locator(key)))
         except NotFoundError:
@@ -85,8 +86,12 @@ class Catalog:
         except AgentmError as error:
             self.problems.append((key, error.message))
             return None
-        self._read[key] = note, body[:_KEPT]
+        self.keep(note, body)
         return note
+
+    def keep(self, note: Note, body: str) -> None:
+        """Have the text of a note at hand."""
+        self._read[note.key] = note, body[:KEPT]
 
     def _locator(self, key: str) -> Locator:
         """Many notes lie in few folders: each of these is looked at once."""
@@ -95,97 +100,68 @@ class Catalog:
             self._folders[folder] = Locator(folder)
         return self._folders[folder].child(name)
 
-    # -- gathering --------------------------------------------------------------------------------------------
-
-    def add_folder(self, folder: Locator, indexed: dict[str, tuple[str, Note]], deadline: float) -> None:
-        from agentm_recall.lookup import note_files
-
-        try:
-            for info in note_files(self.backend, folder):
-                self._add(info, indexed.get(info.locator.key), deadline)
-        except AgentmError as error:
-            self.problems.append((folder.key, error.message))
-
-    def _add(self, info: Info, indexed: tuple[str, Note] | None, deadline: float) -> None:
-        key = info.locator.key
-        self._sizes[key] = info.size
-        if indexed is not None and info.version and indexed[0] == info.version:
-            self.notes.append(indexed[1])
-        elif time.monotonic() > deadline:
-            self.unreached += 1
-        elif (note := self._read_from_store(key)) is not None:
-            self.notes.append(note)
-
-    def add_everything(self, folders: Sequence[Locator], deadline: float) -> None:
-        """Every note below the folders, read from the store."""
-        for folder in folders:
-            self.add_folder(folder, {}, deadline)
-
-    def add_changed(self, info: Info, deadline: float) -> None:
-        """A note that the index does not know as it is."""
-        self._add(info, None, deadline)
-
     def add_outline(self, outline: Outline) -> None:
         """Notes to choose among, and the counts of the others in their folders."""
-        self.notes += outline.notes
-        self._sizes |= outline.sizes
-        current, superseded, deleted = (sum(states[at] for states in outline.states.values()) for at in range(3))
-        self.more += current - len(outline.notes)
-        self.superseded += superseded
-        self.deleted += deleted
-
-    def add_bodies(self, database: Database, notes: Sequence[Note]) -> None:
-        """The texts of notes of a store that is not on this host."""
-        for key, (note, body) in database.texts([note.key for note in notes], _KEPT).items():
-            self._read[key] = note, body
-
-    def add_from_index(self, database: Database, indexed: dict[str, tuple[str, Note]]) -> None:
-        """All that can be known about a store whose notes are not on this host."""
-        self.notes += [note for _, (_, note) in sorted(indexed.items())]
-        self.add_bodies(database, self.notes)
+        for name, shelf in outline.shelves.items():
+            known = self.shelves.get(name)
+            self.shelves[name] = shelf if known is None else known.merged(shelf)
+            self.more -= len(shelf)
+        for current, superseded, deleted in outline.states.values():
+            self.more += current
+            self.superseded += superseded
+            self.deleted += deleted
 
 
-def gather(
+def overview(
     backend: StorageBackend,
-    folders: Sequence[Locator],
+    places: Sequence[Locator],
     *,
+    room: int,
     deadline: float,
     environ: Mapping[str, str] | None = None,
 ) -> Catalog:
-    """Every note below the folders, by a listing, as far as the deadline (of `time.monotonic`) allows."""
-    catalog = Catalog.until(backend, deadline)
-    indexed = _indexed(catalog, folders, environ)
-    if is_elsewhere(backend):
-        return catalog
-    for folder in folders:
-        catalog.add_folder(folder, indexed, deadline)
+    """The notes below the places that a recall of `room` tokens can show, and counts of the others.
+
+    What the index does not know is read as far as the deadline (of `time.monotonic`) allows.
+    """
+    catalog = Catalog(backend, deadline)
+    try:
+        catalog.index = index_path(backend, environ)
+    except NoPlace:
+        catalog.index = ""
+    if catalog.index and room <= _USUAL and not catalog.is_elsewhere and has_times(backend):
+        outlines = _outlines(catalog.index, places)
+        if outlines and _are_current(backend, places, outlines):
+            for outline in outlines:
+                catalog.add_outline(outline)
+            return catalog
+    from agentm_recall.gathering import add_by_index
+
+    add_by_index(catalog, places, room, deadline)
     return catalog
 
 
-def _indexed(
-    catalog: Catalog, folders: Sequence[Locator], environ: Mapping[str, str] | None
-) -> dict[str, tuple[str, Note]]:
-    """What the index knows; for a store elsewhere that is all that can be known, and goes into the catalog."""
-    from agentm_recall.index.place import NoPlace, index_path
+def _outlines(index: str, places: Sequence[Locator]) -> list[Outline]:
+    """The outlines of the projects, and of what is personal; none if one of them cannot be had."""
+    outlines = []
+    for project in {project_of(f"{place.key}/"): None for place in places}:
+        outline = read_outline(index, project)
+        if outline is None:
+            return []
+        outlines.append(outline)
+    return outlines
 
-    try:
-        path = index_path(catalog.backend, environ)
-    except NoPlace:
-        path = ""
-    if not os.path.exists(path):
-        if is_elsewhere(catalog.backend):
-            catalog.notices.append("the store is not on this host and not indexed: run `agentm reindex`")
-        return {}
-    from agentm_recall.index.database import Database, IndexUnavailable
-    from agentm_recall.overview import age_of
 
-    try:
-        with Database.open(path, read_only=True) as database:
-            known = database.notes(folders)
-            if is_elsewhere(catalog.backend):
-                catalog.add_from_index(database, known)
-                catalog.notices.append(f"what is newer than the index, which is {age_of(path)} old")
-            return known
-    except IndexUnavailable as error:
-        catalog.notices.append(f"the index was not used: {error}")
-        return {}
+def _are_current(backend: StorageBackend, places: Sequence[Locator], outlines: list[Outline]) -> bool:
+    """Whether no folder has changed. One that is new shows in the one above it, which is one of these or a place."""
+    versions = {key: version for outline in outlines for key, version in outline.folders.items()}
+    for key in dict.fromkeys((*versions, *(place.key for place in places))):
+        try:
+            version = backend.info(Locator(key)).version
+        except NotFoundError:
+            if key in versions:
+                return False
+            continue
+        if version != versions.get(key):
+            return False
+    return True

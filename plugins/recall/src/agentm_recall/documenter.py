@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentm_kernel import select_backend
 from agentm_kernel.plugin import Locator, NotFoundError, list_repos
-from agentm_recall.catalog import gather
 from agentm_recall.fence import tokens
+from agentm_recall.gathering import gather
 from agentm_recall.layout import ALWAYS_LOAD, ANCHOR, PERSONAL, PROJECTS, is_below, project_folder
 from agentm_recall.note import DELETED
 from agentm_recall.phases import PATIENCE, budget_of

@@ -24,7 +24,7 @@ def agentm_event(name: str, context: HookContext) -> str | None:
         return None
     from agentm_recall.index.database import IndexUnavailable
     from agentm_recall.index.maintenance import RecallIndex
-    from agentm_recall.reach import is_elsewhere
+    from agentm_recall.index.place import is_elsewhere
 
     try:
         backend = context.device.store(read_only=True)

@@ -6,12 +6,13 @@ import time
 from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import Locator
+from agentm_recall.catalog import overview
 from agentm_recall.index.maintenance import RecallIndex
+from agentm_recall.index.outlines import shelved
 from agentm_recall.index.search import Scope
 from agentm_recall.layout import ALWAYS_LOAD, DEFAULT_PHASE, PERSONAL, PHASES, kind_folder
 from agentm_recall.lookup import find_note
 from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, parse_note
-from agentm_recall.overview import overview
 from agentm_recall.phases import PATIENCE, in_order, recalled
 from agentm_recall.supersession import names, superseded_keys
 
@@ -97,9 +98,10 @@ def _by_phase(backend: StorageBackend, home: Locator, note: Note, phase: str, li
         return ["  it is always loaded, as far as half of the room goes"]
     phase = phase if phase in PHASES else DEFAULT_PHASE
     catalog = overview(backend, (Locator(PERSONAL), home), room=limit or _ROOM, deadline=time.monotonic() + PATIENCE)
-    dead = superseded_keys(catalog.notes) | {other.key for other in catalog.notes if other.status == DELETED}
-    others = [other for other in catalog.notes if not other.key.startswith(f"{ALWAYS_LOAD}/")]
-    order = [other.key for other in in_order(others, phase) if other.key not in dead]
+    candidates = catalog.candidates
+    dead = superseded_keys(candidates) | {other.key for other in candidates if other.status == DELETED}
+    others = [other for other in candidates if not other.key.startswith(f"{ALWAYS_LOAD}/")]
+    order = [other.key for other in in_order(shelved(others), phase) if other.key not in dead]
     named = kind_folder(note.key) in PHASES[phase]
     first = "reads its kind first" if named else f"reads {', '.join(PHASES[phase])} first"
     if note.key not in order:

@@ -62,51 +62,41 @@ _PICTURES = ((0x2190, 0x2BFF), (0x1F000, 0x1FAFF))
 """Emoji, which only a joiner puts together."""
 
 
-class _Visible(dict[int, "int | None"]):
-    """What `str.translate` asks about each character; an answer is found once."""
-
-    def __missing__(self, code: int) -> int | None:
-        answer: int | None = code
-        if code in _LINE_ENDS:
-            answer = 0x0A
-        elif code in _SPACES:
-            answer = 0x20
-        elif any(start <= code <= end for start, end in _INVISIBLE):
-            answer = None
-        self[code] = answer
-        return answer
-
-
-class _Kinds(dict[str, int]):
-    """What a joiner can do for a character: `_LETTER`, `_PICTURE` or 0 for nothing; an answer is found once."""
-
-    def __missing__(self, character: str) -> int:
-        code = ord(character)
-        kind = 0
-        for number, ranges in ((_LETTER, _JOINED), (_PICTURE, _PICTURES)):
-            if any(start <= code <= end for start, end in ranges):
-                kind = number
-        self[character] = kind
-        return kind
-
-
 _LETTER, _PICTURE = 1, 2
-_KINDS = _Kinds({"": 0})
-_VISIBLE = _Visible({0x0D: 0x0A})
+_PLAIN = bytes((0x0A, *range(0x20, 0x7F)))
+_VISIBLE: dict[int, int | None] = {0x0D: 0x0A}
+"""What is shown for each character that has been met, as `str.translate` takes it."""
 
 
 def visible(text: str) -> str:
     """`text` without what a reader would not see: controls, direction marks, selectors, joiners that join nothing."""
-    if text.isascii() and text.replace("\n", "").isprintable():
+    if text.isascii() and not text.encode().translate(None, _PLAIN):
         return text
-    text = text.replace("\r\n", "\n").translate(_VISIBLE)
+    text = text.replace("\r\n", "\n")
+    for code in set(map(ord, text)).difference(_VISIBLE):
+        _VISIBLE[code] = _shown_for(code)
+    text = text.translate(_VISIBLE)
     if _NON_JOINER in text:
         text = _with_useful_joiners(text, _NON_JOINER, (_LETTER,))
     return _with_useful_joiners(text, _JOINER, (_LETTER, _PICTURE)) if _JOINER in text else text
 
 
+def _shown_for(code: int) -> int | None:
+    if code in _LINE_ENDS:
+        return 0x0A
+    if code in _SPACES:
+        return 0x20
+    return None if _is_among(code, _INVISIBLE) else code
+
+
+def _is_among(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
+    return any(start <= code <= end for start, end in ranges)
+
+
 def visible_line(text: str, longest: int = _LONGEST_KEY) -> str:
     """The same in one line of bounded length."""
+    if len(text) <= longest and text.isascii() and text.isprintable() and "  " not in text and text == text.strip():
+        return text  # as nearly every name and date is
     return " ".join(visible(text[: 4 * longest]).split())[:longest]
 
 
@@ -160,19 +150,28 @@ def _with_useful_joiners(text: str, joiner: str, kinds: tuple[int, ...]) -> str:
     """`text` with `joiner` only between two characters of one of the `kinds`."""
     first, *rest = text.split(joiner)
     kept = [first]
-    before = _KINDS[first[-1:]]
+    before = _kind_of(first[-1:])
     for part in rest:
-        if before and before in kinds and before == _KINDS[part[:1]]:
+        if before and before in kinds and before == _kind_of(part[:1]):
             kept.append(joiner)
         kept.append(part)
-        before = _KINDS[part[-1:]]
+        before = _kind_of(part[-1:])
     return "".join(kept)
+
+
+def _kind_of(character: str) -> int:
+    """What a joiner can do for a character: `_LETTER`, `_PICTURE` or 0 for nothing."""
+    if not character:
+        return 0
+    if _is_among(ord(character), _PICTURES):
+        return _PICTURE
+    return _LETTER if _is_among(ord(character), _JOINED) else 0
 
 
 def tokens(text: str) -> int:
     """About how many tokens a text is: a quarter of its bytes, so that no script is taken for cheaper than it is."""
     length = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-    return max(1, (length + 3) // 4)
+    return (length + 3) // 4 or 1
 
 
 def shortened(text: str, length: int) -> str:

@@ -18,7 +18,7 @@ _MOST_FOR_LIBRARY = 4096
 """Characters that the YAML library is given when notes are read: a hostile block of these takes it 0.1 s."""
 
 _BOM = "\ufeff"
-_NOT_FIRST = frozenset("-?:,[]{}#&*!|>'\"%@`~=<")
+_NOT_FIRST = frozenset(" -?:,[]{}#&*!|>'\"%@`~=<")
 """What YAML gives a meaning at the start of a value, and a little more."""
 _NOT_IN_LIST = frozenset("[]{}#:&*!|>'\"%@`")
 
@@ -36,11 +36,17 @@ class Block:
 
 def find_block(text: str) -> Block | None:
     """The front matter between two lines of `---`, the first of them the first line; `None` without one."""
-    opening = len(_BOM) if text.startswith(_BOM) else 0
-    first_end = text.find("\n", opening, opening + 80)
-    if first_end < 0 or text[opening:first_end].rstrip() != "---":
-        return None
+    if text.startswith("---\n"):
+        first_end = 3
+    else:
+        opening = len(_BOM) if text.startswith(_BOM) else 0
+        first_end = text.find("\n", opening, opening + 80)
+        if first_end < 0 or text[opening:first_end].rstrip() != "---":
+            return None
     start = position = first_end + 1
+    end = text.find("\n---", first_end, start + MAX_CHARACTERS)
+    if end >= 0 and text.startswith("\n", end + 4) and text.find("\n...", first_end, end) < 0:
+        return Block(start, end + 1, end + 5)  # as nearly every one ends; whatever else there is takes line by line
     limit = min(len(text), start + MAX_CHARACTERS)
     while position < limit:
         line_end = text.find("\n", position)
@@ -75,6 +81,10 @@ def plain_fields(yaml: str) -> Fields | None:
     listed: list[str] | None = None  # the list that `- item` lines go to
     indent = -1
     for raw in yaml.split("\n"):
+        usual = _KNOWN.get(raw) or _usual_field(raw)
+        if usual is not None and listed is None and usual[0] not in fields:
+            fields[usual[0]] = usual[1]
+            continue
         line = raw.removesuffix("\r").rstrip(" ")
         if not line:
             continue
@@ -85,11 +95,11 @@ def plain_fields(yaml: str) -> Fields | None:
         item = line.lstrip(" ") if line[0] in " -" else ""
         if item.startswith("- ") and listed is not None:
             depth = len(line) - len(item)
-            value = _plain_scalar(item[2:].lstrip(" "))
-            if value is None or indent not in (-1, depth):
+            entry = _plain_scalar(item[2:].lstrip(" "))
+            if entry is None or indent not in (-1, depth):
                 return None
             indent = depth
-            listed.append(value)
+            listed.append(entry)
             continue
         key, colon, rest = line.partition(":")
         if not colon or not _is_plain_key(key) or key in fields or (rest and rest[0] != " "):
@@ -114,7 +124,35 @@ def _last(fields: Fields) -> str:
     return next(reversed(fields))
 
 
-_USUAL = frozenset(("kind", "status", "title", "tags", "project", "created", "updated", "source", "confidence"))
+_USUAL = frozenset(
+    (
+        *("kind", "status", "title", "tags", "project", "created", "updated", "source", "confidence"),
+        *("supersedes", "verified", "stale_after"),
+    )
+)
+
+
+_KNOWN: dict[str, tuple[str, str]] = {}
+"""Lines that were beyond doubt, with key and value: kinds, states and sources are the same in note after note."""
+_MOST_KNOWN = 1000
+
+
+def _usual_field(line: str) -> tuple[str, str] | None:
+    """Key and value of a line that is beyond doubt at a glance, as most are: no mark of YAML, no space at an end."""
+    key, _, value = line.partition(": ")
+    if (
+        key not in _USUAL
+        or not value
+        or value[0] in _NOT_FIRST
+        or value[-1] in ": "
+        or "#" in value
+        or ": " in value
+        or not value.isprintable()
+    ):
+        return None
+    if len(_KNOWN) < _MOST_KNOWN:
+        _KNOWN[line] = key, value
+    return key, value
 
 
 def _is_plain_key(key: str) -> bool:

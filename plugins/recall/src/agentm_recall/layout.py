@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 PERSONAL, ALWAYS_LOAD, ANCHOR = layout.PERSONAL, layout.ALWAYS_LOAD, layout.INDEX_NOTE
 PROJECTS, LEGACY_PROJECTS = layout.PROJECTS, layout.LEGACY_PROJECTS
+_STANDING = f"{ALWAYS_LOAD}/"
 PROJECT_FOLDERS = (PROJECTS, LEGACY_PROJECTS)
 
 ALWAYS_LOAD_KIND = "always-load"
@@ -80,6 +81,11 @@ def kind_folder(key: str) -> str:
     parts = key.split("/")
     depth = 1 if parts[0] == PERSONAL else 2
     return parts[depth] if len(parts) > depth + 1 or parts[-1] == ANCHOR else ""
+
+
+def shelf_of(key: str) -> str:
+    """Among which notes recall chooses the one at `key`: the standing ones, or those of its kind's folder."""
+    return ALWAYS_LOAD if key.startswith(_STANDING) else kind_folder(key)
 
 
 def kind_by_place(key: str) -> str:

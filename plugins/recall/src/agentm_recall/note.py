@@ -18,28 +18,43 @@ SUPERSEDED = "superseded"
 _LONGEST_TITLE = 120
 
 
-class Note:
+class Brief:
+    """As much of a current note as choosing among many takes."""
+
+    __slots__ = ("changed", "key", "project", "size", "status", "supersedes")
+
+    def __init__(self, key: str, project: str | None, changed: str, supersedes: tuple[str, ...], size: int) -> None:
+        self.key = key
+        self.status = ACTIVE
+        self.project = project
+        self.supersedes = supersedes
+        self.changed = changed
+        """When the note last said something: dates as text sort by time."""
+        self.size = size
+        """About how many characters it has; 0 if that is not known."""
+
+    @property
+    def slug(self) -> str:
+        return slug_of(self.key)
+
+
+class Note(Brief):
     """What is known about a note without its text. Every field has a value, whatever the file says.
 
-    Session start makes a thousand of these, so the class has slots and no ceremony; nothing changes one.
+    Nothing changes one.
     """
 
     __slots__ = (
-        "key",
-        "kind",
-        "status",
-        "title",
-        "tags",
-        "project",
-        "created",
-        "updated",
-        "source",
         "confidence",
-        "supersedes",
+        "created",
+        "kind",
         "problem",
-        "verified",
+        "source",
         "stale_after",
-        "changed",
+        "tags",
+        "title",
+        "updated",
+        "verified",
     )
 
     def __init__(
@@ -76,7 +91,7 @@ class Note:
         self.stale_after = stale_after
         """The date after which it should not be believed without a look."""
         self.changed = updated or created
-        """When the note last said something: dates as text sort by time."""
+        self.size = 0
 
     @property
     def is_verified(self) -> bool:
@@ -85,11 +100,7 @@ class Note:
     @property
     def is_overdue(self) -> bool:
         """Whether the day is over after which it should not be believed without a look."""
-        return is_date(self.stale_after) and self.stale_after[:10] < strftime("%Y-%m-%d")
-
-    @property
-    def slug(self) -> str:
-        return slug_of(self.key)
+        return bool(self.stale_after) and is_date(self.stale_after) and self.stale_after[:10] < strftime("%Y-%m-%d")
 
     def __repr__(self) -> str:
         return f"Note({self.key!r}, kind={self.kind!r}, status={self.status!r})"
@@ -109,21 +120,22 @@ def parse_note(key: str, text: str) -> tuple[Note, str]:
     if block is not None:
         fields, problem = read_fields(text[block.start : block.end])
     body = text[block.body :] if block else text.removeprefix("\ufeff")
+    said = {name: _line(value) for name, value in fields.items() if value}.get
     note = Note(
         key,
-        _line(fields, "kind") or kind_by_place(key),
-        _line(fields, "status").lower() or ACTIVE,
-        _line(fields, "title") or title_of(body) or slug_of(key),
+        said("kind") or kind_by_place(key),
+        said("status", ACTIVE).lower() or ACTIVE,
+        said("title") or title_of(body) or slug_of(key),
         _lines(fields, "tags"),
-        project_of(key) or _line(fields, "project") or None,
-        _line(fields, "created"),
-        _line(fields, "updated"),
-        _line(fields, "source"),
-        _share(_line(fields, "confidence")),
+        project_of(key) or said("project") or None,
+        said("created", ""),
+        said("updated", ""),
+        said("source", ""),
+        _share(said("confidence", "")),
         _lines(fields, "supersedes"),
         problem,
-        _line(fields, "verified"),
-        _line(fields, "stale_after"),
+        said("verified", ""),
+        said("stale_after", ""),
     )
     return note, body
 
@@ -133,17 +145,18 @@ def title_of(body: str) -> str:
     first = ""
     for line in body[:2000].split("\n")[:30]:
         text = line.strip()
-        if text.startswith("#") and text.lstrip("#").startswith(" "):
-            return text.lstrip("#").strip()[:_LONGEST_TITLE]
+        if text[:1] == "#" and (heading := text.lstrip("#"))[:1] == " ":
+            return heading.strip()[:_LONGEST_TITLE]
         first = first or text
     return first[:_LONGEST_TITLE]
 
 
-def _line(fields: Fields, name: str) -> str:
-    value = fields.get(name)
-    if not value:
-        return ""
-    return " ".join((value if isinstance(value, str) else " ".join(value)).split())
+def _line(value: str | list[str]) -> str:
+    if not isinstance(value, str):
+        value = " ".join(value)
+    elif " " not in value and value.isprintable():
+        return value
+    return " ".join(value.split())
 
 
 def _lines(fields: Fields, name: str) -> tuple[str, ...]:
@@ -157,8 +170,10 @@ def _lines(fields: Fields, name: str) -> tuple[str, ...]:
 
 def _share(text: str) -> float | None:
     """A confidence between 0 and 1; anything else says nothing."""
+    if not text:
+        return None
     try:
-        value = float(text or -1)
+        value = float(text)
     except ValueError:
         return None
     return value if 0 <= value <= 1 else None

@@ -20,9 +20,9 @@ from agentm_kernel.plugin import (
     content_hash,
     refuse_secrets,
 )
-from agentm_recall.catalog import gather
 from agentm_recall.editing import with_fields
 from agentm_recall.front_matter import find_block, read_fields
+from agentm_recall.gathering import gather
 from agentm_recall.index.database import Failures, IndexUnavailable
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.index.search import Scope

@@ -38,7 +38,7 @@ def agentm_page_panels(context: HookContext) -> list[Panel] | None:
 
 def _review(device: Device, _query: Mapping[str, str]) -> list[Mapping[str, Any]]:
     from agentm_kernel.plugin import Locator
-    from agentm_recall.catalog import gather
+    from agentm_recall.gathering import gather
     from agentm_recall.supersession import superseded_keys
 
     catalog = gather(device.store(), [Locator()], deadline=time.monotonic() + 5)

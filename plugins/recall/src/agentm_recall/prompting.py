@@ -11,17 +11,21 @@ import time
 
 from agentm_kernel.plugin import Locator, layout, one_line
 from agentm_recall.fence import bounded_runs, fenced, header_of, longest_run, shortened, tokens, visible
+from agentm_recall.index.place import REMARKS, NoPlace, has_beside, is_elsewhere
 from agentm_recall.layout import ALWAYS_LOAD, PERSONAL
 from agentm_recall.note import DELETED, SUPERSEDED, parse_note
-from agentm_recall.reach import is_elsewhere
-from agentm_recall.remarks import Remarks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from agentm_kernel.plugin import Resolution, StorageBackend
+    from agentm_recall.index.reading import IndexReader
     from agentm_recall.note import Note
+    from agentm_recall.remarks import Remarks
+
+    Answer = tuple[IndexReader, str]
+    """The index of a store, and the key of a note in it."""
 
 MOST_NOTES = 3
 _LOOKED_AT = 12
@@ -56,7 +60,7 @@ def answer_prompt(
     if resolution.store_name is not None:
         from agentm_recall.two_stores import answers_of_both
 
-        def ask(store: StorageBackend, project: str, folders: Sequence[Locator]) -> list[tuple[StorageBackend, str]]:
+        def ask(store: StorageBackend, project: str, folders: Sequence[Locator]) -> list[Answer]:
             return _answers(store, project, folders, prompt, had, deadline)
 
         chosen = answers_of_both(resolution, ask)
@@ -76,12 +80,13 @@ def _answers(
     prompt: str,
     had: set[str],
     deadline: float,
-) -> list[tuple[StorageBackend, str]]:
+) -> list[Answer]:
     """The notes of one store that answer the prompt, best first."""
     from agentm_recall.index.reading import IndexReader
     from agentm_recall.index.search import Scope
 
-    result = IndexReader(backend).ask(
+    index = IndexReader(backend)
+    result = index.ask(
         lambda opened: opened.search(prompt, Scope(project=project), limit=_LOOKED_AT),
         folders,
         may_write=False,
@@ -91,7 +96,7 @@ def _answers(
     if not result.is_answer:
         return []
     return [
-        (backend, hit.note.key)
+        (index, hit.note.key)
         for hit in result.answers
         if hit.is_current and hit.note.key.removesuffix(".md") not in had and is_for_prompts(hit.note)
     ]
@@ -110,19 +115,22 @@ def is_for_prompts(note: Note) -> bool:
     return not source.startswith(_WEB) and not any(mark in _UNREVIEWED for mark in marks)
 
 
-def _entries(chosen: Sequence[tuple[StorageBackend, str]], room: int, most: int) -> Iterator[str]:
+def _entries(chosen: Sequence[Answer], room: int, most: int) -> Iterator[str]:
     shown = 0
-    remarks: dict[int, Remarks] = {}
+    remarks: dict[IndexReader, Remarks | None] = {}
     share = max(room // 2, _SHORT)
-    for backend, key in chosen:
+    for index, key in chosen:
         if shown >= most or room < _LEAST_ROOM:
             return
-        found = _stored(backend, key)
+        found = _stored(index.backend, key)
         if found is None:
             continue
         note, body = found
         text = bounded_runs(visible(body).strip("\n").rstrip())
-        remark = remarks.setdefault(id(backend), Remarks(backend)).line(note)
+        if index not in remarks:
+            remarks[index] = _remarks(index)
+        about = remarks[index]
+        remark = about.line(note) if about is not None else ""
         entry = fenced(header_of(note, remark=remark), text)
         space = min(room, share)
         if tokens(entry) > space:
@@ -134,6 +142,19 @@ def _entries(chosen: Sequence[tuple[StorageBackend, str]], room: int, most: int)
         shown += 1
         room -= tokens(entry) + 1
         yield entry
+
+
+def _remarks(index: IndexReader) -> Remarks | None:
+    """What checks found out about the notes of a store; `None` where nothing is written down."""
+    try:
+        path = index.path()
+    except NoPlace:
+        return None
+    if not has_beside(path, REMARKS):
+        return None
+    from agentm_recall.remarks import Remarks
+
+    return Remarks(path)
 
 
 def _stored(backend: StorageBackend, key: str) -> tuple[Note, str] | None:

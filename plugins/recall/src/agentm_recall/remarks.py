@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import os
 
-from agentm_recall.index.sealed_place import read_beside, write_beside
+from agentm_recall.index.place import REMARKS, beside, read_beside, write_beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from agentm_kernel.plugin import StorageBackend
     from agentm_recall.note import Note
 
-_FOLDER = "remarks-1"
 _HEADER = "agentm-recall remarks 1"
 _SEPARATOR = "\t"
 _BETWEEN = "\x1f"
@@ -56,17 +54,15 @@ def stated_by(note: Note) -> str:
 class Remarks:
     """The remarks about the notes of a store, read project by project when they are first asked for."""
 
-    def __init__(self, backend: StorageBackend, environ: Mapping[str, str] | None = None) -> None:
-        self._backend = backend
-        self._environ = environ
-        self._index: str | None = None
+    def __init__(self, index: str) -> None:
+        self._index = index
         self._by_project: dict[str, dict[str, Remark]] = {}
 
     def about(self, note: Note) -> Remark | None:
         if note.project is None:
             return None
         if note.project not in self._by_project:
-            self._by_project[note.project] = read_remarks(self._path(), note.project)
+            self._by_project[note.project] = read_remarks(self._index, note.project)
         remark = self._by_project[note.project].get(note.key)
         return remark if remark is not None and remark.holds_for(note) else None
 
@@ -74,16 +70,6 @@ class Remarks:
         """What there is to say about a note in a few words; `""` for nothing."""
         remark = self.about(note)
         return remark.short if remark is not None else ""
-
-    def _path(self) -> str:
-        if self._index is None:
-            from agentm_recall.index.place import NoPlace, index_path
-
-            try:
-                self._index = index_path(self._backend, self._environ)
-            except NoPlace:
-                self._index = ""
-        return self._index
 
 
 def read_remarks(index: str, project: str) -> dict[str, Remark]:
@@ -110,7 +96,7 @@ def write_remarks(index: str, project: str, remarks: Iterable[Remark], seen: set
         kinds = [f"{kind} {_BETWEEN.join(names)}" for kind, names in remark.gone.items()]
         rows.append(_SEPARATOR.join(("gone", remark.key, remark.stated, *kinds)))
     rows += [_SEPARATOR.join(("seen", name)) for name in sorted(seen)]
-    path = _path(index, project)
+    path = beside(index, REMARKS, project)
     text = "\n".join((*rows, ""))
     try:
         if not os.path.exists(path) and len(rows) == 1:
@@ -123,12 +109,8 @@ def write_remarks(index: str, project: str, remarks: Iterable[Remark], seen: set
 
 def _rows(index: str, project: str) -> list[list[str]]:
     try:
-        text = read_beside(index, _path(index, project)).decode("utf-8", "surrogateescape")
+        text = read_beside(index, beside(index, REMARKS, project)).decode("utf-8", "surrogateescape")
         header, *lines = text.split("\n")
     except (OSError, ValueError):
         return []
     return [line.split(_SEPARATOR) for line in lines if line] if header == _HEADER else []
-
-
-def _path(index: str, project: str) -> str:
-    return os.path.join(os.path.dirname(index), _FOLDER, f"project {project}")

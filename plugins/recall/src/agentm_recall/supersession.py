@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agentm_recall.note import Note
+    from agentm_recall.note import Brief
 
 
 def names(reference: str, key: str) -> bool:
@@ -28,7 +28,7 @@ def target_slug(reference: str) -> str:
     return slug_of(_plain(reference))
 
 
-def superseded_keys(notes: Iterable[Note]) -> set[str]:
+def superseded_keys(notes: Iterable[Brief]) -> set[str]:
     """The keys of notes that are not to be believed any more.
 
     A slug is meant within the same project. Of two notes that claim to replace each other, the newer one is right.
@@ -36,7 +36,7 @@ def superseded_keys(notes: Iterable[Note]) -> set[str]:
     notes = list(notes)
     dead = {note.key for note in notes if note.status == SUPERSEDED}
     claims = [note for note in notes if note.supersedes and note.status != DELETED]
-    by_slug: dict[str, list[Note]] = {target_slug(name): [] for note in claims for name in note.supersedes}
+    by_slug: dict[str, list[Brief]] = {target_slug(name): [] for note in claims for name in note.supersedes}
     for note in notes if by_slug else ():
         if note.slug in by_slug:
             by_slug[note.slug].append(note)
@@ -46,7 +46,7 @@ def superseded_keys(notes: Iterable[Note]) -> set[str]:
     return dead
 
 
-def _meant(reference: str, by: Note, by_slug: dict[str, list[Note]]) -> list[Note]:
+def _meant(reference: str, by: Brief, by_slug: dict[str, list[Brief]]) -> list[Brief]:
     return [
         other
         for other in by_slug.get(target_slug(reference), ())
@@ -54,11 +54,11 @@ def _meant(reference: str, by: Note, by_slug: dict[str, list[Note]]) -> list[Not
     ]
 
 
-def _may_reach(reference: str, by: Note, other: Note) -> bool:
+def _may_reach(reference: str, by: Brief, other: Brief) -> bool:
     return other.project == by.project or _plain(reference) == other.key.removesuffix(".md")
 
 
-def _answers(other: Note, note: Note) -> bool:
+def _answers(other: Brief, note: Brief) -> bool:
     """Whether `other` replaces `note` in turn, and is the newer of the two."""
     if other.status == DELETED or (other.changed, other.key) <= (note.changed, note.key):
         return False

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agentm_kernel.plugin import Device, Resolution, StorageBackend
-
-    Answer = tuple[StorageBackend, str]
-    """A store, and the key of a note in it."""
+    from agentm_recall.prompting import Answer
 
 _OWN_PART = 3
 """The operator's notes get one part in so many of the room, at most."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel.plugin import AgentmError, InvalidContentError, StorageIOError
+from agentm_kernel.plugin import SWAP_PROVIDER, AgentmError, InvalidContentError, StorageIOError
 from agentm_view.html import Html, exact, join, tag
 from agentm_view.links import ExportLinks, note_file, panel_file, project_file, screen_file
 from agentm_view.routes import SCREENS, asked_for, make_screen
@@ -37,6 +37,7 @@ def export(memory: Memory, folder: str) -> str:
     """Write the page into `folder`, which is new, empty, or an earlier export; a line about what was written."""
     place = os.path.abspath(folder)
     _check(place)
+    memory.store().check_allowed(SWAP_PROVIDER)  # a policy may forbid that notes leave their store
     listing = memory.listing()
     try:
         os.makedirs(os.path.dirname(place), exist_ok=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from agentm_devkit.gates.names import Names
 from agentm_devkit.gates.sources import KERNEL
@@ -35,6 +35,7 @@ _PATH_PACKAGES = frozenset({"pathlib", "pathlib_abc", "upath"})
 _PATH_TYPES = frozenset({"os.PathLike", "os.DirEntry"})
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Member = _Function | ast.Assign | ast.AnnAssign
 
 
 def check_path_leaks(sources: Sources) -> Iterator[Finding]:
@@ -76,12 +77,30 @@ def _check_class(names: Names, module: Module, owner: ast.ClassDef) -> Iterator[
                     "begin its name with an underscore",
                 )
         else:
-            for target in member.targets:
-                if isinstance(target, ast.Name) and target.id in _VERBS:
-                    yield _unannotated(module, member, f"`{target.id}` of {owner.name} crosses the seam")
+            assigned = [target.id for target in member.targets if isinstance(target, ast.Name)]
+            for verb in sorted(_VERBS.intersection(assigned)):
+                what = f"`{verb}` of {owner.name} crosses the seam"
+                own = [function for function in _members(owner) if _is_called(function, member.value)]
+                if own:
+                    yield from _check_return(names, module, own[-1], what)
+                elif not _is_wrapped(names, module, member.value, verb):
+                    yield _unannotated(module, member, what)
 
 
-def _members(node: ast.AST) -> Iterator[_Function | ast.Assign | ast.AnnAssign]:
+def _is_called(member: _Member, name: ast.expr) -> TypeGuard[_Function]:
+    """Whether it is the function of that name: `write = mkdir = _refuse` hands on what `_refuse` says it returns."""
+    return isinstance(member, _Function) and isinstance(name, ast.Name) and member.name == name.id
+
+
+def _is_wrapped(names: Names, module: Module, value: ast.expr, verb: str) -> bool:
+    """Whether it is `read = wrapped(BackendLayer.read, …)`: a verb of the seam's own, which says what it returns."""
+    first = value.args[0] if isinstance(value, ast.Call) and value.args else None
+    if not isinstance(first, ast.Attribute) or not isinstance(first.value, ast.Name) or first.attr != verb:
+        return False
+    return any(name.rpartition(".")[2] in SEAM_CLASSES for name in names.meanings(module, first.value))
+
+
+def _members(node: ast.AST) -> Iterator[_Member]:
     """What a class body defines, conditional parts included."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Assign, ast.AnnAssign)):

@@ -99,7 +99,7 @@ class Names:
 
 def _read_scope(module: Module) -> _Scope:
     scope = _Scope()
-    for node in module.nodes:
+    for node in (*module.nodes, *(ast.walk(module.stub) if module.stub else ())):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.asname or alias.name.partition(".")[0]

@@ -20,7 +20,7 @@ DEVICE_PATH_CALLERS = (f"{KERNEL}.state.routing", "agentm_devkit.conformance")
 """Routing gives hooks their paths; the conformance kit checks that it will be able to."""
 
 STORE_OPENERS = tuple(
-    f"{KERNEL}.files.{name}" for name in ("tree", "root", "short_note", "mutex", "native_lock", "append_records")
+    f"{KERNEL}.files.{name}" for name in ("tree", "short_note", "mutex", "native_lock", "appending")
 )
 """The confined walk, its short form for hooks, and the lock on the root directory."""
 

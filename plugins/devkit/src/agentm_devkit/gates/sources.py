@@ -30,6 +30,8 @@ class Module:
     tree: ast.Module
     distribution: Path | None
     """The folder with the nearest `pyproject.toml`: packages of one distribution belong together."""
+    stub: ast.Module | None = None
+    """What type checkers read in its place, where a `.pyi` lies beside it: a door lists its names there."""
 
     @property
     def package(self) -> str:
@@ -115,14 +117,16 @@ def _is_source_folder(folder: Path) -> bool:
 
 
 def _add(sources: Sources, file: Path) -> None:
+    stub_file = file.with_suffix(".pyi")
     try:
         tree = ast.parse(file.read_bytes(), filename=str(file))
+        stub = ast.parse(stub_file.read_bytes(), filename=str(stub_file)) if stub_file.exists() else None
     except (OSError, SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None) or 0
         sources.unreadable.append(Finding(display(file), line, "unreadable", f"it cannot be parsed: {error}"))
         return
     manifest = _nearest_manifest(file)
-    module = Module(_dotted_name(file), file, tree, manifest.parent if manifest else None)
+    module = Module(_dotted_name(file), file, tree, manifest.parent if manifest else None, stub)
     sources.modules[module.name] = module
     if manifest and manifest not in sources.manifests:
         _add_manifest(sources, manifest)

@@ -32,6 +32,7 @@ class GivesPaths(Files):
         "size_limit",
         "conditions",
         "deleting",
+        "hard_link",
     ),
 )
 class KeepsATrailer(Files):

@@ -188,7 +188,7 @@ class StoreChange:
             raise StoreIdentityError(f"the store at {self.place} has no identity", hint="set it up with its `init`")
         # The word first: who is cut off here is refused in the store before, and not told that all is done.
         change_record(self._source, before, {MOVED_TO_STORE: store_id})
-        bind_project(self._device.environ, list(binding_keys(self._identity.checkout)), self._name)
+        bind_project(self._device.environ, list(binding_keys(self._identity)), self._name)
         record_move(self._source, self._notes.folder, self._target, self._notes.place)
         return self._copy()  # once more: somebody may have written there who had not heard of it yet
 

@@ -8,7 +8,6 @@ import time
 import click
 
 from agentm_kernel.command import counted, echo_json, echo_table, json_option, show_text, shown
-from agentm_recall.catalog import gather
 from agentm_recall.commands.common import (
     as_json as note_as_json,
     catch_up,
@@ -22,8 +21,9 @@ from agentm_recall.commands.common import (
 from agentm_recall.commands.names import name_argument
 from agentm_recall.commands.notes_changing import confirm, doubt, edit, move
 from agentm_recall.commands.notes_looking import history, path, review, undo
+from agentm_recall.gathering import gather
+from agentm_recall.index.place import is_elsewhere
 from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, is_date, parse_note
-from agentm_recall.reach import is_elsewhere
 from agentm_recall.supersession import superseded_keys
 
 TYPE_CHECKING = False

@@ -9,6 +9,7 @@ import click
 from agentm_kernel.command import current_device, echo_json, json_option, shown, styled
 from agentm_kernel.plugin import AgentmError
 from agentm_recall.commands.common import as_json as note_as_json, bar, cwd_option
+from agentm_recall.index.place import NoPlace, index_path
 from agentm_recall.index.search import Scope
 from agentm_recall.named_projects import named_project
 from agentm_recall.remarks import Remarks
@@ -55,13 +56,14 @@ def command(
         answer = search_both(device, bound, " ".join(query), scope, limit=limit, explain=explain, progress=bar)
     else:
         answer = search_notes(device.store(), " ".join(query), scope, limit=limit, explain=explain, progress=bar)
-    stores: dict[str | None, Remarks] = {}
+    stores: dict[str | None, Remarks | None] = {}
 
     def remarks(found: Found) -> str:
         name = None if found.store == "default" else found.store
         if name not in stores:
-            stores[name] = Remarks(device.store(name))
-        return stores[name].line(found.hit.note)
+            stores[name] = _remarks(device, name)
+        about = stores[name]
+        return about.line(found.hit.note) if about is not None else ""
 
     if as_json:
         echo_json(
@@ -73,6 +75,13 @@ def command(
         )
     else:
         _show(answer, remarks, explain=explain)
+
+
+def _remarks(device: Device, store: str | None) -> Remarks | None:
+    try:
+        return Remarks(index_path(device.store(store)))
+    except NoPlace:
+        return None
 
 
 def _here(device: Device, cwd: str | None) -> tuple[str | None, str | None]:

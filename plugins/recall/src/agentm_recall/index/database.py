@@ -11,8 +11,7 @@ try:
 except ImportError:
     import sqlite3 as sqlite  # type: ignore[no-redef]
 
-from agentm_recall.index.place import SCHEMA
-from agentm_recall.index.sealed_place import SealedPlace
+from agentm_recall.index.place import SCHEMA, seal_of
 from agentm_recall.note import Note
 
 TYPE_CHECKING = False
@@ -108,7 +107,7 @@ class Database:
     @classmethod
     def open(cls, path: str, *, read_only: bool, wait: float = 0.2) -> Self:
         """An index that exists; `IndexUnavailable` if it does not."""
-        if isinstance(path, SealedPlace):
+        if seal_of(path) is not None:
             from agentm_recall.index.sealed_database import SealedDatabase
 
             return SealedDatabase.load(path, read_only=read_only, wait=wait)  # type: ignore[return-value]

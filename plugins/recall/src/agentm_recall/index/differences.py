@@ -11,8 +11,8 @@ from __future__ import annotations
 import time
 
 from agentm_kernel.plugin import Frozen, Locator, NotFoundError, walk_folders
+from agentm_recall.index.place import has_times
 from agentm_recall.layout import holds_notes, is_note
-from agentm_recall.reach import has_times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from itertools import islice
 from agentm_kernel.plugin import DerivedMaintenance, Locator, StorageError, make_private_folder
 from agentm_recall.index.database import Database, IndexDamaged, IndexUnavailable
 from agentm_recall.index.differences import Changes, Difference, compare_notes, find_changes, find_difference, silent
-from agentm_recall.index.outlines import write_outlines
+from agentm_recall.index.outlining import write_outlines
+from agentm_recall.index.place import seal_of
 from agentm_recall.index.reading import EVERYTHING, LISTED_FOR_A_HOOK, IndexReader
 from agentm_recall.index.refresh import LISTED, apply_difference
-from agentm_recall.index.sealed_place import SealedPlace
 from agentm_recall.lookup import note_files
 
 TYPE_CHECKING = False
@@ -47,9 +47,9 @@ class RecallIndex(IndexReader, DerivedMaintenance):
 
     def changed_since(self, mtime: float) -> list[Locator]:
         """Notes that are newer than `mtime`, and those that differ from the index whatever their times say."""
-        newer = {info.locator for info in note_files(self._backend, Locator()) if info.mtime > mtime}
+        newer = {info.locator for info in note_files(self.backend, Locator()) if info.mtime > mtime}
         with self.opened(EVERYTHING, may_write=False, look_only=True) as opened:
-            stale = find_difference(opened.database, self._backend, EVERYTHING).stale
+            stale = find_difference(opened.database, self.backend, EVERYTHING).stale
         return sorted(newer | {info.locator for info in stale})
 
     def update(self, progress: Progress = silent, *, wait: float = 0.0) -> Changes:
@@ -59,8 +59,8 @@ class RecallIndex(IndexReader, DerivedMaintenance):
             return self.rebuild(progress)
         try:
             with Database.open(path, read_only=False, wait=wait) as database:
-                difference = find_difference(database, self._backend, EVERYTHING)
-                changes = apply_difference(database, self._backend, difference, progress=progress)
+                difference = find_difference(database, self.backend, EVERYTHING)
+                changes = apply_difference(database, self.backend, difference, progress=progress)
                 write_outlines(path, database, difference.concerned)
                 return changes
         except IndexDamaged:
@@ -76,14 +76,14 @@ class RecallIndex(IndexReader, DerivedMaintenance):
         try:
             with Database.open(path, read_only=False, wait=0.0) as database:
                 if database.count() <= LISTED_AT_ONCE:
-                    difference: Difference | None = find_difference(database, self._backend, EVERYTHING)
+                    difference: Difference | None = find_difference(database, self.backend, EVERYTHING)
                 else:
-                    difference = find_changes(database, self._backend, EVERYTHING, LISTED_FOR_A_HOOK)
+                    difference = find_changes(database, self.backend, EVERYTHING, LISTED_FOR_A_HOOK)
                     if difference is None or time.time() - database.fact(LISTED) > _A_MINUTE:
                         self.keep_up(os.getcwd())
                 changes = Changes()
                 if difference is not None:
-                    changes = apply_difference(database, self._backend, difference, progress=progress)
+                    changes = apply_difference(database, self.backend, difference, progress=progress)
                     write_outlines(path, database, difference.concerned)
                 return changes
         except IndexDamaged:
@@ -96,12 +96,12 @@ class RecallIndex(IndexReader, DerivedMaintenance):
             if not os.path.exists(path):
                 self.keep_warm()
                 return
-            if isinstance(path, SealedPlace) and os.path.getsize(path) > _LARGE_IMAGE:
+            if seal_of(path) is not None and os.path.getsize(path) > _LARGE_IMAGE:
                 return  # all of it would be sealed again for one note; the next search finds the change
             with Database.open(path, read_only=False, wait=0.0) as database:
                 written = Difference({})
-                written.stale += map(self._backend.info, locators)
-                apply_difference(database, self._backend, written)
+                written.stale += map(self.backend.info, locators)
+                apply_difference(database, self.backend, written)
                 write_outlines(path, database, written.keys)
         except (IndexUnavailable, StorageError):
             return
@@ -110,10 +110,10 @@ class RecallIndex(IndexReader, DerivedMaintenance):
         """Compare some notes with the index, and index those that have changed; whether there were any."""
         try:
             with Database.open(self._path(), read_only=True) as database:
-                difference = compare_notes(database, self._backend, keys)
+                difference = compare_notes(database, self.backend, keys)
             if difference:
                 with Database.open(self._path(), read_only=False, wait=0.2) as database:
-                    apply_difference(database, self._backend, difference)
+                    apply_difference(database, self.backend, difference)
             return bool(difference)
         except (IndexUnavailable, StorageError):
             return False
@@ -122,7 +122,7 @@ class RecallIndex(IndexReader, DerivedMaintenance):
         """`update` for those who cannot wait: a large index that is not there yet is not built."""
         path = self._path()
         if not os.path.exists(path):
-            few = list(islice(note_files(self._backend, Locator()), _BUILT_AT_ONCE + 1))
+            few = list(islice(note_files(self.backend, Locator()), _BUILT_AT_ONCE + 1))
             if len(few) > _BUILT_AT_ONCE:
                 return None
         elif self._is_large(path):
@@ -148,7 +148,7 @@ class RecallIndex(IndexReader, DerivedMaintenance):
     def rebuild(self, progress: Progress = silent) -> Changes:
         """The whole index from the notes. Whoever reads the old one meanwhile is not disturbed."""
         path = self._path()
-        if isinstance(path, SealedPlace):
+        if seal_of(path) is not None:
             return self._rebuild_sealed(path, progress)
         folder = os.path.dirname(path)
         temporary = f"{path}.{os.getpid()}-{time.monotonic_ns():x}{_TEMPORARY}"
@@ -158,8 +158,8 @@ class RecallIndex(IndexReader, DerivedMaintenance):
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             try:
                 with Database.create(temporary) as database:
-                    difference = find_difference(database, self._backend, EVERYTHING)
-                    changes = apply_difference(database, self._backend, difference, progress=progress)
+                    difference = find_difference(database, self.backend, EVERYTHING)
+                    changes = apply_difference(database, self.backend, difference, progress=progress)
                     write_outlines(path, database)
                 _replace(temporary, path)
             except BaseException:
@@ -171,7 +171,7 @@ class RecallIndex(IndexReader, DerivedMaintenance):
             raise IndexUnavailable(f"it cannot be written: {error.strerror or error}") from error
         return changes
 
-    def _rebuild_sealed(self, place: SealedPlace, progress: Progress) -> Changes:
+    def _rebuild_sealed(self, place: str, progress: Progress) -> Changes:
         """The same for an encrypted store, in memory."""
         from agentm_recall.index.sealed_database import SealedDatabase
 
@@ -180,8 +180,8 @@ class RecallIndex(IndexReader, DerivedMaintenance):
         except OSError as error:
             raise IndexUnavailable(f"it cannot be written: {error.strerror or error}") from error
         with SealedDatabase.new(place, wait=5.0) as database:
-            difference = find_difference(database, self._backend, EVERYTHING)
-            changes = apply_difference(database, self._backend, difference, progress=progress)
+            difference = find_difference(database, self.backend, EVERYTHING)
+            changes = apply_difference(database, self.backend, difference, progress=progress)
             write_outlines(place, database)
         return changes
 

@@ -34,12 +34,15 @@ class IndexReader:
     """The index of the notes of `backend`, for those who ask."""
 
     def __init__(self, backend: StorageBackend, environ: Mapping[str, str] | None = None) -> None:
-        self._backend = backend
+        self.backend = backend
         self._environ = environ
+        self._known_path: str | None = None
 
     def path(self) -> str:
         """Where the index lies, or should; `NoPlace` if the store gets none."""
-        return index_path(self._backend, self._environ)
+        if self._known_path is None:
+            self._known_path = index_path(self.backend, self._environ)
+        return self._known_path
 
     def freshen(self, progress: Progress = silent) -> Changes:
         """Bring the file up to date, for a command that answers a question: `RecallIndex` does."""
@@ -107,12 +110,12 @@ class IndexReader:
         hidden: set[str] = set()
         try:
             if stored is not None and not look_only:
-                difference = find_changes(stored, self._backend, folders, LISTED_FOR_A_HOOK)
+                difference = find_changes(stored, self.backend, folders, LISTED_FOR_A_HOOK)
                 if difference:
                     from agentm_recall.index.refresh import apply_difference
 
                     fresh = Database.in_memory()
-                    changes = apply_difference(fresh, self._backend, difference, deadline=deadline)
+                    changes = apply_difference(fresh, self.backend, difference, deadline=deadline)
                     hidden = set(difference.keys)
         except IndexDamaged as error:
             notices.append(f"the index was not used: {error}")
@@ -123,8 +126,8 @@ class IndexReader:
             if not look_only:
                 from agentm_recall.index.refresh import apply_difference
 
-                difference = find_difference(stored, self._backend, folders)
-                changes = apply_difference(stored, self._backend, difference, deadline=deadline, progress=progress)
+                difference = find_difference(stored, self.backend, folders)
+                changes = apply_difference(stored, self.backend, difference, deadline=deadline, progress=progress)
         return Opened(stored, changes, notices, fresh, hidden)
 
     def _stored(self, notices: list[str]) -> Database | None:

@@ -6,30 +6,27 @@ import os
 
 from agentm_kernel.plugin import DirectoryLock, LockTimeout, StorageError
 from agentm_recall.index.database import Database, Failures, IndexDamaged, IndexUnavailable
-from agentm_recall.index.sealed_place import opened, write_beside
+from agentm_recall.index.place import read_beside, write_beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Self
 
-    from agentm_recall.index.sealed_place import SealedPlace
-
 
 class SealedDatabase(Database):
     """One writer at a time: who writes holds a lock from the moment it reads the image."""
 
-    def __init__(self, place: SealedPlace, lock: DirectoryLock | None) -> None:
+    def __init__(self, place: str, lock: DirectoryLock | None) -> None:
         super().__init__(Database.empty().connection)
         self._place = place
         self._lock = lock
 
     @classmethod
-    def load(cls, place: SealedPlace, *, read_only: bool, wait: float) -> Self:
+    def load(cls, place: str, *, read_only: bool, wait: float) -> Self:
         """An index that exists; `IndexUnavailable` if it does not, or somebody else changes it now."""
         database = cls._held(place, None if read_only else wait)
         try:
-            with open(place, "rb") as file:
-                data = opened(place, file.read())
+            data = read_beside(place, place)
             with Failures():
                 database.connection.deserialize(data)
                 database.check_mark()
@@ -45,14 +42,14 @@ class SealedDatabase(Database):
         return database
 
     @classmethod
-    def new(cls, place: SealedPlace, wait: float) -> Self:
+    def new(cls, place: str, wait: float) -> Self:
         """An empty one, in the place of whatever is there."""
         database = cls._held(place, wait)
         database.create_tables()
         return database
 
     @classmethod
-    def _held(cls, place: SealedPlace, wait: float | None) -> Self:
+    def _held(cls, place: str, wait: float | None) -> Self:
         """An empty one; `wait` seconds for others that write, `None` for who only reads."""
         if wait is None:
             return cls(place, None)

@@ -15,6 +15,7 @@ from agentm_kernel.plugin import (
     InvalidContentError,
     Locator,
     NotFoundError,
+    append,
     content_hash,
     update,
 )
@@ -123,16 +124,22 @@ def check_mode_is_kept(bench: Bench) -> None:
 
 @check("device_files", needs=("device_files",), rows=(17,))
 def check_hard_link(bench: Bench) -> None:
-    """A write to a file that has a second name, outside of the store, leaves the other name's content alone."""
+    """A write or append to a file that has a second name, outside of the store, leaves the other name alone."""
     secret = os.path.join(bench.outside, "secret.md")
     with open(secret, "wb") as file:
         file.write(b"outside\n")
     os.makedirs(bench.device_path("dir"), exist_ok=True)
+    added = _NOTE.parent.child("added.md")
     try:
-        os.link(secret, bench.device_path(*_NOTE.parts))
+        for note in (_NOTE, added):
+            os.link(secret, bench.device_path(*note.parts))
     except OSError as error:
         raise NotApplicable(f"hard links cannot be made here: {error}") from None
     bench.store.write(_NOTE, "inside\n")
+    with open(secret, "rb") as file:
+        same("the file outside", file.read(), b"outside\n")
+    append(bench.store, added, "inside\n")
+    same("the note that was added to", bench.store.read(added), "outside\ninside\n")
     with open(secret, "rb") as file:
         same("the file outside", file.read(), b"outside\n")
 

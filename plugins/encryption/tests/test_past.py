@@ -1,0 +1,101 @@
+"""What was stored before the keys changed, before the store was encrypted, and before it was made plain again."""
+
+from __future__ import annotations
+
+from agentm_kernel import Locator
+from agentm_kernel.plugin import Sealed
+
+OTHER = Locator("notes/other.md")
+
+
+def test_a_checkpoint_holds_what_is_sealed_and_opens_with_the_keys_of_its_time(laptop, note):
+    laptop.init()
+    laptop.store().write(note, "old")
+    laptop.done("checkpoint", "create")
+    laptop.done("encryption", "rotate", "--yes")
+    laptop.store().write(note, "new")
+    laptop.done("checkpoint", "restore", "latest", "--yes")
+    store = laptop.store()
+    assert store.read(note) == "old"
+    assert store.facet(Sealed).open_stored(note, store.facet(Sealed).as_stored.read(note)).epoch == 2
+    assert laptop.status()["problems"] == {}
+
+
+def test_undo_opens_a_version_of_an_epoch_that_is_over(laptop, note):
+    laptop.init()
+    for text in ("old", "new"):
+        laptop.store().write(note, text)
+    laptop.done("encryption", "rotate", "--yes")
+    laptop.done("checkpoint", "undo", note.key)
+    assert laptop.store().read(note) == "old"
+
+
+def test_undo_does_not_make_a_sealed_version_the_text_of_a_plain_note(laptop, note):
+    laptop.init()
+    for text in ("old", "new"):
+        laptop.store().write(note, text)
+    laptop.done("encryption", "decrypt", "--yes")
+    assert "the store was encrypted then" in laptop.refused("checkpoint", "undo", note.key)
+    assert laptop.store().read(note) == "new"
+    laptop.init()
+    laptop.done("checkpoint", "undo", note.key)
+    assert laptop.store().read(note) == "old"
+
+
+def test_an_age_file_may_be_a_note_of_a_plain_store(laptop, note):
+    armored = "-----BEGIN AGE ENCRYPTED FILE-----\n{}\n-----END AGE ENCRYPTED FILE-----\n"
+    for text in ("YQ==", "Yg=="):
+        laptop.store().write(note, armored.format(text))
+    laptop.done("checkpoint", "undo", note.key)
+    assert laptop.store().read(note) == armored.format("YQ==")
+
+
+def test_a_sealed_checkpoint_is_not_restored_as_the_text_of_plain_notes(laptop, note):
+    laptop.init()
+    laptop.store().write(note, "old")
+    laptop.done("checkpoint", "create")
+    laptop.store().write(note, "new")
+    laptop.store().write(OTHER, "newer than the checkpoint")
+    laptop.done("encryption", "decrypt", "--yes")
+    assert "while it was encrypted" in laptop.refused("checkpoint", "restore", "latest", "--yes")
+    assert laptop.store().read(note) == "new"
+    assert laptop.store().read(OTHER) == "newer than the checkpoint"
+
+
+def test_who_encrypts_a_store_again_has_the_keys_of_its_older_checkpoints(laptop, note):
+    laptop.init()
+    laptop.store().write(note, "old")
+    laptop.done("checkpoint", "create")
+    laptop.done("encryption", "rotate", "--yes")
+    laptop.done("encryption", "decrypt", "--yes")
+    laptop.store().write(note, "plain")
+    laptop.init()
+    store = laptop.store()
+    assert store.read(note) == "plain"
+    assert store.facet(Sealed).keys.current.number == 3
+    assert store.facet(Sealed).keys.oldest == 3
+    laptop.done("checkpoint", "restore", "latest", "--yes")
+    assert laptop.store().read(note) == "old"
+    assert laptop.run("doctor").exit_code == 0
+
+
+def test_keys_that_this_device_cannot_open_any_more_are_left_behind(laptop, note):
+    laptop.init()
+    laptop.store().write(note, "old")
+    laptop.done("encryption", "decrypt", "--yes")
+    for name in ("identity", "identity.pub"):
+        (laptop.home / ".local/state/agentm/encryption" / name).unlink()
+    laptop.init()
+    assert laptop.store().facet(Sealed).keys.current.number == 1
+    assert laptop.store().read(note) == "old"
+
+
+def test_a_plain_checkpoint_is_refused_before_anything_is_done_to_an_encrypted_store(laptop, note):
+    laptop.store().write(note, "old")
+    laptop.done("checkpoint", "create")
+    laptop.init()
+    laptop.store().write(note, "new")
+    laptop.store().write(OTHER, "newer than the checkpoint")
+    assert "before it was encrypted" in laptop.refused("checkpoint", "restore", "latest", "--yes")
+    assert laptop.store().read(note) == "new"
+    assert laptop.store().read(OTHER) == "newer than the checkpoint"

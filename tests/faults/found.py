@@ -8,6 +8,7 @@ from __future__ import annotations
 
 FOUND_SEEDS: dict[str, dict[int, str]] = {
     "keys": {989101: "a joiner that begins a key was accepted, since the last character of the key is a selector"},
+    "linked-roots": {600959: "the mutex was taken on the other end of a link, which was gone again at the next look"},
 }
 """By campaign: the seed, and what was wrong."""
 

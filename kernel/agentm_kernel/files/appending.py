@@ -122,7 +122,8 @@ class Appending:
     @property
     def records(self) -> AppendRecords:
         if self._records is None:
-            self._records = AppendRecords(self._folder, record_name(self._reader.root))
+            with self._reader.open_root() as root:
+                self._records = AppendRecords(self._folder, root.lasting_number())
         return self._records
 
     def add(
@@ -263,13 +264,3 @@ def _open_when_back(parent: Directory, name: str) -> int | None:
         if time.monotonic() > deadline:
             return None
         time.sleep(_PAUSE)
-
-
-def record_name(root: str) -> str:
-    """The name of a store's records, the same after a power cut: a file system's own number is that for certain."""
-    status = os.stat(root)
-    try:
-        number = os.statvfs(root).f_fsid or status.st_dev
-    except AttributeError:  # Windows
-        number = status.st_dev
-    return f"{number:x}-{status.st_ino:x}"

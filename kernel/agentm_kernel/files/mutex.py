@@ -17,7 +17,7 @@ import time
 
 from agentm_kernel.errors import LockTimeout, StorageIOError
 from agentm_kernel.files import close_quietly, native_lock, user_directory
-from agentm_kernel.files.tree import identity_of, make_private_folder
+from agentm_kernel.files.tree import O_NOFOLLOW, identity_of, make_private_folder
 from agentm_kernel.seam.layout import STAMP_KEY
 
 TYPE_CHECKING = False
@@ -55,10 +55,11 @@ class StoreMutex:
     """`with store_mutex(root): …` holds the lock of the store at `root`, an existing directory.
 
     `LockTimeout` after `timeout` seconds, ten if it is not given, naming the holder where the system tells it.
-    `meanwhile` is called where another one has it, before we wait in turn.
+    `meanwhile` is called where another one has it, before we wait in turn. `follow_link`: whether `root` may be a
+    link; the look that decides and the opening are one call, so nobody can come between them.
     """
 
-    __slots__ = ("_deadline", "_held", "_process", "_root", "meanwhile", "timeout")
+    __slots__ = ("_deadline", "_held", "_process", "_root", "_root_flags", "meanwhile", "timeout")
 
     def __init__(
         self,
@@ -66,8 +67,10 @@ class StoreMutex:
         *,
         timeout: float | None = None,
         meanwhile: Callable[[], None] | None = None,
+        follow_link: bool = True,
     ) -> None:
         self.timeout = DEFAULT_TIMEOUT if timeout is None else timeout
+        self._root_flags = 0 if follow_link else O_NOFOLLOW
         self._root, self.meanwhile = os.fspath(root), meanwhile
         self._deadline, self._process = 0.0, _process
         self._held: list[_Claim] = []
@@ -80,24 +83,31 @@ class StoreMutex:
         try:
             while True:
                 identity, stores = _surroundings(self._root)
-                for directory in (*stores, self._root):
-                    self._acquire(directory)
+                for directory in stores:
+                    self._acquire(directory, 0)
+                self._acquire(self._root, self._root_flags)
                 if identity_of(self._held[-1].status) == identity:
                     return self
                 self.__exit__()  # the path leads elsewhere now, perhaps into another store
                 _above.pop(self._root, None)
+                self._check_time(self._root)
         except BaseException:
             self.__exit__()
             raise
 
-    def _acquire(self, directory: str) -> None:
+    def _acquire(self, directory: str, flags: int) -> None:
         while True:
             # A signal handler may raise, or enter the mutex itself, at any call: so a claim is known, then taken.
             self._held.append(_Claim())
-            self._held[-1].take(directory, self)
+            self._held[-1].take(directory, flags, self)
             if self._held[-1].is_still_of(directory):
                 return
             self._held.pop().release()  # it was replaced while we waited: lock the one that is there now
+            self._check_time(directory)
+
+    def _check_time(self, directory: str) -> None:
+        if not self.time_left():
+            raise LockTimeout(f"{directory} was replaced all the time for {self.timeout:g} s; nothing was written")
 
     @property
     def root(self) -> tuple[int, os.stat_result] | None:
@@ -165,10 +175,10 @@ class _Claim:
         self.descriptor = -1
         self.is_outermost = False
 
-    def take(self, directory: str, mutex: StoreMutex) -> None:
+    def take(self, directory: str, flags: int, mutex: StoreMutex) -> None:
         """Open it and wait for it; nobody is taken to be inside before the kernel said so."""
         try:
-            self._open(directory)
+            self._open(directory, flags)
         except OSError as error:
             raise _cannot_lock(directory, error) from error
         identity = identity_of(self.status)
@@ -189,9 +199,9 @@ class _Claim:
         self.is_outermost = True
         _inside[identity] = _thread.get_ident()
 
-    def _open(self, directory: str) -> None:
+    def _open(self, directory: str, flags: int) -> None:
         if native_lock.LOCKS_DIRECTORIES:
-            self.descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+            self.descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | flags)
             _open_descriptors.add(self.descriptor)
             self.status = os.fstat(self.descriptor)
         else:  # a file of this user's state is locked, and never deleted

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 TEMP_SUFFIX = ".tmp"
 
 _O_DIRECTORY = getattr(os, "O_DIRECTORY", 0)
-_O_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+O_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _O_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _O_BINARY = getattr(os, "O_BINARY", 0)
-READ_FLAGS = os.O_RDONLY | _O_NOFOLLOW | _O_NONBLOCK | _O_BINARY
-APPEND_FLAGS = os.O_RDWR | os.O_APPEND | _O_NOFOLLOW | _O_NONBLOCK | _O_BINARY
-CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_NOFOLLOW | _O_BINARY
-CAN_WALK_BY_DESCRIPTOR = os.open in os.supports_dir_fd and bool(_O_DIRECTORY and _O_NOFOLLOW)
+READ_FLAGS = os.O_RDONLY | O_NOFOLLOW | _O_NONBLOCK | _O_BINARY
+APPEND_FLAGS = os.O_RDWR | os.O_APPEND | O_NOFOLLOW | _O_NONBLOCK | _O_BINARY
+CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_NOFOLLOW | _O_BINARY
+CAN_WALK_BY_DESCRIPTOR = os.open in os.supports_dir_fd and bool(_O_DIRECTORY and O_NOFOLLOW)
 _PIECE = 1 << 20
 _REPLACE_PATIENCE = 2.0
 
@@ -106,7 +106,7 @@ class Directory:
 
     def enter(self, name: str) -> Directory:
         """Open the directory `name`; `OSError` when it is missing, a link or not a directory."""
-        return Directory(os.open(name, os.O_RDONLY | _O_DIRECTORY | _O_NOFOLLOW, dir_fd=self._fd))
+        return Directory(os.open(name, os.O_RDONLY | _O_DIRECTORY | O_NOFOLLOW, dir_fd=self._fd))
 
     def kinds(self) -> dict[str, int]:
         """What is in here, by name: `stat.S_IFREG`, `stat.S_IFDIR`, or 0 for links, FIFOs and devices."""
@@ -175,6 +175,15 @@ class Directory:
         """Make the names in this directory durable."""
         if self._fd is not None:  # a platform that cannot open a directory cannot sync it either
             os.fsync(self._fd)
+
+    def lasting_number(self) -> str:
+        """What it is known by on this device, after a power cut too: a file system's own number does not change."""
+        status = self.own_status()
+        try:
+            number = os.statvfs(self._place).f_fsid or status.st_dev
+        except AttributeError:  # Windows
+            number = status.st_dev
+        return f"{number:x}-{status.st_ino:x}"
 
     def mark(self) -> tuple[int, int] | None:
         """Set `times_of` this directory to what no change will leave: the clock of files is too coarse for that.
@@ -293,7 +302,7 @@ def open_root(path: str, *, follow_link: bool = True) -> Directory:
     unless `follow_link` says otherwise.
     """
     if CAN_WALK_BY_DESCRIPTOR:
-        return Directory(os.open(path, os.O_RDONLY | _O_DIRECTORY | (0 if follow_link else _O_NOFOLLOW)))
+        return Directory(os.open(path, os.O_RDONLY | _O_DIRECTORY | (0 if follow_link else O_NOFOLLOW)))
     return PathDirectory(path)
 
 

@@ -129,9 +129,14 @@ class StoreWriter:
             make_root(self.reader.root, self._dir_mode)
         if draft is not None:
             draft.expect_others()
-        meanwhile = None if draft is None else draft.meet_others
+        mutex = store_mutex(
+            self.reader.root,
+            timeout=self._store.lock_timeout,
+            meanwhile=None if draft is None else draft.meet_others,
+            follow_link=self._store.follow_root_link,
+        )
         with (
-            store_mutex(self.reader.root, timeout=self._store.lock_timeout, meanwhile=meanwhile) as mutex,
+            mutex,
             self.displaced.swept_once(open_folder(folder, self._root(mutex))) as directory,
         ):
             try:
@@ -144,7 +149,6 @@ class StoreWriter:
 
     def _root(self, mutex: StoreMutex) -> Directory:
         """The root, by the very descriptor that was locked where there is one: nothing can come between the two."""
-        self.reader.check_root_link()  # once more: the mutex follows links
         lent = mutex.root
         return self.reader.open_root() if lent is None else self.reader.pin(Directory(*lent, lent=True))
 

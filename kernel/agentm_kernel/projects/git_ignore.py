@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import AgentmError
+from agentm_kernel.files import Opened
+from agentm_kernel.files.tree import open_root
 from agentm_kernel.projects import HARNESS_DIR
 from agentm_kernel.projects.git_files import ask_git, find_repository
 
@@ -12,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.projects.git_files import Repository
 
+_NAME = ".gitignore"
 _SHORTENED = b"\0\0\0\4"  # the version of an index that shortens paths
 
 
@@ -20,19 +23,19 @@ def hide_from_git(root: str) -> None:
 
     `git worktree remove` deletes what is ignored without a word; what is only untracked it refuses to delete.
     """
-    folder = os.path.join(root, HARNESS_DIR)
-    path = os.path.join(folder, ".gitignore")
-    if os.path.lexists(path) or not os.path.isdir(folder):
-        return
     try:
-        repository = find_repository(root)
-        if repository is None or repository.common_dir != repository.git_dir or _tracks_harness(repository):
-            return
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666)
-        with open(descriptor, "wb") as file:
-            file.write(b"*\n")
+        with open_root(os.path.join(root, HARNESS_DIR), follow_link=False) as folder:
+            if folder.has(_NAME) or not _may_be_hidden(root):
+                return
+            with Opened(folder.create_file(_NAME, 0o666)) as descriptor:
+                os.write(descriptor, b"*\n")
     except (OSError, AgentmError):
         return
+
+
+def _may_be_hidden(root: str) -> bool:
+    repository = find_repository(root)
+    return repository is not None and repository.common_dir == repository.git_dir and not _tracks_harness(repository)
 
 
 def _tracks_harness(repository: Repository) -> bool:

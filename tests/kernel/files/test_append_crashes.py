@@ -15,6 +15,7 @@ from tests.faults.syscalls import Tap
 
 from agentm_kernel import Locator
 from agentm_kernel.files import appending
+from agentm_kernel.files.tree import Directory
 from agentm_kernel.plugin import FileStore
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def same_inodes() -> Iterator[None]:
     """A tree that is built again has other inodes; a disk keeps them."""
     with (
         mock.patch.object(appending, "identity_of", return_value=(0, 0)),
-        mock.patch.object(appending, "record_name", return_value="the store"),
+        mock.patch.object(Directory, "lasting_number", return_value="the store"),
     ):
         yield
 

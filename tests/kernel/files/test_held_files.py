@@ -14,6 +14,7 @@ from tests.kernel.files.shared_store import NOTE, Shared, kept, leftovers
 
 from agentm_kernel import Locator, update
 from agentm_kernel.files import appending, displaced, lease
+from agentm_kernel.files.mutex import StoreMutex
 from agentm_kernel.plugin import (
     ABSENT,
     Appends,
@@ -26,6 +27,7 @@ from agentm_kernel.plugin import (
 from agentm_kernel.seam.update import append
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 OTHER = Locator("notes/b.md")
@@ -472,6 +474,43 @@ def test_a_root_that_is_a_link_is_followed_only_where_it_may(tmp_path: Path) -> 
             verb()
     assert (tmp_path / "real" / "notes" / "a.md").read_text() == "x"
     FileStore(tmp_path / "real", follow_root_link=False).write(NOTE, "y")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
+@pytest.mark.parametrize("verb", ["write", "append", "delete", "mkdir"])
+def test_a_link_that_is_there_only_while_the_root_is_locked_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    """Somebody may exchange the two as fast as the system can: a look before or after tells nothing."""
+    root, theirs = tmp_path / "root", tmp_path / "theirs"
+    for folder in (root, theirs):
+        (folder / "notes").mkdir(parents=True)
+        (folder / "notes" / "a.md").write_text(f"{folder.name}\n")
+    (tmp_path / "link").symlink_to(theirs)
+    lock = StoreMutex.__enter__
+
+    def lock_through_the_link(mutex: StoreMutex) -> StoreMutex:
+        root.rename(tmp_path / "aside")
+        (tmp_path / "link").rename(root)
+        try:
+            return lock(mutex)
+        finally:
+            root.rename(tmp_path / "link")
+            (tmp_path / "aside").rename(root)
+
+    monkeypatch.setattr(StoreMutex, "__enter__", lock_through_the_link)
+    store = FileStore(root, follow_root_link=False)
+    verbs: dict[str, Callable[[], object]] = {
+        "write": lambda: store.write(NOTE, "x\n"),
+        "append": lambda: store.append(NOTE, "x\n"),
+        "delete": lambda: store.delete(NOTE),
+        "mkdir": lambda: store.mkdir(Locator("notes/more")),
+    }
+    with pytest.raises(StorageIOError, match="cannot lock"):
+        verbs[verb]()
+    for folder in (root, theirs):
+        assert [path.name for path in (folder / "notes").iterdir()] == ["a.md"]
+        assert (folder / "notes" / "a.md").read_text() == f"{folder.name}\n"
 
 
 _FORKING = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import errno
+import itertools
 import os
 import signal
 import subprocess
@@ -238,6 +239,20 @@ def test_whoever_waited_for_a_directory_that_was_replaced_locks_the_new_one(stor
     with store_mutex(store, timeout=LONG):
         assert not is_free(store)
         assert is_free(store.with_name("old"))
+
+
+@pytest.mark.parametrize("in_vain", ["is_still_of", "identity_of"])
+def test_a_directory_that_is_replaced_all_the_time_is_given_up(
+    store: Path, monkeypatch: pytest.MonkeyPatch, in_vain: str
+) -> None:
+    if in_vain == "is_still_of":
+        monkeypatch.setattr(mutex._Claim, "is_still_of", lambda *_: False)
+    else:
+        numbers = itertools.count()
+        monkeypatch.setattr(mutex, "identity_of", lambda _: (0, next(numbers)))
+    with pytest.raises(LockTimeout, match="was replaced all the time for 0.1 s; nothing was written"):
+        store_mutex(store, timeout=SHORT).__enter__()
+    assert is_free(store)
 
 
 def test_whoever_waited_for_a_directory_that_vanished_gets_an_error(store: Path, hold: Hold) -> None:

@@ -17,7 +17,7 @@ import os
 import stat
 import time
 
-from agentm_kernel.errors import AgentmError, LocatorConflictError
+from agentm_kernel.errors import AgentmError, LocatorConflictError, NotFoundError
 from agentm_kernel.files import Opened, read_open_file, read_small_file
 from agentm_kernel.files.atomic import write_all
 from agentm_kernel.files.reading import kind_of
@@ -34,7 +34,8 @@ _SETTLING = 0.3  # seconds that a program may need from emptying a file, or from
 _PAUSE = 0.01
 _EDITED_LATER = 60.0
 _RECENT = 2.0
-_MOST_RECENT = 32
+_MOST_RECENT = 2_000
+_MOST_JOINED = 4_096
 _ANY_SIZE = 1 << 30
 _RECORD_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
 
@@ -44,7 +45,7 @@ class NoRecord(Exception):
 
 
 class Record:
-    """What an append is about to do: `data` at `offset` of the file that has `inode`."""
+    """What an append is about to do: `data` at `offset` of the file that has `inode`, 0 if it has to be made."""
 
     __slots__ = ("data", "inode", "key", "offset", "time")
 
@@ -57,6 +58,15 @@ class Record:
 
     def is_recent(self) -> bool:
         return 0 <= time.time() - self.time < _RECENT
+
+    def joined_to(self, last: Record) -> Record | None:
+        """One record for both, if these bytes come right behind those of `last`. There may be hundreds of lines in
+        the time for which they are recent, and each is looked for at every append.
+        """
+        is_next = (last.key, last.inode, last.offset + len(last.data)) == (self.key, self.inode, self.offset)
+        if not is_next or len(last.data) + len(self.data) > _MOST_JOINED:
+            return None
+        return Record(self.key, self.inode, last.offset, self.time, last.data + self.data)
 
 
 class AppendRecords:
@@ -148,8 +158,7 @@ class Appending:
             if status.st_size and not _ends_with_a_line(descriptor, status.st_size):
                 data = b"\n" + data
             check_size(status.st_size + len(data), locator, limit=self._reader.size_limit)
-            record = Record(locator.key, identity_of(status)[1], status.st_size, time.time(), data)
-            self.records.write([*recent[-_MOST_RECENT:], record])
+            self.announce(locator, identity_of(status)[1], status.st_size, data, recent)
             write_all(descriptor, data)
             os.fsync(descriptor)
         now = parent.status(locator.name)
@@ -159,6 +168,12 @@ class Appending:
             return data in parent.read_file(locator.name, _ANY_SIZE)[0]
         except FileNotFoundError:
             return False
+
+    def announce(self, locator: Locator, inode: int, offset: int, data: bytes, recent: list[Record]) -> None:
+        """Record what will be added next, besides `recent`; `NoRecord` where this device cannot."""
+        record = Record(locator.key, inode, offset, time.time(), data)
+        joined = record.joined_to(recent[-1]) if recent else None
+        self.records.write([*recent[:-1], joined] if joined else [*recent[-_MOST_RECENT:], record])
 
     def add_lines(self, parent: Directory, locator: Locator, lines: bytes) -> bool:
         """The same for what was found in a displaced version of the note; half a line at its end gets its end."""
@@ -175,12 +190,10 @@ class Appending:
         Before `note` is replaced or deleted, only at those to it, and at those whose time is over: there may be no
         other look.
         """
-        records = self.records.read()
-        waiting = [each for each in records if note is not None and each.key != note.key and each.is_recent()]
-        due: dict[str, list[Record]] = {}
+        records, waiting, due = self.records.read(), list[Record](), dict[str, list[Record]]()
         for record in records:
-            if record not in waiting:
-                due.setdefault(record.key, []).append(record)
+            may_wait = note is not None and record.key != note.key and record.is_recent()
+            (waiting if may_wait else due.setdefault(record.key, [])).append(record)
         found = [record for key, those in due.items() for record in self._found(Locator(key), those)]
         if note is None:
             waiting = sorted((each for each in found if each.is_recent()), key=lambda record: record.time)
@@ -189,25 +202,39 @@ class Appending:
         return waiting
 
     def _found(self, note: Locator, records: list[Record]) -> list[Record]:
-        """Those of the records whose bytes are in the note now."""
+        """Those of the records whose bytes are in the note now. What another program took away lately is kept."""
+        there, changed_at = list[Record](), time.time()
         try:
-            parent = self._reader.open_parent(note)
-        except FileNotFoundError:
-            return [record for record in records if self._keep_if_recent(note, record, time.time())]
-        with parent:
-            descriptor = _open_when_back(parent, note.name)
-            if descriptor is None:
-                return [record for record in records if self._keep_if_recent(note, record, time.time())]
-            with Opened(descriptor):
-                return [record for record in records if self._is_there(descriptor, parent, note, record)]
+            with self._reader.open_parent(note) as parent:
+                descriptor = _open_when_back(parent, note.name)
+                if descriptor is not None:
+                    with Opened(descriptor):
+                        there = self._look(descriptor, parent, note, records)
+                        changed_at = os.fstat(descriptor).st_mtime
+        except NotFoundError:
+            pass
+        gone = [each for each in set(records).difference(there) if changed_at - each.time < _EDITED_LATER]
+        if gone:
+            gone.sort(key=lambda record: record.time)
+            texts = (record.data.removeprefix(b"\n").removesuffix(b"\n") for record in gone)
+            self._writer.displaced.keep_bytes(note, b"\n".join(texts) + b"\n")
+        return there
+
+    def _look(self, descriptor: int, parent: Directory, note: Locator, records: list[Record]) -> list[Record]:
+        start = min(record.offset for record in records)
+        rest = _read_at(descriptor, start, max(os.fstat(descriptor).st_size - start, 0))
+        return [
+            record
+            for record in records
+            if rest.startswith(record.data, record.offset - start) or self._is_there(descriptor, parent, note, record)
+        ]
 
     def _is_there(self, descriptor: int, parent: Directory, note: Locator, record: Record) -> bool:
+        """The closer look at one that was not where it should be."""
         status = os.fstat(descriptor)
         if status.st_size < record.offset + len(record.data):
             status = wait_until_settled(descriptor)
         rest = _read_at(descriptor, record.offset, len(record.data) + 1)
-        if rest.startswith(record.data):
-            return True
         is_same = identity_of(status)[1] == record.inode and status.st_size >= record.offset
         # Cut short: a beginning of it and nothing else. A power cut may leave zeros for what it lost.
         if is_same and len(rest) <= len(record.data) and record.data.startswith((rest, rest.rstrip(b"\0"))):
@@ -217,14 +244,7 @@ class Appending:
                 os.fsync(writable)
             return True
         os.lseek(descriptor, 0, os.SEEK_SET)
-        is_elsewhere = record.data in read_open_file(descriptor, _ANY_SIZE)[0]
-        return is_elsewhere or self._keep_if_recent(note, record, status.st_mtime)
-
-    def _keep_if_recent(self, note: Locator, record: Record, changed_at: float) -> bool:
-        """Keep bytes that are not in the note: `False`."""
-        if changed_at - record.time < _EDITED_LATER:
-            self._writer.displaced.keep_bytes(note, record.data.removeprefix(b"\n"))
-        return False
+        return record.data in read_open_file(descriptor, _ANY_SIZE)[0]
 
 
 def wait_until_settled(descriptor: int) -> os.stat_result:

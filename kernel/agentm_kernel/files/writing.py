@@ -164,6 +164,8 @@ class StoreWriter:
                     return False
                 continue  # another program has just replaced it
             try:
+                # Recorded too: an editor that has just moved the file away will write over the new one.
+                self.appending.announce(locator, 0, 0, data, recent)
                 self._replace(parent, locator, data, ABSENT)
                 return True
             except ConcurrentModificationError:

@@ -318,7 +318,39 @@ def test_of_several_appends_that_an_editor_saves_over_each_is_kept(store: Shared
     (note.parent / "saved").rename(note)
     store.append(NOTE, "five\n")
     assert store.read(NOTE) == "one\nedited\nfive\n"
-    assert kept(root) == ["four\n", "three\n", "two\n"]
+    assert kept(root) == ["two\nthree\nfour\n"]
+
+
+@pytest.mark.parametrize("beside", ["nobody", "a shell"])
+def test_an_editor_that_was_slow_to_save_costs_none_of_a_hundred_appends(
+    store: Shared, root: Path, note: Path, beside: str
+) -> None:
+    """It has read the note before all of them. A second is nothing to a machine that has much to do."""
+    store.write(NOTE, "one\n")
+    read = note.read_text()
+    lines = [f"- {number}\n" for number in range(100)]
+    for line in lines:
+        store.append(NOTE, line)
+        if beside == "a shell":
+            with note.open("a") as shell:
+                shell.write("theirs\n")
+    note.write_text(f"{read}edited\n")
+    store.append(NOTE, "last\n")
+    assert note.read_text() == f"{read}edited\nlast\n"
+    found = "".join(kept(root)).splitlines(keepends=True)
+    assert [line for line in lines if line not in found] == []
+
+
+def test_an_append_that_made_the_note_is_kept_when_an_editor_saves_over_it(
+    store: Shared, root: Path, note: Path
+) -> None:
+    """vim moves the file away, and then writes the new one under its name."""
+    store.write(NOTE, "one\n")
+    note.rename(note.with_suffix(".md~"))
+    store.append(NOTE, "ours\n")
+    note.write_text("edited\n")
+    store.append(NOTE, "last\n")
+    assert (note.read_text(), kept(root)) == ("edited\nlast\n", ["ours\n"])
 
 
 def test_a_line_that_somebody_removes_later_stays_away(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agentm_kernel.state import Device
 
     F = TypeVar("F")
+    Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 API_VERSION = 1
 """The version of this contract. A backend built for another one is refused before it is used."""
@@ -224,6 +225,17 @@ class FolderWalk:
         return next(self._infos)
 
 
+def _passed_on(verb: Verb) -> Verb:
+    """A verb of a layer that asks the same of the store inside."""
+    name = verb.__name__
+
+    def ask(self: BackendLayer, *given: object, **named: object) -> object:
+        return getattr(self.inner, name)(*given, **named)
+
+    ask.__name__ = name
+    return ask  # type: ignore[return-value]
+
+
 class BackendLayer(StorageBackend):
     """Every verb of `inner`; a subclass overrides the ones that its rule concerns."""
 
@@ -251,51 +263,22 @@ class BackendLayer(StorageBackend):
     def capabilities(self) -> Capabilities:
         return self.inner.capabilities
 
-    def read(self, locator: Locator) -> str:
-        return self.inner.read(locator)
-
-    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
-        return self.inner.write(locator, content, if_match=if_match)
-
-    def list(self, locator: Locator) -> builtins.list[Locator]:
-        return self.inner.list(locator)
-
-    def exists(self, locator: Locator) -> bool:
-        return self.inner.exists(locator)
-
-    def info(self, locator: Locator) -> Info:
-        return self.inner.info(locator)
-
-    def mkdir(self, locator: Locator) -> Locator:
-        return self.inner.mkdir(locator)
-
-    def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
-        self.inner.delete(locator, if_match=if_match)
-
-    def walk(self, locator: Locator) -> Iterator[Info]:
-        return self.inner.walk(locator)
-
-    def foreign_entries(self, locator: Locator) -> Iterator[str]:
-        return self.inner.foreign_entries(locator)
-
-    def describe(self) -> str:
-        return self.inner.describe()
-
-    def check_usable(self, *, read_only: bool) -> None:
-        self.inner.check_usable(read_only=read_only)
-
-    def check_reachable(self, seconds: float) -> None:
-        self.inner.check_reachable(seconds)
-
-    def check_allowed(self, action: str) -> None:
-        self.inner.check_allowed(action)
-
-    def make_place(self) -> None:
-        self.inner.make_place()
-
-    def stamp_text(self) -> str | None:
-        return self.inner.stamp_text()
-
     @property
     def tier_layout(self) -> TierLayout:
         return self.inner.tier_layout
+
+    read = _passed_on(StorageBackend.read)
+    write = _passed_on(StorageBackend.write)
+    list = _passed_on(StorageBackend.list)
+    exists = _passed_on(StorageBackend.exists)
+    info = _passed_on(StorageBackend.info)
+    mkdir = _passed_on(StorageBackend.mkdir)
+    delete = _passed_on(StorageBackend.delete)
+    walk = _passed_on(StorageBackend.walk)
+    foreign_entries = _passed_on(StorageBackend.foreign_entries)
+    describe = _passed_on(StorageBackend.describe)
+    check_usable = _passed_on(StorageBackend.check_usable)
+    check_reachable = _passed_on(StorageBackend.check_reachable)
+    check_allowed = _passed_on(StorageBackend.check_allowed)
+    make_place = _passed_on(StorageBackend.make_place)
+    stamp_text = _passed_on(StorageBackend.stamp_text)

@@ -19,17 +19,20 @@ import os
 from agentm_kernel.errors import ConcurrentModificationError, StoreIdentityError
 from agentm_kernel.seam import facets
 from agentm_kernel.seam.backend import ABSENT, STAMP, BackendLayer
+from agentm_kernel.seam.facets import Appends, PersonalSpace
 from agentm_kernel.seam.layout import STAMP_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from agentm_kernel.device import DeviceFacts
     from agentm_kernel.device.json_text import JsonTable
-    from agentm_kernel.seam.backend import Absent, StorageBackend
+    from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.locator import Locator
+
+    Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 LAYOUT_VERSION = 1
 _RECORD = "stores.json"
@@ -55,12 +58,23 @@ def check_store(device: DeviceFacts, backend: StorageBackend, protocol: str) -> 
     )
 
 
+def _settled(verb: Verb) -> Verb:
+    """A verb that changes something in the store inside, whose identity is settled first."""
+    name = verb.__name__
+
+    def change(self: IdentityGuard | _SettledFacet, *given: object, **named: object) -> object:
+        self.settle()
+        return getattr(self.inner, name)(*given, **named)
+
+    return change  # type: ignore[return-value]
+
+
 class IdentityGuard(BackendLayer, facets.Identity):
     """The innermost layer around every selected backend: no write before the store's identity is settled."""
 
     passes = (
-        *(facets.DeviceFiles, facets.DeviceCopy, facets.PersonalSpace, facets.History, facets.ConflictCopies),
-        *(facets.Appends, facets.Rules, facets.Unguarded, facets.WorkingCopy, facets.WatchedStore),
+        *(facets.DeviceFiles, facets.DeviceCopy, PersonalSpace, facets.History, facets.ConflictCopies, Appends),
+        *(facets.Rules, facets.Unguarded, facets.WorkingCopy, facets.WatchedStore),
     )
 
     def __init__(self, device: DeviceFacts, inner: StorageBackend, protocol: str) -> None:
@@ -69,49 +83,34 @@ class IdentityGuard(BackendLayer, facets.Identity):
         self._device, self._protocol = device, protocol
         self._is_settled = False
 
-    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
-        self._settle()
-        return self.inner.write(locator, content, if_match=if_match)
-
-    def mkdir(self, locator: Locator) -> Locator:
-        self._settle()
-        return self.inner.mkdir(locator)
-
-    def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
-        self._settle()
-        self.inner.delete(locator, if_match=if_match)
+    write = _settled(BackendLayer.write)
+    mkdir = _settled(BackendLayer.mkdir)
+    delete = _settled(BackendLayer.delete)
 
     def wrap_facet(self, kind: type[Any], found: Any) -> Any:
-        return _Settled(found, self._settle) if kind in (facets.PersonalSpace, facets.Appends) else found
+        return _SettledFacet(found, self.settle) if kind in (PersonalSpace, Appends) else found
 
     def confirm(self) -> None:
         check_store(self._device, self.inner, self._protocol)
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         if not self._is_settled:
             adopt_store(self._device, self.inner, self._protocol, may_stamp=self.inner.self_stamping)
             self._is_settled = True
 
 
-class _Settled(facets.PersonalSpace, facets.Appends):
+class _SettledFacet(PersonalSpace, Appends):
     """Either facet, of a store whose identity is settled before each write."""
 
-    def __init__(self, found: Any, settle: Callable[[], None]) -> None:
-        self._found: _Settled = found  # as far as its own facet goes
-        self._settle = settle
+    def __init__(self, inner: Any, settle: Callable[[], None]) -> None:
+        self.inner, self.settle = inner, settle
 
     def personal_path(self, locator: Locator) -> str:
-        return self._found.personal_path(locator)
+        path: str = self.inner.personal_path(locator)
+        return path
 
-    def write_personal(
-        self, locator: Locator, content: str, *, authorization: object, if_match: str | Absent | None = None
-    ) -> Locator:
-        self._settle()
-        return self._found.write_personal(locator, content, authorization=authorization, if_match=if_match)
-
-    def append(self, locator: Locator, text: str) -> Locator:
-        self._settle()
-        return self._found.append(locator, text)
+    write_personal = _settled(PersonalSpace.write_personal)
+    append = _settled(Appends.append)
 
 
 def adopt_store(device: DeviceFacts, backend: StorageBackend, protocol: str, *, may_stamp: bool = True) -> str:

@@ -111,10 +111,10 @@ def _is_complete(data: bytes) -> bool:
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
-    from agentm_kernel.device.json_text import parse_bytes
+    from agentm_kernel.device.json_text import parse
 
     try:
-        event = parse_bytes(data)
+        event = parse(data)
     except ValueError as error:
         raise AgentmError(f"the host's event is not JSON: {error}") from error
     if not isinstance(event, dict):

@@ -74,25 +74,6 @@ def _bounded(key: str) -> str:
     return key
 
 
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
-
-
-def _is_plain(name: str) -> bool:
-    """Whether no rule can concern `name`, as for nearly every note in a listing of thousands.
-
-    What belongs to another program begins with a dot, has a tilde, or is in the list.
-    """
-    return (
-        isinstance(name, str)
-        and _PLAIN.issuperset(name)
-        and 0 < len(name) <= MAX_SEGMENT_BYTES
-        and name[0] != "."
-        and name[-1] != "."
-        and name not in _CONTROL_NAMES
-        and name.partition(".")[0] not in _RESERVED_STEMS
-    )
-
-
 _HARMLESS = dict.fromkeys(map(ord, "abcdefghijklmnopqrstuvwxyz0123456789-_. !#$%&'()+,;=@[]^`{}/"))
 _DOUBTFUL = ("//", "/.", "./", " /", "/_darcs", "/con", "/prn", "/aux", "/nul", "/com", "/lpt")
 """What a listing holds, in lower case and between slashes, if any of its names might break a rule."""
@@ -107,7 +88,7 @@ def _are_plain(names: Sequence[str]) -> bool:
     return (
         not listing.translate(_HARMLESS)
         and listing.count("/") == len(names) + 1
-        and not any(sign in listing for sign in _DOUBTFUL)
+        and not any(map(listing.__contains__, _DOUBTFUL))
     )
 
 
@@ -205,12 +186,9 @@ class Locator(Frozen):
 
     def child(self, *parts: str) -> Locator:
         """The locator below this one; each part may itself hold slashes."""
-        if len(parts) == 1 and _is_plain(parts[0]):
-            below = parts[0]
-        elif all(isinstance(part, str) for part in parts):
-            below = normalize_key("/".join(parts))
-        else:
+        if not all(isinstance(part, str) for part in parts):
             raise InvalidLocatorError("the parts of a locator must be strings")
+        below = parts[0] if len(parts) == 1 and self.takes_plainly(parts) else normalize_key("/".join(parts))
         return _trusted(_bounded(f"{self.key}/{below}" if self.key and below else self.key or below))
 
     def beside(self, mark: str) -> Locator:

@@ -26,10 +26,9 @@ from agentm_kernel.projects.lookup import MOVED_TO_STORE as MOVED_TO_STORE, Proj
 from agentm_kernel.projects.repo_registry import list_repos as list_repos, read_registry as read_registry, register_repo as register_repo, registry_locator as registry_locator, unregister_repo as unregister_repo
 from agentm_kernel.projects.slug import plain_slug as plain_slug
 from agentm_kernel.seam import Capabilities as Capabilities, Frozen as Frozen, Info as Info, MAX_CONTENT_BYTES as MAX_CONTENT_BYTES, Opening as Opening, layout as layout
-from agentm_kernel.seam.backend import ABSENT as ABSENT, API_VERSION as API_VERSION, Absent as Absent, BackendLayer as BackendLayer, COMMIT as COMMIT, FolderWalk as FolderWalk, PUSH as PUSH, SWAP_PROVIDER as SWAP_PROVIDER, StorageBackend as StorageBackend
+from agentm_kernel.seam.backend import ABSENT as ABSENT, API_VERSION as API_VERSION, Absent as Absent, BackendLayer as BackendLayer, COMMIT as COMMIT, Folder as Folder, FolderWalk as FolderWalk, PUSH as PUSH, SWAP_PROVIDER as SWAP_PROVIDER, StorageBackend as StorageBackend, walk_folders as walk_folders
 from agentm_kernel.seam.content import check_size as check_size, content_hash as content_hash, decode_content as decode_content, encode_content as encode_content
 from agentm_kernel.seam.facets import Appends as Appends, ConflictCopies as ConflictCopies, ConflictCopy as ConflictCopy, DeviceCopy as DeviceCopy, DeviceFiles as DeviceFiles, History as History, Identity as Identity, PersonalSpace as PersonalSpace, Rules as Rules, Sealed as Sealed, Transfer as Transfer, Unguarded as Unguarded, Version as Version, WatchedStore as WatchedStore, WorkingCopy as WorkingCopy
-from agentm_kernel.seam.folders import Folder as Folder, walk_folders as walk_folders
 from agentm_kernel.seam.layout import STAMP_KEY as STAMP_KEY
 from agentm_kernel.seam.locator import Locator as Locator, MAX_KEY_BYTES as MAX_KEY_BYTES, MAX_SEGMENT_BYTES as MAX_SEGMENT_BYTES, TEMP_PREFIX as TEMP_PREFIX, normalize_key as normalize_key
 from agentm_kernel.seam.options import Option as Option, check_options as check_options

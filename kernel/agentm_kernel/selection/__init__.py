@@ -99,13 +99,13 @@ def inspect_store(device: Device, *, read_only: bool = True) -> Decision | Refus
     choice = None
     try:
         choice = choose(device)
-        return _decide(device, choice, Opening(device.store_name or "default", read_only, device.state_dir))
+        return _open_layered(device, choice, Opening(device.store_name or "default", read_only, device.state_dir))
     except AgentmError as error:
         protocol = choice.protocol if choice else None
         return Refusal(choice, as_selection_error(error, of=device.store_name, protocol=protocol))
 
 
-def _decide(device: Device, choice: Choice, opening: Opening) -> Decision:
+def _open_layered(device: Device, choice: Choice, opening: Opening) -> Decision:
     store = _open_identified(device, choice, opening)
     warning = None
     if store.store_id is None and not store.self_stamping:

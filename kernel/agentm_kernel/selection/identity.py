@@ -211,11 +211,8 @@ def record_store(state_dir: str, protocol: str, place: str, store_id: str | None
 def _known(state_dir: str) -> JsonTable:
     from agentm_kernel.device.json_text import JsonTable
 
-    return JsonTable(os.path.join(state_dir, _RECORD), lambda store_id: isinstance(store_id, str), _bad_record)
+    def refuse(path: str, why: str) -> StoreIdentityError:
+        hint = "repair or move that file away; agentm cannot tell without it whether this is the right store"
+        return StoreIdentityError(f"the record of known stores {path} cannot be read: {why}", hint=hint)
 
-
-def _bad_record(path: str, why: str) -> StoreIdentityError:
-    return StoreIdentityError(
-        f"the record of known stores {path} cannot be read: {why}",
-        hint="repair or move that file away; agentm cannot tell without it whether this is the right store",
-    )
+    return JsonTable(os.path.join(state_dir, _RECORD), lambda store_id: isinstance(store_id, str), refuse)

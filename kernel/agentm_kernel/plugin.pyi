@@ -15,9 +15,8 @@ from agentm_kernel.here import choose_protocol as choose_protocol, list_plan_fil
 from agentm_kernel.plugins import Call as Call, StdoutToStderr as StdoutToStderr, reason_of as reason_of
 from agentm_kernel.plugins.events import EVENTS as EVENTS, Event as Event, PULLING as PULLING, PUSHING as PUSHING, is_event as is_event
 from agentm_kernel.plugins.hooks import HookCaller as HookCaller
-from agentm_kernel.plugins.hookspecs import hookimpl as hookimpl
+from agentm_kernel.plugins.hookspecs import Alert as Alert, DoctorRow as DoctorRow, HookContext as HookContext, Panel as Panel, PluginFailure as PluginFailure, Section as Section, Tool as Tool, ToolCall as ToolCall, hookimpl as hookimpl
 from agentm_kernel.plugins.table import find_plugin as find_plugin, load as load, load_backend as load_backend, load_plugin as load_plugin, permitted as permitted, unusable as unusable
-from agentm_kernel.plugins.values import Alert as Alert, DoctorRow as DoctorRow, HookContext as HookContext, Panel as Panel, PluginFailure as PluginFailure, Section as Section, Tool as Tool, ToolCall as ToolCall
 from agentm_kernel.projects import HARNESS_DIR as HARNESS_DIR, find_project_root as find_project_root
 from agentm_kernel.projects.checkouts import Checkouts as Checkouts, binding_keys as binding_keys
 from agentm_kernel.projects.claiming import add_remote as add_remote, change_record as change_record, claim as claim, claim_name as claim_name, create_record as create_record, point as point, record_move as record_move

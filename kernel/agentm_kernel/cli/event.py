@@ -47,7 +47,7 @@ def tell(device: Device, name: str, payload: dict[str, object], cwd: str | None,
     that the project is bound to. 1 if a plugin failed or was late.
     """
     from agentm_kernel.plugins.hooks import PATIENCE, HookCaller
-    from agentm_kernel.plugins.values import HookContext
+    from agentm_kernel.plugins.hookspecs import HookContext
     from agentm_kernel.projects import find_project_root
     from agentm_kernel.state.routing import bound_store
 

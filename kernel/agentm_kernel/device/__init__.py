@@ -24,12 +24,6 @@ if TYPE_CHECKING:
 _OF_THE_DEFAULT_STORE = ("MEMORY_VAULT_PATH", "AGENTM_DEVICE_LOCAL_ROOT")
 
 
-def expanded(path: str, environ: Mapping[str, str]) -> str:
-    """`path` with a leading `~` replaced by the home of the user whose environment this is."""
-    is_of_home = path == "~" or path.startswith(("~/", "~\\"))
-    return home_directory(environ) + path[1:] if is_of_home else path
-
-
 class DeviceFacts:
     """Environment, directories, configuration and plugin table, each found out once."""
 
@@ -103,4 +97,6 @@ class DeviceFacts:
 
     def expand(self, path: str) -> str:
         """`path` with a leading `~` replaced by this user's home."""
+        from agentm_kernel.device.config import expanded
+
         return expanded(path, self.environ)

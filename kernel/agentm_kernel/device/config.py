@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 
-from agentm_kernel.device import expanded
 from agentm_kernel.errors import ConfigError, StorageSelectionError
 from agentm_kernel.files import home_directory, read_small_file, user_directory
 from agentm_kernel.seam import Frozen
@@ -27,6 +26,12 @@ PREFIX_VARIABLE = "AGENTM_INSTALL_PREFIX"
 CONFIG_NAME = ".agentm-config.json"
 LEGACY_DIRECTORY = ".claude"
 SIZE_LIMIT = 1_000_000
+
+
+def expanded(path: str, environ: Mapping[str, str]) -> str:
+    """`path` with a leading `~` replaced by the home of the user whose environment this is."""
+    is_of_home = path == "~" or path.startswith(("~/", "~\\"))
+    return home_directory(environ) + path[1:] if is_of_home else path
 
 
 def config_path(environ: Mapping[str, str]) -> str:

@@ -12,8 +12,8 @@ import sys
 from agentm_kernel.device.installed import is_hook_plugin, listens_to
 from agentm_kernel.errors import AgentmError, ConfigError, one_line
 from agentm_kernel.plugins import Call, hookspecs, in_time, reason_of, wrong_answer
+from agentm_kernel.plugins.hookspecs import DoctorRow, HookContext, Panel, PluginFailure, Section
 from agentm_kernel.plugins.table import load, refusal, unusable
-from agentm_kernel.plugins.values import DoctorRow, HookContext, Panel, PluginFailure, Section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from agentm_kernel.device.installed import PluginRecord
-    from agentm_kernel.plugins.values import Alert
+    from agentm_kernel.plugins.hookspecs import Alert
     from agentm_kernel.seam.locator import Locator
 
     T = TypeVar("T")

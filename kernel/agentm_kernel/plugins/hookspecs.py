@@ -14,7 +14,6 @@ from agentm_kernel.seam import Frozen
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import TypeVar
 
     from pluggy import HookimplMarker
 
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.locator import Locator
     from agentm_kernel.state import Device
     from agentm_kernel.state.routing import Resolution
-
-    T = TypeVar("T")
 
 PROJECT = "agentm"
 MARK = f"{PROJECT}_impl"
@@ -44,13 +41,6 @@ else:
         return mark if function is None else mark(function)
 
 
-def hookspec(function: T) -> T:
-    """Mark a function here as what a hook looks like."""
-    setattr(function, f"{PROJECT}_spec", {})
-    return function
-
-
-@hookspec
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     """What `agentm doctor` should say about this plugin: where its data lies, what is wrong with it.
 
@@ -58,7 +48,6 @@ def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     """
 
 
-@hookspec
 def agentm_session_start(context: HookContext) -> list[Section] | None:
     """What the agent should read when a session starts in `context.cwd`.
 
@@ -66,7 +55,6 @@ def agentm_session_start(context: HookContext) -> list[Section] | None:
     """
 
 
-@hookspec
 def agentm_event(name: str, payload: Mapping[str, object], context: HookContext) -> str | None:
     """Something happened in an agent's life: `turn-start`, `turn-end`, … with what the host said about it.
 
@@ -74,17 +62,14 @@ def agentm_event(name: str, payload: Mapping[str, object], context: HookContext)
     """
 
 
-@hookspec
 def agentm_page_panels(context: HookContext) -> list[Panel] | None:
     """What this plugin adds to the page that a person looks at. Making the list reads nothing: `show` does, later."""
 
 
-@hookspec
 def agentm_alert(alert: Alert, context: HookContext) -> None:
     """Something that the operator has to see was noticed. Carry it where it will be seen."""
 
 
-@hookspec
 def agentm_replaced(locator: Locator, old: str | None, new: str | None, context: HookContext) -> None:
     """A write or a deletion of ours through the selected store replaces `old` at `locator` by `new`.
 

@@ -260,11 +260,13 @@ def _grouped(backend: StorageBackend, locator: Locator, walk: Iterator[Info]) ->
         yield Folder(folder, {name: info.version or "" for name, info in infos.items()}, infos.__getitem__)
 
 
-def _passed_on(verb: Verb) -> Verb:
-    """A verb of a layer that asks the same of the store inside."""
+def passed_on(verb: Verb, first: Callable[[Any], object] | None = None) -> Verb:
+    """A verb of a layer, or of a facet that it wraps, that asks the same of `inner`; `first` is called before."""
     name = verb.__name__
 
-    def ask(self: BackendLayer, *given: object, **named: object) -> object:
+    def ask(self: Any, *given: object, **named: object) -> object:
+        if first is not None:
+            first(self)
         return getattr(self.inner, name)(*given, **named)
 
     ask.__name__ = name
@@ -302,18 +304,18 @@ class BackendLayer(StorageBackend):
     def tier_layout(self) -> TierLayout:
         return self.inner.tier_layout
 
-    read = _passed_on(StorageBackend.read)
-    write = _passed_on(StorageBackend.write)
-    list = _passed_on(StorageBackend.list)
-    exists = _passed_on(StorageBackend.exists)
-    info = _passed_on(StorageBackend.info)
-    mkdir = _passed_on(StorageBackend.mkdir)
-    delete = _passed_on(StorageBackend.delete)
-    walk = _passed_on(StorageBackend.walk)
-    foreign_entries = _passed_on(StorageBackend.foreign_entries)
-    describe = _passed_on(StorageBackend.describe)
-    check_usable = _passed_on(StorageBackend.check_usable)
-    check_reachable = _passed_on(StorageBackend.check_reachable)
-    check_allowed = _passed_on(StorageBackend.check_allowed)
-    make_place = _passed_on(StorageBackend.make_place)
-    stamp_text = _passed_on(StorageBackend.stamp_text)
+    read = passed_on(StorageBackend.read)
+    write = passed_on(StorageBackend.write)
+    list = passed_on(StorageBackend.list)
+    exists = passed_on(StorageBackend.exists)
+    info = passed_on(StorageBackend.info)
+    mkdir = passed_on(StorageBackend.mkdir)
+    delete = passed_on(StorageBackend.delete)
+    walk = passed_on(StorageBackend.walk)
+    foreign_entries = passed_on(StorageBackend.foreign_entries)
+    describe = passed_on(StorageBackend.describe)
+    check_usable = passed_on(StorageBackend.check_usable)
+    check_reachable = passed_on(StorageBackend.check_reachable)
+    check_allowed = passed_on(StorageBackend.check_allowed)
+    make_place = passed_on(StorageBackend.make_place)
+    stamp_text = passed_on(StorageBackend.stamp_text)

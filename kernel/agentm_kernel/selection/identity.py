@@ -18,21 +18,17 @@ import os
 
 from agentm_kernel.errors import ConcurrentModificationError, StoreIdentityError
 from agentm_kernel.seam import facets
-from agentm_kernel.seam.backend import ABSENT, STAMP, BackendLayer
+from agentm_kernel.seam.backend import ABSENT, STAMP, BackendLayer, passed_on
 from agentm_kernel.seam.facets import Appends, PersonalSpace
 from agentm_kernel.seam.layout import STAMP_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeVar
+    from typing import Any
 
     from agentm_kernel.device import DeviceFacts
     from agentm_kernel.device.json_text import JsonTable
     from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.seam.locator import Locator
-
-    Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 LAYOUT_VERSION = 1
 _RECORD = "stores.json"
@@ -58,17 +54,6 @@ def check_store(device: DeviceFacts, backend: StorageBackend, protocol: str) -> 
     )
 
 
-def _settled(verb: Verb) -> Verb:
-    """A verb that changes something in the store inside, whose identity is settled first."""
-    name = verb.__name__
-
-    def change(self: IdentityGuard | _SettledFacet, *given: object, **named: object) -> object:
-        self.settle()
-        return getattr(self.inner, name)(*given, **named)
-
-    return change  # type: ignore[return-value]
-
-
 class IdentityGuard(BackendLayer, facets.Identity):
     """The innermost layer around every selected backend: no write before the store's identity is settled."""
 
@@ -83,34 +68,35 @@ class IdentityGuard(BackendLayer, facets.Identity):
         self._device, self._protocol = device, protocol
         self._is_settled = False
 
-    write = _settled(BackendLayer.write)
-    mkdir = _settled(BackendLayer.mkdir)
-    delete = _settled(BackendLayer.delete)
-
-    def wrap_facet(self, kind: type[Any], found: Any) -> Any:
-        return _SettledFacet(found, self.settle) if kind in (PersonalSpace, Appends) else found
-
-    def confirm(self) -> None:
-        check_store(self._device, self.inner, self._protocol)
-
     def settle(self) -> None:
+        """Make sure, before the first write, that this is the store that this device knows, or may come to know."""
         if not self._is_settled:
             adopt_store(self._device, self.inner, self._protocol, may_stamp=self.inner.self_stamping)
             self._is_settled = True
+
+    write = passed_on(BackendLayer.write, settle)
+    mkdir = passed_on(BackendLayer.mkdir, settle)
+    delete = passed_on(BackendLayer.delete, settle)
+
+    def wrap_facet(self, kind: type[Any], found: Any) -> Any:
+        return _SettledFacet(found, self) if kind in (PersonalSpace, Appends) else found
+
+    def confirm(self) -> None:
+        check_store(self._device, self.inner, self._protocol)
 
 
 class _SettledFacet(PersonalSpace, Appends):
     """Either facet, of a store whose identity is settled before each write."""
 
-    def __init__(self, inner: Any, settle: Callable[[], None]) -> None:
-        self.inner, self.settle = inner, settle
+    def __init__(self, inner: Any, guard: IdentityGuard) -> None:
+        self.inner, self._guard = inner, guard
 
-    def personal_path(self, locator: Locator) -> str:
-        path: str = self.inner.personal_path(locator)
-        return path
+    def _settle(self) -> None:
+        self._guard.settle()
 
-    write_personal = _settled(PersonalSpace.write_personal)
-    append = _settled(Appends.append)
+    personal_path = passed_on(PersonalSpace.personal_path)
+    write_personal = passed_on(PersonalSpace.write_personal, _settle)
+    append = passed_on(Appends.append, _settle)
 
 
 def adopt_store(device: DeviceFacts, backend: StorageBackend, protocol: str, *, may_stamp: bool = True) -> str:

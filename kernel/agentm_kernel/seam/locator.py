@@ -79,19 +79,6 @@ _DOUBTFUL = ("//", "/.", "./", " /", "/_darcs", "/con", "/prn", "/aux", "/nul", 
 """What a listing holds, in lower case and between slashes, if any of its names might break a rule."""
 
 
-def _are_plain(names: Sequence[str]) -> bool:
-    """Whether no rule but that for lengths can concern any of the names of a directory, asked of all at once."""
-    listing = f"/{'/'.join(names)}/"
-    if not listing.isascii():  # before it is folded: there are letters outside of ASCII that fold into it
-        return False
-    listing = listing.lower()
-    return (
-        not listing.translate(_HARMLESS)
-        and listing.count("/") == len(names) + 1
-        and not any(map(listing.__contains__, _DOUBTFUL))
-    )
-
-
 def _check_segment(key: str, segment: str) -> None:
     if segment == "..":
         raise _refusal(key, "contains '..'")
@@ -201,8 +188,16 @@ class Locator(Frozen):
     def takes_plainly(self, names: Sequence[str]) -> bool:
         """Whether `child` of each of these names is certain to be just that: asked of a whole listing at once."""
         longest = max(map(len, names), default=0)
-        fits = longest <= MAX_SEGMENT_BYTES and (len(self.key) + 1 + longest) * 4 <= MAX_KEY_BYTES
-        return fits and _are_plain(names)
+        listing = f"/{'/'.join(names)}/"
+        is_short = longest <= MAX_SEGMENT_BYTES and (len(self.key) + 1 + longest) * 4 <= MAX_KEY_BYTES
+        if not is_short or not listing.isascii():  # before it is folded: other letters may fold into ASCII ones
+            return False
+        listing = listing.lower()
+        return (
+            not listing.translate(_HARMLESS)
+            and listing.count("/") == len(names) + 1
+            and not any(map(listing.__contains__, _DOUBTFUL))
+        )
 
     def known_children(self, names: Iterable[str]) -> list[Locator]:
         """The locators of names that `takes_plainly` or `child` has accepted below this one."""

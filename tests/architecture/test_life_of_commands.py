@@ -17,7 +17,7 @@ _TYPES = {
 MERELY_IMPORTED = {
     "state-path plan": _TYPES,
     "hook session-start": _TYPES
-    | {"agentm_recall", "agentm_recall.index", "agentm_kernel.plugins.hookspecs", "agentm_kernel.plugins.values"}
+    | {"agentm_recall", "agentm_recall.index", "agentm_kernel.plugins.hookspecs"}
     | {"agentm_checkpoint", "agentm_checkpoint.patterns", "agentm_checkpoint.session"}  # called in another thread
     | {"agentm_kernel.projects.remote", "agentm_kernel.seam.content"},  # for a remote, and for a note that is long
 }

@@ -10,8 +10,8 @@ from agentm_kernel.cli.plugin_inventory import take_inventory
 from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError, one_line
 from agentm_kernel.plugins import in_time
 from agentm_kernel.plugins.hooks import PATIENCE, HookCaller
+from agentm_kernel.plugins.hookspecs import DoctorRow, HookContext
 from agentm_kernel.plugins.table import conflict
-from agentm_kernel.plugins.values import DoctorRow, HookContext
 from agentm_kernel.seam import Capabilities
 from agentm_kernel.selection import Decision, Refusal, as_selection_error, inspect_store, preview_of, require
 
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentm_kernel.plugins.values import PluginFailure
+    from agentm_kernel.plugins.hookspecs import PluginFailure
     from agentm_kernel.state import Device
 
 _REACH_SECONDS = 2.0  # how long a store elsewhere may take to answer

@@ -47,7 +47,7 @@ def tell(device: Device, name: str, payload: dict[str, object], cwd: str | None,
     that the project is bound to. 1 if a plugin failed or was late.
     """
     from agentm_kernel.plugins.hooks import PATIENCE, HookCaller
-    from agentm_kernel.plugins.values import HookContext
+    from agentm_kernel.plugins.hookspecs import HookContext
     from agentm_kernel.projects import find_project_root
     from agentm_kernel.state.routing import bound_store
 
@@ -111,10 +111,10 @@ def _is_complete(data: bytes) -> bool:
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
-    from agentm_kernel.device.json_text import parse_bytes
+    from agentm_kernel.device.json_text import parse
 
     try:
-        event = parse_bytes(data)
+        event = parse(data)
     except ValueError as error:
         raise AgentmError(f"the host's event is not JSON: {error}") from error
     if not isinstance(event, dict):

@@ -155,7 +155,7 @@ def _sections(device: Device, project: Resolution, seconds: float) -> Iterator[s
     if not any(listens_to(record, "agentm_session_start") for record in device.plugins.records):
         return
     from agentm_kernel.plugins.hooks import PATIENCE, HookCaller
-    from agentm_kernel.plugins.values import HookContext
+    from agentm_kernel.plugins.hookspecs import HookContext
 
     context = HookContext(device, project.root, project, project.backend)
     caller = HookCaller(context, patience=max(0.1, min(PATIENCE, seconds)))

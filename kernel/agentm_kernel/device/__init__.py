@@ -97,6 +97,6 @@ class DeviceFacts:
 
     def expand(self, path: str) -> str:
         """`path` with a leading `~` replaced by this user's home."""
-        if path == "~" or path.startswith(("~/", "~\\")):
-            return self.home + path[1:]
-        return path
+        from agentm_kernel.device.config import expanded
+
+        return expanded(path, self.environ)

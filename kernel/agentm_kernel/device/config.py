@@ -16,14 +16,22 @@ from agentm_kernel.seam import Frozen
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, TypeVar
 
     from agentm_kernel.device.settings import Settings
+
+    T = TypeVar("T")
 
 PREFIX_VARIABLE = "AGENTM_INSTALL_PREFIX"
 CONFIG_NAME = ".agentm-config.json"
 LEGACY_DIRECTORY = ".claude"
 SIZE_LIMIT = 1_000_000
+
+
+def expanded(path: str, environ: Mapping[str, str]) -> str:
+    """`path` with a leading `~` replaced by the home of the user whose environment this is."""
+    is_of_home = path == "~" or path.startswith(("~/", "~\\"))
+    return home_directory(environ) + path[1:] if is_of_home else path
 
 
 def config_path(environ: Mapping[str, str]) -> str:
@@ -33,12 +41,10 @@ def config_path(environ: Mapping[str, str]) -> str:
 
 def config_places(environ: Mapping[str, str]) -> tuple[str, str | None]:
     """`config_path`, and where older installs kept the file: no such place when a prefix was chosen."""
-    prefix = environ.get(PREFIX_VARIABLE)
+    prefix = expanded(environ.get(PREFIX_VARIABLE, ""), environ)
     if not prefix:
         legacy = os.path.join(home_directory(environ), LEGACY_DIRECTORY, CONFIG_NAME)
         return os.path.join(user_directory("config", environ), CONFIG_NAME), legacy
-    if prefix == "~" or prefix.startswith(("~/", "~\\")):
-        prefix = home_directory(environ) + prefix[1:]
     if not os.path.isabs(prefix):  # it would mean another configuration in every working directory
         raise ConfigError(
             f"${PREFIX_VARIABLE} is not an absolute path: {prefix!r}",
@@ -78,7 +84,7 @@ class Config(Frozen):
     @property
     def storage_backend(self) -> str | None:
         """The protocol of the store that was chosen."""
-        return self._text("storage.backend")
+        return self._value("storage.backend", str)
 
     @property
     def chosen_by(self) -> str:
@@ -93,8 +99,7 @@ class Config(Frozen):
     @property
     def bindings(self) -> dict[str, str]:
         """Which further store the notes of a project belong to, by what the project is."""
-        table = self._settings.get("bindings")
-        return {key: bound["store"] for key, bound in table.items()} if isinstance(table, dict) else {}
+        return {key: bound["store"] for key, bound in (self._value("bindings", dict) or {}).items()}
 
     def for_store(self, name: str, table: Mapping[str, object] | None = None) -> Config:
         """The settings of a further store, or those in `table`, as if it were the only one of this device."""
@@ -114,27 +119,27 @@ class Config(Frozen):
     @property
     def shortcut(self) -> tuple[str, str, str] | None:
         """The setting that chooses a store and says its option `path` in one: its key, the protocol, the path."""
-        path = self._text("storage.policy")
+        path = self._value("storage.policy", str)
         return None if path is None else ("storage.policy", "policy", path)
 
     @property
     def state_mode(self) -> str | None:
         """`local`, `backend`, or `None` where this device does not say."""
-        return self._text("state_mode")
+        return self._value("state_mode", str)
 
     @property
     def wrappers(self) -> tuple[str, ...]:
         """The layers around the store, innermost first."""
-        return self._names("wrappers") or ()
+        return self._value("wrappers", tuple) or ()
 
     @property
     def disabled_plugins(self) -> tuple[str, ...]:
-        return self._names("plugin_policy.disabled") or ()
+        return self._value("plugin_policy.disabled", tuple) or ()
 
     @property
     def allowed_plugins(self) -> tuple[str, ...] | None:
         """The only plugins that may be loaded; `None` where every installed one may."""
-        return self._names("plugin_policy.allowed")
+        return self._value("plugin_policy.allowed", tuple)
 
     def options(self, protocol: str) -> dict[str, Any]:
         """The table `plugins.<protocol>`."""
@@ -155,13 +160,9 @@ class Config(Frozen):
         """Every setting by its dotted key, in the order of the file; by its current name, whatever it has there."""
         return [(key, _copied(value)) for key, value in self._settings.items()]
 
-    def _text(self, key: str) -> str | None:
+    def _value(self, key: str, kind: type[T]) -> T | None:
         value = self._settings.get(key)
-        return value if isinstance(value, str) else None
-
-    def _names(self, key: str) -> tuple[str, ...] | None:
-        value = self._settings.get(key)
-        return value if isinstance(value, tuple) else None
+        return value if isinstance(value, kind) else None
 
     def _table(self, prefix: str) -> dict[str, Any]:
         table: dict[str, Any] = {}
@@ -221,12 +222,7 @@ def read_file(path: str) -> bytes:
     try:
         return read_small_file(path, SIZE_LIMIT)
     except OSError as error:
-        if error.errno in (errno.ENOENT, errno.EINVAL):  # it was seen: then it is a link that leads nowhere
-            raise ConfigError(
-                f"the configuration {path} is there but is not a regular file",
-                hint="remove what is in its place, then run `agentm config set storage.backend NAME`",
-            ) from None
-        raise _unreadable(path, error) from error
+        raise _unreadable(path, error, was_seen=True) from error
 
 
 def parse_document(data: bytes, path: str) -> dict[str, object]:
@@ -252,10 +248,11 @@ def settings_in(document: dict[str, object], path: str) -> Settings:
         raise ConfigError(f"the configuration {path} is refused: {error}", hint=f"run `{error.remedy}`") from error
 
 
-def _unreadable(path: str, error: OSError) -> ConfigError:
-    is_too_large = error.errno == errno.EFBIG
-    hint = "check the permissions of the file and of the folders above it"
-    return ConfigError(
-        f"the configuration {path} cannot be read: {error.strerror}",
-        hint="move it away and set what you need" if is_too_large else hint,
-    )
+def _unreadable(path: str, error: OSError, *, was_seen: bool = False) -> ConfigError:
+    why, hint = f"cannot be read: {error.strerror}", "check the permissions of the file and of the folders above it"
+    if error.errno == errno.EFBIG:
+        hint = "move it away and set what you need"
+    if was_seen and error.errno in (errno.ENOENT, errno.EINVAL):  # then it is a link that leads nowhere
+        why = "is there but is not a regular file"
+        hint = "remove what is in its place, then run `agentm config set storage.backend NAME`"
+    return ConfigError(f"the configuration {path} {why}", hint=hint)

@@ -109,10 +109,8 @@ def bind_project(environ: Mapping[str, str], keys: Sequence[str], store: str | N
     """Let the notes of the project with these keys be in the further store; `None`: in the default one."""
 
     def change(document: Document) -> None:
-        bindings = document.get("bindings")
-        others = dict(bindings) if isinstance(bindings, dict) else {}
-        for key in keys:
-            others.pop(key, None)
+        found = document.get("bindings")
+        others = {key: to for key, to in found.items() if key not in keys} if isinstance(found, dict) else {}
         if store is not None:
             others[keys[0]] = {"store": store}
         if others:

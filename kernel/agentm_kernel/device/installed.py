@@ -15,7 +15,7 @@ from agentm_kernel.seam import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 PLUGINS = "agentm.plugins"
 HOOKS = ("doctor_checks", "session_start", "event", "page_panels", "alert", "replaced")
@@ -227,27 +227,21 @@ def _scan_archive(root: str, found: dict[str, list[PluginRecord]], unreadable: l
 
 
 def _records(text: str, key: str, version: str, location: str) -> list[PluginRecord]:
-    """The plugins that the entry points of one distribution declare."""
-    entries = dict.fromkeys(_entries(text))
-    api = tuple(sorted(name for group, name, _ in entries if group == API_GROUP))
-    return [PluginRecord(*entry, key, version, location, api) for entry in entries if entry[0] != API_GROUP]
-
-
-def _entries(text: str) -> Iterator[tuple[str, str, str]]:
-    """Group, name and value of the entries that are ours, read as `importlib.metadata` reads them, quirks included.
-
-    A line without `=` is the one exception: there it breaks the whole lookup, here it is an entry without a value,
-    which is refused with its name when it is loaded.
+    """The plugins that the entry points of one distribution declare, read as `importlib.metadata` reads them, quirks
+    included. A line without `=` is the one exception: there it breaks the whole lookup, here it is an entry without a
+    value, which is refused with its name when it is loaded.
     """
-    group, is_ours = "", False
+    entries: dict[tuple[str, str, str], None] = {}
+    group = ""
     for raw in text.splitlines():
         line = raw.strip()
         if line[:1] == "[" and line[-1] == "]":
             group = line.strip("[]")
-            is_ours = group.startswith(_PREFIX)
-        elif is_ours and line and line[0] != "#":
+        elif line and line[0] != "#" and group.startswith(_PREFIX):
             name, _, value = line.partition("=")
-            yield group, name.strip(), value.strip()
+            entries[group, name.strip(), value.strip()] = None
+    api = tuple(sorted(name for group, name, _ in entries if group == API_GROUP))
+    return [PluginRecord(*entry, key, version, location, api) for entry in entries if entry[0] != API_GROUP]
 
 
 def _mentions_us(path: str) -> bool:

@@ -39,12 +39,13 @@ class MalformedJson(ValueError):
     """The text is not JSON, or is JSON that two readers could understand differently. Says what is wrong."""
 
 
-def parse(text: str) -> object:
-    """The value that `text` spells; `MalformedJson` for anything that is not exactly one value.
+def parse(data: str | bytes) -> object:
+    """The value that a text, or its UTF-8, spells; `MalformedJson` for anything that is not exactly one value.
 
     Refused beyond the grammar: a key given twice in one object, `NaN` and infinities, numbers beyond reason,
-    nesting deeper than `MAX_DEPTH`.
+    nesting deeper than `MAX_DEPTH`. Other encodings are named rather than guessed at.
     """
+    text = data if isinstance(data, str) else _decoded(data)
     if text.startswith("\ufeff"):
         raise MalformedJson("it starts with a byte order mark")
     body = text.strip(_BLANKS)
@@ -57,20 +58,18 @@ def parse(text: str) -> object:
     return value
 
 
-def parse_bytes(data: bytes) -> object:
-    """`parse` of UTF-8; other encodings are named rather than guessed at."""
+def _decoded(data: bytes) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:4]:
         raise MalformedJson("it is UTF-16 or UTF-32, not UTF-8")
     try:
-        text = data.decode()
+        return data.decode()
     except UnicodeDecodeError as error:
         raise MalformedJson(f"it is not UTF-8: byte {error.start} is {data[error.start]:#04x}") from None
-    return parse(text)
 
 
 def parse_object(data: str | bytes) -> dict[str, Any]:
     """`parse` of what has to be an object."""
-    value = parse(data) if isinstance(data, str) else parse_bytes(data)
+    value = parse(data)
     if not isinstance(value, dict):
         raise MalformedJson("it is not an object in braces")
     return value

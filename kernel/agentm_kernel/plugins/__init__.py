@@ -68,15 +68,11 @@ class Call:
             sys.stderr.write(f"trace: {took:8.1f} ms {'  ' * len(active)}{self._label}: {self._doing}{end}\n")
         if value is None or isinstance(value, (AgentmError, KeyboardInterrupt, GeneratorExit, StopIteration)):
             return
-        raise failed(self._label, self._doing, value) from value
-
-
-def failed(label: str, doing: str, error: BaseException) -> AgentmError:
-    """What a plugin's exception is told as: a failure of its medium, or of itself."""
-    if not isinstance(error, OSError):
-        return _failure(label, doing, reason_of(error))
-    message = f"the {label} failed in {doing}: {reason_of(error)}"
-    return StorageIOError(message, errno=error.errno, hint="check the medium that the store lies on")
+        failure = _failure(self._label, self._doing, reason_of(value))
+        if isinstance(value, OSError):  # a failure of its medium, not of itself
+            hint = "check the medium that the store lies on"
+            raise StorageIOError(failure.message, errno=value.errno, hint=hint) from value
+        raise failure from value
 
 
 def wrong_answer(label: str, doing: str, answer: object, wanted: str) -> PluginError:

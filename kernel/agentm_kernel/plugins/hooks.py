@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import sys
 
-from agentm_kernel.device.installed import is_hook_plugin, listens_to
+from agentm_kernel.device.installed import HOOKS, is_hook_plugin, listens_to
 from agentm_kernel.errors import AgentmError, ConfigError, one_line
 from agentm_kernel.plugins import Call, hookspecs, in_time, reason_of, wrong_answer
+from agentm_kernel.plugins.hookspecs import DoctorRow, HookContext, Panel, PluginFailure, Section
 from agentm_kernel.plugins.table import load, refusal, unusable
-from agentm_kernel.plugins.values import DoctorRow, HookContext, Panel, PluginFailure, Section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from agentm_kernel.device.installed import PluginRecord
-    from agentm_kernel.plugins.values import Alert
+    from agentm_kernel.plugins.hookspecs import Alert
     from agentm_kernel.seam.locator import Locator
 
     T = TypeVar("T")
@@ -45,12 +45,8 @@ class HookCaller:
         self._context = context
         self._patience = patience
         self._loaded: dict[PluginRecord, Mapping[str, Hook]] = {}
-        self._failures: list[PluginFailure] = []
-
-    @property
-    def failures(self) -> tuple[PluginFailure, ...]:
+        self.failures: tuple[PluginFailure, ...] = ()
         """Every failure so far: to be shown by whoever called a hook."""
-        return tuple(self._failures)
 
     def doctor_checks(self) -> Iterator[DoctorRow]:
         """The rows that plugins add to `agentm doctor`, as they come."""
@@ -86,10 +82,10 @@ class HookCaller:
 
         The write waits: what is told has to be kept before it is replaced, so there is no time limit and no thread.
         """
-        reported = {failure.message for failure in self._failures}
+        reported = {failure.message for failure in self.failures}
         for _ in self._call("agentm_replaced", waits=True, locator=locator, old=old, new=new):
             pass
-        for failure in self._failures:
+        for failure in self.failures:
             if failure.message not in reported:
                 reported.add(failure.message)
                 sys.stderr.write(f"agentm: {one_line(failure.message)}\n")
@@ -140,7 +136,7 @@ class HookCaller:
         return self._loaded[record]
 
     def _keep(self, record: PluginRecord, error: AgentmError) -> None:
-        self._failures.append(PluginFailure(record, error.message, error.hint, error.code))
+        self.failures += (PluginFailure(record, error.message, error.hint, error.code),)
 
 
 def _load_hooks(record: PluginRecord) -> Mapping[str, Hook]:
@@ -194,6 +190,8 @@ def judged_hooks(plugin: object) -> dict[str, Hook]:
     """The hooks of any plugin as pluggy finds them, each plugin in a table of its own; it raises what is wrong."""
     from pluggy import PluginManager
 
+    for hook in HOOKS:  # by this mark pluggy knows that the function says what a hook looks like
+        setattr(getattr(hookspecs, f"agentm_{hook}"), f"{hookspecs.PROJECT}_spec", {})
     manager = PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
     manager.register(plugin)

@@ -78,11 +78,10 @@ class Frozen(metaclass=_Fields):
     def _values(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self.__slots__)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"{type(self).__name__} is immutable: cannot set {name!r}")
+    def __setattr__(self, name: str, *_: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable: cannot set or delete {name!r}")
 
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"{type(self).__name__} is immutable: cannot delete {name!r}")
+    __delattr__ = __setattr__
 
     def __eq__(self, other: object) -> bool:
         return self._values() == other._values() if isinstance(other, type(self)) else NotImplemented

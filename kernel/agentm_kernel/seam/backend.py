@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from agentm_kernel.errors import NotFoundError, StorageError
-from agentm_kernel.seam import MAX_CONTENT_BYTES
+from agentm_kernel.seam import MAX_CONTENT_BYTES, Frozen
 from agentm_kernel.seam.layout import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar, Final, Self, TypeVar
 
     from agentm_kernel.seam import Capabilities, Info, Opening
-    from agentm_kernel.seam.folders import Folder
     from agentm_kernel.seam.tier_layout import TierLayout
     from agentm_kernel.state import Device
 
     F = TypeVar("F")
+    Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 API_VERSION = 1
 """The version of this contract. A backend built for another one is refused before it is used."""
@@ -47,8 +47,7 @@ class Absent:
     def __repr__(self) -> str:
         return "ABSENT"
 
-    def __reduce__(self) -> str:
-        return "ABSENT"
+    __reduce__ = __repr__  # pickled and copied by that name
 
 
 ABSENT: Final = Absent()
@@ -209,8 +208,20 @@ class StorageBackend(ABC):
         return TierLayout()
 
 
+class Folder(Frozen):
+    """One directory, and the version of each note that lies directly in it, by name, in any order."""
+
+    info: Info
+    versions: dict[str, str]
+    note: Callable[[str], Info]  # what the walk knows about one of the notes, by its name
+
+
 class FolderWalk:
-    """A walk that can also go folder by folder (see `folders`)."""
+    """A walk that can also go folder by folder: ten thousand notes cost little more then than ten thousand statuses.
+
+    It is the walk that can, not the store: so a layer that changes what a walk shows changes what `walk_folders`
+    sees, and need not know that it exists.
+    """
 
     def __init__(self, infos: Iterator[Info], folders: Callable[[], Iterator[Folder]]) -> None:
         self._infos = infos
@@ -222,6 +233,44 @@ class FolderWalk:
 
     def __next__(self) -> Info:
         return next(self._infos)
+
+
+def walk_folders(backend: StorageBackend, locator: Locator) -> Iterator[Folder]:
+    """The directory at `locator` and every one below it; nothing if there is none.
+
+    What an index or a checkpoint compares with the last time: two texts per note.
+    """
+    walk = backend.walk(locator)
+    return walk.folders() if isinstance(walk, FolderWalk) else _grouped(backend, locator, walk)
+
+
+def _grouped(backend: StorageBackend, locator: Locator, walk: Iterator[Info]) -> Iterator[Folder]:
+    if not backend.exists(locator) or not (top := backend.info(locator)).is_dir:
+        return
+    notes: dict[Locator, dict[str, Info]] = {locator: {}}
+    folders = [top]
+    for info in walk:
+        if info.is_dir:
+            folders.append(info)
+            notes[info.locator] = {}
+        else:
+            notes[info.locator.parent][info.locator.name] = info
+    for folder in folders:
+        infos = notes[folder.locator]
+        yield Folder(folder, {name: info.version or "" for name, info in infos.items()}, infos.__getitem__)
+
+
+def passed_on(verb: Verb, first: Callable[[Any], object] | None = None) -> Verb:
+    """A verb of a layer, or of a facet that it wraps, that asks the same of `inner`; `first` is called before."""
+    name = verb.__name__
+
+    def ask(self: Any, *given: object, **named: object) -> object:
+        if first is not None:
+            first(self)
+        return getattr(self.inner, name)(*given, **named)
+
+    ask.__name__ = name
+    return ask  # type: ignore[return-value]
 
 
 class BackendLayer(StorageBackend):
@@ -251,51 +300,22 @@ class BackendLayer(StorageBackend):
     def capabilities(self) -> Capabilities:
         return self.inner.capabilities
 
-    def read(self, locator: Locator) -> str:
-        return self.inner.read(locator)
-
-    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
-        return self.inner.write(locator, content, if_match=if_match)
-
-    def list(self, locator: Locator) -> builtins.list[Locator]:
-        return self.inner.list(locator)
-
-    def exists(self, locator: Locator) -> bool:
-        return self.inner.exists(locator)
-
-    def info(self, locator: Locator) -> Info:
-        return self.inner.info(locator)
-
-    def mkdir(self, locator: Locator) -> Locator:
-        return self.inner.mkdir(locator)
-
-    def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
-        self.inner.delete(locator, if_match=if_match)
-
-    def walk(self, locator: Locator) -> Iterator[Info]:
-        return self.inner.walk(locator)
-
-    def foreign_entries(self, locator: Locator) -> Iterator[str]:
-        return self.inner.foreign_entries(locator)
-
-    def describe(self) -> str:
-        return self.inner.describe()
-
-    def check_usable(self, *, read_only: bool) -> None:
-        self.inner.check_usable(read_only=read_only)
-
-    def check_reachable(self, seconds: float) -> None:
-        self.inner.check_reachable(seconds)
-
-    def check_allowed(self, action: str) -> None:
-        self.inner.check_allowed(action)
-
-    def make_place(self) -> None:
-        self.inner.make_place()
-
-    def stamp_text(self) -> str | None:
-        return self.inner.stamp_text()
-
     @property
     def tier_layout(self) -> TierLayout:
         return self.inner.tier_layout
+
+    read = passed_on(StorageBackend.read)
+    write = passed_on(StorageBackend.write)
+    list = passed_on(StorageBackend.list)
+    exists = passed_on(StorageBackend.exists)
+    info = passed_on(StorageBackend.info)
+    mkdir = passed_on(StorageBackend.mkdir)
+    delete = passed_on(StorageBackend.delete)
+    walk = passed_on(StorageBackend.walk)
+    foreign_entries = passed_on(StorageBackend.foreign_entries)
+    describe = passed_on(StorageBackend.describe)
+    check_usable = passed_on(StorageBackend.check_usable)
+    check_reachable = passed_on(StorageBackend.check_reachable)
+    check_allowed = passed_on(StorageBackend.check_allowed)
+    make_place = passed_on(StorageBackend.make_place)
+    stamp_text = passed_on(StorageBackend.stamp_text)

@@ -74,41 +74,9 @@ def _bounded(key: str) -> str:
     return key
 
 
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
-
-
-def _is_plain(name: str) -> bool:
-    """Whether no rule can concern `name`, as for nearly every note in a listing of thousands.
-
-    What belongs to another program begins with a dot, has a tilde, or is in the list.
-    """
-    return (
-        isinstance(name, str)
-        and _PLAIN.issuperset(name)
-        and 0 < len(name) <= MAX_SEGMENT_BYTES
-        and name[0] != "."
-        and name[-1] != "."
-        and name not in _CONTROL_NAMES
-        and name.partition(".")[0] not in _RESERVED_STEMS
-    )
-
-
 _HARMLESS = dict.fromkeys(map(ord, "abcdefghijklmnopqrstuvwxyz0123456789-_. !#$%&'()+,;=@[]^`{}/"))
 _DOUBTFUL = ("//", "/.", "./", " /", "/_darcs", "/con", "/prn", "/aux", "/nul", "/com", "/lpt")
 """What a listing holds, in lower case and between slashes, if any of its names might break a rule."""
-
-
-def _are_plain(names: Sequence[str]) -> bool:
-    """Whether no rule but that for lengths can concern any of the names of a directory, asked of all at once."""
-    listing = f"/{'/'.join(names)}/"
-    if not listing.isascii():  # before it is folded: there are letters outside of ASCII that fold into it
-        return False
-    listing = listing.lower()
-    return (
-        not listing.translate(_HARMLESS)
-        and listing.count("/") == len(names) + 1
-        and not any(sign in listing for sign in _DOUBTFUL)
-    )
 
 
 def _check_segment(key: str, segment: str) -> None:
@@ -205,12 +173,9 @@ class Locator(Frozen):
 
     def child(self, *parts: str) -> Locator:
         """The locator below this one; each part may itself hold slashes."""
-        if len(parts) == 1 and _is_plain(parts[0]):
-            below = parts[0]
-        elif all(isinstance(part, str) for part in parts):
-            below = normalize_key("/".join(parts))
-        else:
+        if not all(isinstance(part, str) for part in parts):
             raise InvalidLocatorError("the parts of a locator must be strings")
+        below = parts[0] if len(parts) == 1 and self.takes_plainly(parts) else normalize_key("/".join(parts))
         return _trusted(_bounded(f"{self.key}/{below}" if self.key and below else self.key or below))
 
     def beside(self, mark: str) -> Locator:
@@ -223,8 +188,16 @@ class Locator(Frozen):
     def takes_plainly(self, names: Sequence[str]) -> bool:
         """Whether `child` of each of these names is certain to be just that: asked of a whole listing at once."""
         longest = max(map(len, names), default=0)
-        fits = longest <= MAX_SEGMENT_BYTES and (len(self.key) + 1 + longest) * 4 <= MAX_KEY_BYTES
-        return fits and _are_plain(names)
+        listing = f"/{'/'.join(names)}/"
+        is_short = longest <= MAX_SEGMENT_BYTES and (len(self.key) + 1 + longest) * 4 <= MAX_KEY_BYTES
+        if not is_short or not listing.isascii():  # before it is folded: other letters may fold into ASCII ones
+            return False
+        listing = listing.lower()
+        return (
+            not listing.translate(_HARMLESS)
+            and listing.count("/") == len(names) + 1
+            and not any(map(listing.__contains__, _DOUBTFUL))
+        )
 
     def known_children(self, names: Iterable[str]) -> list[Locator]:
         """The locators of names that `takes_plainly` or `child` has accepted below this one."""

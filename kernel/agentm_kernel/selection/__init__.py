@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agentm_kernel.state import Device
 
     Answer = TypeVar("Answer")
+    F = TypeVar("F")
     Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 VAULT_VARIABLE = "MEMORY_VAULT_PATH"
@@ -98,13 +99,13 @@ def inspect_store(device: Device, *, read_only: bool = True) -> Decision | Refus
     choice = None
     try:
         choice = choose(device)
-        return _decide(device, choice, Opening(device.store_name or "default", read_only, device.state_dir))
+        return _open_layered(device, choice, Opening(device.store_name or "default", read_only, device.state_dir))
     except AgentmError as error:
         protocol = choice.protocol if choice else None
         return Refusal(choice, as_selection_error(error, of=device.store_name, protocol=protocol))
 
 
-def _decide(device: Device, choice: Choice, opening: Opening) -> Decision:
+def _open_layered(device: Device, choice: Choice, opening: Opening) -> Decision:
     store = _open_identified(device, choice, opening)
     warning = None
     if store.store_id is None and not store.self_stamping:
@@ -292,7 +293,7 @@ def _guarded(verb: Verb, *kinds: type) -> Verb:
 
     def ask(self: PluginGuard, *given: object, **named: object) -> object:
         with Call(self.label, name):
-            return _checked(self.label, name, verb(self, *given, **named), *kinds)
+            return _checked(self.label, name, getattr(self.inner, name)(*given, **named), *kinds)
 
     return ask  # type: ignore[return-value]
 
@@ -310,7 +311,6 @@ class PluginGuard(BackendLayer):
         self.label = label
         self.own_wrappers = inner.own_wrappers  # type: ignore[misc]
 
-    facet = _guarded(BackendLayer.facet, object)
     read = _guarded(BackendLayer.read, str)
     write = _guarded(BackendLayer.write, Locator)
     exists = _guarded(BackendLayer.exists, bool)
@@ -323,6 +323,10 @@ class PluginGuard(BackendLayer):
     check_reachable = _guarded(BackendLayer.check_reachable, object)
     check_allowed = _guarded(BackendLayer.check_allowed, object)
     make_place = _guarded(BackendLayer.make_place, object)
+
+    def facet(self, kind: type[F]) -> F | None:
+        with Call(self.label, "facet"):
+            return super().facet(kind)
 
     def wrap_facet(self, kind: type[Any], found: Any) -> Any:
         """Hooks ask for paths, so what goes wrong there is told in the plugin's name too. A plugin asks for the other

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentm_kernel.device.config_writer import set_value
 from agentm_kernel.errors import StorageSelectionError, StoreIdentityError
 from agentm_kernel.seam import Frozen, Opening
 from agentm_kernel.selection import check_may_leave, choose, open_backend
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 def select_store(device: Device, protocol: str, options: Mapping[str, object]) -> None:
     """Select a store on this device. Its options go first: without them, choosing it would be refused."""
-    from agentm_kernel.device.config_writer import set_value
-
     config = device.config
     if config.shortcut is not None:
         setting = config.shortcut[0]
@@ -36,8 +35,6 @@ def select_store(device: Device, protocol: str, options: Mapping[str, object]) -
 
 def add_wrapper(device: DeviceFacts, name: str) -> str:
     """Have every store that is selected on this device wrapped, outermost; the path of the configuration."""
-    from agentm_kernel.device.config_writer import set_value
-
     config = device.renewed().config
     if name not in config.wrappers:
         set_value(device.environ, "wrappers", [*config.wrappers, name])

@@ -18,18 +18,17 @@ import os
 
 from agentm_kernel.errors import ConcurrentModificationError, StoreIdentityError
 from agentm_kernel.seam import facets
-from agentm_kernel.seam.backend import ABSENT, STAMP, BackendLayer
+from agentm_kernel.seam.backend import ABSENT, STAMP, BackendLayer, passed_on
+from agentm_kernel.seam.facets import Appends, PersonalSpace
 from agentm_kernel.seam.layout import STAMP_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from agentm_kernel.device import DeviceFacts
     from agentm_kernel.device.json_text import JsonTable
-    from agentm_kernel.seam.backend import Absent, StorageBackend
-    from agentm_kernel.seam.locator import Locator
+    from agentm_kernel.seam.backend import StorageBackend
 
 LAYOUT_VERSION = 1
 _RECORD = "stores.json"
@@ -59,8 +58,8 @@ class IdentityGuard(BackendLayer, facets.Identity):
     """The innermost layer around every selected backend: no write before the store's identity is settled."""
 
     passes = (
-        *(facets.DeviceFiles, facets.DeviceCopy, facets.PersonalSpace, facets.History, facets.ConflictCopies),
-        *(facets.Appends, facets.Rules, facets.Unguarded, facets.WorkingCopy, facets.WatchedStore),
+        *(facets.DeviceFiles, facets.DeviceCopy, PersonalSpace, facets.History, facets.ConflictCopies, Appends),
+        *(facets.Rules, facets.Unguarded, facets.WorkingCopy, facets.WatchedStore),
     )
 
     def __init__(self, device: DeviceFacts, inner: StorageBackend, protocol: str) -> None:
@@ -69,49 +68,35 @@ class IdentityGuard(BackendLayer, facets.Identity):
         self._device, self._protocol = device, protocol
         self._is_settled = False
 
-    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
-        self._settle()
-        return self.inner.write(locator, content, if_match=if_match)
-
-    def mkdir(self, locator: Locator) -> Locator:
-        self._settle()
-        return self.inner.mkdir(locator)
-
-    def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
-        self._settle()
-        self.inner.delete(locator, if_match=if_match)
-
-    def wrap_facet(self, kind: type[Any], found: Any) -> Any:
-        return _Settled(found, self._settle) if kind in (facets.PersonalSpace, facets.Appends) else found
-
-    def confirm(self) -> None:
-        check_store(self._device, self.inner, self._protocol)
-
-    def _settle(self) -> None:
+    def settle(self) -> None:
+        """Make sure, before the first write, that this is the store that this device knows, or may come to know."""
         if not self._is_settled:
             adopt_store(self._device, self.inner, self._protocol, may_stamp=self.inner.self_stamping)
             self._is_settled = True
 
+    write = passed_on(BackendLayer.write, settle)
+    mkdir = passed_on(BackendLayer.mkdir, settle)
+    delete = passed_on(BackendLayer.delete, settle)
 
-class _Settled(facets.PersonalSpace, facets.Appends):
+    def wrap_facet(self, kind: type[Any], found: Any) -> Any:
+        return _SettledFacet(found, self) if kind in (PersonalSpace, Appends) else found
+
+    def confirm(self) -> None:
+        check_store(self._device, self.inner, self._protocol)
+
+
+class _SettledFacet(PersonalSpace, Appends):
     """Either facet, of a store whose identity is settled before each write."""
 
-    def __init__(self, found: Any, settle: Callable[[], None]) -> None:
-        self._found: _Settled = found  # as far as its own facet goes
-        self._settle = settle
+    def __init__(self, inner: Any, guard: IdentityGuard) -> None:
+        self.inner, self._guard = inner, guard
 
-    def personal_path(self, locator: Locator) -> str:
-        return self._found.personal_path(locator)
+    def _settle(self) -> None:
+        self._guard.settle()
 
-    def write_personal(
-        self, locator: Locator, content: str, *, authorization: object, if_match: str | Absent | None = None
-    ) -> Locator:
-        self._settle()
-        return self._found.write_personal(locator, content, authorization=authorization, if_match=if_match)
-
-    def append(self, locator: Locator, text: str) -> Locator:
-        self._settle()
-        return self._found.append(locator, text)
+    personal_path = passed_on(PersonalSpace.personal_path)
+    write_personal = passed_on(PersonalSpace.write_personal, _settle)
+    append = passed_on(Appends.append, _settle)
 
 
 def adopt_store(device: DeviceFacts, backend: StorageBackend, protocol: str, *, may_stamp: bool = True) -> str:
@@ -212,11 +197,8 @@ def record_store(state_dir: str, protocol: str, place: str, store_id: str | None
 def _known(state_dir: str) -> JsonTable:
     from agentm_kernel.device.json_text import JsonTable
 
-    return JsonTable(os.path.join(state_dir, _RECORD), lambda store_id: isinstance(store_id, str), _bad_record)
+    def refuse(path: str, why: str) -> StoreIdentityError:
+        hint = "repair or move that file away; agentm cannot tell without it whether this is the right store"
+        return StoreIdentityError(f"the record of known stores {path} cannot be read: {why}", hint=hint)
 
-
-def _bad_record(path: str, why: str) -> StoreIdentityError:
-    return StoreIdentityError(
-        f"the record of known stores {path} cannot be read: {why}",
-        hint="repair or move that file away; agentm cannot tell without it whether this is the right store",
-    )
+    return JsonTable(os.path.join(state_dir, _RECORD), lambda store_id: isinstance(store_id, str), refuse)

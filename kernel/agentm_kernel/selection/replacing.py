@@ -37,7 +37,7 @@ def with_listeners(device: Device, backend: StorageBackend) -> StorageBackend:
     import os
 
     from agentm_kernel.plugins.hooks import HookCaller
-    from agentm_kernel.plugins.values import HookContext
+    from agentm_kernel.plugins.hookspecs import HookContext
 
     caller = HookCaller(HookContext(device, os.getcwd(), store=backend))
     return ReplacementTelling(backend, caller.replaced) if caller.has_listeners(HOOK) else backend

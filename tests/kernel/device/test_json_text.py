@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from agentm_kernel.device import json_text
-from agentm_kernel.device.json_text import MAX_DEPTH, MalformedJson, parse, parse_bytes
+from agentm_kernel.device.json_text import MAX_DEPTH, MalformedJson, parse
 
 REFUSED = {
     "nothing": ("", "empty"),
@@ -83,7 +83,7 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_whatever_json_writes_is_read_back(value):
     assert parse(json.dumps(value)) == value
-    assert parse_bytes(json.dumps(value, indent=1).encode()) == value
+    assert parse(json.dumps(value, indent=1).encode()) == value
 
 
 @settings(deadline=None)
@@ -116,4 +116,4 @@ def test_any_text_gives_the_standard_librarys_answer_or_is_refused(text):
 )
 def test_bytes_in_another_encoding_are_named_and_not_guessed_at(data, reason):
     with pytest.raises(MalformedJson, match=reason):
-        parse_bytes(data)
+        parse(data)

@@ -15,7 +15,7 @@ HEAVY = (
 )
 
 
-@pytest.mark.parametrize("module", ["table", "values", "hooks", "events"])
+@pytest.mark.parametrize("module", ["table", "hookspecs", "hooks", "events"])
 def test_nothing_heavy_is_loaded(site: Site, module: str) -> None:
     code = f"import sys, agentm_kernel.plugins.{module}\nprint(*[name for name in {HEAVY!r} if name in sys.modules])"
 

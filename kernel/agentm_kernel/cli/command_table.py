@@ -231,7 +231,9 @@ def _parse(command: DeclaredCommand, words: list[str]) -> dict[str, object] | No
             option = options.get(name)
             if option is None or (option.flag and equals):
                 return None
-            given: object = True if option.flag else _plain(value if equals else next(remaining, None))
+            given: object = option.flag or (value if equals else next(remaining, None))
+            if isinstance(given, str) and given.startswith("-") and given != "-":
+                return None  # it looks like an option: click has to decide
         elif pending:
             option, given = pending.pop(0), word
         else:
@@ -242,11 +244,6 @@ def _parse(command: DeclaredCommand, words: list[str]) -> dict[str, object] | No
         values[option.key] = given
     missing = pending or [p for p in command.parameters if p.required and values[p.key] is None]
     return None if missing else values
-
-
-def _plain(word: str | None) -> str | None:
-    """A value, unless it looks like an option: then click has to decide."""
-    return None if word is None or (word.startswith("-") and word != "-") else word
 
 
 # ------------------------------------------------------------------------------------------------ all names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentm_kernel.projects import working_directory
-from agentm_kernel.state import Device, files, plans
+from agentm_kernel.state import Device
 from agentm_kernel.state.routing import is_local, route, state_directory
 
 TYPE_CHECKING = False
@@ -82,7 +82,9 @@ def renewed(resolution: Resolution, *, read_only: bool = True) -> Resolution:
 
 def read_state_file(resolution: Resolution, name: str) -> str:
     """The text of a state file, `""` if there is none; one that cannot be read raises."""
-    return files.find_state_file(renewed(resolution), name) or ""
+    from agentm_kernel.state.files import find_state_file
+
+    return find_state_file(renewed(resolution), name) or ""
 
 
 def write_state_file(
@@ -99,8 +101,10 @@ def write_state_file(
     """
     from pathlib import Path
 
+    from agentm_kernel.state.files import write_state_file as write
+
     current = renewed(resolution, read_only=False)
-    return Path(files.write_state_file(current, name, content, if_match=if_match, allow_secrets=allow_secrets))
+    return Path(write(current, name, content, if_match=if_match, allow_secrets=allow_secrets))
 
 
 def update_state_file(
@@ -109,19 +113,27 @@ def update_state_file(
     """Change a state file without losing anyone's edit; `fn` as in `update`. New lines must hold no secret."""
     from pathlib import Path
 
-    return Path(files.update_state_file(renewed(resolution, read_only=False), name, fn, allow_secrets=allow_secrets))
+    from agentm_kernel.state.files import update_state_file as update
+
+    return Path(update(renewed(resolution, read_only=False), name, fn, allow_secrets=allow_secrets))
 
 
 def list_state_files(resolution: Resolution) -> list[str]:
     """The names of the project's state files, sorted."""
-    return files.list_state_files(renewed(resolution))
+    from agentm_kernel.state.files import list_state_files as list_files
+
+    return list_files(renewed(resolution))
 
 
 def resolve_active_plan(resolution: Resolution, plan_arg: str | None = None) -> tuple[str, str]:
     """`(plan file, progress file)`: the explicit plan, else the marker's, else `PLAN.md` and `progress.md`."""
-    return plans.resolve_active_plan(resolution if plan_arg is not None else renewed(resolution), plan_arg)
+    from agentm_kernel.state.plans import resolve_active_plan as resolve
+
+    return resolve(resolution if plan_arg is not None else renewed(resolution), plan_arg)
 
 
 def list_plan_files(resolution: Resolution) -> list[str]:
     """The plans of the project: `PLAN.md` first, then named ones by name; no archives, no conflict copies."""
-    return plans.list_plan_files(renewed(resolution))
+    from agentm_kernel.state.plans import list_plan_files as list_plans
+
+    return list_plans(renewed(resolution))

@@ -35,16 +35,16 @@ def tell_plugins(device: Device, name: str, cwd: str | None) -> int:
     """
     from agentm_kernel.device.installed import listens_to
     from agentm_kernel.plugins.events import EVENTS, is_event
+    from agentm_kernel.projects import find_project_root
 
     if not is_event(name):
         known = ", ".join(event.name for event in EVENTS)
         raise AgentmError(f"there is no event '{name}'", hint=f"events are {known}")
     payload = read_event()
-    folder = cwd or working_directory(payload)
-    device.bound_store(folder)  # a configuration that cannot be read is an error, also where nobody listens
+    root = find_project_root(cwd or working_directory(payload))  # no such folder: an error, whoever listens
     if not any(listens_to(record, "agentm_event") for record in device.plugins.records):
         return 0
-    return in_a_child(lambda: tell(device, name, payload, folder))
+    return in_a_child(lambda: tell(device, name, payload, root))
 
 
 def tell(device: Device, name: str, payload: dict[str, object], cwd: str | None) -> int:

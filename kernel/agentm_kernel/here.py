@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from agentm_kernel.projects import working_directory
+from agentm_kernel.state import Device
+from agentm_kernel.state.routing import is_local, route, state_directory
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -11,15 +15,7 @@ if TYPE_CHECKING:
     from agentm_kernel.seam import Capabilities
     from agentm_kernel.seam.backend import Absent, StorageBackend
     from agentm_kernel.selection import StoragePreview
-    from agentm_kernel.state import Device
     from agentm_kernel.state.routing import Resolution
-
-
-def this_device(environ: Mapping[str, str] | None = None) -> Device:
-    """This device as it is now."""
-    from agentm_kernel.state import Device
-
-    return Device.now(environ)
 
 
 def select_backend(
@@ -30,21 +26,21 @@ def select_backend(
     read_only: bool = False,
 ) -> StorageBackend:
     """The configured store, or `StorageSelectionError`; never another one instead."""
-    return (device or this_device(environ)).store(read_only=read_only, required=required)
+    return (device or Device.now(environ)).store(read_only=read_only, required=required)
 
 
 def storage_preview(environ: Mapping[str, str] | None = None, *, device: Device | None = None) -> StoragePreview:
     """What `select_backend` would do now, as a line for people; never raises, never writes."""
     from agentm_kernel.selection import inspect_store, preview_of
 
-    return preview_of(inspect_store(device or this_device(environ), read_only=False))
+    return preview_of(inspect_store(device or Device.now(environ), read_only=False))
 
 
 def choose_protocol(environ: Mapping[str, str] | None = None, *, device: Device | None = None) -> str:
     """The protocol of the store that this device uses."""
     from agentm_kernel.selection import choose
 
-    return choose(device or this_device(environ)).protocol
+    return choose(device or Device.now(environ)).protocol
 
 
 def resolve_project(
@@ -55,9 +51,7 @@ def resolve_project(
     In mode `local` nothing is selected. Otherwise a store that cannot be had raises: state is never routed to a
     place that merely happens to be there. `read_only` admits a store that can be read but not written.
     """
-    from agentm_kernel.projects import working_directory
-
-    resolution = (device or this_device()).project(working_directory(context), read_only=read_only)
+    resolution = (device or Device.now()).project(working_directory(context), read_only=read_only)
     _ = resolution.identity
     if resolution.is_synced:
         _ = resolution.slug  # whatever is wrong with it is said here, not later
@@ -68,9 +62,7 @@ def harness_state_dir(resolution: Resolution | None = None) -> Path:
     """The directory of the project's state: of `resolution`, else of the current directory's project."""
     from pathlib import Path
 
-    from agentm_kernel.state.routing import state_directory
-
-    now = this_device().project(read_only=True) if resolution is None else renewed(resolution)
+    now = Device.now().project(read_only=True) if resolution is None else renewed(resolution)
     return Path(state_directory(now))
 
 
@@ -79,12 +71,10 @@ def renewed(resolution: Resolution, *, read_only: bool = True) -> Resolution:
 
     One that was made by hand, around a store of the caller's choice, keeps that store while its mode is the same.
     """
-    from agentm_kernel.state.routing import is_local, route
-
     if resolution.device is not None:
         now = route(resolution.device.renewed(), resolution.root, read_only=read_only)
         return now.on_this_device() if resolution.is_local_view else now
-    device = this_device()
+    device = Device.now()
     if is_local(device, resolution.root) == (resolution.backend is None):
         return resolution
     return route(device, resolution.root, read_only=read_only)

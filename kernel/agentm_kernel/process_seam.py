@@ -15,7 +15,7 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 
 from agentm_kernel.device.installed import RECALL
 from agentm_kernel.errors import AgentmError, StorageSelectionError, one_line
-from agentm_kernel.projects import working_directory
+from agentm_kernel.projects import find_project_root, is_no_project, working_directory
 from agentm_kernel.state import Device
 
 TYPE_CHECKING = False
@@ -148,21 +148,16 @@ def recall_for_prompt(device: Device, cwd: str | None, prompt: str, limit: int, 
     label, for_prompt = _recall_provider(device, "for_prompt")
     if for_prompt is None:
         return None
-    return _ask(label, for_prompt, _memory_for_prompt(device, cwd), prompt=prompt, limit=limit, known=known)
-
-
-def _memory_for_prompt(device: Device, cwd: str | None) -> Resolution:
-    """The project and its store. A further store that cannot be had costs its own notes, and not the operator's."""
-    from agentm_kernel.projects import find_project_root
-    from agentm_kernel.state.routing import Resolution
-
     try:
-        return device.memory(cwd)
+        memory = device.memory(cwd)
     except StorageSelectionError as error:
+        from agentm_kernel.state.routing import Resolution
+
         if (name := device.bound_store(cwd)) is None:
             raise
-        _warn("recall", error)
-        return Resolution(find_project_root(cwd), None, device=device, store_name=name)
+        _warn("recall", error)  # a further store that cannot be had costs its own notes, and not the operator's
+        memory = Resolution(find_project_root(cwd), None, device=device, store_name=name)
+    return _ask(label, for_prompt, memory, prompt=prompt, limit=limit, known=known)
 
 
 def _ask(label: str, ask: Any, about: Resolution | Device, **asked: object) -> str:
@@ -198,7 +193,6 @@ def _recall_provider(device: Device, ability: str | None = None) -> tuple[str, A
 
 def _offers(device: Device, context: Mapping[str, Any], candidate: Any) -> list[dict[str, Any]]:
     """None where there is no project: a note of the whole disk would be nobody's."""
-    from agentm_kernel.projects import is_no_project
     from agentm_kernel.selection import choose
 
     resolution = device.memory(working_directory(context))

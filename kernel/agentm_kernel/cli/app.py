@@ -33,16 +33,12 @@ class OpenGroup(click.Group):
         return sorted({*kernel_subcommands(self.path), *plugin_commands(self.path)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        own = self.commands.get(cmd_name) if self.path else own_command(cmd_name)
-        if own is not None:
-            return own
-        record = plugin_commands(self.path).get(cmd_name)
-        if record is None:
-            return None
-        command = load_plugin(current_device(), OF_PLUGINS, record.name)
-        if not isinstance(command, click.Command):
-            raise PluginError(f"the {record} is not a click command")
-        return _with_whole_lines(command)
+        command: object = self.commands.get(cmd_name) if self.path else own_command(cmd_name)
+        if command is None and (record := plugin_commands(self.path).get(cmd_name)):
+            command = load_plugin(current_device(), OF_PLUGINS, record.name)
+            if not isinstance(command, click.Command):
+                raise PluginError(f"the {record} is not a click command")
+        return _with_whole_lines(command) if isinstance(command, click.Command) else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -147,24 +143,21 @@ def own_command(name: str) -> click.Command | None:
     """The command or group `name` of the kernel, imported now; `None` if there is none."""
     declared = {command.path[-1]: _to_click(command) for command in COMMANDS if command.path[0] == name}
     if name not in GROUPS:
-        return _with_whole_lines(declared[name]) if name in declared else None
+        return declared.get(name)
     found = __import__(f"agentm_kernel.cli.{name}", fromlist=["command"]).command
     group = OpenGroup(name, {**found.commands, **declared}, help=found.help)
     group.path = name
-    return _with_whole_lines(group)
+    return group
 
 
 def _to_click(declared: DeclaredCommand) -> click.Command:
     parameters: list[click.Parameter] = []
     for one in declared.parameters:
-        kind, metavar = click.Choice(one.choices) if one.choices else None, one.metavar or None
-        parameters.append(
-            click.Option(
-                [one.name], is_flag=one.flag, type=kind, help=one.help, required=one.required, metavar=metavar
-            )
-            if one.is_option
-            else click.Argument([one.key], type=kind)
-        )
+        if one.is_option:
+            shape = {"is_flag": True} if one.flag else {"metavar": one.metavar}
+            parameters.append(click.Option([one.name], help=one.help, required=one.required, **shape))
+        else:
+            parameters.append(click.Argument([one.key], type=click.Choice(one.choices) if one.choices else None))
     work = lambda **values: declared.run(current_device(), values)  # noqa: E731
     return click.Command(declared.path[-1], params=parameters, callback=work, help=declared.help)
 
@@ -190,11 +183,10 @@ def plugin_commands(group: str = "") -> dict[str, PluginRecord]:
 
 def _by_distribution(commands: dict[str, PluginRecord]) -> list[tuple[str, str]]:
     """A row for each distribution: its commands, and what it says of itself. Nothing is imported."""
-    names: dict[PluginRecord, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for name, record in sorted(commands.items()):
-        first = next((known for known in names if known.distribution == record.distribution), record)
-        names.setdefault(first, []).append(one_line(name))
-    return [(", ".join(mine), _about(record)) for record, mine in names.items()]
+        names.setdefault(_about(record), []).append(one_line(name))
+    return [(", ".join(mine), about) for about, mine in names.items()]
 
 
 def _about(record: PluginRecord) -> str:

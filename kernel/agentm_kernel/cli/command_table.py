@@ -231,7 +231,9 @@ def _parse(command: DeclaredCommand, words: list[str]) -> dict[str, object] | No
             option = options.get(name)
             if option is None or (option.flag and equals):
                 return None
-            given: object = True if option.flag else _plain(value if equals else next(remaining, None))
+            given: object = option.flag or (value if equals else next(remaining, None))
+            if isinstance(given, str) and given.startswith("-") and given != "-":
+                return None  # it looks like an option: click has to decide
         elif pending:
             option, given = pending.pop(0), word
         else:
@@ -244,21 +246,16 @@ def _parse(command: DeclaredCommand, words: list[str]) -> dict[str, object] | No
     return None if missing else values
 
 
-def _plain(word: str | None) -> str | None:
-    """A value, unless it looks like an option: then click has to decide."""
-    return None if word is None or (word.startswith("-") and word != "-") else word
-
-
 # ------------------------------------------------------------------------------------------------ all names
 
-# Each is a module of this package with a click group called `command`, and what that holds besides declared commands;
+# Each is a module of this package with a click group called `command`, and all that it holds, declared or not;
 # a test holds it equal to the groups themselves.
 GROUPS = {
-    "config": ("list", "path", "set", "unset"),
+    "config": ("get", "list", "path", "set", "unset"),
     "plan": ("clear", "list", "use"),
     "plugins": ("list", "show"),
     "project": ("check", "list", "register", "show", "unregister"),
-    "state": ("append", "list", "path", "write"),
+    "state": ("append", "list", "path", "read", "write"),
     "store": ("add", "forget", "list", "remove", "show"),
 }
 KERNEL_COMMANDS = frozenset({*GROUPS, *(command.path[0] for command in COMMANDS)})  # names that no plugin can take
@@ -271,10 +268,7 @@ LIMITED = frozenset(
 
 def kernel_subcommands(group: str) -> frozenset[str]:
     """The kernel's names below `group`, at the top for an empty one; nothing if that is no group of the kernel."""
-    if not group:
-        return KERNEL_COMMANDS
-    declared = (command.path[1] for command in COMMANDS if command.path[0] == group and len(command.path) > 1)
-    return frozenset({*GROUPS.get(group, ()), *declared})
+    return frozenset(GROUPS.get(group, ())) if group else KERNEL_COMMANDS
 
 
 def misplaced(name: str) -> tuple[str, str] | None:

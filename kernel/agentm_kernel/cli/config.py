@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel.cli.command_table import as_text
-from agentm_kernel.cli.output import answering, completing, current_device, echo_answer, json_option, nearest
+from agentm_kernel.cli.output import Answer, KernelGroup, completing, nearest
 from agentm_kernel.device.config import find, spellings
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.device.installed import BACKENDS, WRAPPERS
@@ -23,14 +23,11 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.options import Option
     from agentm_kernel.state import Device
 
+command = KernelGroup("config", help="Read and change the configuration.")
+
 _OURS = ("storage", "stores", "state_mode", "plugins", "plugin_policy", "wrappers", "capture", "inbox", "vault_path")
 """What every setting of agentm begins with."""
 _MASK = "********"
-
-
-@click.group("config")
-def command() -> None:
-    """Read and change the configuration."""
 
 
 def _known_keys(device: Device) -> dict[str, str]:
@@ -38,18 +35,16 @@ def _known_keys(device: Device) -> dict[str, str]:
     return {**dict.fromkeys(KNOWN, ""), **{k: option.meaning for k, option in known_option_keys(device).items()}}
 
 
-@command.command("set")
+@command.answering("set")
 @click.argument("key", shell_complete=completing(_known_keys))
 @click.argument("value")
 @click.option("--allow-secrets", is_flag=True, help="Keep a value that only looks like a secret, or has to be here.")
-@answering
-def set_command(key: str, value: str, allow_secrets: bool, answer: dict[str, object]) -> None:
+def set_command(device: Device, key: str, value: str, allow_secrets: bool, answer: Answer) -> None:
     """Give the setting KEY a VALUE.
 
     Lists are written a,b,c or as JSON. An option of a plugin is read as JSON where it is JSON (true, 3, [1, 2]) and
     is a text otherwise; '"3"' is the text 3. A value that looks like a secret is refused.
     """
-    device = current_device()
     _refuse_unknown(device, key)
     if not allow_secrets:
         refuse_secret(key, value)
@@ -144,12 +139,10 @@ def _warn_of_missing(device: Device, key: str, wanted: object) -> None:
             click.echo(f"{missing}\nhint: {error.hint}", err=True)
 
 
-@command.command("unset")
+@command.answering("unset")
 @click.argument("key", shell_complete=completing(_known_keys))
-@answering
-def unset_command(key: str, answer: dict[str, object]) -> None:
+def unset_command(device: Device, key: str, answer: Answer) -> None:
     """Remove the setting KEY, or all settings under it."""
-    device = current_device()
     _ask_to_leave(device, key)
     if not unset_value(device.environ, key):
         raise ConfigError(f"'{key}' is not set", hint="`agentm config list` shows what is")
@@ -157,21 +150,20 @@ def unset_command(key: str, answer: dict[str, object]) -> None:
     click.echo(f"removed {key} from {answer['path']}")
 
 
-@command.command("list")
-@json_option
-def list_command(as_json: bool) -> None:
+@command.answering("list")
+def list_command(device: Device, answer: Answer) -> None:
     """Show every setting, and what it means where a plugin declares it; values that look like secrets are masked."""
-    config, settings, meanings = current_device().config, {}, {}
+    config, settings, meanings = device.config, {}, {}
     for key, value in config.items():
-        option = _option_of(current_device(), key)
+        option = _option_of(device, key)
         settings[key] = _MASK if option and option.secret else _masked(key, value)
         if option:
             meanings[key] = option.meaning
-    file = {"path": config.path, "present": config.is_present, "legacy": config.is_legacy}
+    answer.update(path=config.path, present=config.is_present, legacy=config.is_legacy)
+    answer.update(settings=settings, meanings=meanings)
     found = [(key, as_text(value), meanings.get(key, "")) for key, value in settings.items()]
     rows = [[text if text.isprintable() else ascii(text) for text in row] for row in found]
-    fields, columns = {**file, "settings": settings, "meanings": meanings}, ("key", "value", "meaning")
-    echo_answer(as_json, fields, columns, rows, nothing="nothing is set: the defaults apply")
+    answer.show(("key", "value", "meaning"), rows, nothing="nothing is set: the defaults apply")
 
 
 def _masked(key: str, value: object) -> object:
@@ -185,13 +177,11 @@ def _masked(key: str, value: object) -> object:
     return _MASK if isinstance(value, str) and is_secret_field(key, value) else value
 
 
-@command.command("path")
-@answering
-def path_command(answer: dict[str, object]) -> None:
+@command.answering("path")
+def path_command(device: Device, answer: Answer) -> None:
     """Show which file holds the configuration, or would hold it."""
-    path, status, is_legacy = find(current_device().environ)
-    answer.update(path=path, present=status is not None, legacy=is_legacy)
-    click.echo(path)
+    path, status, is_legacy = find(device.environ)
+    answer.tell(path, path=path, present=status is not None, legacy=is_legacy)
 
 
 def _declared_options(device: Device, key: str) -> tuple[tuple[Option, ...] | None, str, str]:

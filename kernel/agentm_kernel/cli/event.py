@@ -33,45 +33,42 @@ def tell_plugins(device: Device, name: str, cwd: str | None) -> int:
     The exit code is 1 if a plugin failed, was late, or there is no such event; never 2, which agent hosts take for
     "erase the prompt".
     """
+    from agentm_kernel.device.installed import listens_to
     from agentm_kernel.plugins.events import EVENTS, is_event
+    from agentm_kernel.projects import find_project_root
 
     if not is_event(name):
         known = ", ".join(event.name for event in EVENTS)
         raise AgentmError(f"there is no event '{name}'", hint=f"events are {known}")
     payload = read_event()
-    return tell(device, name, payload, cwd or working_directory(payload), apart=True)
+    root = find_project_root(cwd or working_directory(payload))  # no such folder: an error, whoever listens
+    if not any(listens_to(record, "agentm_event") for record in device.plugins.records):
+        return 0
+    return in_a_child(lambda: tell(device, name, payload, root))
 
 
-def tell(device: Device, name: str, payload: dict[str, object], cwd: str | None, *, apart: bool = False) -> int:
-    """Tell plugins here, or `apart` in a child, once for each store that is involved: the default one, and the one
-    that the project is bound to. 1 if a plugin failed or was late.
+def tell(device: Device, name: str, payload: dict[str, object], cwd: str | None) -> int:
+    """Tell plugins once for each store that is involved: the default one, and the one that the project is bound to.
+    1 if a plugin failed or was late.
     """
     from agentm_kernel.plugins.hooks import PATIENCE, HookCaller
     from agentm_kernel.plugins.hookspecs import HookContext
     from agentm_kernel.projects import find_project_root
-    from agentm_kernel.state.routing import bound_store
 
     root, seconds = find_project_root(cwd), patience(device.environ, PATIENCE)
-    bound = bound_store(device, root)
-    devices = [device] if bound is None else [device, device.of_store(bound)]
-    callers = [HookCaller(HookContext(each, root), patience=seconds) for each in devices]
-
-    def work() -> int:
-        for caller in callers:
-            for line in caller.event(name, payload):
-                sys.stderr.write(f"{one_line(line)}\n")
-        failures = [failure for caller in callers for failure in caller.failures]
+    bound = device.bound_store(root)
+    said: dict[tuple[str, str | None, str | None], None] = {}
+    for each in [device] if bound is None else [device, device.of_store(bound)]:
+        caller = HookCaller(HookContext(each, root), patience=seconds)
+        for line in caller.event(name, payload):
+            sys.stderr.write(f"{one_line(line)}\n")
         # Several plugins that cannot have the store say the same: once is enough.
-        said = dict.fromkeys((failure.message, failure.hint, failure.code) for failure in failures)
-        for message, hint, code in said:
-            error = PluginError(message, hint=hint)
-            error.code = code
-            report(error)
-        return int(bool(said))
-
-    if not callers[0].has_listeners("agentm_event"):
-        return 0
-    return in_a_child(work) if apart else work()
+        said |= dict.fromkeys((failure.message, failure.hint, failure.code) for failure in caller.failures)
+    for message, hint, code in said:
+        error = PluginError(message, hint=hint)
+        error.code = code
+        report(error)
+    return int(bool(said))
 
 
 def read_event() -> dict[str, Any]:
@@ -86,7 +83,7 @@ def read_event() -> dict[str, Any]:
         try:
             while sum(map(len, chunks)) <= LONGEST_EVENT and not os.isatty(0) and (chunk := os.read(0, 1 << 16)):
                 chunks.append(chunk)
-                if chunk.rstrip().endswith(b"}") and _is_complete(b"".join(chunks)):
+                if chunk.rstrip().endswith(b"}") and isinstance(_parsed(b"".join(chunks)), dict):
                     break
         except OSError:
             pass  # closed, or a directory: there is no event
@@ -99,27 +96,21 @@ def read_event() -> dict[str, Any]:
     data = b"".join(chunks)
     if len(data) > LONGEST_EVENT:
         raise AgentmError(f"the host's event has more than {LONGEST_EVENT:,} bytes")
-    return _parsed(data) if data.strip() else {}
+    event = _parsed(data) if data.strip() else {}
+    if isinstance(event, AgentmError):
+        raise event
+    return event
 
 
-def _is_complete(data: bytes) -> bool:
-    try:
-        _parsed(data)
-    except AgentmError:
-        return False
-    return True
-
-
-def _parsed(data: bytes) -> dict[str, Any]:
+def _parsed(data: bytes) -> dict[str, Any] | AgentmError:
+    """The event, or what is wrong with it: that it is not complete yet, perhaps."""
     from agentm_kernel.device.json_text import parse
 
     try:
         event = parse(data)
     except ValueError as error:
-        raise AgentmError(f"the host's event is not JSON: {error}") from error
-    if not isinstance(event, dict):
-        raise AgentmError("the host's event is not a JSON object")
-    return event
+        return AgentmError(f"the host's event is not JSON: {error}")
+    return event if isinstance(event, dict) else AgentmError("the host's event is not a JSON object")
 
 
 def working_directory(event: dict[str, Any]) -> str | None:

@@ -8,6 +8,7 @@ them. Others are listed by what their distribution says of itself.
 from __future__ import annotations
 
 import os
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,16 +23,8 @@ if TYPE_CHECKING:
 
     from agentm_kernel.state import Device
 
-
-def _read_guide() -> dict[str, Any]:
-    import tomllib
-
-    loader: Any = __spec__.loader  # it reads zip files too
-    data: bytes = loader.get_data(os.path.join(os.path.dirname(__file__), "guide.toml"))
-    return tomllib.loads(data.decode())
-
-
-_GUIDE = _read_guide()
+_loader: Any = __spec__.loader  # it reads zip files too
+_GUIDE = tomllib.loads(_loader.get_data(os.path.join(os.path.dirname(__file__), "guide.toml")).decode())
 GROUPS: dict[str, dict[str, str]] = _GUIDE["groups"]
 DESCRIBED = frozenset(name for lines in GROUPS.values() for name in lines)
 GUESSES = {word: command for command, words in _GUIDE["meant"].items() for word in words.split()}

@@ -31,16 +31,53 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JS
 cwd_option = click.option("--cwd", metavar="DIR", help="Directory of the project; the current one if not given.")
 
 
+class Answer(dict[str, Any]):
+    """What a command has found or done so far, for a program that asks for JSON."""
+
+    def __init__(self, *, is_wanted: bool) -> None:
+        super().__init__()
+        self.is_wanted = is_wanted
+
+    def tell(self, line: str, **fields: object) -> None:
+        """What was done: the fields, and a line for a person."""
+        self.update(fields)
+        click.echo(line)
+
+    def show(self, headings: Sequence[str], rows: Iterable[Sequence[str]], nothing: str = "") -> None:
+        """The same for a person, as a table."""
+        if not self.is_wanted:
+            echo_table(headings, rows, nothing)
+
+
+class KernelGroup(click.Group):
+    """Commands of the kernel. Each is a function that gets the device and its `answer`, and has `--json`; one that
+    wants a `cwd` has `--cwd`, too.
+    """
+
+    def answering(self, name: str) -> Callable[[Callable[..., int | None]], click.Command]:
+        def declare(function: Callable[..., int | None]) -> click.Command:
+            @functools.wraps(function)
+            def work(**given: Any) -> int | None:
+                return function(current_device(), **given)
+
+            command = json_option(self.command(name)(_answered(work)))
+            return cwd_option(command) if "cwd" in function.__annotations__ else command
+
+        return declare
+
+
 def answering(command: Callable[..., Result]) -> Callable[..., Result]:
     """Give a command that does something `--json`. The dictionary `answer`, with which it is called, takes what it
     has done so far: a program gets that, also where the command fails halfway. Lines for people, who may be asked
     something about them, go to the terminal then, and nowhere without one.
     """
+    return json_option(_answered(command))
 
-    @json_option
+
+def _answered(command: Callable[..., Result]) -> Callable[..., Result]:
     @functools.wraps(command)
     def answered(as_json: bool, **given: Any) -> Result:
-        answer: dict[str, Any] = {}
+        answer = Answer(is_wanted=as_json)
         if not as_json:
             return command(answer=answer, **given)
         try:
@@ -76,16 +113,16 @@ def store_device(named: str | None = None, cwd: str | None = None) -> Device:
         stores = ["default", *device.config.stores]
     except ConfigError:
         return device  # opening the store says what is wrong with it
-    bound = device.bound_store(cwd) if named is None and len(stores) > 1 else None
-    context.obj = device.of_store(named or bound)
+    if named is None and len(stores) == 1:
+        return device
+    bound = device.bound_store(cwd) if named is None else None
     name = named or bound or "default"
-    is_one_of_many = named is not None or len(stores) > 1
-    if is_one_of_many and (sys.stderr.isatty() or not context.params.get("as_json")):
+    context.obj, context.meta[_SAID] = device.of_store(name), name
+    if sys.stderr.isatty() or not context.params.get("as_json"):
         others = ", ".join(other for other in stores if other != name)
         why = ", of the project here" if bound else ""
         another = "" if named else f"{why}; for another ({others}) put `--store NAME` before the command"
         click.echo(f"store: {name}{another}", err=True)
-    context.meta[_SAID] = name if is_one_of_many else None
     return current_device()
 
 
@@ -152,16 +189,6 @@ def echo_table(headings: Sequence[str], rows: Iterable[Sequence[str]], nothing: 
         for parts in zip_longest(*columns, fillvalue=""):  # what is wider than its column goes on in the lines below
             line = "  ".join(part.ljust(width) for part, width in zip(parts, widths, strict=True)).rstrip()
             click.echo(styled(line, bold=True) if has_titles and number == 0 else line)
-
-
-def echo_answer(
-    as_json: bool, fields: dict[str, Any], headings: Sequence[str], rows: Iterable[Sequence[str]], nothing: str = ""
-) -> None:
-    """The answer to a question: the fields for a program, a table for a person."""
-    if as_json:
-        echo_json(**fields)
-    else:
-        echo_table(headings, rows, nothing)
 
 
 def _fit(widths: list[int]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentm_kernel.cli.command_table import misplaced
-from agentm_kernel.device.installed import BACKENDS, COMMANDS, KINDS, WRAPPERS, kind_of
+from agentm_kernel.device.installed import BACKENDS, COMMANDS, HOOKS, KINDS, PLUGINS, WRAPPERS, kind_of
 from agentm_kernel.errors import AgentmError, ConfigError, PluginError
 from agentm_kernel.plugins.table import check_declared_api, conflicts, refusal
 from agentm_kernel.selection import choose
@@ -23,6 +23,12 @@ class Entry(NamedTuple):
     """`available`, `disabled` by policy, `conflict`, `incompatible` with this API, or `unknown`: nothing uses it."""
     why: str | None  # why it is selected, or why it is not available
     is_selected: bool
+
+    @property
+    def kind(self) -> str:
+        """The word for it. A plugin that hears one hook is told from the same one for another by the hook's name."""
+        hook = self.record.group.removeprefix(f"{PLUGINS}.")
+        return f"hook {hook}" if hook in HOOKS else kind_of(self.record.group)
 
     @property
     def standing(self) -> str:

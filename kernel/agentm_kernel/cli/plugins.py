@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.output import completing, current_device, echo_json, echo_table, json_option, nearest
+from agentm_kernel.cli.output import Answer, KernelGroup, completing, counted, echo_table, nearest
 from agentm_kernel.cli.plugin_inventory import take_inventory
-from agentm_kernel.device.installed import HOOKS, OPTIONS, PLUGINS, VERIFIERS, canonical_name, kind_of
+from agentm_kernel.device.installed import OPTIONS, VERIFIERS, canonical_name, is_hook_plugin, kind_of
 from agentm_kernel.errors import PluginError, one_line
 from agentm_kernel.plugins.table import conflict, declared_options, load_plugin
 
@@ -23,31 +23,26 @@ if TYPE_CHECKING:
     Verified = dict[PluginRecord, dict[str, Any]]
     """What came of loading each plugin: `state`, `reason` and `capabilities`."""
 
-
-@click.group("plugins")
-def command() -> None:
-    """Show which plugins are installed, and whether they work."""
+command = KernelGroup("plugins", help="Show which plugins are installed, and whether they work.")
 
 
-@command.command("list")
+@command.answering("list")
 @click.option("--verify", is_flag=True, help="Also load each plugin, in a process of its own for 5 seconds at most.")
 @click.option("--entries", is_flag=True, help="A line for each thing that a plugin brings, not for each plugin.")
-@json_option
-def list_command(verify: bool, entries: bool, as_json: bool) -> int:
+def list_command(device: Device, verify: bool, entries: bool, answer: Answer) -> int:
     """List every installed plugin, what it brings, which store is selected and why, and what is in conflict.
 
     Nothing is imported, so a broken plugin cannot get in the way; --verify (of agentm-devkit) loads each in a process
     of its own, and exits 1 if one is broken.
     """
-    device = current_device()
     found, conflicts, notes = take_inventory(device)
     verified: Verified = {}
     if verify:  # what the policy keeps out is not loaded for a look, either
         verifier: Any = load_plugin(device, VERIFIERS, "plugins")
         verified = verifier([entry.record for entry in found if entry.state != "disabled"])
-    if as_json:
+    if answer.is_wanted:
         plugins = [_fields(entry, verified) for entry in found]
-        echo_json(plugins=plugins, conflicts=[_conflict_fields(claims) for claims in conflicts], notes=notes)
+        answer.update(plugins=plugins, conflicts=[_conflict_fields(claims) for claims in conflicts], notes=notes)
     else:
         headings, *rows = _by_entry(found, verified) if verify or entries else _by_plugin(found)
         echo_table(headings, [[one_line(cell) for cell in row] for row in rows])
@@ -81,17 +76,17 @@ def _by_plugin(found: list[Entry]) -> Iterator[list[str]]:
             yield [name, version, "selected" if selected else "available", ", ".join(selected or _brought(good))]
         for entry in entries:
             if entry.state != "available":
-                yield [name, version, entry.state, f"{_kind(entry.record)} {entry.record.name}: {entry.why}"]
+                yield [name, version, entry.state, f"{entry.kind} {entry.record.name}: {entry.why}"]
 
 
 def _brought(entries: list[Entry]) -> Iterator[str]:
     """What a plugin brings, on one line: stores, layers and a few commands by name, the rest counted."""
     plain = [entry for entry in entries if entry.record.group != OPTIONS]
-    for kind, brought in _grouped(plain, lambda entry: _kind(entry.record, short=True)).items():
+    for kind, brought in _grouped(plain, lambda e: "hook" if is_hook_plugin(e.record) else e.kind).items():
         if kind in ("backend", "command", "wrapper") and len(brought) < 3:
             yield f"{kind} {', '.join(entry.record.name for entry in brought)}"
         else:
-            yield f"{len(brought)} {kind}{'s' * (len(brought) > 1)}"
+            yield counted(len(brought), kind)
 
 
 def _by_entry(found: list[Entry], verified: Verified) -> Iterator[list[str]]:
@@ -101,7 +96,7 @@ def _by_entry(found: list[Entry], verified: Verified) -> Iterator[list[str]]:
     yield [*first, *["loads"] * bool(verified), "why", *["installed in"] * has_folders]
     for entry in found:
         record = entry.record
-        row = [_kind(record), record.name, record.distribution, record.version, entry.standing]
+        row = [entry.kind, record.name, record.distribution, record.version, entry.standing]
         row += [_loads(verified.get(record))] * bool(verified) + [entry.why or ""]
         yield row + [os.path.dirname(record.location)] * has_folders
 
@@ -125,13 +120,6 @@ def _remarks(conflicts: list[list[PluginRecord]], notes: list[str], verified: Ve
             yield f"{'note' if result['state'] == 'ok' else result['state']}: {result['reason']}"
 
 
-def _kind(record: PluginRecord, *, short: bool = False) -> str:
-    """A plugin that hears one hook is told from the same one for another by the hook's name."""
-    hook = record.group.removeprefix(f"{PLUGINS}.")
-    kind = f"hook {hook}" if hook in HOOKS else kind_of(record.group)
-    return "hook" if short and kind.startswith("hook ") else kind
-
-
 def _grouped(entries: Iterable[Entry], key: Callable[[Entry], Any]) -> dict[Any, list[Entry]]:
     groups: dict[Any, list[Entry]] = {}
     for entry in entries:
@@ -139,15 +127,13 @@ def _grouped(entries: Iterable[Entry], key: Callable[[Entry], Any]) -> dict[Any,
     return groups
 
 
-@command.command("show")
+@command.answering("show")
 @click.argument("name", shell_complete=completing(lambda device: [r.distribution for r in device.plugins.records]))
-@json_option
-def show(name: str, as_json: bool) -> None:
+def show(device: Device, name: str, answer: Answer) -> None:
     """Show what is known about the plugin or distribution NAME.
 
     Of its code, only the declaration of its options is imported.
     """
-    device = current_device()
     known, _, _ = take_inventory(device)
     wanted = canonical_name(name)
     entries = [entry for entry in known if name == entry.record.name or wanted == entry.record.distribution]
@@ -155,8 +141,10 @@ def show(name: str, as_json: bool) -> None:
         near = nearest(name, {entry.record.name for entry in known})
         meant = f"did you mean {near}? " if near else ""
         raise PluginError(f"no installed plugin is called '{name}'", hint=f"{meant}`agentm plugins list` shows them")
-    if as_json:
-        echo_json(plugins=[{**_fields(e, {}), **_described(e.record), **_options(device, e.record)} for e in entries])
+    if answer.is_wanted:
+        answer.update(
+            plugins=[{**_fields(e, {}), **_described(e.record), **_options(device, e.record)} for e in entries]
+        )
         return
     for number, brought in enumerate(_grouped(entries, lambda entry: entry.record.location).values()):
         if number:
@@ -170,7 +158,7 @@ def _show_distribution(device: Device, entries: list[Entry]) -> None:
     fields = {name: getattr(record, name) for name in ("distribution", "version", "location")}
     known = {**fields, **_described(record)}.items()
     rows = [(name.replace("_", " "), "; ".join(value) if isinstance(value, list) else value) for name, value in known]
-    brings = [f"{_kind(e.record)} {e.record.name}: {e.record.value}{_standing(e)}" for e in entries]
+    brings = [f"{e.kind} {e.record.name}: {e.record.value}{_standing(e)}" for e in entries]
     options = [line for entry in entries for line in _options(device, entry.record).get("options", ())]
     for label, lines in (("brings", brings), ("options", options)):
         rows += [(label if number == 0 else "", line) for number, line in enumerate(lines)]

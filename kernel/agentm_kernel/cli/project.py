@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.cli.output import answering, current_device, cwd_option, echo_answer, json_option, store_device
+from agentm_kernel.cli.output import Answer, KernelGroup, store_device
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
 from agentm_kernel.projects import find_project_root
 from agentm_kernel.projects.checkout import path_as_text
@@ -21,36 +21,29 @@ from agentm_kernel.seam.locator import Locator
 from agentm_kernel.state.routing import in_store, is_local
 
 if TYPE_CHECKING:
+    from agentm_kernel.state import Device
     from agentm_kernel.state.routing import Resolution
 
-
-@click.group("project")
-def command() -> None:
-    """Show and register projects."""
+command = KernelGroup("project", help="Show and register projects.")
 
 
-@command.command("show")
-@json_option
-@cwd_option
-def show(as_json: bool, cwd: str | None) -> None:
+@command.answering("show")
+def show(device: Device, cwd: str | None, answer: Answer) -> None:
     """Show what the project here is called, why, and what the store knows about it.
 
     Exit 1, after showing the rest, if the store cannot be had or does not say which project this is.
     """
-    root = find_project_root(cwd)
-    project, problem = identify_project(root), None
-    source = path_as_text(project.source)
-    fields: dict[str, Any] = {"slug": project.slug, "named_by": source, "root": path_as_text(root)}
+    root, problem = find_project_root(cwd), None
+    project = identify_project(root)
+    answer.update(slug=project.slug, named_by=path_as_text(project.source), root=path_as_text(root))
     try:
-        fields["remote"] = project.remote
-        if not is_local(current_device(), root):
-            fields |= _in_store(in_store(current_device(), root, read_only=True).in_the_store())
+        answer["remote"] = project.remote
+        if not is_local(device, root):
+            answer.update(_in_store(in_store(device, root, read_only=True).in_the_store()))
     except AgentmError as error:
         problem = error
-        problem.details = {**fields, "problem": problem.message}  # the error's answer carries them: one object
-    if not (as_json and problem):
-        rows = [(name.replace("_", " "), _shown(value)) for name, value in fields.items()]
-        echo_answer(as_json, {**fields, "problem": None}, ("", ""), rows)
+    answer.show(("", ""), [(name.replace("_", " "), _shown(value)) for name, value in answer.items()])
+    answer["problem"] = problem and problem.message
     if problem:
         raise problem
 
@@ -78,28 +71,25 @@ def _shown(value: object) -> str:
     return str(value) if isinstance(value, str) else "none" if value is None else "yes" if value else "no"
 
 
-@command.command("register")
+@command.answering("register")
 @click.option("--slug", metavar="NAME", help="Name the project, in its .harness/project.json.")
 @click.option("--adopt", is_flag=True, help="It is the project that has the name, under another remote.")
 @click.option("--wiki-path", metavar="DIR", help="Where the project's wiki is.")
-@answering
-@cwd_option
 def register(
-    slug: str | None, adopt: bool, wiki_path: str | None, cwd: str | None, answer: dict[str, object]
+    device: Device, slug: str | None, adopt: bool, wiki_path: str | None, cwd: str | None, answer: Answer
 ) -> None:
     """Enter the project here into the store's registry and claim its name there; prints the name.
 
     Notes that lie under the name and belong to nobody become this project's.
     """
-    here = current_device().memory(cwd, read_only=False)
+    here = device.memory(cwd, read_only=False)
     here.refuse_no_project()
     folder = _claimed(here, None if slug is None else plain_slug(slug), adopt=adopt)
     assert here.backend is not None
     if slug is not None and folder.name != here.identity.slug:
         declare_slug(here.root, folder.name)
     register_repo(here.backend, folder.name, here.root, remote=here.identity.origin, wiki_path=wiki_path)
-    answer.update(slug=folder.name, place=folder.key)
-    click.echo(folder.name)
+    answer.tell(folder.name, slug=folder.name, place=folder.key)
 
 
 def _claimed(here: Resolution, slug: str | None, *, adopt: bool) -> Locator:
@@ -116,15 +106,13 @@ def _claimed(here: Resolution, slug: str | None, *, adopt: bool) -> Locator:
     return claim_as(here.backend, project, checkouts, name, adopting=adopt).folder
 
 
-@command.command("check")
-@answering
-@cwd_option
-def check(cwd: str | None, answer: dict[str, object]) -> int:
+@command.answering("check")
+def check(device: Device, cwd: str | None, answer: Answer) -> int:
     """Compare the project's name with that of its remote.
 
     Exit 0 if they are the same, 1 if they are not (the answer says why, where that is known), 3 without a remote.
     """
-    here = current_device().memory(cwd)
+    here = device.memory(cwd)
     here.refuse_no_project()
     origin = here.identity.origin
     name = None if origin is None else parse_remote(origin).name
@@ -138,22 +126,18 @@ def check(cwd: str | None, answer: dict[str, object]) -> int:
     return int(here.slug != name)
 
 
-@command.command("unregister")
+@command.answering("unregister")
 @click.argument("slug", required=False)
-@answering
-@cwd_option
-def unregister(slug: str | None, cwd: str | None, answer: dict[str, object]) -> None:
+def unregister(device: Device, slug: str | None, cwd: str | None, answer: Answer) -> None:
     """Take SLUG, or the project here, out of the registry. Its notes and its plan stay where they are."""
-    name = slug or current_device().memory(cwd).slug
+    name = slug or device.memory(cwd).slug
     if not unregister_repo(store_device(cwd=cwd).store(read_only=False), name):
         raise NotFoundError(f"'{name}' is not registered", hint="`agentm project list` shows what is")
-    answer["slug"] = name
-    click.echo(f"removed {name} from the registry")
+    answer.tell(f"removed {name} from the registry", slug=name)
 
 
-@command.command("list")
-@json_option
-def list_projects(as_json: bool) -> None:
+@command.answering("list")
+def list_projects(_device: Device, answer: Answer) -> None:
     """List the projects of the store, and the folder and remote of those that its registry has."""
     store = store_device().store(read_only=True)
     repos = list_repos(store)
@@ -165,4 +149,5 @@ def list_projects(as_json: bool) -> None:
         if slug not in known and is_here:
             repos.append({"slug": slug, "remote": record.remotes[0] if record and record.remotes else ""})
     rows = [[str(repo.get(column, "")) for column in ("slug", "root_path", "remote")] for repo in repos]
-    echo_answer(as_json, {"repos": repos}, ("slug", "folder", "remote"), rows, nothing="no project yet")
+    answer["repos"] = repos
+    answer.show(("slug", "folder", "remote"), rows, nothing="no project yet")

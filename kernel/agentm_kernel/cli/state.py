@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import click
 
 from agentm_kernel.cli import read_text, shown, write_text
-from agentm_kernel.cli.output import answering, completing, current_device, cwd_option, echo_json, json_option
+from agentm_kernel.cli.output import Answer, KernelGroup, completing
+from agentm_kernel.cli.session_text import left_behind
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.seam.backend import ABSENT
@@ -21,10 +23,11 @@ from agentm_kernel.state.plans import list_left_behind, plan_files
 from agentm_kernel.state.routing import state_directory, state_file_path
 
 if TYPE_CHECKING:
-    from agentm_kernel.seam.backend import Absent
+    from agentm_kernel.state import Device
     from agentm_kernel.state.routing import Resolution
 
-_HASH_LENGTH = 64
+command = KernelGroup("state", help="Read and write a project's plan, progress and other state files.")
+
 _body_option = click.option(
     "--body-file", default="-", metavar="FILE", help="File with the text; - (the default) is standard input."
 )
@@ -36,12 +39,7 @@ _file_argument = click.argument(
 )
 
 
-@click.group("state")
-def command() -> None:
-    """Read and write a project's plan, progress and other state files."""
-
-
-@command.command("write")
+@command.answering("write")
 @_file_argument
 @_body_option
 @click.option(
@@ -49,48 +47,39 @@ def command() -> None:
 )
 @click.option("--allow-empty", is_flag=True, help="Empty FILE if the text is empty.")
 @_allow_option
-@answering
-@cwd_option
 def write(
+    device: Device,
     file: str,
     body_file: str,
     if_match: str | None,
     allow_empty: bool,
     allow_secrets: bool,
     cwd: str | None,
-    answer: dict[str, object],
+    answer: Answer,
 ) -> None:
     """Replace FILE by standard input, and print its path.
 
     Text that looks like it holds a secret is refused before the store sees it, with the line named.
     """
-    condition: str | Absent | None = ABSENT if if_match == "absent" else if_match
-    is_hash = isinstance(condition, str) and len(condition) == _HASH_LENGTH and {*condition} <= {*"0123456789abcdef"}
-    if isinstance(condition, str) and not is_hash:
+    if if_match is not None and not re.fullmatch("absent|[0-9a-f]{64}", if_match):
         raise click.UsageError(f"--if-match takes a sha256 in hex or `absent`, not {if_match!r}")
-    resolution = _resolve_for_writing(file, cwd)
-    text = read_text(body_file)
-    if not allow_empty:
-        _refuse_empty(text, "; `--allow-empty` empties the file")
+    condition = ABSENT if if_match == "absent" else if_match
+    resolution, text = _given(device, file, body_file, cwd, allow_empty=allow_empty)
     written = write_state_file(resolution, file, text, if_match=condition, allow_secrets=allow_secrets)
     answer.update(file=file, path=path_as_text(written), hash=content_hash(text))
     write_text(f"{written}\n")
 
 
-@command.command("append")
+@command.answering("append")
 @_file_argument
 @_body_option
 @_allow_option
-@answering
-@cwd_option
-def append(file: str, body_file: str, allow_secrets: bool, cwd: str | None, answer: dict[str, object]) -> None:
+def append(device: Device, file: str, body_file: str, allow_secrets: bool, cwd: str | None, answer: Answer) -> None:
     """Add standard input at the end of FILE, on a line of its own, losing nobody's edit; prints its path.
 
     Text that looks like it holds a secret is refused before the store sees it, with the line named.
     """
-    resolution = _resolve_for_writing(file, cwd)
-    text = read_text(body_file)
-    _refuse_empty(text)
+    resolution, text = _given(device, file, body_file, cwd)
     if not allow_secrets:
         refuse_secrets("the text", text)  # here, so that the line is counted in what was given
     written = append_state_file(resolution, file, text, allow_secrets=True)
@@ -98,41 +87,41 @@ def append(file: str, body_file: str, allow_secrets: bool, cwd: str | None, answ
     write_text(f"{written}\n")
 
 
-def _resolve_for_writing(file: str, cwd: str | None) -> Resolution:
+def _given(
+    device: Device, file: str, body_file: str, cwd: str | None, *, allow_empty: bool | None = None
+) -> tuple[Resolution, str]:
+    """Where FILE is written, and the text. A pipe whose other end failed, or `</dev/null`, must not cost a plan: no
+    text, or white space alone, has to be allowed, and `append` (`None`) never allows it.
+    """
     if file == "PLAN-PLAN.md":
         plan_files(file)  # nobody could choose such a plan: it is refused by its name
-    return current_device().project(cwd, read_only=False)
-
-
-def _refuse_empty(text: str, otherwise: str = "") -> None:
-    """A pipe whose other end failed, or `</dev/null`, must not cost a plan. White space is nothing, too."""
-    if not text.strip():
+    resolution = device.project(cwd, read_only=False)
+    text = read_text(body_file)
+    if not (allow_empty or text.strip()):
+        otherwise = "" if allow_empty is None else "; `--allow-empty` empties the file"
         hint = f"give it on standard input or with --body-file{otherwise}"
         raise AgentmError("the text is empty; nothing was written", hint=hint)
+    return resolution, text
 
 
-@command.command("list")
-@json_option
-@cwd_option
-def list_files(as_json: bool, cwd: str | None) -> None:
+@command.answering("list")
+def list_files(device: Device, cwd: str | None, answer: Answer) -> None:
     """List the project's state files."""
-    resolution = current_device().project(cwd)
+    resolution = device.project(cwd)
     names = list_state_files(resolution)
-    if as_json:
-        echo_json(project=resolution.slug, directory=path_as_text(state_directory(resolution)), files=names)
+    if answer.is_wanted:
+        answer.update(project=resolution.slug, directory=path_as_text(state_directory(resolution)), files=names)
         return
     for name in names:
         click.echo(shown(name))
     tell_rest(resolution, names, "no state files yet")
 
 
-@command.command("path")
+@command.answering("path")
 @click.argument("file", required=False)
-@answering
-@cwd_option
-def path(file: str | None, cwd: str | None, answer: dict[str, object]) -> None:
+def path(device: Device, file: str | None, cwd: str | None, answer: Answer) -> None:
     """Print the directory of the state, or the path of FILE in it, whether or not it exists."""
-    resolution = current_device().project(cwd)
+    resolution = device.project(cwd)
     found = state_file_path(resolution, file) if file else state_directory(resolution)
     answer.update(project=resolution.slug, path=path_as_text(found))
     write_text(f"{found}\n")
@@ -140,11 +129,8 @@ def path(file: str | None, cwd: str | None, answer: dict[str, object]) -> None:
 
 def tell_rest(resolution: Resolution, names: list[str], nothing: str, prefix: str = "") -> None:
     """On standard error: what lies in the checkout and is not read, or else, without `names`, how to begin."""
-    lines = []
-    if left := [name for name in list_left_behind(resolution, names) if name.startswith(prefix)]:
-        from agentm_kernel.cli.session_text import left_behind
-
-        lines = [line for name in left if (line := left_behind(resolution, name))]
+    left = [name for name in list_left_behind(resolution, names) if name.startswith(prefix)]
+    lines = [line for name in left if (line := left_behind(resolution, name))]
     if not (lines or names):
         lines = [f"{nothing}: `agentm state write PLAN.md` makes a plan of standard input"]
     for line in lines:

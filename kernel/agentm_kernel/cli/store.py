@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from agentm_kernel.cli.config import checked_value, refuse_secret
-from agentm_kernel.cli.output import answering, completing, confirm, counted, current_device, echo_answer, json_option
+from agentm_kernel.cli.output import Answer, KernelGroup, completing, confirm, counted
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.device.installed import BACKENDS
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
@@ -21,43 +21,32 @@ from agentm_kernel.selection.identity import known_stores, record_store
 if TYPE_CHECKING:
     from agentm_kernel.state import Device
 
+command = KernelGroup("store", help="Show, add and remove the stores of this device.")
+
 _DEFAULT = "default"
 _complete_store = completing(lambda device: [_DEFAULT, *device.config.stores])
 
 
-@click.group("store")
-def command() -> None:
-    """Show, add and remove the stores of this device."""
-
-
-@command.command("show")
+@command.answering("show")
 @click.argument("name", required=False, shell_complete=_complete_store)
-@json_option
-def show(name: str | None, as_json: bool) -> None:
+def show(device: Device, name: str | None, answer: Answer) -> None:
     """Show the default store, or the one called NAME: where it is, and what it promises."""
-    found = inspect_store(current_device().of_store(name))
+    found = inspect_store(device.of_store(name))
     if isinstance(found, Refusal):
         raise found.error
     capabilities = found.backend.capabilities
     promises = {flag: getattr(capabilities, flag) for flag in capabilities.__slots__}
-    fields: dict[str, Any] = {
-        "name": name or _DEFAULT,
-        "protocol": found.choice.protocol,
-        "chosen_by": found.choice.origin,
-        "place": found.backend.describe(),
-        "warning": found.warning,
-    }
+    answer.update(name=name or _DEFAULT, protocol=found.choice.protocol, chosen_by=found.choice.origin)
+    answer.update(place=found.backend.describe(), warning=found.warning)
     given = ", ".join(flag for flag, is_given in promises.items() if is_given) or "nothing"
-    people = {**fields, "wrappers": ", ".join(found.wrappers), "promises": given}
-    rows = [(field.replace("_", " "), value) for field, value in people.items() if value]
-    echo_answer(as_json, {**fields, "wrappers": found.wrappers, "capabilities": promises}, ("", ""), rows)
+    people = {**answer, "wrappers": ", ".join(found.wrappers), "promises": given}
+    answer.update(wrappers=found.wrappers, capabilities=promises)
+    answer.show(("", ""), [(field.replace("_", " "), value) for field, value in people.items() if value])
 
 
-@command.command("list")
-@json_option
-def list_stores(as_json: bool) -> None:
+@command.answering("list")
+def list_stores(device: Device, answer: Answer) -> None:
     """List the stores of this device: the default one, and those that projects are bound to."""
-    device = current_device()
     bound = list(device.config.bindings.values())
     stores = []
     for name in (_DEFAULT, *device.config.stores):
@@ -71,24 +60,23 @@ def list_stores(as_json: bool) -> None:
         stores.append(row)
     columns = ("name", "protocol", "status", "bound", "place")
     rows = [[str(store["message"] if store[name] is None else store[name]) for name in columns] for store in stores]
-    echo_answer(as_json, {"stores": stores}, columns, rows)
+    answer["stores"] = stores
+    answer.show(columns, rows)
 
 
-@command.command("add")
+@command.answering("add")
 @click.argument("name")
 @click.argument("protocol", shell_complete=completing(BACKENDS))
 @click.argument("options", nargs=-1, metavar="[OPTION=VALUE]...")
 @click.option("--wrapper", "wrappers", multiple=True, help="A layer around it, the innermost first.")
-@answering
 def add(
-    name: str, protocol: str, options: tuple[str, ...], wrappers: tuple[str, ...], answer: dict[str, object]
+    device: Device, name: str, protocol: str, options: tuple[str, ...], wrappers: tuple[str, ...], answer: Answer
 ) -> None:
     """Let this device use a further store, NAME, for projects that are bound to it with `agentm project use-store`.
 
     The store itself is made by its own command, `agentm git init` for one. OPTIONs are those that `agentm plugins
     show PROTOCOL` lists.
     """
-    device = current_device()
     if name in (_DEFAULT, *device.config.stores):
         raise ConfigError(f"there is a store called '{name}' already", hint="`agentm store list` shows the stores")
     if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
@@ -104,8 +92,8 @@ def add(
         raise found.error
     for option, value in table.items():
         set_value(device.environ, f"stores.{name}.{option}", value)
-    answer.update(name=name, protocol=protocol, place=found.backend.describe(), warning=found.warning)
-    click.echo(f"{name} is the store at {answer['place']}")
+    place = found.backend.describe()
+    answer.tell(f"{name} is the store at {place}", name=name, protocol=protocol, place=place, warning=found.warning)
     for option, value in told.items():
         click.echo(f"its {option} is {value}, as what is there has it")
     if found.warning:
@@ -126,12 +114,10 @@ def _given_options(device: Device, name: str, protocol: str, given: tuple[str, .
     return table
 
 
-@command.command("remove")
+@command.answering("remove")
 @click.argument("name", shell_complete=_complete_store)
-@answering
-def remove(name: str, answer: dict[str, object]) -> None:
+def remove(device: Device, name: str, answer: Answer) -> None:
     """Let this device use the store NAME no more. The store and its notes stay as they are."""
-    device = current_device()
     if name not in device.config.stores:
         raise NotFoundError(f"there is no store called '{name}'", hint="`agentm store list` shows the stores")
     bound = [project for project, store in device.config.bindings.items() if store == name]
@@ -141,20 +127,18 @@ def remove(name: str, answer: dict[str, object]) -> None:
             hint="run `agentm project use-store default` in each of them first",
         )
     unset_value(device.environ, f"stores.{name}")
-    answer["name"] = name
-    click.echo(f"this device uses {name} no more")
+    answer.tell(f"this device uses {name} no more", name=name)
 
 
-@command.command("forget")
+@command.answering("forget")
 @click.argument("place", required=False)
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@answering
-def forget(place: str | None, yes: bool, answer: dict[str, object]) -> None:
+def forget(device: Device, place: str | None, yes: bool, answer: Answer) -> None:
     """Forget which store this device knew at PLACE (shown in the refusal), so that what is there now is accepted.
 
     Nothing in any store is touched.
     """
-    state_dir = current_device().state_dir
+    state_dir = device.state_dir
     known = [(protocol, there) for protocol, there, _ in known_stores(state_dir)]
     if not known:
         raise AgentmError("this device knows no store, so there is none to forget")
@@ -166,9 +150,8 @@ def forget(place: str | None, yes: bool, answer: dict[str, object]) -> None:
     confirm(f"Forget the store at {meant[0][1]}?", yes=yes)
     for protocol, there in meant:
         record_store(state_dir, protocol, there, None)
-        _forget_copy(current_device(), there)
-        answer.update(place=there, protocol=protocol)
-        click.echo(f"forgot the {protocol} store at {there}")
+        _forget_copy(device, there)
+        answer.tell(f"forgot the {protocol} store at {there}", place=there, protocol=protocol)
 
 
 def _forget_copy(device: Device, place: str) -> None:

@@ -124,9 +124,15 @@ def test_recall_at_the_start_of_a_session_loads_only_what_is_small(remembering, 
     assert not_ours(loaded - bare) <= SMALL
 
 
-def test_an_ordinary_prompt_loads_sqlite_and_otherwise_only_what_is_small(remembering, store):
+@pytest.mark.parametrize("index", ["up to date", "older than a note", "none"])
+def test_an_ordinary_prompt_loads_sqlite_and_otherwise_only_what_is_small(remembering, store, index):
     time.sleep(0.15)
-    RecallIndex(store).update()
+    if index != "none":
+        RecallIndex(store).update()
+    if index == "older than a note":
+        remembering.note(
+            "projects/widgets/decisions/paper.md", "# Paper\nNew in `src/paper.py` since commit 1a2b3c4d.\n"
+        )
     bare = modules_of(remembering, "")
 
     loaded = modules_of(
@@ -136,6 +142,7 @@ def test_an_ordinary_prompt_loads_sqlite_and_otherwise_only_what_is_small(rememb
     )
 
     assert not_ours(loaded - bare) <= SMALL | OF_SQLITE
+    assert ("agentm_recall.index.refresh" in loaded) == (index != "up to date")
     assert loaded.isdisjoint({"agentm_recall.index.history", "agentm_recall.index.rescoring"})  # for other questions
 
 

@@ -2,7 +2,7 @@
 
 `sqlite3` loads `datetime` and more, to turn values into types that no index holds. The module in C loads `functools`
 for one name of it, `lru_cache`, which keeps the statements that a connection has prepared, and `functools` loads six
-more: at each prompt, a third of what an interpreter takes to start. So where nobody has loaded `functools` yet, a
+more: at each prompt, a quarter of what a bare interpreter takes. So where nobody has loaded `functools` yet, a
 module with that one name stands in for it while the module in C is loaded. What keeps the statements is the same.
 """
 

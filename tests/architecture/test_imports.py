@@ -44,24 +44,34 @@ HEAVY = frozenset(
         "collections",
         "contextlib",
         "dataclasses",
+        "datetime",
         "enum",
         "filelock",
         "functools",
+        "hashlib",
         "importlib.metadata",
         "json",
         "logging",
+        "operator",
         "pathlib",
         "platformdirs",
         "pluggy",
         "re",
+        "sqlite3",
         "subprocess",
+        "types",
         "typing",
     }
 )
 """Each of these costs a hook more than the whole of its own work."""
 
 HOT = (
+    "agentm_checkpoint.session",
     "agentm_device_local.backend",
+    "agentm_hosts.adapters.claude_code",
+    "agentm_hosts.ledger",
+    "agentm_hosts.prompts",
+    "agentm_hosts.receipt",
     "agentm_kernel.errors",
     "agentm_kernel.files.store",
     "agentm_kernel.seam.backend",
@@ -72,6 +82,10 @@ HOT = (
     "agentm_kernel.seam",
     "agentm_kernel.files.atomic",
     "agentm_kernel.files.mutex",
+    "agentm_obsidian_vault.backend",
+    "agentm_recall.index.search",
+    "agentm_recall.phases",
+    "agentm_recall.prompting",
 )
 
 

@@ -52,13 +52,21 @@ class Samples:
         return statistics.median(own - other for own, other in pairs)
 
 
-def interleave(work: Mapping[str, Callable[[], object]], *, rounds: int, batch: int) -> Samples:
+def interleave(
+    work: Mapping[str, Callable[[], object]],
+    *,
+    rounds: int,
+    batch: int,
+    settle: Callable[[], object] = lambda: None,
+) -> Samples:
     """Time `batch` calls of each piece of work in turn, `rounds` times, in an order that changes every round.
 
-    A changing order, because work leaves its neighbour something to clean up: dirty pages, blocks to discard.
+    A changing order, because work leaves its neighbour something to clean up: dirty pages, blocks to discard. What it
+    leaves running, `settle` waits for, and that is not timed.
     """
     for call in work.values():
         call()  # imports, first-use set-up and caches belong to nobody's figure
+    settle()
     samples: dict[str, list[float]] = {name: [] for name in work}
     order = list(work.items())
     shuffle = random.Random(0).shuffle
@@ -69,6 +77,7 @@ def interleave(work: Mapping[str, Callable[[], object]], *, rounds: int, batch: 
             for _ in range(batch):
                 call()
             samples[name].append((time.perf_counter() - start) / batch)
+            settle()
     return Samples(samples)
 
 

@@ -7,6 +7,7 @@ from importlib import import_module
 import pytest
 
 from tests.benchmarks.__main__ import BENCHMARKS, main
+from tests.benchmarks.hook_start import _LeftRunning
 from tests.benchmarks.measure import Samples, interleave, percentile
 from tests.benchmarks.tables import Table
 
@@ -41,6 +42,24 @@ def test_work_is_done_in_turn_after_a_first_call_that_does_not_count():
     assert calls[:2] == ["a", "b"]
     assert len(rounds) == 50
     assert {*rounds} == {"aabb", "bbaa"}
+
+
+def test_what_work_leaves_running_is_waited_for_before_the_next():
+    done: list[str] = []
+
+    interleave({"a": lambda: done.append("a")}, rounds=2, batch=2, settle=lambda: done.append("settled"))
+
+    assert done == ["a", "settled", "a", "a", "settled", "a", "a", "settled"]
+
+
+def test_a_process_that_a_hook_leaves_behind_is_waited_for(tmp_path):
+    left = _LeftRunning()
+    left.run(["sh", "-c", f"(sleep 0.3; echo gone > {tmp_path}/gone) >/dev/null &"])
+    assert not (tmp_path / "gone").exists()
+
+    left.wait()
+
+    assert (tmp_path / "gone").exists()
 
 
 def test_a_table_shows_figures_by_their_unit():

@@ -6,8 +6,6 @@ takes its place among the others by that.
 
 from __future__ import annotations
 
-from agentm_recall.supersession import superseded_keys
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +55,8 @@ class Opened:
         result = search(self.database, question, scope, limit=limit + more, today=today)
         if self.fresh is None:
             return result
+        from agentm_recall.supersession import superseded_keys
+
         other = search(self.fresh, question, scope, limit=limit, today=today)
         claims = self.fresh.select_notes("supersedes != ''")
         dead = superseded_keys([*(hit.note for hit in result.hits), *claims]) | self.hidden

@@ -9,7 +9,7 @@ from agentm_recall.index.database import Failures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from agentm_recall.index.database import Database
     from agentm_recall.index.lexicon import Lexicon
@@ -32,14 +32,15 @@ class Contents:
                 f" WHERE rowid IN ({marks})",
                 [_LOOKED_AT, *wanted],
             ).fetchall()
-        heads = lexicon.contents([row[2] for row in rows])
-        texts = lexicon.contents([f"{row[1]} {row[3]}" for row in rows])
-        hidden = lexicon.contents([row[4] for row in rows])
-        self.heads: Mapping[int, set[str]] = {row[0]: head for row, head in zip(rows, heads, strict=True)}
-        self._texts = {row[0]: text for row, text in zip(rows, texts, strict=True)}
-        self.bodies: Mapping[int, set[str]] = {
-            row[0]: text | other for row, text, other in zip(rows, texts, hidden, strict=True)
-        }
+        # All in one go: every asking is a transaction.
+        parts = [part for _, title, head, body, hidden in rows for part in (head, f"{title} {body}", hidden)]
+        stems = iter(lexicon.contents(parts))
+        self.heads: dict[int, set[str]] = {}
+        self.bodies: dict[int, set[str]] = {}
+        self._texts: dict[int, set[str]] = {}
+        for number, *_ in rows:
+            self.heads[number], self._texts[number], hidden_stems = next(stems), next(stems), next(stems)
+            self.bodies[number] = self._texts[number] | hidden_stems
 
     def has(self, number: int, stem: str) -> bool:
         return stem in self.bodies.get(number, ()) or stem in self.heads.get(number, ())

@@ -6,11 +6,7 @@ readers must write. Changes are made in short transactions, so nobody waits for 
 
 from __future__ import annotations
 
-try:
-    import _sqlite3 as sqlite  # the package around it adds nothing that is needed here, and two milliseconds
-except ImportError:
-    import sqlite3 as sqlite  # type: ignore[no-redef]
-
+from agentm_recall.index.engine import sqlite
 from agentm_recall.index.place import SCHEMA, seal_of
 from agentm_recall.note import Note
 

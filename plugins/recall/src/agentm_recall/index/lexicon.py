@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
     from agentm_recall.index.database import Database
 
+_HEARD = f"text, content = '', columnsize = 0, tokenize = '{TOKENIZER}'"  # what is heard need not be kept
 _TABLES = (
     "PRAGMA temp_store = MEMORY",
     "CREATE VIRTUAL TABLE IF NOT EXISTS temp.known USING fts5vocab (main, texts, row)",
-    f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.heard USING fts5 (text, tokenize = '{TOKENIZER}')",
+    f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.heard USING fts5 ({_HEARD})",
     "CREATE VIRTUAL TABLE IF NOT EXISTS temp.heard_words USING fts5vocab (temp, heard, instance)",
 )
 

@@ -115,7 +115,7 @@ class IndexReader:
                     from agentm_recall.index.refresh import apply_difference
 
                     fresh = Database.in_memory()
-                    changes = apply_difference(fresh, self.backend, difference, deadline=deadline)
+                    changes = apply_difference(fresh, self.backend, difference, deadline=deadline, is_kept=False)
                     hidden = set(difference.keys)
         except IndexDamaged as error:
             notices.append(f"the index was not used: {error}")
@@ -127,7 +127,9 @@ class IndexReader:
                 from agentm_recall.index.refresh import apply_difference
 
                 difference = find_difference(stored, self.backend, folders)
-                changes = apply_difference(stored, self.backend, difference, deadline=deadline, progress=progress)
+                changes = apply_difference(
+                    stored, self.backend, difference, deadline=deadline, progress=progress, is_kept=False
+                )
         return Opened(stored, changes, notices, fresh, hidden)
 
     def _stored(self, notices: list[str]) -> Database | None:

@@ -43,8 +43,13 @@ def apply_difference(
     *,
     deadline: float | None = None,
     progress: Progress = silent,
+    is_kept: bool = True,
 ) -> Changes:
-    """Read what differs and index it, as far as the deadline (of `time.monotonic`) allows."""
+    """Read what differs and index it, as far as the deadline (of `time.monotonic`) allows.
+
+    An index that answers one question and is not kept has no use for what serves later ones: hashes, and the names of
+    things. Finding both loads `hashlib` and `re`, which take a prompt longer than a bare interpreter.
+    """
     looked_at = indexed = 0
     removed = list(difference.gone)
     batch: list[_Read] = []
@@ -53,16 +58,16 @@ def apply_difference(
             break
         looked_at += 1
         known = difference.hashes.get(info.locator.key)
-        read = _read(backend, info)
+        read = _read(backend, info, is_kept)
         if read is None:
             removed += [info.locator.key] if known is not None else []
             continue
         batch.append(read)
         indexed += read.digest != known
         if len(batch) >= _BATCH:
-            _store(database, batch, ())
+            _store(database, batch, (), is_kept)
             batch.clear()
-    _store(database, batch, removed)
+    _store(database, batch, removed, is_kept)
     unreached = len(difference.stale) - looked_at
     if not unreached:
         _keep_folders(database, difference)
@@ -95,7 +100,7 @@ class _Read(Frozen):
     size: int = 0
 
 
-def _read(backend: StorageBackend, info: Info) -> _Read | None:
+def _read(backend: StorageBackend, info: Info, is_kept: bool) -> _Read | None:
     """A note as it is stored now, `None` if it has vanished. One that cannot be read is kept with the reason."""
     key = info.locator.key
     try:
@@ -108,14 +113,15 @@ def _read(backend: StorageBackend, info: Info) -> _Read | None:
         return _Read(_unreadable(key, error.message), "", "", "")  # it may be readable the next time
     note, body = parse_note(key, text)
     is_settled = abs(time.time() - info.mtime) > _RESTLESS
-    return _Read(note, body, content_hash(text), info.version if is_settled else "", len(text))
+    digest = content_hash(text) if is_kept else ""
+    return _Read(note, body, digest, info.version if is_settled else "", len(text))
 
 
 def _unreadable(key: str, why: str) -> Note:
     return Note(key, "note", "active", slug_of(key), problem=why)
 
 
-def _store(database: Database, batch: Sequence[_Read], removed: Sequence[str]) -> None:
+def _store(database: Database, batch: Sequence[_Read], removed: Sequence[str], is_kept: bool) -> None:
     if not batch and not removed:
         return
     with Failures(), _Transaction(database.connection):
@@ -123,7 +129,7 @@ def _store(database: Database, batch: Sequence[_Read], removed: Sequence[str]) -
         for key in removed:
             concerned |= _remove(database.connection, key)
         for read in batch:
-            concerned |= _store_one(database.connection, read)
+            concerned |= _store_one(database.connection, read, is_kept)
         settle_claims(database, concerned)
 
 
@@ -157,7 +163,7 @@ def _remove(connection: sqlite3.Connection, key: str) -> set[str]:
     return {slug_of(key), *claimed}
 
 
-def _store_one(connection: sqlite3.Connection, read: _Read) -> set[str]:
+def _store_one(connection: sqlite3.Connection, read: _Read, is_kept: bool) -> set[str]:
     """Index a note anew unless it says the same as before; the slugs that are concerned."""
     same = "UPDATE notes SET version = ? WHERE key = ? AND hash = ?"
     if read.digest and connection.execute(same, (read.version, read.note.key, read.digest)).rowcount:
@@ -205,8 +211,9 @@ def _store_one(connection: sqlite3.Connection, read: _Read) -> set[str]:
     claims = {target_slug(reference) for reference in note.supersedes}
     number = cursor.lastrowid
     connection.executemany("INSERT INTO claims (slug, note) VALUES (?, ?)", [(slug, number) for slug in claims])
-    from agentm_recall.index.mentions import mentions
+    if is_kept:
+        from agentm_recall.index.mentions import mentions
 
-    named = [(number, kind, name) for kind, name in mentions(body)]
-    connection.executemany("INSERT INTO mentions (note, kind, name) VALUES (?, ?, ?)", named)
+        named = [(number, kind, name) for kind, name in mentions(body)]
+        connection.executemany("INSERT INTO mentions (note, kind, name) VALUES (?, ?, ?)", named)
     return concerned | claims

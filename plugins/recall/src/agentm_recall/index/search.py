@@ -13,9 +13,7 @@ from agentm_kernel.plugin import Frozen
 from agentm_recall.index.contents import Contents
 from agentm_recall.index.coverage import ENOUGH, confidence
 from agentm_recall.index.database import Failures
-from agentm_recall.index.history import with_the_past
 from agentm_recall.index.plan import MOST_NOTES, Plan, plan_of
-from agentm_recall.index.rescoring import rescored
 from agentm_recall.index.times import Times, read_times
 from agentm_recall.index.words import scope_token
 from agentm_recall.note import DELETED, SUPERSEDED
@@ -128,6 +126,8 @@ def search(database: Database, question: str, scope: Scope, *, limit: int = 10, 
     compared = Contents(database, plan.lexicon, (hit.number for hit in hits[:_COMPARED]))
     hits = _newer_first(hits, compared)
     if times.wants_past:
+        from agentm_recall.index.history import with_the_past  # here, because few questions need it
+
         hits = with_the_past(database, plan, times, hits, dead)
     hits = hits[:limit]
     sure = tuple(confidence(plan, compared, hit.number) for hit in hits[:_COMPARED])
@@ -159,6 +159,8 @@ def _weighed(
 ) -> tuple[list[Hit], list[Hit]]:
     """The hits, best first, and those that are left out for being deleted or replaced."""
     if not plan.question.is_short:
+        from agentm_recall.index.rescoring import rescored  # here, because a short one does without
+
         ranked = rescored(plan, Contents(database, plan.lexicon, (number for number, _ in ranked)), ranked)
     notes = database.by_id(number for number, _ in ranked)
     hits: list[Hit] = []

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from agentm_kernel.projects import refuse_linked_harness
+from agentm_kernel.state import Device
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -11,14 +14,11 @@ if TYPE_CHECKING:
     from agentm_kernel.seam import Capabilities
     from agentm_kernel.seam.backend import Absent, StorageBackend
     from agentm_kernel.selection import StoragePreview
-    from agentm_kernel.state import Device
     from agentm_kernel.state.routing import Resolution
 
 
 def this_device(environ: Mapping[str, str] | None = None) -> Device:
     """This device as it is now."""
-    from agentm_kernel.state import Device
-
     return Device.now(environ)
 
 
@@ -81,6 +81,7 @@ def renewed(resolution: Resolution, *, read_only: bool = True) -> Resolution:
     """
     from agentm_kernel.state.routing import is_local, route
 
+    refuse_linked_harness(resolution.root)
     if resolution.device is not None:
         now = route(resolution.device.renewed(), resolution.root, read_only=read_only)
         return now.on_this_device() if resolution.is_local_view else now

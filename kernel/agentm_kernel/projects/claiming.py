@@ -9,9 +9,23 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.device.json_text import dump
-from agentm_kernel.errors import ConcurrentModificationError, ConfigError, LocatorConflictError, StorageIOError
-from agentm_kernel.projects import lookup
-from agentm_kernel.projects.checkouts import make_checkout_id
+from agentm_kernel.errors import (
+    AgentmError,
+    ConcurrentModificationError,
+    ConfigError,
+    LocatorConflictError,
+    StorageIOError,
+)
+from agentm_kernel.projects import harness_path, lookup, refuse_linked_harness
+from agentm_kernel.projects.checkout import (
+    ID_FILE,
+    ID_KEY,
+    ID_LENGTH,
+    PROJECT_FILE,
+    parse_project_file,
+    plain_slug,
+    read_checkout_id,
+)
 from agentm_kernel.projects.lookup import Place, ProjectRecord, find_record, if_owned, read_record, unite_copies
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.layout import MOVES, PROJECTS
@@ -24,12 +38,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from agentm_kernel.projects.checkouts import Checkouts
-    from agentm_kernel.projects.slug import ProjectIdentity
+    from agentm_kernel.projects.checkout import Checkout
+    from agentm_kernel.projects.lookup import Checkouts
     from agentm_kernel.seam.backend import StorageBackend
 
 
-def claim(store: StorageBackend, project: ProjectIdentity, checkouts: Checkouts) -> Place:
+def claim(store: StorageBackend, project: Checkout, checkouts: Checkouts) -> Place:
     """The project's place, with a record that says that it is this project's."""
     record = find_record(store, project, checkouts)
     if record is None and project.remote is None:
@@ -45,9 +59,7 @@ def claim(store: StorageBackend, project: ProjectIdentity, checkouts: Checkouts)
     return _remembered(checkouts, checkout_id, record, project)
 
 
-def claim_as(
-    store: StorageBackend, project: ProjectIdentity, checkouts: Checkouts, slug: str, *, adopting: bool
-) -> Place:
+def claim_as(store: StorageBackend, project: Checkout, checkouts: Checkouts, slug: str, *, adopting: bool) -> Place:
     """Let the operator say which project this is: a name that is free, has notes without an owner, or is adopted."""
     checkout_id = _known_by(project)
     record = read_record(store, slug)
@@ -65,7 +77,7 @@ def claim_as(
     return _remembered(checkouts, checkout_id, record, project)
 
 
-def _known_by(project: ProjectIdentity) -> str | None:
+def _known_by(project: Checkout) -> str | None:
     """The id of the checkout, which alone tells what a project without a remote is."""
     checkout_id = make_checkout_id(project)
     if checkout_id is None and project.remote is None:
@@ -77,9 +89,7 @@ def _known_by(project: ProjectIdentity) -> str | None:
     return checkout_id
 
 
-def _remembered(
-    checkouts: Checkouts, checkout_id: str | None, record: ProjectRecord, project: ProjectIdentity
-) -> Place:
+def _remembered(checkouts: Checkouts, checkout_id: str | None, record: ProjectRecord, project: Checkout) -> Place:
     try:
         if checkout_id is not None:
             checkouts.remember(checkout_id, record, project)
@@ -90,7 +100,7 @@ def _remembered(
 
 
 def _refuse_other_owner(
-    store: StorageBackend, record: ProjectRecord, project: ProjectIdentity, known: tuple[str, str] | None
+    store: StorageBackend, record: ProjectRecord, project: Checkout, known: tuple[str, str] | None
 ) -> None:
     """Raise unless the record is this project's, by its remote or by what this device remembers."""
     united = unite_copies(store, record)
@@ -106,7 +116,7 @@ def _refuse_other_owner(
     )
 
 
-def _take_name(store: StorageBackend, project: ProjectIdentity) -> ProjectRecord:
+def _take_name(store: StorageBackend, project: Checkout) -> ProjectRecord:
     record = claim_name(store, project.remote, list(project.names()))
     if record is None:
         raise lookup.no_name_left(project)
@@ -238,3 +248,44 @@ def record_move(
     fields: dict[str, object] = {"version": lookup.VERSION, "time": moment, "store": read_stamp(source)}
     fields |= {"from": old.key, "to": new.key, "into": read_stamp(target)}
     target.write(Locator(f"{MOVES}/{moment}-{os.urandom(4).hex()}.json"), dump(fields), if_match=ABSENT)
+
+
+def make_checkout_id(checkout: Checkout) -> str | None:
+    """The id, made if there is none yet; `None` where it cannot be written."""
+    if (known := read_checkout_id(checkout)) is not None:
+        return known
+    from agentm_kernel.files.atomic import publish_new, replace_file
+    from agentm_kernel.files.tree import open_root
+
+    folder, new = checkout.id_folder, os.urandom(ID_LENGTH // 2).hex()
+    try:
+        if folder is None:
+            _change_project_file(checkout.root, lambda document: {ID_KEY: new, **document})
+        else:
+            with open_root(folder) as directory:
+                replace_file(directory, ID_FILE, f"{new}\n".encode(), None, publish=publish_new)
+    except FileExistsError:
+        pass  # of two who make it at once, the first one's stays
+    except (OSError, AgentmError):
+        return None
+    return read_checkout_id(checkout)
+
+
+def declare_slug(root: str, slug: str) -> str:
+    """Name the project at `root`, whatever its remote or its directory are called; returns the path of the file."""
+    slug = plain_slug(slug)
+    return _change_project_file(root, lambda document: {**document, "vault_project": slug})
+
+
+def _change_project_file(root: str, fn: Callable[[dict[str, object]], dict[str, object]]) -> str:
+    """Replace the document in the file by `fn` of it, without losing anyone's edit; returns the path."""
+    from agentm_kernel.files.store import FileStore
+
+    refuse_linked_harness(root)
+    path = harness_path(root, PROJECT_FILE)
+
+    def changed(text: str | None) -> str:
+        return dump(fn({} if text is None else parse_project_file(text.encode(), path)))
+
+    update(FileStore(harness_path(root), create_root=True), Locator(PROJECT_FILE), changed)
+    return path

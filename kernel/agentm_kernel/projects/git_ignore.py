@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import AgentmError
-from agentm_kernel.projects import HARNESS_DIR
+from agentm_kernel.projects import HARNESS_DIR, harness_path
 from agentm_kernel.projects.git_files import ask_git, find_repository
 
 TYPE_CHECKING = False
@@ -20,9 +20,8 @@ def hide_from_git(root: str) -> None:
 
     `git worktree remove` deletes what is ignored without a word; what is only untracked it refuses to delete.
     """
-    folder = os.path.join(root, HARNESS_DIR)
-    path = os.path.join(folder, ".gitignore")
-    if os.path.lexists(path) or not os.path.isdir(folder):
+    path = harness_path(root, ".gitignore")
+    if os.path.lexists(path) or not os.path.isdir(harness_path(root)):
         return
     try:
         repository = find_repository(root)

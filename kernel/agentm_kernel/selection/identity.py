@@ -212,7 +212,7 @@ def record_store(state_dir: str, protocol: str, place: str, store_id: str | None
 def _known(state_dir: str) -> JsonTable:
     from agentm_kernel.device.json_text import JsonTable
 
-    return JsonTable(os.path.join(state_dir, _RECORD), lambda store_id: isinstance(store_id, str), _bad_record)
+    return JsonTable(f"{state_dir}{os.sep}{_RECORD}", lambda store_id: isinstance(store_id, str), _bad_record)
 
 
 def _bad_record(path: str, why: str) -> StoreIdentityError:

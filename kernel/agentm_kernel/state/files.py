@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 from agentm_kernel.errors import InvalidContentError, NotFoundError, StorageError
 from agentm_kernel.files.medium import EditedFolder
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.projects import HARNESS_DIR, refuse_linked_harness
+from agentm_kernel.projects import harness_path, refuse_linked_harness
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.state.routing import checked_name, is_marker, state_file_path
 
@@ -158,8 +156,7 @@ def _directory(resolution: Resolution) -> tuple[StorageBackend, Locator]:
 def _checkout(resolution: Resolution) -> FileStore:
     """`.harness/` in a checkout: agents edit its files with their own tools, which know nothing of our mutex."""
     refuse_linked_harness(resolution.root)
-    folder = os.path.join(resolution.root, HARNESS_DIR)
-    store = FileStore(folder, medium=EditedFolder(), create_root=True, follow_root_link=False)
+    store = FileStore(harness_path(resolution.root), medium=EditedFolder(), create_root=True, follow_root_link=False)
     if resolution.device is not None:
         store.state_dir = resolution.device.state_dir
     return store

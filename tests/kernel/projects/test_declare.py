@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel.plugin import ConfigError, InvalidLocatorError
-from agentm_kernel.projects.checkouts import declare_slug
-from agentm_kernel.projects.slug import identify_project
+from agentm_kernel.projects.checkout import identify_project
+from agentm_kernel.projects.claiming import declare_slug
 
 if TYPE_CHECKING:
     from pathlib import Path

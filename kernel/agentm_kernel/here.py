@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from agentm_kernel.projects import refuse_linked_harness
-from agentm_kernel.state import Device
+from agentm_kernel.projects import refuse_linked_harness, working_directory
+from agentm_kernel.state import Device, files, plans
+from agentm_kernel.state.routing import is_local, route, state_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,8 +56,6 @@ def resolve_project(
     In mode `local` nothing is selected. Otherwise a store that cannot be had raises: state is never routed to a
     place that merely happens to be there. `read_only` admits a store that can be read but not written.
     """
-    from agentm_kernel.projects import working_directory
-
     resolution = (device or this_device()).project(working_directory(context), read_only=read_only)
     _ = resolution.identity
     if resolution.is_synced:
@@ -68,8 +67,6 @@ def harness_state_dir(resolution: Resolution | None = None) -> Path:
     """The directory of the project's state: of `resolution`, else of the current directory's project."""
     from pathlib import Path
 
-    from agentm_kernel.state.routing import state_directory
-
     now = this_device().project(read_only=True) if resolution is None else renewed(resolution)
     return Path(state_directory(now))
 
@@ -79,8 +76,6 @@ def renewed(resolution: Resolution, *, read_only: bool = True) -> Resolution:
 
     One that was made by hand, around a store of the caller's choice, keeps that store while its mode is the same.
     """
-    from agentm_kernel.state.routing import is_local, route
-
     refuse_linked_harness(resolution.root)
     if resolution.device is not None:
         now = route(resolution.device.renewed(), resolution.root, read_only=read_only)
@@ -93,9 +88,7 @@ def renewed(resolution: Resolution, *, read_only: bool = True) -> Resolution:
 
 def read_state_file(resolution: Resolution, name: str) -> str:
     """The text of a state file, `""` if there is none; one that cannot be read raises."""
-    from agentm_kernel.state.files import find_state_file
-
-    return find_state_file(renewed(resolution), name) or ""
+    return files.find_state_file(renewed(resolution), name) or ""
 
 
 def write_state_file(
@@ -112,10 +105,8 @@ def write_state_file(
     """
     from pathlib import Path
 
-    from agentm_kernel.state.files import write_state_file as write
-
     current = renewed(resolution, read_only=False)
-    return Path(write(current, name, content, if_match=if_match, allow_secrets=allow_secrets))
+    return Path(files.write_state_file(current, name, content, if_match=if_match, allow_secrets=allow_secrets))
 
 
 def update_state_file(
@@ -124,27 +115,19 @@ def update_state_file(
     """Change a state file without losing anyone's edit; `fn` as in `update`. New lines must hold no secret."""
     from pathlib import Path
 
-    from agentm_kernel.state.files import update_state_file as update
-
-    return Path(update(renewed(resolution, read_only=False), name, fn, allow_secrets=allow_secrets))
+    return Path(files.update_state_file(renewed(resolution, read_only=False), name, fn, allow_secrets=allow_secrets))
 
 
 def list_state_files(resolution: Resolution) -> list[str]:
     """The names of the project's state files, sorted."""
-    from agentm_kernel.state.files import list_state_files as list_files
-
-    return list_files(renewed(resolution))
+    return files.list_state_files(renewed(resolution))
 
 
 def resolve_active_plan(resolution: Resolution, plan_arg: str | None = None) -> tuple[str, str]:
     """`(plan file, progress file)`: the explicit plan, else the marker's, else `PLAN.md` and `progress.md`."""
-    from agentm_kernel.state.plans import resolve_active_plan as resolve
-
-    return resolve(resolution if plan_arg is not None else renewed(resolution), plan_arg)
+    return plans.resolve_active_plan(resolution if plan_arg is not None else renewed(resolution), plan_arg)
 
 
 def list_plan_files(resolution: Resolution) -> list[str]:
     """The plans of the project: `PLAN.md` first, then named ones by name; no archives, no conflict copies."""
-    from agentm_kernel.state.plans import list_plan_files as list_plans
-
-    return list_plans(renewed(resolution))
+    return plans.list_plan_files(renewed(resolution))

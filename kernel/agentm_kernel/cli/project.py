@@ -9,8 +9,8 @@ import click
 from agentm_kernel.cli.output import answering, current_device, cwd_option, echo_answer, json_option, store_device
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
 from agentm_kernel.projects import find_project_root
-from agentm_kernel.projects.checkout import identify_project, path_as_text, plain_slug
-from agentm_kernel.projects.claiming import claim_as, declare_slug
+from agentm_kernel.projects.checkout import declare_slug, identify_project, path_as_text, plain_slug
+from agentm_kernel.projects.claiming import claim_as
 from agentm_kernel.projects.lookup import find_record, read_record
 from agentm_kernel.projects.remote import parse_remote
 from agentm_kernel.projects.repo_registry import list_repos, register_repo, unregister_repo

@@ -98,23 +98,18 @@ def home_directory(environ: Mapping[str, str]) -> str:
     """`$HOME` where it is an absolute path, else what the system knows about this user."""
     home = environ.get(_HOME_VARIABLE, "")
     if not os.path.isabs(home):
-        home = _home_by_the_system(home)
+        if sys.platform == "win32":
+            home = os.path.expanduser("~")
+        else:
+            import pwd
+
+            try:
+                home = pwd.getpwuid(os.getuid()).pw_dir
+            except KeyError:
+                pass
+        if not os.path.isabs(home):
+            raise ConfigError("this user has no home directory", hint="set HOME to an absolute path")
     return home.rstrip("/") or "/"
-
-
-def _home_by_the_system(home: str) -> str:
-    if sys.platform == "win32":
-        home = os.path.expanduser("~")
-    else:
-        import pwd
-
-        try:
-            home = pwd.getpwuid(os.getuid()).pw_dir
-        except KeyError:
-            pass
-    if not os.path.isabs(home):
-        raise ConfigError("this user has no home directory", hint="set HOME to an absolute path")
-    return home
 
 
 def user_directory(kind: str, environ: Mapping[str, str], home: str = "") -> str:

@@ -38,11 +38,6 @@ def harness_path(root: str, name: str = "") -> str:
     return f"{folder}{os.sep}{name}" if name else folder
 
 
-def git_entry(directory: str) -> str:
-    """Where the repository of a work tree is, or what leads to it."""
-    return directory.rstrip(os.sep) + _GIT
-
-
 def find_project_root(cwd: str | None = None) -> str:
     """The nearest directory upward that has `.harness/` or is a git work tree; the working directory without one.
 

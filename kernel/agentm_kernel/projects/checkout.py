@@ -10,21 +10,27 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.device.json_text import MalformedJson, parse_object
-from agentm_kernel.errors import ConfigError, InvalidLocatorError
-from agentm_kernel.projects import harness_path, is_work_tree, read_checkout_file, read_rare_file
+from agentm_kernel.device.json_text import MalformedJson, dump, parse_object
+from agentm_kernel.errors import AgentmError, ConfigError, InvalidLocatorError
+from agentm_kernel.projects import (
+    harness_path,
+    is_work_tree,
+    read_checkout_file,
+    read_rare_file,
+    refuse_linked_harness,
+)
 from agentm_kernel.projects.git_files import find_repository
-from agentm_kernel.seam.locator import MAX_SEGMENT_BYTES, normalize_key
+from agentm_kernel.seam.locator import MAX_SEGMENT_BYTES, Locator, normalize_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from agentm_kernel.projects.git_files import Repository
     from agentm_kernel.projects.remote import Address
 
-PROJECT_FILE = "project.json"
-ID_FILE, ID_KEY, ID_LENGTH = "agentm-checkout", "checkout", 32
+_PROJECT_FILE = "project.json"
+_ID_FILE, _ID_KEY, _ID_LENGTH = "agentm-checkout", "checkout", 32
 _HEX = frozenset("0123456789abcdef")
 _LONGEST_CHAIN = 5
 _NAMELESS = "project"
@@ -161,7 +167,7 @@ def read_checkout_id(checkout: Checkout) -> str | None:
     folder = checkout.id_folder
     if folder is None:
         return _id_in_folder(checkout)
-    path = f"{folder}{os.sep}{ID_FILE}"
+    path = f"{folder}{os.sep}{_ID_FILE}"
     data = read_checkout_file(path)
     return None if data is None else _checked_id(data.decode("ascii", "replace").strip(), path) + checkout.part
 
@@ -174,12 +180,12 @@ def read_former_id(checkout: Checkout) -> str | None:
 
 
 def _id_in_folder(checkout: Checkout) -> str | None:
-    found = read_project_file(checkout.root).get(ID_KEY)
-    return None if found is None else _checked_id(found, harness_path(checkout.root, PROJECT_FILE))
+    found = _read_project_file(checkout.root).get(_ID_KEY)
+    return None if found is None else _checked_id(found, harness_path(checkout.root, _PROJECT_FILE))
 
 
 def _checked_id(found: object, path: str) -> str:
-    if not isinstance(found, str) or len(found) != ID_LENGTH or not _HEX.issuperset(found):
+    if not isinstance(found, str) or len(found) != _ID_LENGTH or not _HEX.issuperset(found):
         raise ConfigError(
             f"{path} holds no id of a checkout",
             hint="remove what is there; `agentm project register --adopt` then says which project this is",
@@ -198,12 +204,33 @@ def binding_keys(checkout: Checkout) -> Iterator[str]:
             yield key
 
 
+def make_checkout_id(checkout: Checkout) -> str | None:
+    """The id, made if there is none yet; `None` where it cannot be written."""
+    if (known := read_checkout_id(checkout)) is not None:
+        return known
+    from agentm_kernel.files.atomic import publish_new, replace_file
+    from agentm_kernel.files.tree import open_root
+
+    folder, new = checkout.id_folder, os.urandom(_ID_LENGTH // 2).hex()
+    try:
+        if folder is None:
+            _change_project_file(checkout.root, lambda document: {_ID_KEY: new, **document})
+        else:
+            with open_root(folder) as directory:
+                replace_file(directory, _ID_FILE, f"{new}\n".encode(), None, publish=publish_new)
+    except FileExistsError:
+        pass  # of two who make it at once, the first one's stays
+    except (OSError, AgentmError):
+        return None
+    return read_checkout_id(checkout)
+
+
 # ------------------------------------------------------------------------------------------------ what it is called
 
 
 def identify_project(root: str) -> Checkout:
     """The project at `root`, with the name that `.harness/project.json` gives it, if it gives one."""
-    document, path = read_project_file(root), harness_path(root, PROJECT_FILE)
+    document, path = _read_project_file(root), harness_path(root, _PROJECT_FILE)
     key = "vault_project"
     slug = given = _text(document.get(key), key, path)
     if not given:
@@ -234,17 +261,15 @@ def plain_slug(slug: str) -> str:
     return key
 
 
-def read_project_file(root: str) -> dict[str, object]:
-    """The object in the `project.json` of a checkout, empty where there is no such file."""
-    path = harness_path(root, PROJECT_FILE)
-    data = read_rare_file(path)
-    return {} if data is None else parse_project_file(data, path)
+def _read_project_file(root: str) -> dict[str, object]:
+    """The object in the `project.json` of a checkout, empty where there is none; anything else is a `ConfigError`."""
+    path = harness_path(root, _PROJECT_FILE)
+    return _parse_project_file(read_rare_file(path), path)
 
 
-def parse_project_file(data: str | bytes, path: str) -> dict[str, object]:
-    """The object that a `project.json` holds; anything else is a `ConfigError`."""
+def _parse_project_file(data: bytes | None, path: str) -> dict[str, object]:
     try:
-        return parse_object(data)
+        return {} if data is None else parse_object(data)
     except MalformedJson as error:
         raise _unfit(path, f"is not valid JSON: {error}") from error
 
@@ -284,3 +309,24 @@ def _as_key(name: str) -> str:
         return normalize_key(name)
     except InvalidLocatorError:
         return ""
+
+
+def declare_slug(root: str, slug: str) -> str:
+    """Name the project at `root`, whatever its remote or its directory are called; returns the path of the file."""
+    slug = plain_slug(slug)
+    return _change_project_file(root, lambda document: {**document, "vault_project": slug})
+
+
+def _change_project_file(root: str, fn: Callable[[dict[str, object]], dict[str, object]]) -> str:
+    """Replace the document in the file by `fn` of it, without losing anyone's edit; returns the path."""
+    from agentm_kernel.files.store import FileStore
+    from agentm_kernel.seam.update import update
+
+    refuse_linked_harness(root)
+    path = harness_path(root, _PROJECT_FILE)
+
+    def changed(text: str | None) -> str:
+        return dump(fn(_parse_project_file(None if text is None else text.encode(), path)))
+
+    update(FileStore(harness_path(root), create_root=True), Locator(_PROJECT_FILE), changed)
+    return path

@@ -11,7 +11,7 @@ import os
 import stat
 
 from agentm_kernel.errors import ConfigError
-from agentm_kernel.projects import git_entry, is_work_tree, read_checkout_file, upward
+from agentm_kernel.projects import is_work_tree, read_checkout_file, upward
 from agentm_kernel.seam import Frozen
 
 TYPE_CHECKING = False
@@ -74,7 +74,7 @@ def find_repository(directory: str) -> Repository | None:
             break
     else:
         return None
-    entry = git_entry(work_tree)
+    entry = f"{work_tree.rstrip(os.sep)}{os.sep}.git"
     try:
         if stat.S_ISDIR(os.lstat(entry).st_mode):
             return Repository(work_tree, entry, entry)

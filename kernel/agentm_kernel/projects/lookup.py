@@ -264,13 +264,8 @@ def _unreadable(path: str, why: str) -> StorageIOError:
 
 def find_place(store: StorageBackend, project: Checkout, checkouts: Checkouts) -> Place:
     """The place of a project that was claimed, or the one that its first write would claim. Only reads."""
-    return find_claimed(store, project, checkouts) or find_unclaimed(store, project)
-
-
-def find_claimed(store: StorageBackend, project: Checkout, checkouts: Checkouts) -> Place | None:
-    """The place that a record confirms to be this project's; `None` without one."""
     record = find_record(store, project, checkouts)
-    return None if record is None else Place(record.folder, record)
+    return find_unclaimed(store, project) if record is None else Place(record.folder, record)
 
 
 def find_unclaimed(store: StorageBackend, project: Checkout) -> Place:

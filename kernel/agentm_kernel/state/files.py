@@ -58,12 +58,8 @@ def write_state_file(
 
     Text that seems to hold a secret is refused, unless `allow_secrets` says that it only looks like one.
     """
-    if not allow_secrets:
-        _refuse_secrets(name, content)
-    store, locator, path = _place_for_writing(resolution, name)
-    store.write(locator, content, if_match=if_match)
-    _hide_from_git(resolution)
-    return path
+    new = "" if allow_secrets else content
+    return _change(resolution, name, new, lambda store, note: store.write(note, content, if_match=if_match))
 
 
 def update_state_file(
@@ -82,20 +78,31 @@ def update_state_file(
             _refuse_secrets(name, "\n".join("" if line in old else line for line in text.split("\n")))
         return text
 
-    store, locator, path = _place_for_writing(resolution, name)
-    update(store, locator, changed)
-    _hide_from_git(resolution)
-    return path
+    return _change(resolution, name, "", lambda store, note: update(store, note, changed))
 
 
 def append_state_file(resolution: Resolution, name: str, text: str, *, allow_secrets: bool = False) -> str:
     """Add text to the end of a state file, on a line of its own, and return its path."""
     from agentm_kernel.seam.update import append
 
-    if not allow_secrets:
-        _refuse_secrets(name, text)
-    store, locator, path = _place_for_writing(resolution, name)
-    append(store, locator, text)
+    return _change(resolution, name, "" if allow_secrets else text, lambda store, note: append(store, note, text))
+
+
+def _change(
+    resolution: Resolution, name: str, new_text: str, change: Callable[[StorageBackend, Locator], object]
+) -> str:
+    """Change the file where it belongs, and return its path. What can be refused is refused before, `new_text` for a
+    secret too: nothing is written then.
+    """
+    _refuse_secrets(name, new_text)
+    state_file_path(resolution, name)
+    if resolution.is_synced:
+        resolution.claim()  # what the copy of a store on this device says about the place may be old
+    else:
+        resolution.refuse_no_project()
+    store, locator = _place(resolution, name)
+    path = state_file_path(resolution, name)
+    change(store, locator)
     _hide_from_git(resolution)
     return path
 
@@ -116,9 +123,10 @@ def set_marker(resolution: Resolution, name: str, text: str | None) -> bool:
 
 
 def _refuse_secrets(name: str, text: str) -> None:
-    from agentm_kernel.seam.secrets import refuse_secrets  # here, because hooks only read
+    if text:
+        from agentm_kernel.seam.secrets import refuse_secrets  # here, because hooks only read
 
-    refuse_secrets(name, text)
+        refuse_secrets(name, text)
 
 
 def _hide_from_git(resolution: Resolution) -> None:
@@ -130,16 +138,6 @@ def _hide_from_git(resolution: Resolution) -> None:
 def _place(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator]:
     store, directory = _directory(resolution)
     return store, directory.child(checked_name(name))
-
-
-def _place_for_writing(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator, str]:
-    """Store, locator and path, everything that can be refused having been refused: nothing is written before."""
-    state_file_path(resolution, name)
-    if resolution.is_synced:
-        resolution.claim()  # what the copy of a store on this device says about the place may be old
-    else:
-        resolution.refuse_no_project()
-    return *_place(resolution, name), state_file_path(resolution, name)
 
 
 def _directory(resolution: Resolution) -> tuple[StorageBackend, Locator]:

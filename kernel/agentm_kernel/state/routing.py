@@ -14,6 +14,7 @@ from _collections_abc import Mapping  # loaded by every interpreter; `collection
 from agentm_kernel.device import DeviceFacts
 from agentm_kernel.errors import ConfigError, InvalidLocatorError, StorageError, StorageSelectionError
 from agentm_kernel.projects import harness_path, is_no_project, read_rare_file
+from agentm_kernel.seam import Frozen
 from agentm_kernel.seam.facets import DeviceCopy, DeviceFiles
 from agentm_kernel.seam.layout import HARNESS
 from agentm_kernel.seam.locator import Locator
@@ -105,14 +106,12 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     def place(self) -> Place | None:
         """Where the project lies in the store, as this device has it; `None` without a store or a project."""
         if "place" not in self._found and (store := self.local_view) is not None:
-            from agentm_kernel.projects.lookup import find_claimed, find_unclaimed, refuse_elsewhere
+            from agentm_kernel.projects.lookup import Place, find_record, find_unclaimed, refuse_elsewhere
 
-            checkouts = self.checkouts(store)
-            place = find_claimed(store, self.identity, checkouts)
-            if place is None:
-                if is_no_project(self.root):
-                    return None
-                place = find_unclaimed(store, self.identity)
+            record = find_record(store, self.identity, self.checkouts(store))
+            if record is None and is_no_project(self.root):
+                return None
+            place = find_unclaimed(store, self.identity) if record is None else Place(record.folder, record)
             refuse_elsewhere(place)
             self._found["place"] = place
         return self._found.get("place")
@@ -224,11 +223,8 @@ class Resolution(Mapping):  # type: ignore[type-arg]
             other._found["identity"] = self.identity
         return other
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a Resolution is immutable: cannot set {name!r}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a Resolution is immutable: cannot delete {name!r}")
+    __setattr__ = Frozen.__setattr__
+    __delattr__ = Frozen.__delattr__
 
     def __getitem__(self, key: str) -> Any:
         if key not in _KEYS:

@@ -230,8 +230,10 @@ def make_checkout_id(checkout: Checkout) -> str | None:
 
 def identify_project(root: str) -> Checkout:
     """The project at `root`, with the name that `.harness/project.json` gives it, if it gives one."""
-    document, path = _read_project_file(root), harness_path(root, _PROJECT_FILE)
-    key = "vault_project"
+    document = _read_project_file(root)
+    if not document:
+        return Checkout(root)
+    path, key = harness_path(root, _PROJECT_FILE), "vault_project"
     slug = given = _text(document.get(key), key, path)
     if not given:
         github = document.get("github") or {}

@@ -36,29 +36,47 @@ _HOMES = {name: home for home, names in _BY_HOME.items() for name in names.split
 __version__ = "0.2.0"
 
 
-def _lazy_door(door: str, homes: dict[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a module whose names live elsewhere and are loaded when first used."""
+def _lazy_door(
+    door: str, homes: dict[str, str] | None = None
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a module whose names live elsewhere and are loaded when first used.
+
+    Without `homes`, the door's stub lists them: hooks need a few of many names, and each is looked for in its text.
+    """
+    stub = "" if homes is not None else _stub_of(door)
 
     def load(name: str) -> object:
-        if name == "__all__":
-            return sorted(homes)
-        if name not in homes:
+        if name in ("__all__", "_HOMES"):
+            every = _listed_in(stub) if homes is None else homes
+            return sorted(every) if name == "__all__" else every
+        home = _home_in(stub, name) if homes is None else homes.get(name)
+        if home is None:
             raise AttributeError(f"module {door!r} has no attribute {name!r}")
         # not importlib.import_module: importing importlib is a tenth of what a hook may cost
-        value: object = getattr(__import__(f"agentm_kernel.{homes[name]}", fromlist=[name]), name)
+        value: object = getattr(__import__(f"agentm_kernel.{home}", fromlist=[name]), name)
         vars(sys.modules[door])[name] = value
         return value
 
-    return load, lambda: sorted({*vars(sys.modules[door]), *homes})
+    return load, lambda: sorted({*vars(sys.modules[door]), *(_listed_in(stub) if homes is None else homes)})
 
 
-def _listed_in_stub(door: str) -> dict[str, str]:
-    """The home of each name that a door's stub hands on, `name as name`. A line with a remark is for checkers alone."""
+def _stub_of(door: str) -> str:
     spec: Any = sys.modules[door].__spec__
     stub: bytes = spec.loader.get_data(spec.origin.rpartition(".")[0] + ".pyi")  # out of a zip file, if it is in one
-    lines = [line[len("from agentm_kernel.") :] for line in stub.decode().splitlines() if "#" not in line]
-    imports = [line.split(" import ") for line in lines]
-    return {name.partition(" as ")[0]: home for home, names in imports for name in names.split(", ")}
+    return stub.decode()
+
+
+def _home_in(stub: str, name: str) -> str | None:
+    """The home of a name that a door's stub hands on, `name as name`. A line with a remark is for checkers alone."""
+    before, found, behind = stub.partition(f" {name} as {name}")
+    home = before.rpartition("\nfrom agentm_kernel.")[2].partition(" import")[0]
+    return home if found and "#" not in behind.partition("\n")[0] else None
+
+
+def _listed_in(stub: str) -> dict[str, str]:
+    """The home of every name that the stub hands on."""
+    words = [word for word, behind in zip(stub.split(), stub.split()[1:], strict=False) if behind == "as"]
+    return {name: home for name in words if (home := _home_in(stub, name)) is not None}
 
 
 if not TYPE_CHECKING:  # hidden from type checkers: for them, a misspelt name must stay an error

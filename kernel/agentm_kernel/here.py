@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.projects import working_directory
+from agentm_kernel.projects import refuse_linked_harness, working_directory
 from agentm_kernel.state import Device
 from agentm_kernel.state.routing import is_local, route, state_directory
 
@@ -71,6 +71,7 @@ def renewed(resolution: Resolution, *, read_only: bool = True) -> Resolution:
 
     One that was made by hand, around a store of the caller's choice, keeps that store while its mode is the same.
     """
+    refuse_linked_harness(resolution.root)
     if resolution.device is not None:
         now = route(resolution.device.renewed(), resolution.root, read_only=read_only)
         return now.on_this_device() if resolution.is_local_view else now

@@ -4,7 +4,6 @@ Nothing else of the kernel may be imported by a plugin, and a gate sees to that 
 names are listed in `plugin.pyi`, for type checkers and for this module alike.
 """
 
-from agentm_kernel import _lazy_door, _listed_in_stub
+from agentm_kernel import _lazy_door
 
-_HOMES = _listed_in_stub(__name__)
-__getattr__, __dir__ = _lazy_door(__name__, _HOMES)
+__getattr__, __dir__ = _lazy_door(__name__)

@@ -13,9 +13,9 @@ from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel import is_available, offer_save_here, recall_here, resolve_project, state_path, write_state_file
 from agentm_kernel.plugin import ActivePlanError, Device, StorageSelectionError
 from agentm_kernel.process_seam import PHASES
-from agentm_kernel.projects.checkouts import Checkouts
+from agentm_kernel.projects.checkout import identify_project
 from agentm_kernel.projects.claiming import claim_as
-from agentm_kernel.projects.slug import identify_project
+from agentm_kernel.projects.lookup import Checkouts
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.selection.identity import stamp_store
 

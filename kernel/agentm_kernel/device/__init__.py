@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 
+from agentm_kernel.errors import ConfigError
 from agentm_kernel.files import home_directory, user_directory
 
 TYPE_CHECKING = False
@@ -27,14 +28,15 @@ _OF_THE_DEFAULT_STORE = ("MEMORY_VAULT_PATH", "AGENTM_DEVICE_LOCAL_ROOT")
 class DeviceFacts:
     """Environment, directories, configuration and plugin table, each found out once."""
 
-    __slots__ = ("_config", "_plugins", "environ", "store_name")
+    __slots__ = ("_config", "_home", "_plugins", "_state_dir", "environ", "store_name")
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.environ = environ
         self.store_name: str | None = None
         """The further store that is meant by "the store" here; `None` for the default one."""
-        self._config: Config | Exception | None = None
+        self._config: Config | ConfigError | None = None
         self._plugins: Installed | None = None
+        self._home = self._state_dir = ""
 
     @classmethod
     def now(cls, environ: Mapping[str, str] | None = None) -> Self:
@@ -59,12 +61,23 @@ class DeviceFacts:
 
     @property
     def home(self) -> str:
-        return home_directory(self.environ)
+        if not self._home:
+            self._home = home_directory(self.environ)
+        return self._home
+
+    def _home_if_any(self) -> str:
+        """Empty where there is none: not every directory lies there, and who needs it will say so."""
+        try:
+            return self.home
+        except ConfigError:
+            return ""
 
     @property
     def state_dir(self) -> str:
         """Where this device keeps what must survive and is nobody's note. Never inside a store."""
-        return user_directory("state", self.environ)
+        if not self._state_dir:
+            self._state_dir = user_directory("state", self.environ, self._home_if_any())
+        return self._state_dir
 
     @property
     def cache_dir(self) -> str:
@@ -76,15 +89,15 @@ class DeviceFacts:
         """The configuration, read once; `ConfigError`, each time, if there is one that cannot be relied on."""
         if self._config is None:
             from agentm_kernel.device.config import load
-            from agentm_kernel.errors import ConfigError
 
             try:
-                self._config = load(self.environ)
+                self._config = load(self.environ, self._home_if_any())
             except ConfigError as error:
                 self._config = error
-        if isinstance(self._config, Exception):
-            raise self._config
-        return self._config
+        config = self._config
+        if isinstance(config, ConfigError):
+            raise config
+        return config
 
     @property
     def plugins(self) -> Installed:

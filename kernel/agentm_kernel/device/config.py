@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 PREFIX_VARIABLE = "AGENTM_INSTALL_PREFIX"
 CONFIG_NAME = ".agentm-config.json"
-LEGACY_DIRECTORY = ".claude"
+_CONFIG = os.sep + CONFIG_NAME
+_LEGACY = f"{os.sep}.claude{_CONFIG}"
 SIZE_LIMIT = 1_000_000
 
 
@@ -39,12 +40,13 @@ def config_path(environ: Mapping[str, str]) -> str:
     return config_places(environ)[0]
 
 
-def config_places(environ: Mapping[str, str]) -> tuple[str, str | None]:
+def config_places(environ: Mapping[str, str], home: str = "") -> tuple[str, str | None]:
     """`config_path`, and where older installs kept the file: no such place when a prefix was chosen."""
     prefix = expanded(environ.get(PREFIX_VARIABLE, ""), environ)
     if not prefix:
-        legacy = os.path.join(home_directory(environ), LEGACY_DIRECTORY, CONFIG_NAME)
-        return os.path.join(user_directory("config", environ), CONFIG_NAME), legacy
+        home = home or home_directory(environ)
+        legacy = f"{home.rstrip(os.sep)}{_LEGACY}"
+        return f"{user_directory('config', environ, home)}{_CONFIG}", legacy
     if not os.path.isabs(prefix):  # it would mean another configuration in every working directory
         raise ConfigError(
             f"${PREFIX_VARIABLE} is not an absolute path: {prefix!r}",
@@ -187,9 +189,9 @@ def _copied(value: object) -> object:
     return value
 
 
-def load(environ: Mapping[str, str]) -> Config:
+def load(environ: Mapping[str, str], home: str = "") -> Config:
     """The configuration as it is now; `ConfigError` if there is one that cannot be relied on."""
-    path, status, is_legacy = find(environ)
+    path, status, is_legacy = find(environ, home)
     found = {} if status is None else settings_in(parse_document(read_file(path), path), path)
     settings: Settings = {}
     for key in found:
@@ -198,9 +200,9 @@ def load(environ: Mapping[str, str]) -> Config:
     return Config(path, status is not None, is_legacy, settings, None)
 
 
-def find(environ: Mapping[str, str]) -> tuple[str, os.stat_result | None, bool]:
+def find(environ: Mapping[str, str], home: str = "") -> tuple[str, os.stat_result | None, bool]:
     """The file that `load` reads, its status (`None` if there is no file), and whether it is an older install's."""
-    path, older = config_places(environ)
+    path, older = config_places(environ, home)
     status = _look(path)
     if status is None and older is not None and (status := _look(older)) is not None:
         return older, status, True

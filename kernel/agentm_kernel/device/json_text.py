@@ -12,7 +12,6 @@ import sys
 
 from agentm_kernel.errors import StorageIOError
 from agentm_kernel.files import read_small_file
-from agentm_kernel.seam import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,14 +148,16 @@ def _depth(value: object) -> int:
     return level
 
 
-class JsonTable(Frozen):
-    """A small table that this device keeps: one object in one file, replaced as a whole under a lock."""
+class JsonTable:
+    """A small table that this device keeps: one object in one file, replaced as a whole under a lock.
 
-    path: str
-    fits: Callable[[object], bool]
-    """Whether a value can stand in it."""
-    refuse: Callable[[str, str], AgentmError]
-    """Makes the error of its path and what is wrong."""
+    `fits` says whether a value can stand in it; `refuse` makes the error of its path and what is wrong.
+    """
+
+    __slots__ = ("fits", "path", "refuse")
+
+    def __init__(self, path: str, fits: Callable[[object], bool], refuse: Callable[[str, str], AgentmError]) -> None:
+        self.path, self.fits, self.refuse = path, fits, refuse
 
     def read(self) -> dict[str, Any]:
         """What it says, nothing where there is no such file; one that cannot be relied on is refused."""

@@ -97,23 +97,24 @@ _VARIABLES = {"config": "XDG_CONFIG_HOME", "state": "XDG_STATE_HOME", "cache": "
 def home_directory(environ: Mapping[str, str]) -> str:
     """`$HOME` where it is an absolute path, else what the system knows about this user."""
     home = environ.get(_HOME_VARIABLE, "")
-    if not os.path.isabs(home) and sys.platform != "win32":
-        import pwd
-
-        try:
-            home = pwd.getpwuid(os.getuid()).pw_dir
-        except KeyError:
-            pass
-    elif not os.path.isabs(home):
-        home = os.path.expanduser("~")
     if not os.path.isabs(home):
-        raise ConfigError("this user has no home directory", hint="set HOME to an absolute path")
+        if sys.platform == "win32":
+            home = os.path.expanduser("~")
+        else:
+            import pwd
+
+            try:
+                home = pwd.getpwuid(os.getuid()).pw_dir
+            except KeyError:
+                pass
+        if not os.path.isabs(home):
+            raise ConfigError("this user has no home directory", hint="set HOME to an absolute path")
     return home.rstrip("/") or "/"
 
 
-def user_directory(kind: str, environ: Mapping[str, str]) -> str:
+def user_directory(kind: str, environ: Mapping[str, str], home: str = "") -> str:
     """Where agentm's `config`, `state` or `cache` lies: `state` must survive and is nobody's note, `cache` can be
-    made again at any time.
+    made again at any time. `home` is the home directory, if it is known.
     """
     if sys.platform == "win32":
         import platformdirs
@@ -121,5 +122,5 @@ def user_directory(kind: str, environ: Mapping[str, str]) -> str:
         return str(getattr(platformdirs, f"user_{kind}_dir")("agentm", appauthor=False))
     base = environ.get(_VARIABLES[kind], "")
     if not base.startswith("/"):  # the XDG specification: a path that is not absolute is invalid and to be ignored
-        base = os.path.join(home_directory(environ), _DEFAULTS[kind])
+        return f"{(home or home_directory(environ)).rstrip('/')}/{_DEFAULTS[kind]}/agentm"
     return os.path.join(base, "agentm")

@@ -56,7 +56,7 @@ class Call:
         global _calling_process
         _calling_process = os.getpid()
         active.append((self._label, self._doing))
-        self._began = time.perf_counter()
+        self._began = time.perf_counter() if _traces else 0.0
         self._exit = os._exit
         os._exit = _refuse_to_end  # type: ignore[assignment]
 

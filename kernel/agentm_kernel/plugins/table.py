@@ -89,10 +89,9 @@ def unusable(record: PluginRecord, why: str, *, hint: str | None = None) -> Plug
 
 def _reference(record: PluginRecord) -> tuple[str, list[str]]:
     """Module and attributes of `module:attribute [extras]`."""
-    reference = record.value.partition("[")[0]
-    module, _, attribute = (part.strip() for part in reference.partition(":"))
+    module, _, attribute = map(str.strip, record.value.partition("[")[0].partition(":"))
     attributes = attribute.split(".") if attribute else []
-    if not all(name.isidentifier() for name in (*module.split("."), *attributes)):
+    if not all(map(str.isidentifier, (*module.split("."), *attributes))):
         raise unusable(record, f"cannot be loaded: its value {record.value!r} is not of the form module:attribute")
     return module, attributes
 

@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 HARNESS_DIR = ".harness"
-GIT_ENTRY = ".git"
 
 _LIMIT = 4 * 1024 * 1024
 
 # What is looked at in one directory after the other, many thousand times a second; joining would cost as much again.
 _HARNESS = f"{os.sep}{HARNESS_DIR}"
-_GIT = f"{os.sep}{GIT_ENTRY}"
+_GIT = f"{os.sep}.git"
 _HEAD = f"{_GIT}{os.sep}HEAD"
 
 
@@ -33,13 +32,23 @@ def working_directory(context: Mapping[str, Any] | None) -> str | None:
     return os.fspath(cwd) if cwd else None
 
 
+def harness_path(root: str, name: str = "") -> str:
+    """The path of `.harness/` in the checkout at `root`, or of a file in there."""
+    folder = root.rstrip(os.sep) + _HARNESS
+    return f"{folder}{os.sep}{name}" if name else folder
+
+
 def find_project_root(cwd: str | None = None) -> str:
     """The nearest directory upward that has `.harness/` or is a git work tree; the working directory without one.
 
-    The answer is a path without links: a project that is entered through one is still the same project.
+    The answer is a path without links: a project that is entered through one is still the same project. Whatever is
+    found, `.harness` is no link there.
     """
     start = physical_directory(cwd)
-    return next((above for above in upward(start) if _has_harness(above) or is_work_tree(above)), start)
+    for above in upward(start):
+        if _has_harness(above) or is_work_tree(above):
+            return above
+    return start
 
 
 def upward(directory: str) -> Iterator[str]:
@@ -91,9 +100,10 @@ def _has_harness(directory: str) -> bool:
 
 def refuse_linked_harness(root: str) -> None:
     """`.harness` may not be a link: a cloned repository could bring one that leads into another project."""
-    if os.path.islink(root + _HARNESS):
+    path = harness_path(root)
+    if os.path.islink(path):
         raise ConfigError(
-            f"{root + _HARNESS} is a symbolic link, and state is neither read nor written through one",
+            f"{path} is a symbolic link, and state is neither read nor written through one",
             hint="a repository that you cloned may have brought it; remove it, or put a folder there",
         )
 
@@ -122,6 +132,17 @@ def _cannot_look(path: str, error: OSError) -> ConfigError:
     )
 
 
+def read_rare_file(path: str) -> bytes | None:
+    """`read_checkout_file` for one that most checkouts do not have: a look is less than opening it in vain."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError):
+        pass  # not absence: reading it will say what it is
+    return read_checkout_file(path)
+
+
 def read_checkout_file(path: str) -> bytes | None:
     """The bytes of a small file of a checkout, say a marker or git's configuration; `None` when there is none.
 
@@ -131,14 +152,11 @@ def read_checkout_file(path: str) -> bytes | None:
     try:
         return read_small_file(path, _LIMIT)
     except (FileNotFoundError, NotADirectoryError):
-        if os.path.islink(path):
-            raise _unreadable(path, "it is a link that leads nowhere") from None
-        return None
+        if not os.path.islink(path):
+            return None
+        why, cause = "it is a link that leads nowhere", None
     except OSError as error:
-        raise _unreadable(path, str(error.strerror)) from error
+        why, cause = str(error.strerror), error
     except ValueError:
-        raise _unreadable(path, "its name holds a NUL") from None
-
-
-def _unreadable(path: str, why: str) -> ConfigError:
-    return ConfigError(f"{path} cannot be read: {why}", hint="repair or remove that file")
+        why, cause = "its name holds a NUL", None
+    raise ConfigError(f"{path} cannot be read: {why}", hint="repair or remove that file") from cause

@@ -1,29 +1,52 @@
-"""One project root and the repository it belongs to: what tells projects of one name apart."""
+"""A checkout: one project root, the repository it belongs to, what its project is called, and the id that it has.
+
+The name, or slug, is the one that `.harness/project.json` gives, else the remote's, else the directory's. The id is
+random, made at the first write, and never in a store. It lies in git's common directory, which no clone and no commit
+carries, so what a repository holds cannot claim to be another checkout. A folder without git has it in its
+`.harness/project.json`; when it becomes a repository, that one is believed where this device gave it to this folder.
+"""
 
 from __future__ import annotations
 
 import os
 
-from agentm_kernel.projects import is_work_tree
+from agentm_kernel.device.json_text import MalformedJson, dump, parse_object
+from agentm_kernel.errors import AgentmError, ConfigError, InvalidLocatorError
+from agentm_kernel.projects import (
+    harness_path,
+    is_work_tree,
+    read_checkout_file,
+    read_rare_file,
+    refuse_linked_harness,
+)
 from agentm_kernel.projects.git_files import find_repository
-from agentm_kernel.projects.remote import canonical_remote, parse_remote
+from agentm_kernel.seam.locator import MAX_SEGMENT_BYTES, Locator, normalize_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel.projects.git_files import Repository
+    from collections.abc import Callable, Iterator
 
+    from agentm_kernel.projects.git_files import Repository
+    from agentm_kernel.projects.remote import Address
+
+_PROJECT_FILE = "project.json"
+_ID_FILE, _ID_KEY, _ID_LENGTH = "agentm-checkout", "checkout", 32
+_HEX = frozenset("0123456789abcdef")
 _LONGEST_CHAIN = 5
+_NAMELESS = "project"
+_MOST_OF_ONE_NAME = 1000
 
 
 class Checkout:
     """Git's files are read once, and only if something needs them."""
 
-    __slots__ = ("_git", "_source", "root")
+    __slots__ = ("_git", "_named", "_source", "declared", "root", "source_of_declared")
 
-    def __init__(self, root: str) -> None:
-        self.root = root
+    def __init__(self, root: str, declared: str = "", source_of_declared: str = "") -> None:
+        self.root, self.declared, self.source_of_declared = root, declared, source_of_declared
         self._git: tuple[Repository | None, str | None] | None = None
         self._source: tuple[Repository | None, str | None] | None = None
+        self._named: tuple[str, str] | None = None
 
     @property
     def origin(self) -> str | None:
@@ -62,6 +85,39 @@ class Checkout:
         repository = self._follow_origin()[0]
         return None if repository is None else repository.common_dir
 
+    @property
+    def slug(self) -> str:
+        """The name that it would like to have: whether it has it, the store says."""
+        return self.declared or self._name()[0]
+
+    @property
+    def source(self) -> str:
+        """In words that follow "the name comes from"."""
+        return self.source_of_declared if self.declared else self._name()[1]
+
+    def names(self) -> Iterator[str]:
+        """The names that it may have in a store, best first: what other projects have is left to them."""
+        found = self._name()[0]
+        longer = [_made_safe(f"{found}-{part.replace('/', '-')}") for part in (self.part[1:],) if part]
+        address = _parsed(self.origin or "")
+        owner = address.path.rpartition("/")[0].rpartition("/")[2]
+        if owner and not address.is_local:
+            longer.append(_made_safe(f"{owner}-{found}"))
+        first = [self.declared] if self.declared else []
+        yield from dict.fromkeys((*first, found, *longer))
+        for number in range(2, _MOST_OF_ONE_NAME):
+            yield f"{found}-{number}"
+
+    def _name(self) -> tuple[str, str]:
+        """The name that its remote or else its directory gives, and which of them."""
+        if self._named is None:
+            if name := _parsed(self.origin or "").name:
+                self._named = _made_safe(name), "the remote `origin`"
+            else:
+                directory = _parsed(os.path.realpath(self.home))  # a bare `widgets.git` is `widgets`
+                self._named = _made_safe(directory.name), "the directory's name"
+        return self._named
+
     def _read_git(self) -> tuple[Repository | None, str | None]:
         if self._git is None:
             repository = find_repository(self.root)
@@ -79,12 +135,12 @@ def _source_of(repository: Repository | None, origin: str | None) -> tuple[Repos
     for _ in range(_LONGEST_CHAIN):
         if repository is None or origin is None:
             break
-        address = parse_remote(origin)
+        address = _parsed(origin)
         if not address.is_local:
             return repository, str(address)
         path = os.path.realpath(os.path.join(repository.home, address.path))
         if os.path.isdir(f"{path}.git") or not is_work_tree(path):
-            return repository, canonical_remote(path_as_text(path))
+            return repository, str(_parsed(path_as_text(path)))
         source = find_repository(path)
         if source is None or source.common_dir == repository.common_dir:
             break
@@ -92,6 +148,187 @@ def _source_of(repository: Repository | None, origin: str | None) -> tuple[Repos
     return repository, None
 
 
+def _parsed(address: str) -> Address:
+    from agentm_kernel.projects.remote import parse_remote  # here, because most hooks find a checkout by its id
+
+    return parse_remote(address)
+
+
 def path_as_text(path: str) -> str:
     """A path may hold bytes that are not text; what is stored may not."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+# ------------------------------------------------------------------------------------------------ what it is known by
+
+
+def read_checkout_id(checkout: Checkout) -> str | None:
+    """The id, `None` if the checkout has none yet; one that cannot be understood is an error."""
+    folder = checkout.id_folder
+    if folder is None:
+        return _id_in_folder(checkout)
+    path = f"{folder}{os.sep}{_ID_FILE}"
+    data = read_checkout_file(path)
+    return None if data is None else _checked_id(data.decode("ascii", "replace").strip(), path) + checkout.part
+
+
+def read_former_id(checkout: Checkout) -> str | None:
+    """The id that a checkout without one had as a folder, before it became a repository. Anybody may have written it
+    who wrote the repository: it is for `Checkouts.find` to believe.
+    """
+    return None if checkout.id_folder is None or read_checkout_id(checkout) is not None else _id_in_folder(checkout)
+
+
+def _id_in_folder(checkout: Checkout) -> str | None:
+    found = _read_project_file(checkout.root).get(_ID_KEY)
+    return None if found is None else _checked_id(found, harness_path(checkout.root, _PROJECT_FILE))
+
+
+def _checked_id(found: object, path: str) -> str:
+    if not isinstance(found, str) or len(found) != _ID_LENGTH or not _HEX.issuperset(found):
+        raise ConfigError(
+            f"{path} holds no id of a checkout",
+            hint="remove what is there; `agentm project register --adopt` then says which project this is",
+        )
+    return found
+
+
+def binding_keys(checkout: Checkout) -> Iterator[str]:
+    """What a project is, in one text: its remote, its checkout, what that was as a folder. It is bound by the first
+    one that there is, and may have been bound by another before.
+    """
+    if checkout.remote is not None:
+        yield checkout.remote
+    for read in (read_checkout_id, read_former_id):
+        if (key := read(checkout)) is not None:
+            yield key
+
+
+def make_checkout_id(checkout: Checkout) -> str | None:
+    """The id, made if there is none yet; `None` where it cannot be written."""
+    if (known := read_checkout_id(checkout)) is not None:
+        return known
+    from agentm_kernel.files.atomic import publish_new, replace_file
+    from agentm_kernel.files.tree import open_root
+
+    folder, new = checkout.id_folder, os.urandom(_ID_LENGTH // 2).hex()
+    try:
+        if folder is None:
+            _change_project_file(checkout.root, lambda document: {_ID_KEY: new, **document})
+        else:
+            with open_root(folder) as directory:
+                replace_file(directory, _ID_FILE, f"{new}\n".encode(), None, publish=publish_new)
+    except FileExistsError:
+        pass  # of two who make it at once, the first one's stays
+    except (OSError, AgentmError):
+        return None
+    return read_checkout_id(checkout)
+
+
+# ------------------------------------------------------------------------------------------------ what it is called
+
+
+def identify_project(root: str) -> Checkout:
+    """The project at `root`, with the name that `.harness/project.json` gives it, if it gives one."""
+    document = _read_project_file(root)
+    if not document:
+        return Checkout(root)
+    path, key = harness_path(root, _PROJECT_FILE), "vault_project"
+    slug = given = _text(document.get(key), key, path)
+    if not given:
+        github = document.get("github") or {}
+        if not isinstance(github, dict):
+            raise _unfit(path, "has a `github` that is not an object in braces")
+        key = "github.repo"
+        given = _text(github.get("repo"), key, path)
+        if not given:
+            return Checkout(root)
+        slug = _parsed(given).name
+    try:
+        return Checkout(root, plain_slug(slug), f"`{key}` in {path}")
+    except InvalidLocatorError as error:
+        raise ConfigError(
+            f"`{key}` in {path} cannot name a project: {error}",
+            hint="set `vault_project` in that file to a plain name such as `my-project`",
+        ) from error
+
+
+def plain_slug(slug: str) -> str:
+    """`slug` as stores spell it; `InvalidLocatorError` for one that is not a single plain name."""
+    key = normalize_key(slug)
+    if not key or "/" in slug:
+        raise InvalidLocatorError(
+            f"{ascii(slug)} is not the name of a project", hint="choose a plain name such as `my-project`"
+        )
+    return key
+
+
+def _read_project_file(root: str) -> dict[str, object]:
+    """The object in the `project.json` of a checkout, empty where there is none; anything else is a `ConfigError`."""
+    path = harness_path(root, _PROJECT_FILE)
+    return _parse_project_file(read_rare_file(path), path)
+
+
+def _parse_project_file(data: bytes | None, path: str) -> dict[str, object]:
+    try:
+        return {} if data is None else parse_object(data)
+    except MalformedJson as error:
+        raise _unfit(path, f"is not valid JSON: {error}") from error
+
+
+def _text(value: object, key: str, path: str) -> str:
+    if value is not None and not isinstance(value, str):
+        raise _unfit(path, f"has a `{key}` that is not text")
+    return (value or "").strip()
+
+
+def _unfit(path: str, why: str) -> ConfigError:
+    return ConfigError(f"{path} {why}", hint="correct that file; it says what the project is called")
+
+
+def _made_safe(name: str) -> str:
+    """A name that somebody chose without us in mind, made one that stores can hold; for one name always the same one.
+
+    What cannot stand in a key becomes a dash; a name that belongs to another program or system loses its leading dots
+    or gets a word before it.
+    """
+    if key := _as_key(name):
+        return key
+    import unicodedata
+
+    composed = unicodedata.normalize("NFC", name)
+    is_safe = {character: _as_key(f"a{character}a") == f"a{character}a" for character in {*composed} - {"/"}}
+    safe = "".join(character if is_safe.get(character) else "-" for character in composed).lstrip(". ")
+    room = MAX_SEGMENT_BYTES - len(f"{_NAMELESS}-")
+    while safe and (safe[-1] == "." or safe[-1].isspace() or len(safe.encode()) > room):
+        safe = safe[:-1]
+    return _as_key(safe) or (f"{_NAMELESS}-{safe}" if safe else _NAMELESS)
+
+
+def _as_key(name: str) -> str:
+    """`name` as stores spell it; empty if they cannot hold it."""
+    try:
+        return normalize_key(name)
+    except InvalidLocatorError:
+        return ""
+
+
+def declare_slug(root: str, slug: str) -> str:
+    """Name the project at `root`, whatever its remote or its directory are called; returns the path of the file."""
+    slug = plain_slug(slug)
+    return _change_project_file(root, lambda document: {**document, "vault_project": slug})
+
+
+def _change_project_file(root: str, fn: Callable[[dict[str, object]], dict[str, object]]) -> str:
+    """Replace the document in the file by `fn` of it, without losing anyone's edit; returns the path."""
+    from agentm_kernel.files.store import FileStore
+    from agentm_kernel.seam.update import update
+
+    refuse_linked_harness(root)
+    path = harness_path(root, _PROJECT_FILE)
+
+    def changed(text: str | None) -> str:
+        return dump(fn(_parse_project_file(None if text is None else text.encode(), path)))
+
+    update(FileStore(harness_path(root), create_root=True), Locator(_PROJECT_FILE), changed)
+    return path

@@ -11,7 +11,7 @@ import os
 from agentm_kernel.device.json_text import dump
 from agentm_kernel.errors import ConcurrentModificationError, ConfigError, LocatorConflictError, StorageIOError
 from agentm_kernel.projects import lookup
-from agentm_kernel.projects.checkouts import make_checkout_id
+from agentm_kernel.projects.checkout import make_checkout_id
 from agentm_kernel.projects.lookup import Place, ProjectRecord, find_record, if_owned, read_record, unite_copies
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.layout import MOVES, PROJECTS
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from agentm_kernel.projects.checkouts import Checkouts
-    from agentm_kernel.projects.slug import ProjectIdentity
+    from agentm_kernel.projects.checkout import Checkout
+    from agentm_kernel.projects.lookup import Checkouts
     from agentm_kernel.seam.backend import StorageBackend
 
 
-def claim(store: StorageBackend, project: ProjectIdentity, checkouts: Checkouts) -> Place:
+def claim(store: StorageBackend, project: Checkout, checkouts: Checkouts) -> Place:
     """The project's place, with a record that says that it is this project's."""
     record = find_record(store, project, checkouts)
     if record is None and project.remote is None:
@@ -45,9 +45,7 @@ def claim(store: StorageBackend, project: ProjectIdentity, checkouts: Checkouts)
     return _remembered(checkouts, checkout_id, record, project)
 
 
-def claim_as(
-    store: StorageBackend, project: ProjectIdentity, checkouts: Checkouts, slug: str, *, adopting: bool
-) -> Place:
+def claim_as(store: StorageBackend, project: Checkout, checkouts: Checkouts, slug: str, *, adopting: bool) -> Place:
     """Let the operator say which project this is: a name that is free, has notes without an owner, or is adopted."""
     checkout_id = _known_by(project)
     record = read_record(store, slug)
@@ -65,7 +63,7 @@ def claim_as(
     return _remembered(checkouts, checkout_id, record, project)
 
 
-def _known_by(project: ProjectIdentity) -> str | None:
+def _known_by(project: Checkout) -> str | None:
     """The id of the checkout, which alone tells what a project without a remote is."""
     checkout_id = make_checkout_id(project)
     if checkout_id is None and project.remote is None:
@@ -77,9 +75,7 @@ def _known_by(project: ProjectIdentity) -> str | None:
     return checkout_id
 
 
-def _remembered(
-    checkouts: Checkouts, checkout_id: str | None, record: ProjectRecord, project: ProjectIdentity
-) -> Place:
+def _remembered(checkouts: Checkouts, checkout_id: str | None, record: ProjectRecord, project: Checkout) -> Place:
     try:
         if checkout_id is not None:
             checkouts.remember(checkout_id, record, project)
@@ -90,7 +86,7 @@ def _remembered(
 
 
 def _refuse_other_owner(
-    store: StorageBackend, record: ProjectRecord, project: ProjectIdentity, known: tuple[str, str] | None
+    store: StorageBackend, record: ProjectRecord, project: Checkout, known: tuple[str, str] | None
 ) -> None:
     """Raise unless the record is this project's, by its remote or by what this device remembers."""
     united = unite_copies(store, record)
@@ -106,7 +102,7 @@ def _refuse_other_owner(
     )
 
 
-def _take_name(store: StorageBackend, project: ProjectIdentity) -> ProjectRecord:
+def _take_name(store: StorageBackend, project: Checkout) -> ProjectRecord:
     record = claim_name(store, project.remote, list(project.names()))
     if record is None:
         raise lookup.no_name_left(project)

@@ -8,9 +8,10 @@ instead. A test holds the answers equal to `git config`'s.
 from __future__ import annotations
 
 import os
+import stat
 
 from agentm_kernel.errors import ConfigError
-from agentm_kernel.projects import GIT_ENTRY, is_work_tree, read_checkout_file, upward
+from agentm_kernel.projects import is_work_tree, read_checkout_file, upward
 from agentm_kernel.seam import Frozen
 
 TYPE_CHECKING = False
@@ -27,6 +28,7 @@ _DEEPEST_INCLUDE = 10  # git's own limit
 _BLANKS = " \t\r"
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
 _SECTION = _NAME | {"."}
+_SPECIAL = frozenset('"\\#;')
 _ESCAPES = ("\\\\", '\\"', "\\n", "\\t", "\\b")
 
 
@@ -58,7 +60,7 @@ class Repository(Frozen):
         return next(filter(None, urls), None)
 
     def _origin_urls(self) -> list[str]:
-        settings = list(_settings(os.path.join(self.common_dir, "config")))
+        settings = list(_settings(f"{self.common_dir}{os.sep}config"))
         own = [value for name, value in settings if name == _WORKTREE_CONFIG]
         if own and own[-1].lower() not in _FALSE:
             settings += _settings(os.path.join(self.git_dir, "config.worktree"))
@@ -67,22 +69,24 @@ class Repository(Frozen):
 
 def find_repository(directory: str) -> Repository | None:
     """The repository whose work tree holds `directory`, found upward as git does; `None` outside of one."""
-    work_tree = next(filter(is_work_tree, upward(directory)), None)
-    if work_tree is None:
+    for work_tree in upward(directory):
+        if is_work_tree(work_tree):
+            break
+    else:
         return None
-    git_dir = os.path.join(work_tree, GIT_ENTRY)
-    if os.path.isdir(git_dir) and not os.path.islink(git_dir):
-        return Repository(work_tree, git_dir, git_dir)
-    git_dir = _git_dir(work_tree)
+    entry = f"{work_tree.rstrip(os.sep)}{os.sep}.git"
+    try:
+        if stat.S_ISDIR(os.lstat(entry).st_mode):
+            return Repository(work_tree, entry, entry)
+    except OSError:
+        pass  # it was there just now: what follows says what is wrong with it
+    git_dir = entry if os.path.isdir(entry) else _pointed_to(work_tree, entry)
     shared = read_checkout_file(os.path.join(git_dir, "commondir"))
     return Repository(work_tree, git_dir, git_dir if shared is None else _joined(git_dir, shared))
 
 
-def _git_dir(work_tree: str) -> str:
-    """What a `.git` that is a file or a link leads to."""
-    entry = os.path.join(work_tree, GIT_ENTRY)
-    if os.path.isdir(entry):
-        return entry
+def _pointed_to(work_tree: str, entry: str) -> str:
+    """What a `.git` that is a file leads to."""
     pointer = read_checkout_file(entry) or b""
     if not pointer.startswith(b"gitdir: "):
         raise ConfigError(
@@ -127,21 +131,22 @@ def _watched(path: str) -> Iterator[tuple[str, str | None]]:
     section, is_watched = "", False
     for number, raw in enumerate(text.split("\n"), start=1):
         line = raw.strip(_BLANKS)
-        if not line or line[0] in "#;":
+        first = line[:1]
+        if not first or first in "#;":
             continue
-        if line[0] == "[" and "]" in line:
+        if first == "[" and "]" in line:
             section = _section(line)
             is_watched = section in _SECTIONS or section.startswith(_INCLUDE_IF)
             continue
         name, equals, value = line.partition("=")
         name = name.rstrip(" \t")
-        if not (name[:1].isalpha() and _NAME.issuperset(name)):
+        if not (first.isalpha() and _NAME.issuperset(name)):
             raise ConfigError(
                 f"{path}: line {number} is not valid git configuration",
                 hint="git cannot read it either: `git config --list` says the same; correct that line",
             )
         matters = is_watched and name.lower() in _NAMES
-        if ('"' in value or "\\" in value or "#" in value or ";" in value) and (matters or not _is_sound(value)):
+        if not _SPECIAL.isdisjoint(value) and (matters or not _is_sound(value)):
             raise _AskGit
         if matters:
             yield f"{section}{name.lower()}", value.strip(_BLANKS) if equals else None

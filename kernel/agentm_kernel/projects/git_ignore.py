@@ -7,7 +7,7 @@ import os
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.files import Opened
 from agentm_kernel.files.tree import open_root
-from agentm_kernel.projects import HARNESS_DIR
+from agentm_kernel.projects import HARNESS_DIR, harness_path
 from agentm_kernel.projects.git_files import ask_git, find_repository
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ def hide_from_git(root: str) -> None:
     `git worktree remove` deletes what is ignored without a word; what is only untracked it refuses to delete.
     """
     try:
-        with open_root(os.path.join(root, HARNESS_DIR), follow_link=False) as folder:
+        with open_root(harness_path(root), follow_link=False) as folder:
             if folder.has(_NAME) or not _may_be_hidden(root):
                 return
             with Opened(folder.create_file(_NAME, 0o666)) as descriptor:

@@ -4,30 +4,37 @@ Each is believed only where the project's record confirms it, so nobody is shown
 record, `projects/<slug>/_project.json`, is the authority on whose name a name is: `{id, remotes}`. The pointer,
 `_meta/remotes/<crc32>.json`, leads from a remote to the slug, so that nothing has to be listed. Only reading is done
 here: at most four small reads for a project that has a record.
+
+Which project a checkout was last stands in `<state>/stores/<store id>/checkouts.json`, on this device only. An entry
+names the project's record by its id too: a name that another project was given since then is not taken for this one.
 """
 
 from __future__ import annotations
 
-from agentm_kernel.device.json_text import MalformedJson, parse_object
+import os
+
+from agentm_kernel.device.json_text import JsonTable, MalformedJson, locked_folder, parse_object
 from agentm_kernel.errors import (
     AgentmError,
     ConfigError,
     InvalidContentError,
     InvalidLocatorError,
     NotFoundError,
+    StorageIOError,
     StorageSelectionError,
 )
-from agentm_kernel.projects.checkouts import read_checkout_id, read_former_id
-from agentm_kernel.projects.slug import plain_slug
+from agentm_kernel.projects.checkout import path_as_text, plain_slug, read_checkout_id, read_former_id
 from agentm_kernel.seam import Frozen
-from agentm_kernel.seam.facets import ConflictCopies
+from agentm_kernel.seam.facets import ConflictCopies, Identity
 from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECT_RECORD, PROJECTS, REMOTES
 from agentm_kernel.seam.locator import Locator
+from agentm_kernel.selection.identity import read_stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel.projects.checkouts import Checkouts
-    from agentm_kernel.projects.slug import ProjectIdentity
+    from contextlib import AbstractContextManager
+
+    from agentm_kernel.projects.checkout import Checkout
     from agentm_kernel.seam.backend import StorageBackend
 
 VERSION = 1
@@ -64,6 +71,7 @@ def unfit(locator: Locator, why: str) -> InvalidContentError:
 _TREES = (Locator(PROJECTS), Locator(LEGACY_PROJECTS))
 MOVED_TO_STORE = "moved_to_store"
 _LONGEST_WAY = 10
+_LONGEST_ID = 100
 
 
 class ProjectRecord(Frozen):
@@ -97,23 +105,24 @@ def read_record(store: StorageBackend, slug: str) -> ProjectRecord | None:
     """The record of the project that has, or had, the name `slug`; `None` as long as nobody has claimed the name."""
     former: tuple[str, ...] = ()
     for _ in range(_LONGEST_WAY):
-        for folder in [tree.child(slug) for tree in _TREES]:
-            document = read_note(store, folder.child(PROJECT_RECORD))
+        for tree in _TREES:
+            folder = tree.child(slug)
+            locator = folder.child(PROJECT_RECORD)
+            document = read_note(store, locator)
             if document is not None:
                 break
         else:
             return None
-        record = record_in(document, folder)
-        moved_to = slug_in(document, "moved_to", record.locator)
+        record = record_in(document, folder, former)
+        moved_to = slug_in(document, "moved_to", locator)
         if moved_to is None:
-            return ProjectRecord(folder, record.ids, record.remotes, former, record.elsewhere)
+            return record
         former, slug = (*former, record.id), moved_to
-    raise unfit(record.locator, "is one of several names that lead to each other")
+    raise unfit(locator, "is one of several names that lead to each other")
 
 
-def record_in(document: dict[str, object], folder: Locator) -> ProjectRecord:
+def record_in(document: dict[str, object], folder: Locator, former: tuple[str, ...] = ()) -> ProjectRecord:
     """A record, also one of the older form `{remote, aliases}`; `InvalidContentError` for anything else."""
-    locator = folder.child(PROJECT_RECORD)
     if "remotes" in document or "id" in document:
         remotes, record_id = document.get("remotes", []), document.get("id")
     else:
@@ -121,12 +130,13 @@ def record_in(document: dict[str, object], folder: Locator) -> ProjectRecord:
         remotes = [first, *others] if isinstance(others, list) and first is not None else others
         record_id = first if first is not None else "unowned"
     if not isinstance(remotes, list) or not all(isinstance(remote, str) and remote for remote in remotes):
-        raise unfit(locator, "does not name its repositories as text")
+        raise unfit(folder.child(PROJECT_RECORD), "does not name its repositories as text")
     if not isinstance(record_id, str) or not record_id:
-        raise unfit(locator, "has no `id`")
-    others, elsewhere = document.get("ids"), document.get(MOVED_TO_STORE)
-    ids = (record_id, *(other for other in (others if isinstance(others, list) else ()) if isinstance(other, str)))
-    return ProjectRecord(folder, ids, tuple(remotes), elsewhere=elsewhere if isinstance(elsewhere, str) else None)
+        raise unfit(folder.child(PROJECT_RECORD), "has no `id`")
+    further, elsewhere = document.get("ids"), document.get(MOVED_TO_STORE)
+    ids = [other for other in further if isinstance(other, str)] if isinstance(further, list) else ()
+    known_elsewhere = elsewhere if isinstance(elsewhere, str) else None
+    return ProjectRecord(folder, (record_id, *ids), tuple(remotes), former, known_elsewhere)
 
 
 def unite_copies(store: StorageBackend, record: ProjectRecord) -> ProjectRecord:
@@ -195,11 +205,71 @@ class Place(Frozen):
         return "legacy" if self.folder.parts[0] == LEGACY_PROJECTS else "new"
 
 
-def find_place(store: StorageBackend, project: ProjectIdentity, checkouts: Checkouts) -> Place:
+class Checkouts(Frozen):
+    """Which project of one store each checkout of this device was last."""
+
+    state_dir: str
+    store: StorageBackend
+
+    def find(self, checkout_id: str | None, folder: str | None = None) -> tuple[str, str] | None:
+        """The slug and the record's id that this checkout had last; given a folder, only if it was that one's id."""
+        entry = None if checkout_id is None else self._table().read().get(checkout_id)
+        if entry is None or (folder is not None and entry.get("at") != path_as_text(folder)):
+            return None
+        return entry["slug"], entry["id"]
+
+    def lock(self) -> AbstractContextManager[object]:
+        """One claim at a time on this device. Raises now, and not after a claim, where nothing can be remembered."""
+        return locked_folder(os.path.join(self.state_dir, "stores"))
+
+    def remember(self, checkout_id: str, record: ProjectRecord, checkout: Checkout) -> None:
+        """From now on the checkout is the project of this record."""
+        entry = {"slug": record.slug, "id": record.id}
+        if checkout.id_folder is None:
+            entry["at"] = path_as_text(checkout.root)
+        table = self._table()
+        if table.read().get(checkout_id) != entry:
+            table.change({checkout_id: entry})
+
+    def carry_over_to(self, target: StorageBackend) -> None:
+        """Let every checkout be the same project in a store that all notes, and so all records, were copied to."""
+        if known := self._table().read():
+            Checkouts(self.state_dir, target)._table().change(known)  # noqa: SLF001 - of our own kind
+
+    def _table(self) -> JsonTable:
+        """By the store's id; a store that carries no mark is known by its place."""
+        identity = self.store.facet(Identity)
+        store_id = (identity and identity.store_id) or read_stamp(self.store)
+        is_plain = store_id is not None and store_id.replace("-", "").replace("_", "").isalnum()
+        if store_id is None or not is_plain or len(store_id) > _LONGEST_ID:
+            from binascii import crc32
+
+            place = store_id or self.store.describe()
+            store_id = f"at-{crc32(place.encode('utf-8', 'surrogateescape')):08x}"
+        path = f"{self.state_dir}{os.sep}stores{os.sep}{store_id}{os.sep}checkouts.json"
+        return JsonTable(path, _is_entry, _unreadable)
+
+
+def _is_entry(entry: object) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("slug"), str) and isinstance(entry.get("id"), str)
+
+
+def _unreadable(path: str, why: str) -> StorageIOError:
+    return StorageIOError(
+        f"{path} cannot be read: {why}",
+        hint="it says which project each checkout is; repair it, or move it away and run "
+        "`agentm project register --adopt` in checkouts that have no remote",
+    )
+
+
+def find_place(store: StorageBackend, project: Checkout, checkouts: Checkouts) -> Place:
     """The place of a project that was claimed, or the one that its first write would claim. Only reads."""
     record = find_record(store, project, checkouts)
-    if record is not None:
-        return Place(record.folder, record)
+    return find_unclaimed(store, project) if record is None else Place(record.folder, record)
+
+
+def find_unclaimed(store: StorageBackend, project: Checkout) -> Place:
+    """The first of its names that is free, or its own after all."""
     for name in project.names():
         record = read_record(store, name) or refuse_unclaimed(store, name)
         if record is None:
@@ -209,7 +279,7 @@ def find_place(store: StorageBackend, project: ProjectIdentity, checkouts: Check
     raise no_name_left(project)
 
 
-def find_record(store: StorageBackend, project: ProjectIdentity, checkouts: Checkouts) -> ProjectRecord | None:
+def find_record(store: StorageBackend, project: Checkout, checkouts: Checkouts) -> ProjectRecord | None:
     """The record that confirms this checkout: the one that it had last, that of its remote, or what its folder was
     before it became a repository.
     """
@@ -265,14 +335,14 @@ def refuse_unclaimed(store: StorageBackend, slug: str) -> ProjectRecord | None:
     return record
 
 
-def no_name_left(project: ProjectIdentity) -> ConfigError:
+def no_name_left(project: Checkout) -> ConfigError:
     return ConfigError(
         f"every name that '{project.slug}' could have in this store is taken",
         hint="choose one with `agentm project register --slug NAME`",
     )
 
 
-def notice_about(place: Place, project: ProjectIdentity) -> str | None:
+def notice_about(place: Place, project: Checkout) -> str | None:
     """The line, or `None` where the store and the checkout agree."""
     record, remote = place.record, project.remote
     if record is not None and remote is not None and record.remotes and remote not in record.remotes:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from agentm_kernel.projects.checkout import path_as_text
+from agentm_kernel.projects.checkout import path_as_text, plain_slug
 from agentm_kernel.projects.claiming import change_note
 from agentm_kernel.projects.lookup import VERSION, read_note, unfit
 from agentm_kernel.projects.remote import canonical_remote
-from agentm_kernel.projects.slug import plain_slug
 from agentm_kernel.seam.layout import REPOS_KEY
 
 if TYPE_CHECKING:

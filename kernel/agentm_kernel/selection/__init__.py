@@ -71,7 +71,8 @@ class StoragePreview(Frozen):
 
 def choose(device: DeviceFacts) -> Choice:
     """The choice, made or refused; nothing is loaded for it."""
-    config, chosen = device.config, device.config.storage_backend
+    config = device.config
+    chosen = config.storage_backend
     if config.shortcut is not None:
         setting, protocol, _ = config.shortcut
         if chosen not in (None, protocol):

@@ -201,4 +201,4 @@ def _known(state_dir: str) -> JsonTable:
         hint = "repair or move that file away; agentm cannot tell without it whether this is the right store"
         return StoreIdentityError(f"the record of known stores {path} cannot be read: {why}", hint=hint)
 
-    return JsonTable(os.path.join(state_dir, _RECORD), lambda store_id: isinstance(store_id, str), refuse)
+    return JsonTable(f"{state_dir}{os.sep}{_RECORD}", lambda store_id: isinstance(store_id, str), refuse)

@@ -8,6 +8,7 @@ Made by `main()` and by the public functions (`here.py`), handed down to everyth
 from __future__ import annotations
 
 from agentm_kernel.device import DeviceFacts
+from agentm_kernel.projects import find_project_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,21 +32,18 @@ class Device(DeviceFacts):
 
     def project(self, cwd: str | None = None, *, read_only: bool = True) -> Resolution:
         """The project that `cwd` lies in, and where its state belongs. Its name is looked up when it is asked for."""
-        from agentm_kernel.projects import find_project_root
         from agentm_kernel.state.routing import route
 
         return route(self, find_project_root(cwd), read_only=read_only)
 
     def memory(self, cwd: str | None = None, *, read_only: bool = True) -> Resolution:
         """The project and the store of its notes: the mode decides about state, and notes are not state."""
-        from agentm_kernel.projects import find_project_root
         from agentm_kernel.state.routing import in_store
 
         return in_store(self, find_project_root(cwd), read_only=read_only)
 
     def bound_store(self, cwd: str | None = None) -> str | None:
         """The further store that the project that `cwd` lies in is bound to; `None` for the default one."""
-        from agentm_kernel.projects import find_project_root
         from agentm_kernel.state.routing import bound_store
 
         return bound_store(self, find_project_root(cwd))

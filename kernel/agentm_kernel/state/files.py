@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 from agentm_kernel.errors import InvalidContentError, NotFoundError, StorageError
 from agentm_kernel.files.medium import EditedFolder
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.projects import HARNESS_DIR, refuse_linked_harness
+from agentm_kernel.projects import harness_path, refuse_linked_harness
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.state.routing import checked_name, is_marker, state_file_path
 
@@ -60,12 +58,8 @@ def write_state_file(
 
     Text that seems to hold a secret is refused, unless `allow_secrets` says that it only looks like one.
     """
-    if not allow_secrets:
-        _refuse_secrets(name, content)
-    store, locator, path = _place_for_writing(resolution, name)
-    store.write(locator, content, if_match=if_match)
-    _hide_from_git(resolution)
-    return path
+    new = "" if allow_secrets else content
+    return _change(resolution, name, new, lambda store, note: store.write(note, content, if_match=if_match))
 
 
 def update_state_file(
@@ -84,20 +78,31 @@ def update_state_file(
             _refuse_secrets(name, "\n".join("" if line in old else line for line in text.split("\n")))
         return text
 
-    store, locator, path = _place_for_writing(resolution, name)
-    update(store, locator, changed)
-    _hide_from_git(resolution)
-    return path
+    return _change(resolution, name, "", lambda store, note: update(store, note, changed))
 
 
 def append_state_file(resolution: Resolution, name: str, text: str, *, allow_secrets: bool = False) -> str:
     """Add text to the end of a state file, on a line of its own, and return its path."""
     from agentm_kernel.seam.update import append
 
-    if not allow_secrets:
-        _refuse_secrets(name, text)
-    store, locator, path = _place_for_writing(resolution, name)
-    append(store, locator, text)
+    return _change(resolution, name, "" if allow_secrets else text, lambda store, note: append(store, note, text))
+
+
+def _change(
+    resolution: Resolution, name: str, new_text: str, change: Callable[[StorageBackend, Locator], object]
+) -> str:
+    """Change the file where it belongs, and return its path. What can be refused is refused before, `new_text` for a
+    secret too: nothing is written then.
+    """
+    _refuse_secrets(name, new_text)
+    state_file_path(resolution, name)
+    if resolution.is_synced:
+        resolution.claim()  # what the copy of a store on this device says about the place may be old
+    else:
+        resolution.refuse_no_project()
+    store, locator = _place(resolution, name)
+    path = state_file_path(resolution, name)
+    change(store, locator)
     _hide_from_git(resolution)
     return path
 
@@ -118,9 +123,10 @@ def set_marker(resolution: Resolution, name: str, text: str | None) -> bool:
 
 
 def _refuse_secrets(name: str, text: str) -> None:
-    from agentm_kernel.seam.secrets import refuse_secrets  # here, because hooks only read
+    if text:
+        from agentm_kernel.seam.secrets import refuse_secrets  # here, because hooks only read
 
-    refuse_secrets(name, text)
+        refuse_secrets(name, text)
 
 
 def _hide_from_git(resolution: Resolution) -> None:
@@ -132,16 +138,6 @@ def _hide_from_git(resolution: Resolution) -> None:
 def _place(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator]:
     store, directory = _directory(resolution)
     return store, directory.child(checked_name(name))
-
-
-def _place_for_writing(resolution: Resolution, name: str) -> tuple[StorageBackend, Locator, str]:
-    """Store, locator and path, everything that can be refused having been refused: nothing is written before."""
-    state_file_path(resolution, name)
-    if resolution.is_synced:
-        resolution.claim()  # what the copy of a store on this device says about the place may be old
-    else:
-        resolution.refuse_no_project()
-    return *_place(resolution, name), state_file_path(resolution, name)
 
 
 def _directory(resolution: Resolution) -> tuple[StorageBackend, Locator]:
@@ -158,8 +154,7 @@ def _directory(resolution: Resolution) -> tuple[StorageBackend, Locator]:
 def _checkout(resolution: Resolution) -> FileStore:
     """`.harness/` in a checkout: agents edit its files with their own tools, which know nothing of our mutex."""
     refuse_linked_harness(resolution.root)
-    folder = os.path.join(resolution.root, HARNESS_DIR)
-    store = FileStore(folder, medium=EditedFolder(), create_root=True, follow_root_link=False)
+    store = FileStore(harness_path(resolution.root), medium=EditedFolder(), create_root=True, follow_root_link=False)
     if resolution.device is not None:
         store.state_dir = resolution.device.state_dir
     return store

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import ActivePlanError, ConfigError, InvalidLocatorError
-from agentm_kernel.projects import HARNESS_DIR
+from agentm_kernel.projects import harness_path
 from agentm_kernel.seam.locator import normalize_key
 from agentm_kernel.state.routing import ACTIVE_MARKER, read_marker, state_file_path
 
@@ -82,7 +82,7 @@ def active_plan_path(resolution: Resolution, which: str, plan_arg: str | None) -
 def active_marker(resolution: Resolution) -> str | None:
     """The text of the active-plan marker, which always lies in the checkout; `None` without one."""
     try:
-        return read_marker(_marker_path(resolution))
+        return read_marker(harness_path(resolution.root, ACTIVE_MARKER))
     except ConfigError as error:
         raise ActivePlanError(error.message, hint=error.hint) from error
 
@@ -118,7 +118,7 @@ def list_left_behind(resolution: Resolution, known: list[str]) -> list[str]:
     if not resolution.is_synced:
         return []
     try:
-        names = os.listdir(os.path.join(resolution.root, HARNESS_DIR))
+        names = os.listdir(harness_path(resolution.root))
     except OSError:
         return []
     return sorted(name for name in names if _is_plan(name.replace("progress", "PLAN", 1)) and name not in known)
@@ -174,12 +174,8 @@ def _is_copy(name: str) -> bool:
     return any(mark in inside for mark in _IN_BRACKETS) or any(map(str.isdigit, told))
 
 
-def _marker_path(resolution: Resolution) -> str:
-    return os.path.join(resolution.root, HARNESS_DIR, ACTIVE_MARKER)
-
-
 def _bad_marker(resolution: Resolution, why: str) -> ActivePlanError:
     return ActivePlanError(
-        f"the active-plan marker {_marker_path(resolution)} {why}",
+        f"the active-plan marker {harness_path(resolution.root, ACTIVE_MARKER)} {why}",
         hint="run `agentm plan use NAME`, or `agentm plan clear`",
     )

@@ -11,8 +11,10 @@ from __future__ import annotations
 import os
 from _collections_abc import Mapping  # loaded by every interpreter; `collections.abc` would import `collections`
 
+from agentm_kernel.device import DeviceFacts
 from agentm_kernel.errors import ConfigError, InvalidLocatorError, StorageError, StorageSelectionError
-from agentm_kernel.projects import HARNESS_DIR, read_checkout_file, refuse_linked_harness
+from agentm_kernel.projects import harness_path, is_no_project, read_rare_file
+from agentm_kernel.seam import Frozen
 from agentm_kernel.seam.facets import DeviceCopy, DeviceFiles
 from agentm_kernel.seam.layout import HARNESS
 from agentm_kernel.seam.locator import Locator
@@ -23,9 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from agentm_kernel.projects.checkouts import Checkouts
-    from agentm_kernel.projects.lookup import Place
-    from agentm_kernel.projects.slug import ProjectIdentity
+    from agentm_kernel.projects.checkout import Checkout
+    from agentm_kernel.projects.lookup import Checkouts, Place
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.state import Device
 
@@ -38,6 +39,9 @@ ACTIVE_MARKER = "active-plan"
 """Which plan this checkout works on."""
 
 
+_keep = object.__setattr__
+
+
 class Resolution(Mapping):  # type: ignore[type-arg]
     """Frozen; also a read-only mapping with exactly the five keys of `_KEYS`.
 
@@ -45,24 +49,19 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     to know that state lies in the checkout does not pay for reading git's files.
     """
 
-    __slots__ = (
-        *("_identity", "_local_view", "_place", "backend", "device", "is_local_view", "is_settled", "root"),
-        "store_name",
-    )
+    __slots__ = ("_found", "backend", "device", "is_local_view", "root", "store_name")
     root: str
+    """Whoever made it has seen that `.harness` is no link there."""
     backend: StorageBackend | None
     """The selected store; `None` in mode `local`, where nothing is selected."""
-    is_local_view: bool
-    """Whether `backend` is the store's copy on this device: hooks read it and wait for no network."""
-    is_settled: bool
-    """Whether the place is the one that was claimed in the store itself."""
     device: Device | None
     """The device that it was found on; `None` for one that was made by hand."""
     store_name: str | None
     """The further store that the project is bound to; `None` for the default one, where personal notes are too."""
-    _identity: ProjectIdentity | None
-    _local_view: StorageBackend | None
-    _place: Place | None
+    is_local_view: bool
+    """Whether `backend` is the store's copy on this device: hooks read it and wait for no network."""
+    _found: dict[str, Any]
+    """What was looked up, by the name that it has here."""
 
     def __init__(
         self,
@@ -71,45 +70,51 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         *,
         device: Device | None = None,
         store_name: str | None = None,
+        is_local_view: bool = False,
     ) -> None:
-        own = {"root": root, "backend": backend, "device": device, "store_name": store_name}
-        self._fill(**own, is_local_view=False, is_settled=False, _identity=None, _local_view=None, _place=None)
+        _keep(self, "root", root)
+        _keep(self, "backend", backend)
+        _keep(self, "device", device)
+        _keep(self, "store_name", store_name)
+        _keep(self, "is_local_view", is_local_view)
+        _keep(self, "_found", {})
 
     @property
-    def identity(self) -> ProjectIdentity:
+    def identity(self) -> Checkout:
         """The project's name, and which repository it is."""
-        identity = self._identity
-        if identity is None:
-            from agentm_kernel.projects.slug import identify_project
+        if "identity" not in self._found:
+            from agentm_kernel.projects.checkout import identify_project
 
-            identity = identify_project(self.root)
-            self._fill(_identity=identity)
-        return identity
+            self._found["identity"] = identify_project(self.root)
+        return self._found["identity"]  # type: ignore[no-any-return]
 
     @property
     def local_view(self) -> StorageBackend | None:
         """The store as this device has it: `backend` itself, or its copy here if it lies elsewhere."""
-        if self._local_view is None and (store := self.backend) is not None:
-            self._fill(_local_view=store)
+        if (store := self.backend) is None:
+            return None
+        if "local_view" not in self._found:
+            view = store
             if store.facet(DeviceCopy) is not None and (files := store.facet(DeviceFiles)) is not None:
                 from agentm_kernel.state.mirrored import LocalCopy
 
-                self._fill(_local_view=LocalCopy(store, files.device_path(Locator())))
-        return self._local_view
+                view = LocalCopy(store, files.device_path(Locator()))
+            self._found["local_view"] = view
+        return self._found["local_view"]  # type: ignore[no-any-return]
 
     @property
     def place(self) -> Place | None:
         """Where the project lies in the store, as this device has it; `None` without a store or a project."""
-        if self._place is None and (store := self.local_view) is not None:
-            from agentm_kernel.projects import is_no_project
-            from agentm_kernel.projects.lookup import find_place, refuse_elsewhere
+        if "place" not in self._found and (store := self.local_view) is not None:
+            from agentm_kernel.projects.lookup import Place, find_record, find_unclaimed, refuse_elsewhere
 
-            if is_no_project(self.root):
+            record = find_record(store, self.identity, self.checkouts(store))
+            if record is None and is_no_project(self.root):
                 return None
-            place = find_place(store, self.identity, self.checkouts(store))
+            place = find_unclaimed(store, self.identity) if record is None else Place(record.folder, record)
             refuse_elsewhere(place)
-            self._fill(_place=place)
-        return self._place
+            self._found["place"] = place
+        return self._found.get("place")
 
     @property
     def slug(self) -> str:
@@ -161,20 +166,23 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         assert self.backend is not None
         place = claim(self.backend, self.identity, self.checkouts(self.backend))
         refuse_elsewhere(place)
-        self._fill(_place=place, is_settled=True)
+        self._found.update(place=place, is_settled=True)
         return place.folder
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the place is the one that was claimed in the store itself."""
+        return "is_settled" in self._found
 
     def checkouts(self, store: StorageBackend) -> Checkouts:
         """Which project each checkout of this device is in `store`."""
-        from agentm_kernel.device import DeviceFacts
-        from agentm_kernel.projects.checkouts import Checkouts
+        from agentm_kernel.projects.lookup import Checkouts
 
-        return Checkouts((self.device or DeviceFacts.now()).state_dir, store)
+        device: DeviceFacts = self.device or DeviceFacts.now()
+        return Checkouts(device.state_dir, store)
 
     def refuse_no_project(self) -> None:
         """Raise where everything lies, so that nothing is saved there as if it were one project."""
-        from agentm_kernel.projects import is_no_project
-
         if is_no_project(self.root):
             raise ConfigError(
                 f"{self.root} is not a project",
@@ -207,19 +215,16 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     def _seen_through(self, store: StorageBackend | None, *, is_local_view: bool) -> Resolution:
         if self.local_view is self.backend:
             return self
-        other = Resolution(self.root, store, device=self.device, store_name=self.store_name)
-        other._fill(_identity=self._identity, _local_view=store, is_local_view=is_local_view)
+        other = Resolution(
+            self.root, store, device=self.device, store_name=self.store_name, is_local_view=is_local_view
+        )
+        other._found.update(local_view=store)
+        if "identity" in self._found:
+            other._found["identity"] = self.identity
         return other
 
-    def _fill(self, **values: object) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a Resolution is immutable: cannot set {name!r}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a Resolution is immutable: cannot delete {name!r}")
+    __setattr__ = Frozen.__setattr__
+    __delattr__ = Frozen.__delattr__
 
     def __getitem__(self, key: str) -> Any:
         if key not in _KEYS:
@@ -273,8 +278,7 @@ def bound_store(device: Device, root: str) -> str | None:
         return None  # opening the store says what is wrong with it
     if not bindings:
         return None
-    from agentm_kernel.projects.checkout import Checkout
-    from agentm_kernel.projects.checkouts import binding_keys
+    from agentm_kernel.projects.checkout import Checkout, binding_keys
 
     return next((bindings[key] for key in binding_keys(Checkout(root)) if key in bindings), None)
 
@@ -283,8 +287,7 @@ def state_directory(resolution: Resolution) -> str:
     """The directory of the project's state on this device, as `resolution` has it."""
     backend = resolution.backend
     if backend is None or not resolution.is_synced:
-        refuse_linked_harness(resolution.root)
-        return os.path.join(resolution.root, HARNESS_DIR)
+        return harness_path(resolution.root)
     files = backend.facet(DeviceFiles)
     if files is None:
         raise StorageError(
@@ -297,7 +300,7 @@ def state_directory(resolution: Resolution) -> str:
 
 def state_file_path(resolution: Resolution, name: str) -> str:
     """The path of one state file on this device, whether or not it is there yet."""
-    return os.path.join(state_directory(resolution), checked_name(name))
+    return f"{state_directory(resolution)}{os.sep}{checked_name(name)}"
 
 
 def checked_name(name: str) -> str:
@@ -326,7 +329,7 @@ def is_local(device: Device, project_root: str) -> bool:
     A repository that has its own word does not ask the device: its state stays where it is even while the device's
     configuration is being repaired.
     """
-    path = os.path.join(project_root, HARNESS_DIR, MODE_MARKER)
+    path = harness_path(project_root, MODE_MARKER)
     word = read_marker(path)
     if not word:
         return device.config.state_mode == "local"
@@ -343,7 +346,7 @@ def is_local(device: Device, project_root: str) -> bool:
 
 def read_marker(path: str) -> str | None:
     """The word in a marker file, `None` if there is no such file; one that cannot be read is an error."""
-    data = read_checkout_file(path)
+    data = read_rare_file(path)
     if data is None:
         return None
     try:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel.plugin import ConfigError
-from agentm_kernel.projects.checkout import Checkout
-from agentm_kernel.projects.checkouts import make_checkout_id, read_checkout_id
+from agentm_kernel.projects.checkout import Checkout, make_checkout_id, read_checkout_id
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -121,7 +121,7 @@ def test_what_cannot_be_looked_at_is_an_error_and_not_absence(tmp_path: Path, na
 def test_looking_for_a_root_imports_nothing_and_starts_nothing(tmp_path: Path) -> None:
     make_git(tmp_path / "project")
     script = (
-        "import sys; from agentm_kernel.projects.slug import identify_project\n"
+        "import sys; from agentm_kernel.projects.checkout import identify_project\n"
         "from agentm_kernel.projects import find_project_root\n"
         "from agentm_kernel.projects import lookup\n"
         "identify_project(find_project_root()).remote\n"

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from agentm_kernel.plugin import ConfigError, InvalidLocatorError, normalize_key
 from agentm_kernel.projects import find_project_root
-from agentm_kernel.projects.slug import _made_safe, identify_project, plain_slug
+from agentm_kernel.projects.checkout import _made_safe, identify_project, plain_slug
 
 if TYPE_CHECKING:
     from pathlib import Path

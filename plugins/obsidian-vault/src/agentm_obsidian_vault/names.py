@@ -103,9 +103,8 @@ def stub_of_note(name: str) -> str:
 def may_be_copy(name: str, devices: Iterable[str]) -> bool:
     """Whether it is worth asking `conflicts` about `name`: `False` is certain, `True` is not."""
     folded = name.casefold()
-    for mark in _COPY_MARKS:  # a loop, because hooks ask this: a generator takes three times as long
-        if mark in folded:
-            return True
+    if any(map(folded.__contains__, _COPY_MARKS)):  # hooks ask this: a generator takes three times as long
+        return True
     return any(f"-{device.casefold()}" in folded for device in devices) if devices else False
 
 

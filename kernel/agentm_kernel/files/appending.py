@@ -203,7 +203,7 @@ class Appending:
 
     def _found(self, note: Locator, records: list[Record]) -> list[Record]:
         """Those of the records whose bytes are in the note now. What another program took away lately is kept."""
-        there, changed_at = list[Record](), time.time()
+        there, changed_at = list[Record](), None
         try:
             with self._reader.open_parent(note) as parent:
                 descriptor = _open_when_back(parent, note.name)
@@ -213,6 +213,8 @@ class Appending:
                         changed_at = os.fstat(descriptor).st_mtime
         except NotFoundError:
             pass
+        if changed_at is None:  # no note: one that an append was to make was never made, or somebody wants it away
+            changed_at, records = time.time(), [record for record in records if record.inode]
         gone = [each for each in set(records).difference(there) if changed_at - each.time < _EDITED_LATER]
         if gone:
             gone.sort(key=lambda record: record.time)

@@ -353,6 +353,14 @@ def test_an_append_that_made_the_note_is_kept_when_an_editor_saves_over_it(
     assert (note.read_text(), kept(root)) == ("edited\nlast\n", ["ours\n"])
 
 
+def test_a_note_that_an_append_made_and_somebody_deleted_stays_away(store: Shared, root: Path, note: Path) -> None:
+    store.mkdir(NOTE.parent)
+    store.append(NOTE, "ours\n")
+    note.unlink()
+    store.append(NOTE, "new\n")
+    assert (note.read_text(), kept(root)) == ("new\n", [])
+
+
 def test_a_line_that_somebody_removes_later_stays_away(
     store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

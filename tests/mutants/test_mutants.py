@@ -114,6 +114,7 @@ def test_a_change_is_made_as_text_and_in_one_place(kind: str, before: str, after
         '"""A docstring."""',
         "a: int | None",
         "if TYPE_CHECKING:\n    import a",
+        "TYPE_CHECKING = False",
         "if sys.platform == 'win32':\n    f()",
         "def f(a: Literal[1]) -> None: ...",
     ],

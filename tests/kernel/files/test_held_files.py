@@ -71,6 +71,15 @@ def test_lines_that_a_holder_adds_to_a_displaced_version_are_in_the_note(
     assert kept(root) == leftovers(root) == []
 
 
+def test_lines_that_a_holder_writes_into_a_note_that_was_empty_are_in_it_whole(store: Shared, note: Path) -> None:
+    store.write(NOTE, "")
+    with note.open("a") as holder:
+        store.write(NOTE, "one\n")
+        holder.write("two\n")
+    store.write(OTHER, "x")
+    assert store.read(NOTE) == "one\ntwo\n"
+
+
 def test_a_plain_write_of_the_same_note_does_not_take_them_away(store: Shared, note: Path) -> None:
     store.write(NOTE, "one\n")
     with note.open("a") as holder:

@@ -11,7 +11,7 @@ import pytest
 from tests.kernel.selection.conftest import Device, make_device
 
 from agentm_kernel import Locator, select_backend, storage_preview
-from agentm_kernel.plugin import StoreIdentityError
+from agentm_kernel.plugin import ABSENT, ConcurrentModificationError, StoreIdentityError, content_hash
 from agentm_kernel.selection.identity import stamp_store
 
 NOTE = Locator("note.md")
@@ -43,6 +43,19 @@ def test_the_first_write_stamps_the_default_store(device):
     fields = json.loads((device.home / ".agentm/memory/_meta/store.json").read_text())
     assert set(fields) == {"id", "created", "layout"}
     assert select_backend(environ=device.environ).read(NOTE) == "hello\n"
+
+
+def test_conditions_of_writes_and_deletions_reach_the_store(device):
+    backend = select_backend(environ=device.environ)
+    backend.write(NOTE, "theirs\n", if_match=ABSENT)
+    for refused in (
+        lambda: backend.write(NOTE, "mine\n", if_match=ABSENT),
+        lambda: backend.write(NOTE, "mine\n", if_match=content_hash("older\n")),
+        lambda: backend.delete(NOTE, if_match=content_hash("older\n")),
+    ):
+        with pytest.raises(ConcurrentModificationError):
+            refused()
+    assert backend.read(NOTE) == "theirs\n"
 
 
 def test_reading_a_stamped_store_records_nothing(device, shared):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel.errors import ConcurrentModificationError, NotFoundError
+from agentm_kernel.plugin import FileStore
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.locator import Locator
@@ -92,6 +95,18 @@ def test_what_is_refused_is_not_told(store, told, memory):
 
     assert told == []
     assert memory.read(NOTE) == "one"
+
+
+def test_what_is_no_text_is_not_told_and_replaced_only_where_the_condition_holds(tmp_path, told):
+    store = ReplacementTelling(FileStore(tmp_path), told)
+    for change in (partial(store.write, NOTE, "ours"), partial(store.delete, NOTE)):
+        (tmp_path / NOTE.key).write_bytes(b"\xff")
+        with pytest.raises(ConcurrentModificationError):
+            change(if_match=content_hash("other"))
+        assert (tmp_path / NOTE.key).read_bytes() == b"\xff"
+        change(if_match=content_hash(b"\xff"))
+    assert told == []
+    assert not store.exists(NOTE)
 
 
 @pytest.mark.parametrize("delete", [False, True])

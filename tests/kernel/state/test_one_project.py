@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agentm_kernel import harness_state_dir, read_state_file, resolve_project, write_state_file
+from agentm_kernel.plugin import FileStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,3 +105,22 @@ def test_state_in_the_checkout_is_that_of_each_work_tree(device, tmp_path, monke
 
     assert place_of(main, monkeypatch) == ("widgets", main / ".harness")
     assert place_of(tmp_path / "tree", monkeypatch) == ("widgets", tmp_path / "tree" / ".harness")
+
+
+def test_two_first_writes_at_once_in_a_checkout_without_a_remote_are_one_project_s(synced, monkeypatch):
+    """Only this device knows the checkout, so the second has to wait for what the first remembers."""
+    monkeypatch.chdir(repository(synced.projects / "widgets"))
+    folders, real = [], FileStore.write
+    other = threading.Thread(target=lambda: folders.append(resolve_project().claim()), daemon=True)
+
+    def write(self, locator, *given, **named):
+        if locator.name == "_project.json" and other.ident is None:
+            other.start()
+            other.join(0.5)
+        return real(self, locator, *given, **named)
+
+    monkeypatch.setattr(FileStore, "write", write)
+    folders.append(resolve_project().claim())
+    other.join(60)
+
+    assert [folder.key for folder in folders] == ["projects/widgets"] * 2

@@ -45,6 +45,26 @@ def test_ordinary_code_is_not_taken_for_a_secret(line):
     assert find_secrets(line) == []
 
 
+_TWELVE = "x7Kq9" + "Zp2Lm4T"
+
+
+@pytest.mark.parametrize(
+    ("line", "is_secret"),
+    [
+        ("password: Winter" + "_2024", True),
+        ("password: Sha256_Digest", False),  # a technical word makes a name of it
+        ("password: abcdefgh" + "12345678", False),  # whoever types the keys in their order has no password yet
+        ("FROM python\nENV DB_PASSWORD K8s" + "dw92k", True),
+        ("FROM python\nSET DB_PASSWORD K8s" + "dw92k", False),
+        ("API_TOKEN=" + _TWELVE, True),
+        (f'api_token = "{_TWELVE}"', True),
+        ("api_token = " + _TWELVE, False),  # neither a constant nor in quotes: perhaps a name
+    ],
+)
+def test_what_makes_the_difference_between_a_secret_and_a_word(line, is_secret):
+    assert bool(find_secrets(line)) is is_secret
+
+
 @pytest.mark.parametrize("hidden", ["\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u202e", "\ufe0f"])
 def test_characters_that_cannot_be_seen_hide_nothing(hidden):
     token = planted()["GitHub token"]

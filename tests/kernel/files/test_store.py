@@ -72,8 +72,9 @@ def test_content_that_is_not_text_is_refused(store: FileStore, root: Path, conte
 
 
 def test_a_lone_surrogate_is_refused_before_anything_is_touched(store: FileStore, root: Path) -> None:
-    with pytest.raises(InvalidContentError, match="a/b"):
+    with pytest.raises(InvalidContentError, match="a/b") as caught:
         store.write(Locator("a/b.md"), "bad \ud800")
+    assert caught.value.hint == "decode the input with its real encoding first"
     assert tree(root) == {}
 
 

@@ -118,11 +118,20 @@ def test_a_stamp_that_cannot_be_understood_is_not_absent(device, shared, text):
         select_backend(environ=device.environ, read_only=True)
 
 
+def test_a_store_of_a_later_layout_is_left_to_a_later_agentm(device, shared):
+    device.uses_stub(shared)
+    (shared / "_meta/store.json").write_text('{"id": "x", "layout": 99}')
+    with pytest.raises(StoreIdentityError, match="has layout 99; this agentm knows layout 1") as caught:
+        select_backend(environ=device.environ)
+    assert caught.value.hint == "install the agentm that made the store, or a newer one"
+
+
 def test_a_record_that_cannot_be_understood_is_not_absent(device, shared):
     used(device, shared)
     (device.home / ".local/state/agentm/stores.json").write_text("garbage")
-    with pytest.raises(StoreIdentityError, match="stores.json"):
+    with pytest.raises(StoreIdentityError, match="stores.json") as caught:
         select_backend(environ=device.environ, read_only=True)
+    assert "repair or move that file away" in caught.value.hint
 
 
 @pytest.mark.parametrize(

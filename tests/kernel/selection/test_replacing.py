@@ -8,7 +8,7 @@ import pytest
 
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel.errors import ConcurrentModificationError, NotFoundError
-from agentm_kernel.plugin import FileStore
+from agentm_kernel.plugin import BackendLayer, FileStore
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.locator import Locator
@@ -128,6 +128,20 @@ def test_somebody_who_writes_in_between_is_told_too(memory, delete):
 
     assert versions == ["one", "theirs 1", "theirs 2"]
     assert memory.exists(NOTE) is not delete
+
+
+def test_a_new_note_that_somebody_else_makes_first_is_replaced_and_told(memory):
+    class Raced(BackendLayer):
+        def write(self, locator, content, *, if_match=None):
+            if not memory.exists(NOTE):
+                memory.write(NOTE, "theirs")
+            return super().write(locator, content, if_match=if_match)
+
+    versions = []
+    ReplacementTelling(Raced(memory), lambda _, old, new: versions.append((old, new))).write(NOTE, "ours")
+
+    assert versions == [("theirs", "ours")]
+    assert memory.read(NOTE) == "ours"
 
 
 def test_what_was_read_is_not_read_again(memory, monkeypatch):

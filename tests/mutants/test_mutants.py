@@ -144,7 +144,7 @@ def test_the_nearest_tests_come_first() -> None:
     stages = stages_for(root, "kernel/agentm_kernel/files/mutex.py")
     assert stages[0] == ["tests/kernel/files/test_mutex.py"]
     assert stages[1] == ["tests/kernel/files"]
-    assert stages[2:4] == [["tests/architecture/test_layers.py"], ["tests/pins"]]
+    assert stages[2:5] == [["tests/architecture/test_layers.py"], ["tests/projects"], ["tests/pins"]]
     assert stages_for(root, "plugins/git/src/agentm_git/backend.py")[0] == ["plugins/git/tests"]
 
 

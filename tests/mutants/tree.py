@@ -68,6 +68,7 @@ def tests_for(root: Path, file: str) -> list[list[str]]:
         room = root / "tests/kernel" / path.relative_to(KERNEL).parent
         wide = [
             [LAYERS],
+            ["tests/projects"],
             [PINS],
             ["tests/kernel/cli", "tests/kernel/state"],
         ]  # most rooms below are reached from there

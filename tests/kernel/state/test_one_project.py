@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -124,3 +125,11 @@ def test_two_first_writes_at_once_in_a_checkout_without_a_remote_are_one_project
     other.join(60)
 
     assert [folder.key for folder in folders] == ["projects/widgets"] * 2
+
+
+def test_which_project_a_checkout_is_this_device_keeps_by_the_id_of_the_store(synced, monkeypatch):
+    monkeypatch.chdir(repository(synced.projects / "widgets"))
+    resolve_project().claim()
+    store_id = json.loads((synced.store / "_meta" / "store.json").read_text())["id"]
+    (known,) = json.loads((synced.state_dir / "stores" / store_id / "checkouts.json").read_text()).values()
+    assert known["slug"] == "widgets"

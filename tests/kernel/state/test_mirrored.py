@@ -312,6 +312,23 @@ def test_a_version_that_loses_twice_does_not_replace_what_became_of_the_first(st
     assert (store.read(first), store.read(second)) == ("worked on", "of this device")
 
 
+def test_versions_that_lost_are_listed_by_the_file_that_they_are_versions_of(store):
+    others = [PLAN.parent.child(name) for name in ("progress.md", "PLAN-next.md", "a.md")]
+    for note in (PLAN, *others):
+        store.write(note, "begin")
+        Path(store.device_path(note)).write_text("of this device")
+        store.inner.write(note, "of another device")
+    store.push(store)
+    assert [copy.note for copy in store.conflict_copies(Locator())] == sorted([PLAN, *others])
+
+
+def test_a_copy_that_a_clock_dates_into_the_future_is_new(store, tmp_path):
+    assert store.copy_age() is None
+    store.pull(store)
+    os.utime(tmp_path / "mirror" / "pulled", (2**32, 2**32))
+    assert store.copy_age() == 0.0
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX modes")
 def test_the_copy_and_what_is_remembered_of_it_are_this_user_s_alone(store, tmp_path):
     previous = os.umask(0)

@@ -101,6 +101,13 @@ def test_a_tree_that_is_not_here_answers_no_verb(root: Path) -> None:
     assert FileStore(root).read(note) == "x"
 
 
+@pytest.mark.parametrize("size", [0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20])
+def test_the_hash_of_a_file_of_any_size_is_that_of_all_its_bytes(root: Path, size: int) -> None:
+    data = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+    (root / "a.md").write_bytes(data)
+    assert FileStore(root).tree.hash(Locator("a.md")) == content_hash(data)
+
+
 def test_the_same_tree_by_bytes(root: Path) -> None:
     tree = FileStore(root, size_limit=10).tree
     note = Locator("d/a.md")

@@ -536,7 +536,7 @@ def test_writers_wait_for_the_mutex_and_readers_do_not(root: Path, hold) -> None
     hold(root)
     store = FileStore(root, lock_timeout=0.1)
     for verb in ("write", "create", "replace", "mkdir", "delete"):
-        with pytest.raises(LockTimeout):
+        with pytest.raises(LockTimeout, match=r"for 0\.1 s"):
             verbs(store, "a.md")[verb]()
     assert store.read(Locator("a.md")) == "x"
     assert store.list(Locator()) == [Locator("a.md")]

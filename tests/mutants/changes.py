@@ -94,6 +94,10 @@ class _Finder(ast.NodeVisitor):
         if node.value is not None:
             self.visit(node.value)
 
+    def visit_Assign(self, node: ast.Assign) -> None:
+        if self._text(node) != "TYPE_CHECKING = False":  # as modules say it that cannot afford `typing`
+            self.generic_visit(node)
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         for default in (*node.args.defaults, *(one for one in node.args.kw_defaults if one is not None)):
             self.visit(default)

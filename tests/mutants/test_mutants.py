@@ -114,6 +114,7 @@ def test_a_change_is_made_as_text_and_in_one_place(kind: str, before: str, after
         '"""A docstring."""',
         "a: int | None",
         "if TYPE_CHECKING:\n    import a",
+        "TYPE_CHECKING = False",
         "if sys.platform == 'win32':\n    f()",
         "def f(a: Literal[1]) -> None: ...",
     ],
@@ -143,7 +144,7 @@ def test_the_nearest_tests_come_first() -> None:
     stages = stages_for(root, "kernel/agentm_kernel/files/mutex.py")
     assert stages[0] == ["tests/kernel/files/test_mutex.py"]
     assert stages[1] == ["tests/kernel/files"]
-    assert "tests/pins" in stages[2]
+    assert stages[2:5] == [["tests/architecture/test_layers.py"], ["tests/projects"], ["tests/pins"]]
     assert stages_for(root, "plugins/git/src/agentm_git/backend.py")[0] == ["plugins/git/tests"]
 
 

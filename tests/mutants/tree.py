@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 KERNEL = Path("kernel/agentm_kernel")
 PINS = "tests/pins"
+LAYERS = "tests/architecture/test_layers.py"
+"""What every layer around a store hands on."""
 _UNTESTED = frozenset({"conformance", "gates", "__main__.py"})
 """What judges others has broken subjects of its own to prove it."""
 
@@ -64,10 +66,15 @@ def tests_for(root: Path, file: str) -> list[list[str]]:
     path = Path(file)
     if path.is_relative_to(KERNEL):
         room = root / "tests/kernel" / path.relative_to(KERNEL).parent
-        wide = [[PINS], ["tests/kernel/cli", "tests/kernel/state"]]  # most rooms below are reached from there
+        wide = [
+            [LAYERS],
+            ["tests/projects"],
+            [PINS],
+            ["tests/kernel/cli", "tests/kernel/state"],
+        ]  # most rooms below are reached from there
     else:
         room = root / path.parts[0] / path.parts[1] / "tests"
-        wide = [[PINS]]
+        wide = [[LAYERS], [PINS]]
     named = sorted(room.glob(f"test_{path.stem.strip('_')}*.py"))
     stages = [[_relative(root, one) for one in named], [_relative(root, room)], *wide]
     existing = [[one for one in stage if (root / one).exists()] for stage in stages]

@@ -161,3 +161,18 @@ def test_files_that_are_written_are_named(laptop: Laptop) -> None:
     new = answer(laptop, "plugins", "new", "my-store", "--dir", str(laptop.folder))
     assert (new["kind"], len(new["next"])) == ("backend", 3)
     assert os.path.isdir(new["folder"])
+
+
+GONE = "import os; os.mkdir('gone'); os.chdir('gone'); os.rmdir(os.path.join('..', 'gone'))"
+
+
+@posix_only
+@pytest.mark.parametrize(
+    "command", [("save", "--kind", "fact", "--slug", "port"), ("state", "append", "progress.md"), ("doctor",)]
+)
+def test_a_current_directory_that_is_gone_is_in_nobody_s_way_who_needs_none(
+    laptop: Laptop, command: tuple[str, ...]
+) -> None:
+    place = () if command == ("doctor",) else ("--cwd", str(laptop.project))
+    said = laptop.run(*command, *place, input="The port is 8080.\n", before=GONE)
+    assert (said.code, said.err) == (0, "")

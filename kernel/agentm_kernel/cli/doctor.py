@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from agentm_kernel.cli import UsageError, json_text, patience, write_text
 from agentm_kernel.cli.plugin_inventory import take_inventory
 from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError, one_line
+from agentm_kernel.files import current_directory
 from agentm_kernel.plugins import in_time
 from agentm_kernel.plugins.hooks import PATIENCE, HookCaller
 from agentm_kernel.plugins.hookspecs import DoctorRow, HookContext
@@ -123,7 +123,9 @@ def _hook_rows(device: Device, found: Decision | Refusal) -> Iterator[DoctorRow]
 
 def _asked(device: Device, found: Decision | Refusal) -> Iterator[DoctorRow]:
     store = None if isinstance(found, Refusal) else found.backend
-    caller = HookCaller(HookContext(device, os.getcwd(), None, store), patience=patience(device.environ, PATIENCE))
+    caller = HookCaller(
+        HookContext(device, current_directory(), None, store), patience=patience(device.environ, PATIENCE)
+    )
     yield from caller.doctor_checks()
     for failure in caller.failures:
         yield _failure("plugins", failure)

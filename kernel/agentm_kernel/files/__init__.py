@@ -85,6 +85,14 @@ def read_open_file(descriptor: int, limit: int) -> tuple[bytes, os.stat_result]:
     return data, status
 
 
+def current_directory() -> str:
+    """Where this process is; in the root, where its directory was removed meanwhile: that is no reason to fail."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.path.abspath(os.sep)
+
+
 _HOME_VARIABLE = "USERPROFILE" if sys.platform == "win32" else "HOME"
 _DEFAULTS = (
     {"config": "Library/Application Support", "state": "Library/Application Support", "cache": "Library/Caches"}

@@ -34,12 +34,11 @@ def with_listeners(device: Device, backend: StorageBackend) -> StorageBackend:
 
     if not any(listens_to(record, HOOK) for record in device.plugins.records):
         return backend
-    import os
-
+    from agentm_kernel.files import current_directory
     from agentm_kernel.plugins.hooks import HookCaller
     from agentm_kernel.plugins.hookspecs import HookContext
 
-    caller = HookCaller(HookContext(device, os.getcwd(), store=backend))
+    caller = HookCaller(HookContext(device, current_directory(), store=backend))
     return ReplacementTelling(backend, caller.replaced) if caller.has_listeners(HOOK) else backend
 
 

@@ -165,6 +165,20 @@ def test_missing_folders_are_made_and_the_path_is_returned(folder: Path, monkeyp
     assert stat.S_IMODE(Path(written).stat().st_mode) == 0o600
 
 
+def test_a_folder_that_somebody_else_makes_first_is_taken_as_it_is(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.mkdir
+
+    def made_by_another_first(path: str, mode: int) -> None:
+        real(path, mode)
+        real(path, mode)
+
+    monkeypatch.setattr(os, "mkdir", made_by_another_first)
+    atomic_write(folder / "x" / "y" / "a.md", "text")
+    assert (folder / "x" / "y" / "a.md").read_text() == "text"
+
+
 def test_a_file_in_the_way_of_a_folder_is_a_typed_error(folder: Path) -> None:
     (folder / "file").write_text("x")
     with pytest.raises(StorageIOError) as caught:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -24,8 +25,9 @@ def test_one_at_a_time_and_free_again_afterwards(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_a_typed_error(tmp_path: Path) -> None:
-    with pytest.raises(StorageIOError, match="cannot lock"):
+    with pytest.raises(StorageIOError, match="cannot lock") as caught:
         DirectoryLock(str(tmp_path / "absent"), 1.0).__enter__()
+    assert caught.value.errno == errno.ENOENT
 
 
 @pytest.mark.skipif(not native_lock.LOCKS_DIRECTORIES, reason="needs locks on directories")

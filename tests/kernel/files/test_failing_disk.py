@@ -24,18 +24,21 @@ NOTE = Locator("folder/note.md")
 
 
 class Failing:
-    """A handler for `Tap`: the calls of one name that `when` picks fail with EIO."""
+    """A handler for `Tap`: the calls of one name that `when` picks fail, with EIO if nothing else is said."""
 
-    def __init__(self, call: str, when: Callable[[tuple[Any, ...]], bool] = lambda args: True) -> None:
+    def __init__(
+        self, call: str, when: Callable[[tuple[Any, ...]], bool] = lambda args: True, code: int = errno.EIO
+    ) -> None:
         self._call = call
         self._when = when
+        self._code = code
 
     def __call__(self, name: str, real: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if name != self._call or not self._when(args):
             return real(*args, **kwargs)
         if name == "close":
             real(*args, **kwargs)
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
+        raise OSError(self._code, os.strerror(self._code))
 
 
 @pytest.fixture
@@ -64,6 +67,41 @@ def test_a_disk_that_answers_nothing_is_a_typed_error(tmp_path: Path) -> None:
     for call in ("stat", "scandir"):
         with Tap(Failing(call)), pytest.raises(StorageIOError):
             store.write(NOTE, "anything")
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EDQUOT, "the disk quota is used up"),
+        (errno.EROFS, "mounted read-only"),
+        (errno.EACCES, "check who owns the store"),
+        (errno.EPERM, "check who owns the store"),
+        (errno.EIO, "the disk or the mount reports a failure"),
+        (errno.ENOTCONN, ""),
+    ],
+)
+def test_an_error_of_the_system_comes_with_its_number_and_what_to_do(
+    store: FileStore, code: int, advice: str
+) -> None:
+    store.write(NOTE, "old")
+    with Tap(Failing("fsync", code=code)), pytest.raises(StorageIOError) as caught:
+        store.write(NOTE, "new")
+    assert caught.value.errno == code
+    assert advice in (caught.value.hint or "")
+    assert bool(advice) == bool(caught.value.hint)
+
+
+def test_an_error_without_a_number_comes_as_it_is_and_without_advice(store: FileStore) -> None:
+    def fail(name: str, real: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if name == "fsync":
+            raise OSError("a mount says something odd")
+        return real(*args, **kwargs)
+
+    store.write(NOTE, "old")
+    with Tap(fail), pytest.raises(StorageIOError, match="a mount says something odd") as caught:
+        store.write(NOTE, "new")
+    assert (caught.value.errno, caught.value.hint) == (None, None)
 
 
 def test_a_temp_file_that_could_not_be_removed_goes_with_the_next_write(store: FileStore, tmp_path: Path) -> None:

@@ -73,6 +73,15 @@ def test_lines_that_a_holder_adds_to_a_displaced_version_are_in_the_note(
     assert kept(root) == leftovers(root) == []
 
 
+def test_lines_that_a_holder_writes_into_a_note_that_was_empty_are_in_it_whole(store: Shared, note: Path) -> None:
+    store.write(NOTE, "")
+    with note.open("a") as holder:
+        store.write(NOTE, "one\n")
+        holder.write("two\n")
+    store.write(OTHER, "x")
+    assert store.read(NOTE) == "one\ntwo\n"
+
+
 def test_a_plain_write_of_the_same_note_does_not_take_them_away(store: Shared, note: Path) -> None:
     store.write(NOTE, "one\n")
     with note.open("a") as holder:
@@ -408,7 +417,8 @@ def test_after_two_seconds_any_write_looks_for_the_append(
     note.write_text("saved over by an editor\n")
     FileStore(root).write(OTHER, "x")
     assert kept(root) == [], "it may still be at work"
-    monkeypatch.setattr(appending, "_RECENT", 0.0)
+    clock = time.time
+    monkeypatch.setattr(time, "time", lambda: clock() + 2.0)
     FileStore(root).write(OTHER, "y")
     FileStore(root).write(OTHER, "z")
     assert kept(root) == ["ours\n"]
@@ -464,21 +474,25 @@ def test_a_note_that_is_meant_to_be_empty_is_believed(store: Shared, note: Path)
         store.write(NOTE, "y", if_match=ABSENT)
 
 
+@pytest.mark.parametrize(("successor", "text"), [("one, edited\n", "one, edited\ntwo\n"), (None, "two\n")])
 def test_an_append_to_a_file_that_loses_its_name_meanwhile_is_made_again(
-    store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
+    store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch, successor: str | None, text: str
 ) -> None:
     store.write(NOTE, "one\n")
     real = appending.AppendRecords.write
 
     def replaced(self: appending.AppendRecords, records: list[appending.Record]) -> None:
         monkeypatch.setattr(appending.AppendRecords, "write", real)
-        (root / "new").write_text("one, edited\n")
-        (root / "new").rename(note)
+        if successor is None:
+            note.unlink()
+        else:
+            (root / "new").write_text(successor)
+            (root / "new").rename(note)
         real(self, records)
 
     monkeypatch.setattr(appending.AppendRecords, "write", replaced)
     store.append(NOTE, "two\n")
-    assert store.read(NOTE) == "one, edited\ntwo\n"
+    assert store.read(NOTE) == text
 
 
 # ------------------------------------------------------------------------------------------------ surroundings

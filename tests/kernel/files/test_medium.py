@@ -23,6 +23,8 @@ from agentm_kernel.plugin import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from agentm_kernel.plugin import Absent, Directory
+
 
 class Told(Medium):
     """Writes down what it is asked, and what is stored at that moment."""
@@ -99,6 +101,37 @@ def test_a_tree_that_is_not_here_answers_no_verb(root: Path) -> None:
         with pytest.raises(StorageIOError, match="never fetched"):
             verb()
     assert FileStore(root).read(note) == "x"
+
+
+class Elsewhere(Medium):
+    """What a sync tool has not brought here yet: neither the note's bytes nor, perhaps, its file."""
+
+    def before_reading(self, locator: Locator, status: os.stat_result) -> None:
+        raise StorageIOError(f"'{locator}' is not downloaded")
+
+    def when_missing(self, directory: Directory, locator: Locator) -> None:
+        raise NotFoundError(f"'{locator}' is not here yet")
+
+
+def test_nothing_is_added_to_a_note_whose_bytes_are_elsewhere(root: Path) -> None:
+    (root / "a.md").write_text("a placeholder\n")
+    with pytest.raises(StorageIOError, match="is not downloaded"):
+        FileStore(root, medium=Elsewhere()).append(Locator("a.md"), "more\n")
+    assert (root / "a.md").read_text() == "a placeholder\n"
+
+
+@pytest.mark.parametrize("condition", [None, ABSENT])
+def test_a_write_of_a_note_that_is_elsewhere_does_not_pass_for_done(root: Path, condition: Absent | None) -> None:
+    with pytest.raises(NotFoundError, match="is not here yet"):
+        FileStore(root, medium=Elsewhere()).write(Locator("a.md"), "x", if_match=condition)
+    assert list(root.iterdir()) == []
+
+
+@pytest.mark.parametrize("size", [0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20])
+def test_the_hash_of_a_file_of_any_size_is_that_of_all_its_bytes(root: Path, size: int) -> None:
+    data = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+    (root / "a.md").write_bytes(data)
+    assert FileStore(root).tree.hash(Locator("a.md")) == content_hash(data)
 
 
 def test_the_same_tree_by_bytes(root: Path) -> None:

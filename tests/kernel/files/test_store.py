@@ -72,8 +72,9 @@ def test_content_that_is_not_text_is_refused(store: FileStore, root: Path, conte
 
 
 def test_a_lone_surrogate_is_refused_before_anything_is_touched(store: FileStore, root: Path) -> None:
-    with pytest.raises(InvalidContentError, match="a/b"):
+    with pytest.raises(InvalidContentError, match="a/b") as caught:
         store.write(Locator("a/b.md"), "bad \ud800")
+    assert caught.value.hint == "decode the input with its real encoding first"
     assert tree(root) == {}
 
 
@@ -535,7 +536,7 @@ def test_writers_wait_for_the_mutex_and_readers_do_not(root: Path, hold) -> None
     hold(root)
     store = FileStore(root, lock_timeout=0.1)
     for verb in ("write", "create", "replace", "mkdir", "delete"):
-        with pytest.raises(LockTimeout):
+        with pytest.raises(LockTimeout, match=r"for 0\.1 s"):
             verbs(store, "a.md")[verb]()
     assert store.read(Locator("a.md")) == "x"
     assert store.list(Locator()) == [Locator("a.md")]

@@ -62,8 +62,9 @@ def test_a_displaced_version_that_cannot_be_read_is_put_back_and_the_disk_is_bla
 
 
 @pytest.mark.parametrize("condition", [None, content_hash("seen")], ids=["plain", "conditional"])
+@pytest.mark.parametrize("next_writer", ["the same", "another"])
 def test_an_interrupt_when_the_names_are_exchanged_already_drops_nothing(
-    store: Shared, root: Path, meanwhile, condition: str | None
+    store: Shared, root: Path, meanwhile, condition: str | None, next_writer: str
 ) -> None:
     real = Directory.exchange
 
@@ -75,7 +76,7 @@ def test_an_interrupt_when_the_names_are_exchanged_already_drops_nothing(
     meanwhile(lambda: as_client(root / "notes" / "a.md", "unseen"))
     with mock.patch.object(Directory, "exchange", interrupted), pytest.raises(KeyboardInterrupt):
         store.write(NOTE, "ours", if_match=condition)
-    Shared(root).write(Locator("notes/b.md"), "x")
+    (store if next_writer == "the same" else Shared(root)).write(Locator("notes/b.md"), "x")
     assert kept(root) == ["unseen"]
     assert leftovers(root) == []
 

@@ -131,6 +131,14 @@ def test_replacing_a_link_replaces_the_link_and_not_its_target(directory: Direct
     assert (folder.parent / "outside" / "secret.md").read_bytes() == b"secret"
 
 
+def test_another_name_for_a_link_is_one_for_the_link_and_not_for_its_target(
+    directory: Directory, folder: Path
+) -> None:
+    directory.link("link.md", "second.md")
+    assert (folder / "second.md").is_symlink()
+    assert (folder.parent / "outside" / "secret.md").stat().st_nlink == 1
+
+
 def test_temp_names_are_hidden_unlike_and_of_one_length(directory: Directory) -> None:
     names = {directory.new_temp_name() for _ in range(50)}
     assert len(names) == 50
@@ -153,6 +161,14 @@ def test_whether_a_directory_is_private_is_known(folder: Path) -> None:
         folder.chmod(mode)
         with open_root(str(folder)) as directory:
             assert directory.is_private is private
+
+
+def test_a_time_that_a_coarser_clock_could_have_left_is_no_mark(
+    directory: Directory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for now, is_mark in ((1_700_000_000_123_456_789, True), (1_700_000_000_123_000_000, False)):
+        monkeypatch.setattr("time.time_ns", lambda now=now: now)
+        assert (directory.mark() is not None) is is_mark
 
 
 def test_closing_twice_is_harmless(directory: Directory) -> None:

@@ -73,6 +73,17 @@ def test_anything_else_is_refused(name: str, value: object, said: str) -> None:
         check_option("shelf", name, value, DECLARED)
 
 
+@pytest.mark.parametrize("kind", ["table", "any"])
+def test_what_is_inside_of_a_table_is_the_plugin_s_own(kind: str) -> None:
+    check_option("shelf", "rows.first.label", "A", (Option("rows", kind, "the rows"),))
+
+
+@pytest.mark.parametrize("name", ["root.deeper", "rows.deeper"])
+def test_nothing_is_inside_of_anything_else(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"plugins.shelf has no option '{name}'"):
+        check_option("shelf", name, "A", DECLARED)
+
+
 def test_a_kind_that_does_not_exist_is_an_error_of_the_author() -> None:
     with pytest.raises(ValueError, match="kind of an option"):
         Option("root", "folder", "the folder")

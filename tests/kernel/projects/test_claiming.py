@@ -11,12 +11,14 @@ import pytest
 from agentm_kernel import Locator
 from agentm_kernel.plugin import (
     ABSENT,
+    ConcurrentModificationError,
     ConfigError,
     FileStore,
     InvalidContentError,
     StorageIOError,
     claim_name,
     read_record,
+    record_move,
 )
 from agentm_kernel.projects.claiming import add_remote
 from agentm_kernel.projects.lookup import pointer_locator, read_pointer
@@ -164,3 +166,14 @@ def test_a_claim_that_comes_between_looking_and_writing_is_respected(store: File
     assert record is not None
     assert record.slug == "bob-widgets"
     assert read_pointer(store, MINE) == "bob-widgets"
+
+
+def test_word_of_a_move_does_not_replace_word_of_another(store: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both get one name only if they happen in the same moment and chance gives them the same digits."""
+    moves = [(Locator("projects/a"), Locator("projects/b")), (Locator("projects/c"), Locator("projects/d"))]
+    record_move(store, moves[0][0], store, moves[0][1], 1)
+    (word,) = (info.locator for info in store.walk(Locator("_meta")) if info.locator.name.startswith("1-"))
+    monkeypatch.setattr("os.urandom", lambda size: bytes.fromhex(word.name[2:10])[:size] + bytes(max(0, size - 4)))
+    with pytest.raises(ConcurrentModificationError):
+        record_move(store, moves[1][0], store, moves[1][1], 1)
+    assert json.loads(store.read(word))["from"] == "projects/a"

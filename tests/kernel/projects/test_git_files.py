@@ -166,6 +166,15 @@ def test_an_included_file_that_is_missing_is_nothing_to_complain_about(git: Git,
     assert origin(widgets) == origin_as_git_says(git, widgets) == URL
 
 
+def test_an_included_file_beside_git_itself_is_left_to_git(git: Git, tmp_path: Path) -> None:
+    root = git.init(tmp_path / "widgets")
+    (root / ".git" / "%(prefix)").mkdir()
+    (root / ".git" / "%(prefix)" / "extra").write_text(f'[remote "origin"]\n\turl = {URL}\n')
+    git(root, "config", "include.path", "%(prefix)/extra")
+    assert origin(root) == origin_as_git_says(git, root)
+    assert origin(root) != URL
+
+
 def test_files_that_include_each_other_are_refused_as_git_does(git: Git, widgets: Path) -> None:
     git(widgets, "config", "include.path", "config")
     assert git.attempt(widgets, "config", "--get", "remote.origin.url").returncode not in (0, 1)

@@ -142,6 +142,7 @@ def test_a_project_file_that_cannot_be_understood_is_an_error_naming_it(tmp_path
     with pytest.raises(ConfigError) as caught:
         identify_project(str(tmp_path))
     assert str(path) in caught.value.message
+    assert caught.value.hint == "correct that file; it says what the project is called"
 
 
 BAD_NAMES = ("..", "a\\b", "con", "a\u202eb", "x" * 201, "a:b", "dot.")

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Locator
-from agentm_kernel.plugin import BackendLayer, FileStore
+from agentm_kernel.plugin import BackendLayer, FileStore, StorageBackend
 from agentm_kernel.seam.backend import FolderWalk, walk_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from agentm_kernel.plugin import Info, StorageBackend
+    from agentm_kernel.plugin import Info
 
 KEYS = ("b.md", "a/y/x.md", "a/y/w.md", "a/z.md", "skills/s.md")
 
@@ -62,3 +62,10 @@ def test_what_a_layer_hides_from_a_walk_is_in_no_folder(tmp_path: Path) -> None:
     layer = WithoutSkills(_filled(FileStore(tmp_path)))
     assert _versions(layer) == _expected(layer)
     assert {key.partition("/")[0] for key in _versions(layer)} == {"a", "b.md"}
+
+
+def test_a_store_that_only_lists_is_walked_whole_parents_first_and_siblings_by_key() -> None:
+    store = _filled(MemoryBackend())
+    found = [info.locator.key for info in StorageBackend.walk(store, Locator())]
+    assert found == ["a", "a/y", "a/y/w.md", "a/y/x.md", "a/z.md", "b.md", "skills", "skills/s.md"]
+    assert [info.locator.key for info in StorageBackend.walk(store, Locator("a/y"))] == ["a/y/w.md", "a/y/x.md"]

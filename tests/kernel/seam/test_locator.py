@@ -143,6 +143,14 @@ def test_names_and_keys_of_the_longest_length_are_taken() -> None:
     assert normalize_key(key + "b") == key + "b"
 
 
+def test_how_a_key_is_written_is_judged_only_so_far() -> None:
+    """Slashes that drop cost nothing, but nobody is made to look through a novel of them."""
+    most = 4 * MAX_KEY_BYTES
+    assert Locator("a".ljust(most, "/")).key == "a"
+    with pytest.raises(InvalidLocatorError, match="is longer than"):
+        Locator("a".ljust(most + 1, "/"))
+
+
 def test_the_length_that_counts_is_that_of_the_normal_key() -> None:
     assert normalize_key("./" * 600 + "a") == "a"
     assert normalize_key("e\u0301" * 100) == "é" * 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentm_kernel.plugin import Option, StorageSelectionError, check_options
+from agentm_kernel.plugin import ConfigError, Option, StorageSelectionError, check_options
 
 DECLARED = (Option("path", "path", "where it is"), Option("devices", "list", "computers"))
 
@@ -19,3 +19,12 @@ def test_the_first_unknown_one_is_refused_with_those_that_there_are_and_the_comm
 
     assert caught.value.message == "plugins.vault has no option 'pth'; there are path, devices"
     assert caught.value.hint == "run `agentm config unset plugins.vault.pth`"
+
+
+@pytest.mark.parametrize(("place", "named"), [("", "plugins.vault.path"), ("stores.team", "stores.team.path")])
+def test_a_value_of_the_wrong_kind_is_refused_with_the_place_where_it_stands(place: str, named: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        DECLARED[0].check("vault", 3, place)
+
+    assert caught.value.message == f"{named} is a path, not int"
+    assert caught.value.hint == "where it is"

@@ -45,6 +45,28 @@ def test_ordinary_code_is_not_taken_for_a_secret(line):
     assert find_secrets(line) == []
 
 
+_TWELVE = "x7Kq9" + "Zp2Lm4T"
+
+
+@pytest.mark.parametrize(
+    ("line", "is_secret"),
+    [
+        ("password: Winter" + "_2024", True),
+        ("password: Ab3" + "!xy", True),
+        ("password: Ab3" + "!x", False),  # too short for anybody to rely on it
+        ("password: Sha256_Digest", False),  # a technical word makes a name of it
+        ("password: abcdefgh" + "12345678", False),  # whoever types the keys in their order has no password yet
+        ("FROM python\nENV DB_PASSWORD K8s" + "dw92k", True),
+        ("FROM python\nSET DB_PASSWORD K8s" + "dw92k", False),
+        ("API_TOKEN=" + _TWELVE, True),
+        (f'api_token = "{_TWELVE}"', True),
+        ("api_token = " + _TWELVE, False),  # neither a constant nor in quotes: perhaps a name
+    ],
+)
+def test_what_makes_the_difference_between_a_secret_and_a_word(line, is_secret):
+    assert bool(find_secrets(line)) is is_secret
+
+
 @pytest.mark.parametrize("hidden", ["\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u202e", "\ufe0f"])
 def test_characters_that_cannot_be_seen_hide_nothing(hidden):
     token = planted()["GitHub token"]
@@ -84,6 +106,11 @@ def test_names_that_hold_a_secret(key):
 @pytest.mark.parametrize("key", ["max_tokens", "token_budget", "keyring", "vault_path", "secret_name"])
 def test_names_that_hold_none(key):
     assert not names_a_secret(key)
+
+
+@pytest.mark.parametrize(("unit", "is_secret"), [("zZ7k", True), ("z7zk", False), ("Z7ZK", False), ("zZzk", False)])
+def test_forty_characters_are_an_access_secret_only_with_both_cases_and_a_digit(unit, is_secret):
+    assert is_bare_secret(unit * 10) is is_secret
 
 
 def test_a_field_is_judged_by_name_and_value():

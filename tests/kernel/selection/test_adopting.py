@@ -13,9 +13,11 @@ from agentm_kernel.plugin import (
     FileStore,
     StorageSelectionError,
     StoreIdentityError,
+    UnidentifiedStore,
     adopt_store,
     check_store,
     read_stamp,
+    return_identity,
     select_store,
 )
 
@@ -78,3 +80,18 @@ def test_a_store_that_a_policy_names_is_left_on_purpose_only(environ: dict[str, 
 
     assert "agentm config unset storage.policy" in caught.value.hint
     assert load(environ).options("files") == {}
+
+
+def test_a_store_that_is_gone_gets_its_mark_back_and_another_one_does_not(
+    store: FileStore, environ: dict[str, str]
+) -> None:
+    device = Device(environ)
+    gone = UnidentifiedStore("files", store, None)
+    return_identity(device, gone, "lost-and-found")
+    assert read_stamp(store) == check_store(device, store, "files") == "lost-and-found"
+    return_identity(device, gone, "lost-and-found")
+    for other in (gone, UnidentifiedStore("files", store, "lost-and-found")):
+        with pytest.raises(StoreIdentityError, match="is, or was, another store than new") as caught:
+            return_identity(device, other, "new")
+        assert caught.value.hint == "check the path; `agentm store show` says what is selected"
+    assert read_stamp(store) == "lost-and-found"

@@ -11,7 +11,7 @@ import pytest
 from tests.kernel.selection.conftest import Device, make_device
 
 from agentm_kernel import Locator, select_backend, storage_preview
-from agentm_kernel.plugin import StoreIdentityError
+from agentm_kernel.plugin import ABSENT, ConcurrentModificationError, StoreIdentityError, content_hash
 from agentm_kernel.selection.identity import stamp_store
 
 NOTE = Locator("note.md")
@@ -43,6 +43,19 @@ def test_the_first_write_stamps_the_default_store(device):
     fields = json.loads((device.home / ".agentm/memory/_meta/store.json").read_text())
     assert set(fields) == {"id", "created", "layout"}
     assert select_backend(environ=device.environ).read(NOTE) == "hello\n"
+
+
+def test_conditions_of_writes_and_deletions_reach_the_store(device):
+    backend = select_backend(environ=device.environ)
+    backend.write(NOTE, "theirs\n", if_match=ABSENT)
+    for refused in (
+        lambda: backend.write(NOTE, "mine\n", if_match=ABSENT),
+        lambda: backend.write(NOTE, "mine\n", if_match=content_hash("older\n")),
+        lambda: backend.delete(NOTE, if_match=content_hash("older\n")),
+    ):
+        with pytest.raises(ConcurrentModificationError):
+            refused()
+    assert backend.read(NOTE) == "theirs\n"
 
 
 def test_reading_a_stamped_store_records_nothing(device, shared):
@@ -105,11 +118,20 @@ def test_a_stamp_that_cannot_be_understood_is_not_absent(device, shared, text):
         select_backend(environ=device.environ, read_only=True)
 
 
+def test_a_store_of_a_later_layout_is_left_to_a_later_agentm(device, shared):
+    device.uses_stub(shared)
+    (shared / "_meta/store.json").write_text('{"id": "x", "layout": 99}')
+    with pytest.raises(StoreIdentityError, match="has layout 99; this agentm knows layout 1") as caught:
+        select_backend(environ=device.environ)
+    assert caught.value.hint == "install the agentm that made the store, or a newer one"
+
+
 def test_a_record_that_cannot_be_understood_is_not_absent(device, shared):
     used(device, shared)
     (device.home / ".local/state/agentm/stores.json").write_text("garbage")
-    with pytest.raises(StoreIdentityError, match="stores.json"):
+    with pytest.raises(StoreIdentityError, match="stores.json") as caught:
         select_backend(environ=device.environ, read_only=True)
+    assert "repair or move that file away" in caught.value.hint
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from agentm_devkit.conformance.stubs import SyncedStub
 from agentm_kernel import Capabilities, Locator, select_backend, storage_preview
 from agentm_kernel.device.installed import Installed, PluginRecord
 from agentm_kernel.plugin import (
@@ -13,6 +14,7 @@ from agentm_kernel.plugin import (
     BackendNotInstalledError,
     CapabilityMismatchError,
     Device,
+    PluginError,
     StorageSelectionError,
 )
 from agentm_kernel.seam.registry import registry
@@ -66,6 +68,28 @@ def test_whoever_installed_another_store_than_the_default_is_led_to_its_set_up(d
     assert hint == "run `pip install agentm-device-local`, or set up what is installed with `agentm git init`"
 
 
+def test_where_no_store_is_installed_at_all_there_is_nothing_to_set_up(device, monkeypatch):
+    monkeypatch.setattr("agentm_kernel.device.installed.installed_plugins", lambda: Installed((), ()))
+    hint = refusal(device.environ).hint
+    assert hint.startswith("run `pip install agentm-device-local`, or choose another with `agentm config set ")
+
+
+def test_a_store_with_a_name_is_refused_by_that_name_and_with_its_own_options(device):
+    class Unmounted(SyncedStub):
+        @classmethod
+        def create(cls, options, device, opening):
+            raise StorageSelectionError(
+                "nothing is there", hint="run `agentm config set plugins.unmounted.root PATH`"
+            )
+
+    registry.register("unmounted", Unmounted)
+    device.configure(**{"stores.team.backend": "unmounted"})
+    found = inspect_store(Device(device.environ).of_store("team"))
+    assert isinstance(found, Refusal)
+    assert found.error.message == "the store 'team' cannot be had: nothing is there"
+    assert found.error.hint == "run `agentm config set stores.team.root PATH`"
+
+
 def test_nothing_takes_the_place_of_a_store_that_cannot_be_had(device):
     device.configure(**{"storage.backend": "nowhere"})
     refusal(device.environ)
@@ -86,6 +110,109 @@ def test_a_configuration_that_cannot_be_relied_on_is_a_refusal(device, text):
 def test_wrong_options_are_a_refusal(device):
     device.configure(**{"storage.backend": "stub", "plugins.stub.colour": "blue"})
     assert "stub" in refusal(device.environ).message
+
+
+@pytest.mark.parametrize("wrong", [TypeError, ValueError])
+def test_options_that_a_backend_cannot_use_are_named_with_what_shows_them(device, wrong):
+    class Choosy(SyncedStub):
+        @classmethod
+        def create(cls, options, device, opening):
+            raise wrong("blue is no colour")
+
+    registry.register("choosy", Choosy)
+    device.configure(**{"storage.backend": "choosy"})
+    error = refusal(device.environ)
+    assert error.message == f"the backend 'choosy' cannot be opened: {wrong.__name__}: blue is no colour"
+    assert error.hint == "check its options: `agentm config list` shows plugins.choosy.*"
+
+
+def test_a_backend_that_says_itself_why_it_cannot_be_opened_is_heard(device):
+    class Unmounted(SyncedStub):
+        @classmethod
+        def create(cls, options, device, opening):
+            raise StorageSelectionError("the share is not mounted", hint="mount it") from None
+
+    registry.register("unmounted", Unmounted)
+    device.configure(**{"storage.backend": "unmounted"})
+    error = refusal(device.environ)
+    assert (error.message, error.hint) == ("the share is not mounted", "mount it")
+
+
+def test_a_backend_that_makes_something_else_than_a_store_is_a_refusal(device):
+    class Forgetful(SyncedStub):
+        @classmethod
+        def create(cls, options, device, opening):
+            return None
+
+    registry.register("forgetful", Forgetful)
+    device.configure(**{"storage.backend": "forgetful"})
+    assert "backend 'forgetful'" in refusal(device.environ).message
+
+
+def test_a_backend_that_promises_something_else_than_capabilities_is_a_refusal(device, tmp_path):
+    class Vague(SyncedStub):
+        capabilities = "all of them"
+
+    registry.register("vague", Vague)
+    device.configure(**{"storage.backend": "vague", "plugins.vague.root": str(tmp_path)})
+    assert "it answered with str, not with Capabilities" in refusal(device.environ).message
+
+
+def test_an_answer_of_another_kind_is_the_plugin_s_failure_and_not_the_caller_s(device, tmp_path):
+    class Odd(SyncedStub):
+        def exists(self, locator):
+            return None
+
+    registry.register("odd", Odd)
+    device.configure(**{"storage.backend": "odd", "plugins.odd.root": str(tmp_path)})
+    store = select_backend(environ=device.environ)
+    with pytest.raises(PluginError, match="backend 'odd' failed in exists: it answered with NoneType, not with bool"):
+        store.exists(Locator("note.md"))
+
+
+LISTENER = """
+from agentm_kernel.plugin import hookimpl
+
+@hookimpl
+def agentm_replaced(locator, old, new, context):
+    with open(context.device.environ["HOME"] + "/told", "a") as file:
+        print(locator, old, new, context.store.describe(), file=file)
+"""
+
+
+def test_who_listens_hears_what_writers_replace_and_in_which_store(device, tmp_path, monkeypatch):
+    site = tmp_path / "site"
+    metadata = site / "listening-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Name: listening\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[agentm.plugins.replaced]\nlistening = listening_hooks\n")
+    (site / "listening_hooks.py").write_text(LISTENER)
+    monkeypatch.syspath_prepend(str(site))
+    store = select_backend(environ=device.environ)
+    store.write(Locator("note.md"), "one")
+    store.write(Locator("note.md"), "two")
+    lines = (device.home / "told").read_text().splitlines()
+    assert f"note.md one two {store.describe()}" in lines
+    reader = select_backend(environ=device.environ, read_only=True)
+    assert type(reader) is not type(store), "readers do not pay for what only writers need"
+
+
+def test_a_backend_is_told_for_what_and_under_which_name_it_is_opened(device, tmp_path):
+    openings = []
+
+    class Told(SyncedStub):
+        @classmethod
+        def create(cls, options, device, opening):
+            openings.append((opening.name, opening.read_only, opening.state_dir))
+            return super().create(options, device, opening)
+
+    (tmp_path / "store").mkdir()
+    registry.register("told", Told)
+    device.configure(**{"storage.backend": "told", "plugins.told.root": str(tmp_path / "store")})
+    for read_only in (False, True):
+        select_backend(environ=device.environ, read_only=read_only)
+    state_dir = str(device.home / ".local" / "state" / "agentm")
+    assert openings == [("default", False, state_dir), ("default", True, state_dir)]
 
 
 def test_a_missing_folder_is_a_refusal_for_readers_too(device, tmp_path):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel.errors import ConcurrentModificationError, NotFoundError
+from agentm_kernel.plugin import BackendLayer, FileStore
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.locator import Locator
@@ -94,6 +97,18 @@ def test_what_is_refused_is_not_told(store, told, memory):
     assert memory.read(NOTE) == "one"
 
 
+def test_what_is_no_text_is_not_told_and_replaced_only_where_the_condition_holds(tmp_path, told):
+    store = ReplacementTelling(FileStore(tmp_path), told)
+    for change in (partial(store.write, NOTE, "ours"), partial(store.delete, NOTE)):
+        (tmp_path / NOTE.key).write_bytes(b"\xff")
+        with pytest.raises(ConcurrentModificationError):
+            change(if_match=content_hash("other"))
+        assert (tmp_path / NOTE.key).read_bytes() == b"\xff"
+        change(if_match=content_hash(b"\xff"))
+    assert told == []
+    assert not store.exists(NOTE)
+
+
 @pytest.mark.parametrize("delete", [False, True])
 def test_somebody_who_writes_in_between_is_told_too(memory, delete):
     """Between our look and our write another version comes: that one is replaced, so that one is told."""
@@ -113,6 +128,20 @@ def test_somebody_who_writes_in_between_is_told_too(memory, delete):
 
     assert versions == ["one", "theirs 1", "theirs 2"]
     assert memory.exists(NOTE) is not delete
+
+
+def test_a_new_note_that_somebody_else_makes_first_is_replaced_and_told(memory):
+    class Raced(BackendLayer):
+        def write(self, locator, content, *, if_match=None):
+            if not memory.exists(NOTE):
+                memory.write(NOTE, "theirs")
+            return super().write(locator, content, if_match=if_match)
+
+    versions = []
+    ReplacementTelling(Raced(memory), lambda _, old, new: versions.append((old, new))).write(NOTE, "ours")
+
+    assert versions == [("theirs", "ours")]
+    assert memory.read(NOTE) == "ours"
 
 
 def test_what_was_read_is_not_read_again(memory, monkeypatch):

@@ -22,6 +22,7 @@ from agentm_kernel.plugin import (
     list_plan_files,
     list_state_files,
 )
+from agentm_kernel.state.files import append_state_file
 
 
 @pytest.fixture(params=["checkout", "store"])
@@ -216,6 +217,8 @@ def test_a_secret_is_refused_and_the_file_stays_as_it_was(resolution):
         write_state_file(resolution, "PLAN.md", f"new\n{SECRET}\n")
     with pytest.raises(InvalidContentError, match="line 2 looks like a GitHub token"):
         update_state_file(resolution, "PLAN.md", lambda current: f"{current}{SECRET}\n")
+    with pytest.raises(InvalidContentError, match="line 2 looks like a GitHub token"):
+        append_state_file(resolution, "PLAN.md", f"new\n{SECRET}\n")
 
     assert read_state_file(resolution, "PLAN.md") == "old\n"
 
@@ -224,5 +227,6 @@ def test_text_that_only_looks_like_a_secret_can_be_written(resolution):
     write_state_file(resolution, "PLAN.md", SECRET, allow_secrets=True)
     update_state_file(resolution, "PLAN.md", lambda current: f"{current}\nmore", allow_secrets=True)
     update_state_file(resolution, "PLAN.md", lambda current: f"{current}\nlines that stood there are let be")
+    append_state_file(resolution, "PLAN.md", SECRET, allow_secrets=True)
 
     assert read_state_file(resolution, "PLAN.md").startswith(SECRET)

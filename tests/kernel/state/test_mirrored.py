@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 from unittest import mock
@@ -22,7 +23,9 @@ from agentm_kernel import (
 )
 from agentm_kernel.files.swap import SwapPublisher
 from agentm_kernel.plugin import (
+    ABSENT,
     BackendLayer,
+    ConcurrentModificationError,
     ConflictCopies,
     Device,
     DeviceCopy,
@@ -244,6 +247,99 @@ def test_what_is_deleted_through_the_verbs_goes_from_the_copy_unless_it_was_edit
     assert path.read_text() == "edited as a file"
     store.push(store)
     assert store.read(other) == "edited as a file"
+
+
+@pytest.mark.parametrize("condition", [ABSENT, content_hash("older")], ids=["absent", "older"])
+def test_a_write_whose_condition_does_not_hold_changes_neither_the_store_nor_the_copy(store, condition):
+    store.write(PLAN, "theirs", if_match=ABSENT)
+    with pytest.raises(ConcurrentModificationError):
+        store.write(PLAN, "ours", if_match=condition)
+    assert store.read(PLAN) == Path(store.device_path(PLAN)).read_text() == "theirs"
+
+
+def test_a_deletion_whose_condition_does_not_hold_changes_neither_the_store_nor_the_copy(store):
+    store.write(PLAN, "theirs")
+    with pytest.raises(ConcurrentModificationError):
+        store.delete(PLAN, if_match=content_hash("older"))
+    assert store.read(PLAN) == Path(store.device_path(PLAN)).read_text() == "theirs"
+
+
+def test_what_another_device_writes_while_this_one_pushes_keeps_its_name(store):
+    class Raced(BackendLayer):
+        def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+            if store.read(PLAN) == "begin":
+                store.inner.write(PLAN, "of another device")
+            return super().write(locator, content, if_match=if_match)
+
+    store.write(PLAN, "begin")
+    Path(store.device_path(PLAN)).write_text("of this device")
+
+    (kept,) = store.push(Raced(store)).conflicts
+
+    assert store.read(PLAN) == "of another device"
+    assert store.read(Locator(kept)) == "of this device"
+
+
+def test_an_edit_of_the_very_moment_in_which_a_version_is_fetched_stays(store):
+    path = Path(store.device_path(PLAN))
+
+    class Raced(BackendLayer):
+        def read(self, locator: Locator) -> str:
+            if locator == PLAN:
+                path.write_text("edited as a file")
+            return super().read(locator)
+
+    store.write(PLAN, "begin")
+    store.inner.write(PLAN, "of another device")
+
+    store.pull(Raced(store))
+
+    assert path.read_text() == "edited as a file"
+
+
+def test_a_version_that_loses_twice_does_not_replace_what_became_of_the_first(store):
+    def lose(to: str) -> Locator:
+        Path(store.device_path(PLAN)).write_text("of this device")
+        store.inner.write(PLAN, to)
+        (key,) = store.push(store).conflicts
+        return Locator(key)
+
+    store.write(PLAN, "begin")
+    first = lose("of another device")
+    Path(store.device_path(first)).write_text("worked on")
+    second = lose("of yet another device")
+
+    assert (store.read(first), store.read(second)) == ("worked on", "of this device")
+
+
+def test_versions_that_lost_are_listed_by_the_file_that_they_are_versions_of(store):
+    others = [PLAN.parent.child(name) for name in ("progress.md", "PLAN-next.md", "a.md")]
+    for note in (PLAN, *others):
+        store.write(note, "begin")
+        Path(store.device_path(note)).write_text("of this device")
+        store.inner.write(note, "of another device")
+    store.push(store)
+    assert [copy.note for copy in store.conflict_copies(Locator())] == sorted([PLAN, *others])
+
+
+def test_a_copy_that_a_clock_dates_into_the_future_is_new(store, tmp_path):
+    assert store.copy_age() is None
+    store.pull(store)
+    os.utime(tmp_path / "mirror" / "pulled", (2**32, 2**32))
+    assert store.copy_age() == 0.0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX modes")
+def test_the_copy_and_what_is_remembered_of_it_are_this_user_s_alone(store, tmp_path):
+    previous = os.umask(0)
+    try:
+        store.pull(store)  # of a store that is empty: only that is remembered
+        store.write(PLAN, "text")
+    finally:
+        os.umask(previous)
+    made = [*(tmp_path / "mirror").rglob("*")]
+    assert {path.stat().st_mode & 0o777 for path in made if path.is_file()} == {0o600}
+    assert {path.stat().st_mode & 0o777 for path in (*made, tmp_path / "mirror") if path.is_dir()} == {0o700}
 
 
 def test_versions_that_lost_are_listed_and_read_as_conflict_copies(store):

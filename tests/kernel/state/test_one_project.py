@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agentm_kernel import harness_state_dir, read_state_file, resolve_project, write_state_file
+from agentm_kernel.plugin import ConfigError, FileStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,3 +106,57 @@ def test_state_in_the_checkout_is_that_of_each_work_tree(device, tmp_path, monke
 
     assert place_of(main, monkeypatch) == ("widgets", main / ".harness")
     assert place_of(tmp_path / "tree", monkeypatch) == ("widgets", tmp_path / "tree" / ".harness")
+
+
+def test_two_first_writes_at_once_in_a_checkout_without_a_remote_are_one_project_s(synced, monkeypatch):
+    """Only this device knows the checkout, so the second has to wait for what the first remembers."""
+    monkeypatch.chdir(repository(synced.projects / "widgets"))
+    folders, real = [], FileStore.write
+    other = threading.Thread(target=lambda: folders.append(resolve_project().claim()), daemon=True)
+
+    def write(self, locator, *given, **named):
+        if locator.name == "_project.json" and other.ident is None:
+            other.start()
+            other.join(0.5)
+        return real(self, locator, *given, **named)
+
+    monkeypatch.setattr(FileStore, "write", write)
+    folders.append(resolve_project().claim())
+    other.join(60)
+
+    assert [folder.key for folder in folders] == ["projects/widgets"] * 2
+
+
+def test_which_project_a_checkout_is_this_device_keeps_by_the_id_of_the_store(synced, monkeypatch):
+    monkeypatch.chdir(repository(synced.projects / "widgets"))
+    assert not resolve_project().is_claimed
+    resolve_project().claim()
+    assert resolve_project().is_claimed
+    store_id = json.loads((synced.store / "_meta" / "store.json").read_text())["id"]
+    (known,) = json.loads((synced.state_dir / "stores" / store_id / "checkouts.json").read_text()).values()
+    assert known["slug"] == "widgets"
+
+
+def test_a_project_that_gets_a_remote_is_known_by_it_from_then_on(synced, monkeypatch):
+    main = repository(synced.projects / "widgets")
+    monkeypatch.chdir(main)
+    resolve_project().claim()
+    git(main, "remote", "add", "origin", "git@example.com:ana/widgets.git")
+    resolve_project().claim()
+    record = json.loads((synced.store / "projects" / "widgets" / "_project.json").read_text())
+    assert record["remotes"] == ["example.com/ana/widgets"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a current directory that can go away")
+def test_where_the_current_directory_is_gone_only_a_whole_path_says_which_project_is_meant(
+    synced, tmp_path, monkeypatch
+):
+    main, gone = repository(synced.projects / "widgets"), tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    for context in (None, {"cwd": "widgets"}):
+        with pytest.raises(ConfigError, match="the current directory cannot be used") as caught:
+            resolve_project(context)
+        assert caught.value.hint == "change to a directory that exists"
+    assert resolve_project({"cwd": str(main)}).slug == "widgets"

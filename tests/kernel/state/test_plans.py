@@ -71,8 +71,9 @@ def test_white_space_is_not_a_plan(resolution, marker, text):
     with pytest.raises(ActivePlanError, match="or it is empty"):
         use_plan(resolution, "foo")
     marker.write_text("foo\n")
-    with pytest.raises(ActivePlanError, match="not there or empty"):
+    with pytest.raises(ActivePlanError, match="not there or empty") as caught:
         resolve_active_plan(resolution)
+    assert caught.value.hint == "run `agentm plan use NAME`, or `agentm plan clear`"
 
 
 def test_a_plan_that_cannot_be_read_is_not_reported_as_none(resolution):
@@ -122,7 +123,8 @@ def test_a_marker_that_cannot_be_read_is_an_error(resolution, marker, kind):
 
 
 def test_plans_are_listed_plain_first_without_archives_and_conflict_copies(resolution):
-    plans = ["PLAN.md", "PLAN-Zoo.md", "PLAN-a.md", "PLAN-report (2026).md", "PLAN-xPLAN.md"]
+    plans = ["PLAN.md", "PLAN-Zoo.md", "PLAN-a.md", "PLAN-a_conflict-resolver.md", "PLAN-b_conflict-2-ways.md"]
+    plans += ["PLAN-report (2026).md", "PLAN-xPLAN.md"]
     others = [
         "PLAN.archive.20260101-a.md",
         "PLAN-a (conflicted copy 2026-01-01).md",

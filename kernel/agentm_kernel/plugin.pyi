@@ -2,6 +2,7 @@
 from agentm_kernel.cli.hook import HookCall as HookCall
 from agentm_kernel.device.installed import BACKENDS as BACKENDS, PluginRecord as PluginRecord, TOOLS as TOOLS
 from agentm_kernel.errors import ActivePlanError as ActivePlanError, AgentmError as AgentmError, AuthorizationError as AuthorizationError, BackendNotInstalledError as BackendNotInstalledError, CapabilityMismatchError as CapabilityMismatchError, ConcurrentModificationError as ConcurrentModificationError, ConfigError as ConfigError, DeclinedError as DeclinedError, IntegrityError as IntegrityError, InvalidContentError as InvalidContentError, InvalidLocatorError as InvalidLocatorError, LocatorConflictError as LocatorConflictError, LockTimeout as LockTimeout, NotFoundError as NotFoundError, PluginError as PluginError, ProtocolError as ProtocolError, StorageConflictError as StorageConflictError, StorageError as StorageError, StorageIOError as StorageIOError, StorageReadOnlyError as StorageReadOnlyError, StorageRefUnresolvableError as StorageRefUnresolvableError, StorageSelectionError as StorageSelectionError, StoreIdentityError as StoreIdentityError, one_line as one_line
+from agentm_kernel.files import current_directory as current_directory
 from agentm_kernel.files.atomic import atomic_write as atomic_write
 from agentm_kernel.files.known_names import FolderNames as FolderNames
 from agentm_kernel.files.medium import CONFLICTS as CONFLICTS, EditedFolder as EditedFolder, Medium as Medium, conflict_place as conflict_place

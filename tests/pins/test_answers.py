@@ -176,3 +176,15 @@ def test_a_current_directory_that_is_gone_is_in_nobody_s_way_who_needs_none(
     place = () if command == ("doctor",) else ("--cwd", str(laptop.project))
     said = laptop.run(*command, *place, input="The port is 8080.\n", before=GONE)
     assert (said.code, said.err) == (0, "")
+
+
+@posix_only
+@pytest.mark.parametrize(
+    "command", [("search", "port"), ("notes", "list"), ("reindex",), ("log",), ("inbox", "list")]
+)
+def test_nor_of_whoever_looks_at_the_whole_store(laptop: Laptop, command: tuple[str, ...]) -> None:
+    laptop.must("save", "The port is 8080.", "--kind", "fact", "--slug", "port")
+    said = laptop.run(*command, before=GONE)
+    assert "unexpected" not in said.err
+    assert "Traceback" not in said.err
+    assert "FileNotFoundError" not in said.out + said.err

@@ -29,6 +29,7 @@ from agentm_kernel.plugin import (
     Unguarded,
     WatchedStore,
     WorkingCopy,
+    current_directory,
 )
 
 TYPE_CHECKING = False
@@ -353,13 +354,12 @@ def below_guard(backend: StorageBackend) -> StorageBackend:
 
 def _tell_plugins(guard: IntegrityGuard, key: str, what: str) -> None:
     """Through the hook `agentm_alert`. A plugin that fails is reported; the note is locked all the same."""
-    import os
     import sys
 
     from agentm_kernel.plugin import Alert, HookCaller, HookContext
 
     store = None if guard.opening.read_only else guard  # nothing is written down where nothing may be
-    caller = HookCaller(HookContext(guard.device, os.getcwd(), store=store))
+    caller = HookCaller(HookContext(guard.device, current_directory(), store=store))
     caller.alert(Alert(key, what, _HINT.format(key=key)))
     for failure in caller.failures:
         sys.stderr.write(f"agentm: {failure.message}\n")

@@ -38,6 +38,8 @@ def note_delivery(adapter: HostAdapter, call: HookCall) -> None:
     """Append the line of an answer that has just gone out. What said nothing is written down too, where a session or
     a turn begins: then it is known that the hook ran.
     """
+    from agentm_kernel.plugin import current_directory
+
     text = call.text
     transcript = adapter.transcript(call.payload)[:_LONGEST_FIELD]
     fields = {
@@ -49,7 +51,7 @@ def note_delivery(adapter: HostAdapter, call: HookCall) -> None:
         "length": str(len(text)),
         "notes": f"[{', '.join(quoted(key) for key in keys_in(text))}]",
         "store": quoted(_store(call)),
-        "cwd": quoted((call.cwd or os.getcwd())[:_LONGEST_FIELD]),
+        "cwd": quoted((call.cwd or current_directory())[:_LONGEST_FIELD]),
         "transcript": quoted(transcript),
         "size": str(_size(transcript)),
     }

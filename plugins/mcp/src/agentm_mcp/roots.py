@@ -51,7 +51,9 @@ class Roots:
         if named and os.path.isdir(named):
             return (named,)
         self._wait()
-        return self._known or (os.getcwd(),)
+        from agentm_kernel.plugin import current_directory
+
+        return self._known or (current_directory(),)
 
     def _wait(self) -> None:
         """A host that never answers is waited for once, and not longer than a person would notice."""

@@ -24,9 +24,11 @@ def start(index: str, environ: Mapping[str, str] | None = None, cwd: str | None 
     """Start it for the index at that path, without waiting. Failing is no loss: the next one does the work."""
     import subprocess
 
+    from agentm_kernel.plugin import current_directory
+
     if is_running(index):
         return
-    words = [sys.executable, "-P", "-m", "agentm_recall.upkeep", index, cwd or os.getcwd()]
+    words = [sys.executable, "-P", "-m", "agentm_recall.upkeep", index, cwd or current_directory()]
     try:
         subprocess.Popen(  # noqa: S603 - our own interpreter, our own module
             words,

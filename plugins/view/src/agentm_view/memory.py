@@ -6,7 +6,6 @@ is remembered, and only until a folder of the store has changed.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from agentm_kernel.plugin import (
     NotFoundError,
     Panel,
     PluginError,
+    current_directory,
     load_plugin,
     reason_of,
 )
@@ -78,7 +78,7 @@ class Memory:
         self.read_only = read_only
         self._store_name = store
         """The further store that the page shows; `None` for the default one."""
-        self.cwd = cwd or os.getcwd()
+        self.cwd = cwd or current_directory()
         self._listing: Listing | None = None
         self._made: tuple[object, float] = (None, 0.0)
         self._lock = threading.Lock()

@@ -6,7 +6,13 @@ import os
 import time
 from itertools import islice
 
-from agentm_kernel.plugin import DerivedMaintenance, Locator, StorageError, make_private_folder
+from agentm_kernel.plugin import (
+    DerivedMaintenance,
+    Locator,
+    StorageError,
+    current_directory,
+    make_private_folder,
+)
 from agentm_recall.index.database import Database, IndexDamaged, IndexUnavailable
 from agentm_recall.index.differences import Changes, Difference, compare_notes, find_changes, find_difference, silent
 from agentm_recall.index.outlining import write_outlines
@@ -80,7 +86,7 @@ class RecallIndex(IndexReader, DerivedMaintenance):
                 else:
                     difference = find_changes(database, self.backend, EVERYTHING, LISTED_FOR_A_HOOK)
                     if difference is None or time.time() - database.fact(LISTED) > _A_MINUTE:
-                        self.keep_up(os.getcwd())
+                        self.keep_up(current_directory())
                 changes = Changes()
                 if difference is not None:
                     changes = apply_difference(database, self.backend, difference, progress=progress)

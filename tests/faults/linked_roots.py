@@ -17,6 +17,7 @@ from unittest import mock
 from agentm_kernel import AgentmError, read_state_file, resolve_project, update_state_file, write_state_file
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.projects import HARNESS_DIR
+from agentm_kernel.projects.checkout import declare_slug
 from agentm_kernel.state import files
 from agentm_kernel.state.files import append_state_file
 from tests.faults.confinement import Seen, _swap
@@ -89,6 +90,7 @@ VERBS: dict[str, Callable[[Resolution, str], object]] = {
     "write": lambda here, name: write_state_file(here, name, OURS),
     "update": lambda here, name: update_state_file(here, name, lambda text: _checked(text) + OURS),
     "append": lambda here, name: append_state_file(here, name, OURS),
+    "name": lambda here, name: declare_slug(here.root, "widgets"),
     "read": lambda here, name: _checked(read_state_file(here, name)),
 }
 

@@ -330,5 +330,6 @@ def _change_project_file(root: str, fn: Callable[[dict[str, object]], dict[str, 
     def changed(text: str | None) -> str:
         return dump(fn(_parse_project_file(None if text is None else text.encode(), path)))
 
-    update(FileStore(harness_path(root), create_root=True), Locator(_PROJECT_FILE), changed)
+    store = FileStore(harness_path(root), create_root=True, follow_root_link=False)
+    update(store, Locator(_PROJECT_FILE), changed)
     return path

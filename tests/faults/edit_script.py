@@ -78,6 +78,8 @@ class Script:
                 for _ in range(self.chance.choice([0, 0, 1, 3, 8])):
                     self.pair.step()
             self.pair.settle()
+        self._is_interrupted = True  # what was edited in the middle of the last step is still to be carried
+        self.pair.settle()
 
     def edit(self) -> None:
         """One agent adds a line to one note."""

@@ -80,6 +80,7 @@ class Script:
             self.pair.settle()
         self._is_interrupted = True  # what was edited in the middle of the last step is still to be carried
         self.pair.settle()
+        self._is_interrupted = False
 
     def edit(self) -> None:
         """One agent adds a line to one note."""

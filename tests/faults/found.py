@@ -7,9 +7,6 @@ found. What a seed leads to changes with the generators, so what was found stand
 from __future__ import annotations
 
 FOUND_SEEDS: dict[str, dict[int, str]] = {
-    "held-files": {
-        253778: "only the last 32 appends were looked for when an editor saved a version older than those"
-    },
     "keys": {989101: "a joiner that begins a key was accepted, since the last character of the key is a selector"},
     "linked-roots": {600959: "the mutex was taken on the other end of a link, which was gone again at the next look"},
 }

@@ -190,7 +190,10 @@ class Appending:
         Before `note` is replaced or deleted, only at those to it, and at those whose time is over: there may be no
         other look.
         """
-        records, waiting, due = self.records.read(), list[Record](), dict[str, list[Record]]()
+        records = self.records.read()
+        if not records:  # as nearly always
+            return records
+        waiting, due = list[Record](), dict[str, list[Record]]()
         for record in records:
             may_wait = note is not None and record.key != note.key and record.is_recent()
             (waiting if may_wait else due.setdefault(record.key, [])).append(record)

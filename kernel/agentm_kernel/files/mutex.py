@@ -79,10 +79,11 @@ class StoreMutex:
         return max(0.0, self._deadline - time.monotonic())
 
     def __enter__(self) -> Self:
-        self._deadline, self._process = time.monotonic() + self.timeout, _process
+        now = time.monotonic()
+        self._deadline, self._process = now + self.timeout, _process
         try:
             while True:
-                identity, stores = _surroundings(self._root)
+                identity, stores = _surroundings(self._root, now)
                 for directory in stores:
                     self._acquire(directory, 0)
                 self._acquire(self._root, self._root_flags)
@@ -134,23 +135,36 @@ class StoreMutex:
 store_mutex = StoreMutex
 
 
-_above: dict[str, tuple[Identity, list[tuple[str, str, bool]]]] = {}
-"""By the path of a root: what it led to, and the folders above that, each with its stamp and whether it had that."""
+class _Above:
+    """What the path of a root led to, and the folders above that, each with its stamp and whether it had that."""
+
+    __slots__ = ("folders", "identity", "looked_at", "stores")
+
+    def __init__(self, root: str) -> None:
+        self.identity, self.folders = identity_of(os.stat(root)), _look_up(os.path.realpath(root))
+        self.looked_at, self.stores = -_LOOK_EVERY, list[str]()
 
 
-def _surroundings(root: str) -> tuple[Identity, list[str]]:
+_above: dict[str, _Above] = {}
+_LOOK_EVERY = 0.02  # seconds: many notes are written in that time, and a look costs as much as the lock
+
+
+def _surroundings(root: str, now: float) -> tuple[Identity, list[str]]:
     """What the path leads to, and the stores around that, outermost first: one order for everybody, so no deadlock.
 
-    The first look is strict: failing to look is not a no, it would leave an outer lock untaken. Later ones, at every
-    write, only have to notice a stamp that has come since; what was a store at first is taken for one ever after.
+    The first look is strict: failing to look is not a no, it would leave an outer lock untaken. Later ones only have
+    to notice a stamp that has come since; what was a store at first is taken for one ever after.
     """
-    if root not in _above:
+    above = _above.get(root)
+    if above is None:
         try:
-            _above[root] = identity_of(os.stat(root)), _look_up(os.path.realpath(root))
+            above = _above[root] = _Above(root)
         except OSError as error:
             raise _cannot_lock(root, error) from error
-    identity, folders = _above[root]
-    return identity, [folder for folder, stamp, was_store in folders if was_store or os.access(stamp, os.F_OK)]
+    if now - above.looked_at >= _LOOK_EVERY:
+        found = [folder for folder, stamp, was_store in above.folders if was_store or os.access(stamp, os.F_OK)]
+        above.looked_at, above.stores = now, found
+    return above.identity, above.stores
 
 
 def _look_up(path: str) -> list[tuple[str, str, bool]]:

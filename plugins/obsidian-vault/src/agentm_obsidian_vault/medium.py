@@ -58,7 +58,8 @@ class SyncedFolder(Medium):
             raise elsewhere(locator)
 
     def when_missing(self, directory: Directory, locator: Locator) -> None:
-        if directory.has(stub_of_note(locator.name)):
+        stub = stub_of_note(locator.name)
+        if not directory.looks_free(stub) and directory.has(stub):
             raise elsewhere(locator)
 
     def when_unreadable(self, locator: Locator, error: OSError) -> None:

@@ -12,7 +12,7 @@ from agentm_kernel.device.config import find, spellings
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.device.installed import BACKENDS, WRAPPERS
 from agentm_kernel.device.json_text import MalformedJson, parse
-from agentm_kernel.device.settings import KNOWN, is_list, is_text
+from agentm_kernel.device.settings import KNOWN, is_group, is_list, is_text
 from agentm_kernel.errors import ConfigError, PluginError, StorageSelectionError
 from agentm_kernel.plugins.table import declared_options, find_plugin, known_option_keys
 from agentm_kernel.seam.options import check_option
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 command = KernelGroup("config", help="Read and change the configuration.")
 
-_OURS = ("storage", "stores", "state_mode", "plugins", "plugin_policy", "wrappers", "capture", "inbox", "vault_path")
-"""What every setting of agentm begins with."""
 _MASK = "********"
 
 
@@ -61,11 +59,14 @@ def set_command(device: Device, key: str, value: str, allow_secrets: bool, answe
 
 def _refuse_unknown(device: Device, key: str) -> None:
     """A key of somebody else may stand in the file, but is not set from here: most are ours with a slip in them."""
-    if key.partition(".")[0] not in _OURS:
-        near = nearest(key.lower(), _known_keys(device)) or nearest(key.lower(), _OURS)
-        meant = f"did you mean {near}?" if near else f"all of them begin with {', '.join(_OURS[:-1])}:"
-        hint = f"{meant} see `agentm config set --help`"
-        raise ConfigError(f"'{key}' is not a setting of agentm; nothing was changed", hint=hint)
+    current, known = spellings(key)[0], _known_keys(device)
+    if current in (*KNOWN, "bindings") or current.startswith(("plugins.", "stores.")) or is_group(current):
+        return
+    end = f".{key.rpartition('.')[2]}".lower()
+    near = next((name for name in known if name.endswith(end)), "") or nearest(key.lower(), known)
+    meant = f"did you mean {near}?" if near else f"there are {', '.join(KNOWN)}, and options of plugins:"
+    hint = f"{meant} see `agentm config set --help`"
+    raise ConfigError(f"'{key}' is not a setting of agentm; nothing was changed", hint=hint)
 
 
 def refuse_secret(key: str, value: str) -> None:

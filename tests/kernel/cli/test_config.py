@@ -188,10 +188,9 @@ def test_set_refuses_in_two_lines_and_changes_nothing(run, config, key, word, er
         ("StateMode", "did you mean state_mode?"),
         ("plugin_polcy.disabled", "did you mean plugin_policy.disabled?"),
         ("wrapers", "did you mean wrappers?"),
-        (
-            "colour",
-            "all of them begin with storage, stores, state_mode, plugins, plugin_policy, wrappers, capture, inbox:",
-        ),
+        ("hosts.prompt", "did you mean plugins.hosts.prompt?"),
+        ("capture.remind", "did you mean plugins.hosts.remind?"),
+        ("colour", "there are storage.backend, storage.policy, state_mode,"),
     ],
 )
 def test_set_names_the_nearest_setting_that_there_is(run, key, nearest):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from tests.faults.edit_script import NOTES
 
@@ -16,6 +16,7 @@ from agentm_obsidian_vault.survey import find_conflicts
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Callable
     from pathlib import Path
 
     from agentm_kernel import Locator
@@ -84,6 +85,26 @@ class Replica:
         return target.with_name(f".syncthing.{target.name}.tmp")
 
 
+class Tool(Protocol):
+    """What carries notes between the two."""
+
+    @property
+    def made_copies(self) -> int:
+        """How many conflict copies it has made."""
+
+    def step(self, replica: Replica) -> None:
+        """Do a little, for this device."""
+
+    def settle(self) -> None:
+        """Until both folders are alike."""
+
+    def close(self) -> None:
+        """End whatever it started."""
+
+
+Start: TypeAlias = "Callable[[list[Replica], random.Random], Tool]"
+
+
 class SyncTool:
     """Replicates two folders through a server, one file at a time, in any order."""
 
@@ -109,6 +130,9 @@ class SyncTool:
                     self._reconcile(replica, path, hurried=True)
             if self._state() == before:
                 return
+
+    def close(self) -> None:
+        """It has nothing that would go on without it."""
 
     def _state(self) -> list[object]:
         """What is where, and what the tool still means to carry."""
@@ -165,16 +189,16 @@ class SyncTool:
 class TwoVaults:
     """Both devices and the tool between them, as the script of two devices uses them."""
 
-    def __init__(self, folder: Path, chance: random.Random) -> None:
+    def __init__(self, folder: Path, chance: random.Random, tool: Start = SyncTool) -> None:
         """A vault that the first device set up and the sync tool brought to the second; both in use."""
         self.replicas = [Replica(folder / side / "vault") for side in ("one", "two")]
-        self.tool = SyncTool(self.replicas, chance)
+        self.tool = tool(self.replicas, chance)
         self.stores: list[StorageBackend] = []
-        self._chance = chance
+        self.chance = chance
         for replica in self.replicas:
             home = replica.root.parent / "home"
             home.mkdir(parents=True)
-            replica.root.mkdir()
+            replica.root.mkdir(exist_ok=True)
             environ = {"HOME": str(home), "AGENTM_INSTALL_PREFIX": str(home)}
             self.tool.settle()
             set_up(str(replica.root), adopt=False, environ=environ)
@@ -187,10 +211,10 @@ class TwoVaults:
         return str(replica.root / note.key) if replica.missing_content(note.key) is None else None
 
     def step(self) -> None:
-        self.tool.step(self._chance.choice(self.replicas))
+        self.tool.step(self.chance.choice(self.replicas))
 
     def meanwhile(self, side: int) -> None:
-        for _ in range(self._chance.choice([0, 0, 10])):
+        for _ in range(self.chance.choice([0, 0, 10])):
             self.step()
 
     def settle(self) -> None:

@@ -6,7 +6,7 @@ import re
 import shutil
 
 import pytest
-from tests.architecture.trace import COMMANDS, PAGE, ROOT, block, drawn, trace
+from tests.architecture.trace import COMMANDS, PAGE, ROOT, block, drawn, files, trace
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -45,6 +45,10 @@ def test_every_room_of_the_map_is_there_and_no_other():
     rooms = {path.stem for path in kernel.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
 
     assert named == rooms - {"__init__", "plugin", "command"}
+
+
+def test_every_file_of_the_kernel_has_its_line_in_the_words_of_its_docstring():
+    assert files() in PAGE.read_text(encoding="utf-8"), "run `python -m tests.architecture.trace`"
 
 
 def test_every_file_that_the_map_names_is_there():

@@ -1,11 +1,12 @@
 """The life of a command: which modules its data passes through, in order, and what is looked up how often.
 
 `python -m tests.architecture.trace` writes the answer into `docs/explanation/architecture.md`, where a test holds it
-true. A module counts from the first call of one of its functions; that it is imported does not count.
+true, and below it a line for each file of the kernel, in its own words. A module counts from the first call of one of its functions; that it is imported does not count.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -129,8 +130,22 @@ def block(command: str, text: str) -> str:
     return f"<!-- life of {command} -->\n```text\n{text}\n```\n<!-- end -->"
 
 
+def files() -> str:
+    """A row for each file of the kernel: the first sentence that it says of itself."""
+    kernel = ROOT / "kernel" / "agentm_kernel"
+    rows = ["<!-- files -->", "| file | what it is for |", "|---|---|"]
+    for path in sorted(kernel.rglob("*.py"), key=lambda path: (path.parent != kernel, path)):
+        said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        sentence, stop, _ = " ".join(said.partition("\n\n")[0].split()).partition(". ")
+        name = path.relative_to(kernel).as_posix()
+        rows.append(f"| `{name}` | {(sentence + stop).strip().rstrip('.').replace('|', chr(92) + '|')} |")
+    return "\n".join([*rows, "<!-- end -->"])
+
+
 def main() -> None:
     page = PAGE.read_text(encoding="utf-8")
+    start = page.index("<!-- files -->")
+    page = page[:start] + files() + page[page.index("<!-- end -->", start) + len("<!-- end -->") :]
     for command in COMMANDS:
         with tempfile.TemporaryDirectory() as folder:
             found = trace(command, Path(folder))

@@ -1,7 +1,8 @@
 """The life of a command: which modules its data passes through, in order, and what is looked up how often.
 
 `python -m tests.architecture.trace` writes the answer into `docs/explanation/architecture.md`, where a test holds it
-true, and below it a line for each file of the kernel, in its own words. A module counts from the first call of one of its functions; that it is imported does not count.
+true, and below it a line for each file of the kernel, in its own words. A module counts from the first call of one of
+its functions; that it is imported does not count.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.secrets import refuse_secrets
 from agentm_kernel.state.files import append_state_file, list_state_files, write_state_file
-from agentm_kernel.state.plans import list_left_behind, plan_files
+from agentm_kernel.state.plans import list_left_behind, list_plans_and_copies, plan_files
 from agentm_kernel.state.routing import state_directory, state_file_path
 
 if TYPE_CHECKING:
@@ -131,6 +131,9 @@ def tell_rest(resolution: Resolution, names: list[str], nothing: str, prefix: st
     """On standard error: what lies in the checkout and is not read, or else, without `names`, how to begin."""
     left = [name for name in list_left_behind(resolution, names) if name.startswith(prefix)]
     lines = [line for name in left if (line := left_behind(resolution, name))]
+    if not (lines or names):
+        copies = list_plans_and_copies(resolution)[1]
+        lines = [f"{copy} is another version, and waits to be settled: see `agentm doctor`" for copy in copies]
     if not (lines or names):
         lines = [f"{nothing}: `agentm state write PLAN.md` makes a plan of standard input"]
     for line in lines:

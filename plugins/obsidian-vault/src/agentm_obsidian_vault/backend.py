@@ -12,6 +12,7 @@ from agentm_kernel.plugin import (
     ConflictCopies,
     FileStore,
     Locator,
+    NotFoundError,
     PersonalSpace,
     StorageSelectionError,
 )
@@ -114,6 +115,17 @@ class VaultBackend(FileStore, ConflictCopies):
                 f"the personal space {self._personal_root} lies inside the agent's store {self.describe()}",
                 hint=_SET_PERSONAL_ROOT,
             )
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def read(self, locator: Locator) -> str:
+        try:
+            return super().read(locator)
+        except NotFoundError as error:
+            # A note of which a tool renamed both versions, as rclone does, is not absent: they lie beside its name.
+            from agentm_obsidian_vault.survey import in_conflict
+
+            raise in_conflict(self, locator) or error from None
 
     # -- writing ------------------------------------------------------------------------------------------------
 

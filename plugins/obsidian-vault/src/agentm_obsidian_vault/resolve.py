@@ -14,6 +14,7 @@ from agentm_kernel.plugin import (
     ConcurrentModificationError,
     LocatorConflictError,
     NotFoundError,
+    StorageConflictError,
     content_hash,
     store_mutex,
 )
@@ -43,7 +44,7 @@ def read_versions(vault: VaultBackend, conflict: Conflict) -> Versions:
     theirs = raw_files(vault).read(conflict.copy.locator)
     try:
         return Versions(vault.read(conflict.base), theirs)
-    except NotFoundError:
+    except (NotFoundError, StorageConflictError):
         return Versions(None, theirs)
 
 

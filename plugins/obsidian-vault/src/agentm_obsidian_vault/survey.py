@@ -6,7 +6,17 @@ looked at, and the patterns of conflict copies are loaded only for a name that m
 
 from __future__ import annotations
 
-from agentm_kernel.plugin import CONFLICTS, AgentmError, ConflictCopy, FileStore, Frozen, Info, Locator, NotFoundError
+from agentm_kernel.plugin import (
+    CONFLICTS,
+    AgentmError,
+    ConflictCopy,
+    FileStore,
+    Frozen,
+    Info,
+    Locator,
+    NotFoundError,
+    StorageConflictError,
+)
 from agentm_obsidian_vault import kept
 from agentm_obsidian_vault.names import is_tool_file, may_be_copy, may_be_suspect
 
@@ -68,6 +78,27 @@ def conflict_copies(vault: VaultBackend, below: Locator) -> list[ConflictCopy]:
         for found in find_conflicts(vault, below)
         if not found.is_suspect
     ]
+
+
+def in_conflict(vault: VaultBackend, note: Locator) -> StorageConflictError | None:
+    """That a note which is not there has versions beside its name; `None` if it has none."""
+    try:
+        names = [entry.name for entry in raw_files(vault).list(note.parent)] if note.key else []
+    except AgentmError:
+        return None  # the folder is not there either
+    copies = 0
+    for name in _candidates(names, vault.devices):
+        from agentm_obsidian_vault.conflicts import conflict_copy
+
+        found = conflict_copy(name, names.__contains__, vault.devices)
+        copies += found is not None and found.base == note.name
+    if not copies:
+        return None
+    versions = "one version of it waits" if copies == 1 else f"{copies} versions of it wait"
+    return StorageConflictError(
+        f"'{note}' is in conflict: {versions} to be settled, and none has its name",
+        hint="`agentm vault conflicts` lists them, `agentm vault resolve` settles them",
+    )
 
 
 def read_copy(vault: VaultBackend, copy: Locator) -> str:
@@ -145,6 +176,6 @@ def _is_folder(files: FileStore, locator: Locator) -> bool:
 
 def _info(vault: VaultBackend, locator: Locator) -> Info | None:
     try:
-        return vault.info(locator)
+        return raw_files(vault).info(locator)
     except NotFoundError:
         return None

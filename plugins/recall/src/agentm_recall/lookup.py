@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agentm_kernel.plugin import Locator, NotFoundError, StorageError
+from agentm_kernel.plugin import Locator, NotFoundError, StorageConflictError, StorageError
+from agentm_recall.in_conflict import WAITS, notes_in_conflict
 from agentm_recall.layout import PERSONAL, is_note, project_folder, slug_of
 from agentm_recall.supersession import names
 
@@ -38,6 +39,9 @@ def find_note(backend: StorageBackend, name: str, folders: Sequence[Locator]) ->
         raise _ambiguous(name, fitting)
     if fitting:
         return fitting[0]
+    for note in notes_in_conflict(backend, folders):
+        if names(name, note.key):
+            raise StorageConflictError(f"the note '{note}' {WAITS}", hint="run `agentm doctor`")
     where = " or ".join(folder.key or "the store" for folder in folders)
     raise NotFoundError(f"there is no note '{name}' in {where}", hint=_suggestion(backend, name, folders))
 

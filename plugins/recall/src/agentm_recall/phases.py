@@ -108,7 +108,16 @@ def recalled(
         digest.leave_out("not matching the query", max(0, count + catalog.more - current_hits))
         return digest.text(standing, found, len(found), wanted_first=phase == "documenter")
     digest.leave_unnamed(catalog.more)
-    return digest.text(standing, in_order(shelves, phase), count, wanted_first=phase == "documenter")
+    text = digest.text(standing, in_order(shelves, phase), count, wanted_first=phase == "documenter")
+    return text or _in_conflict(backend, places)
+
+
+def _in_conflict(backend: StorageBackend, places: tuple[Locator, ...]) -> str:
+    """Where there is no note to be shown: that there are some whose versions nobody has settled."""
+    from agentm_recall.in_conflict import line_about, notes_in_conflict
+
+    line = line_about(notes_in_conflict(backend, places))
+    return f"[agentm] {line}. Ask the operator; `agentm doctor` says how.\n" if line else ""
 
 
 def budget_of(phase: str, given: int | None, environ: Mapping[str, str] | None = None) -> int:

@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import AgentmError
+from agentm_recall.in_conflict import line_about, notes_in_conflict
 from agentm_recall.index.database import Failures
 from agentm_recall.index.differences import silent
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.index.plan import plan_of
 from agentm_recall.index.search import WEIGHTS, Scope, expression_of
 from agentm_recall.layout import NOBODY, project_of
+from agentm_recall.lookup import folders_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +82,10 @@ def search_notes(
     found = index.ask(ask, may_write=True, progress=progress)
     if index.note_changes([one.hit.note.key for one in found.found if not one.hit.is_fresh]):
         found = index.ask(ask, may_write=False, look_only=True)  # the index trusted a note that has changed
-    return found
+    if found.found:
+        return found
+    waiting = line_about(notes_in_conflict(backend, folders_of(backend, wanted.project)))
+    return replace(found, notices=(*found.notices, waiting)) if waiting else found
 
 
 def answer(opened: Opened, question: str, scope: Scope, limit: int, *, explain: bool) -> Answer:

@@ -22,6 +22,7 @@ from agentm_recall.commands.names import name_argument
 from agentm_recall.commands.notes_changing import confirm, doubt, edit, move
 from agentm_recall.commands.notes_looking import history, path, review, undo
 from agentm_recall.gathering import gather
+from agentm_recall.in_conflict import WAITS, notes_in_conflict
 from agentm_recall.index.place import is_elsewhere
 from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, is_date, parse_note
 from agentm_recall.supersession import superseded_keys
@@ -92,7 +93,10 @@ def list_notes(
                 rows.append((note, status, part.store))
             elif is_wanted:
                 hidden += 1
-        problems += catalog.problems
+        problems += [
+            *catalog.problems,
+            *((note.key, WAITS) for note in notes_in_conflict(part.backend, part.folders)),
+        ]
         unreached += catalog.unreached
     rows.sort(key=lambda row: (row[0].changed, row[0].key), reverse=True)
     problems += [(note.key, note.problem) for note, _, _ in rows if note.problem]

@@ -14,7 +14,9 @@ INSTALLERS := tests/node.py plugins/bucket/tests/install_servers.py plugins/chec
 SERVER_NAMES := moto, SeaweedFS, azurite, s3rver, js-ipfs, Redis, PostgreSQL, axe-core, suites of the adapted packages, the MCP Inspector, and the agent hosts Claude Code, Codex, Gemini CLI, Copilot CLI
 # Campaigns of tests/faults in which whole devices work through a real server or a real remote.
 ROUNDS := buckets checkpoints git-kills git-races two-devices
-PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+# Two for each core: half of a test is waiting, for a disk, a server or a deadline.
+WORKERS := $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .PHONY: help setup demo test check format servers bench figures faults e2e docs mutants dist wheels clean
 

@@ -20,6 +20,7 @@ from agentm_kernel.plugin import (
     return_identity,
     select_store,
 )
+from agentm_kernel.selection.identity import known_id
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,6 +90,7 @@ def test_a_store_that_is_gone_gets_its_mark_back_and_another_one_does_not(
     gone = UnidentifiedStore("files", store, None)
     return_identity(device, gone, "lost-and-found")
     assert read_stamp(store) == check_store(device, store, "files") == "lost-and-found"
+    assert known_id(device.state_dir, "files", store.describe()) == "lost-and-found"
     return_identity(device, gone, "lost-and-found")
     for other in (gone, UnidentifiedStore("files", store, "lost-and-found")):
         with pytest.raises(StoreIdentityError, match="is, or was, another store than new") as caught:

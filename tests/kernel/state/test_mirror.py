@@ -28,7 +28,7 @@ STAMP = Locator("_meta/store.json")
 
 
 @pytest.fixture
-def store(tmp_path):
+def store(tmp_path: Path) -> MirroredState:
     return MirroredState(MemoryBackend(sync=True), str(tmp_path / "mirror"))
 
 
@@ -64,7 +64,7 @@ def text_in(store: MirroredState, locator: Locator) -> str | None:
         ("notes/projects/_harness/PLAN.md", False),
     ],
 )
-def test_the_copy_has_the_state_of_projects_and_whose_it_is(key, is_in_the_copy):
+def test_the_copy_has_the_state_of_projects_and_whose_it_is(key: str, is_in_the_copy: bool) -> None:
     assert is_mirrored(Locator(key)) is is_in_the_copy
 
 
@@ -88,8 +88,13 @@ MEETINGS = [
 
 @pytest.mark.parametrize(("agreed", "ours", "theirs", "both", "counts"), MEETINGS)
 def test_where_one_side_changed_the_other_follows_and_where_both_did_both_versions_stay(
-    store, agreed, ours, theirs, both, counts
-):
+    store: MirroredState,
+    agreed: str | None,
+    ours: str | None,
+    theirs: str | None,
+    both: str | None,
+    counts: tuple[int, int],
+) -> None:
     path = here(store, PLAN)
     if agreed is not None:
         store.write(PLAN, agreed)
@@ -112,14 +117,14 @@ def test_where_one_side_changed_the_other_follows_and_where_both_did_both_versio
     assert store.push(store) == Transfer()
 
 
-def test_pulling_sends_nothing(store):
+def test_pulling_sends_nothing(store: MirroredState) -> None:
     store.write(PLAN, "begin")
     here(store, PLAN).write_text("of this device")
     assert store.pull(store) == Transfer()
     assert (here(store, PLAN).read_text(), store.inner.read(PLAN)) == ("of this device", "begin")
 
 
-def test_every_file_that_came_or_went_is_counted(store):
+def test_every_file_that_came_or_went_is_counted(store: MirroredState) -> None:
     for name in ("a.md", "b.md"):
         store.inner.write(HARNESS.child(name), name)
     for name in ("c.md", "d.md", "e.md"):
@@ -127,7 +132,7 @@ def test_every_file_that_came_or_went_is_counted(store):
     assert store.push(store) == Transfer(2, 3)
 
 
-def test_a_file_that_is_missing_here_is_fetched_again(store):
+def test_a_file_that_is_missing_here_is_fetched_again(store: MirroredState) -> None:
     store.write(PLAN, "text")
     store.pull(store)
     here(store, PLAN).unlink()
@@ -135,14 +140,14 @@ def test_a_file_that_is_missing_here_is_fetched_again(store):
     assert (text_of(here(store, PLAN)), text_in(store, PLAN)) == ("text", "text")
 
 
-def test_only_state_is_sent(store):
+def test_only_state_is_sent(store: MirroredState) -> None:
     for key in ("notes/a.md", "projects/widgets/_project.json", "_meta/remotes/0badcafe.json", PLAN.key):
         here(store, Locator(key)).write_text("made here")
     assert store.push(store) == Transfer(0, 1)
     assert [info.locator for info in store.inner.walk(Locator()) if not info.is_dir] == [PLAN]
 
 
-def test_what_is_no_text_here_is_left_alone_on_both_sides(store):
+def test_what_is_no_text_here_is_left_alone_on_both_sides(store: MirroredState) -> None:
     store.write(PLAN, "text")
     here(store, PLAN).write_bytes(b"\xff")
     store.inner.write(PLAN, "of another device")
@@ -150,7 +155,7 @@ def test_what_is_no_text_here_is_left_alone_on_both_sides(store):
     assert (here(store, PLAN).read_bytes(), store.inner.read(PLAN)) == (b"\xff", "of another device")
 
 
-def test_what_is_no_text_in_the_store_is_left_alone_there(store):
+def test_what_is_no_text_in_the_store_is_left_alone_there(store: MirroredState) -> None:
     class Unreadable(BackendLayer):
         def read(self, locator: Locator) -> str:
             if locator == PLAN:
@@ -162,7 +167,7 @@ def test_what_is_no_text_in_the_store_is_left_alone_there(store):
     assert not here(store, PLAN).exists()
 
 
-def test_three_rounds_are_tried_against_a_store_that_always_has_news(store):
+def test_three_rounds_are_tried_against_a_store_that_always_has_news(store: MirroredState) -> None:
     class Contended(BackendLayer):
         attempts = 0
 
@@ -179,7 +184,7 @@ def test_three_rounds_are_tried_against_a_store_that_always_has_news(store):
 # ------------------------------------------------------------------------------------------------ following a verb
 
 
-def test_a_write_through_the_verbs_leaves_an_edit_alone_that_the_store_does_not_have(store):
+def test_a_write_through_the_verbs_leaves_an_edit_alone_that_the_store_does_not_have(store: MirroredState) -> None:
     store.write(PLAN, "begin")
     here(store, PLAN).write_text("of this device")
     store.write(PLAN, "written")
@@ -188,7 +193,7 @@ def test_a_write_through_the_verbs_leaves_an_edit_alone_that_the_store_does_not_
     assert (store.inner.read(PLAN), store.inner.read(Locator(kept))) == ("written", "of this device")
 
 
-def test_a_write_of_what_was_edited_here_is_agreed_on(store):
+def test_a_write_of_what_was_edited_here_is_agreed_on(store: MirroredState) -> None:
     here(store, PLAN).write_text("the same")
     store.write(PLAN, "the same")
     store.inner.write(PLAN, "of another device")
@@ -196,7 +201,7 @@ def test_a_write_of_what_was_edited_here_is_agreed_on(store):
     assert here(store, PLAN).read_text() == "of another device"
 
 
-def test_the_stamp_follows_whatever_the_copy_had(tmp_path):
+def test_the_stamp_follows_whatever_the_copy_had(tmp_path: Path) -> None:
     mirror = Mirror(str(tmp_path / "mirror"), str(tmp_path / "copy"), "pulled")
     for text in ("one", "two"):
         (tmp_path / "copy" / "_meta").mkdir(parents=True, exist_ok=True)
@@ -205,7 +210,7 @@ def test_the_stamp_follows_whatever_the_copy_had(tmp_path):
         assert (tmp_path / "copy" / STAMP.key).read_text() == text
 
 
-def test_what_is_deleted_and_was_never_in_the_copy_leaves_nothing_there(store, tmp_path):
+def test_what_is_deleted_and_was_never_in_the_copy_leaves_nothing_there(store: MirroredState, tmp_path: Path) -> None:
     note = Locator("notes/a.md")
     store.write(note, "text")
     store.delete(note)
@@ -215,7 +220,7 @@ def test_what_is_deleted_and_was_never_in_the_copy_leaves_nothing_there(store, t
 # ------------------------------------------------------------------------------------------------ names and refusals
 
 
-def test_the_name_of_a_version_has_room_for_its_mark():
+def test_the_name_of_a_version_has_room_for_its_mark() -> None:
     file = HARNESS.child("x" + "é" * 98 + ".md")
     version = place_for(file, "0123456789abcdef")
     assert version == HARNESS.child("x" + "é" * 59 + " [conflict 01234567].md")
@@ -224,7 +229,9 @@ def test_the_name_of_a_version_has_room_for_its_mark():
 
 
 @pytest.mark.parametrize(("there", "found"), [(None, "is unmarked"), ('{"id": "two"}', "is the store two")])
-def test_a_refusal_says_which_store_was_found_and_what_to_run(store, there, found):
+def test_a_refusal_says_which_store_was_found_and_what_to_run(
+    store: MirroredState, there: str | None, found: str
+) -> None:
     store.write(STAMP, '{"id": "one"}')
     store.inner.delete(STAMP)
     if there is not None:

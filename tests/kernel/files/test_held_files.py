@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from tests.kernel.files.shared_store import NOTE, Shared, kept, leftovers
 from agentm_kernel import Locator, update
 from agentm_kernel.files import appending, displaced, lease
 from agentm_kernel.files.mutex import StoreMutex
+from agentm_kernel.files.tree import open_root
 from agentm_kernel.plugin import (
     ABSENT,
     Appends,
@@ -71,6 +73,20 @@ def test_lines_that_a_holder_adds_to_a_displaced_version_are_in_the_note(
     store.write(OTHER, "y")
     assert store.read(NOTE) == "one\ntwo\nthree\nfour\n"
     assert kept(root) == leftovers(root) == []
+
+
+def test_what_a_holder_adds_is_taken_over_by_every_write_however_soon(
+    store: Shared, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(displaced, "LEASED_GRACE", 2.0)
+    store.write(NOTE, "one\n")
+    with note.open("a") as holder:
+        store.write(NOTE, "one\ntwo\n")
+        for number, text in enumerate(("three\n", "four\n", "five\n")):
+            holder.write(text)
+            holder.flush()
+            store.write(OTHER, str(number))
+            assert store.read(NOTE).endswith(text)
 
 
 def test_lines_that_a_holder_writes_into_a_note_that_was_empty_are_in_it_whole(store: Shared, note: Path) -> None:
@@ -226,6 +242,17 @@ print("alive")
 """
     done = subprocess.run([sys.executable, "-c", code, str(root)], capture_output=True, text=True, check=False)
     assert done.stdout == "alive\n", done
+
+
+@pytest.mark.skipif(not lease._CAN_LEASE, reason="needs leases")
+def test_how_a_lease_ends_is_said_before_it_is_taken(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    (root / "a").touch()
+    call = lease.fcntl.fcntl
+    monkeypatch.setattr(lease.fcntl, "fcntl", lambda *given: (asked.append(given[1]), call(*given)))
+    with open_root(str(root)) as directory, lease.Lease(directory, "a"):
+        pass
+    assert asked == [lease.fcntl.F_SETSIG, lease.fcntl.F_SETLEASE, lease.fcntl.F_SETLEASE]
 
 
 # ------------------------------------------------------------------------------------------------ appending
@@ -401,6 +428,14 @@ def test_a_write_looks_for_the_append_before_it_replaces_the_note(store: Shared,
     assert kept(root) == ["ours\n"]
 
 
+def test_a_deletion_looks_for_the_append_before_it_takes_the_note_away(store: Shared, root: Path, note: Path) -> None:
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "ours\n")
+    note.write_text("written over, and more\n")
+    store.delete(NOTE)
+    assert kept(root) == ["ours\n"]
+
+
 def test_an_append_to_another_note_settles_the_one_before(store: Shared, root: Path, note: Path) -> None:
     store.write(NOTE, "one\n")
     store.append(NOTE, "two\n")
@@ -524,8 +559,9 @@ def test_a_root_that_is_a_link_is_followed_only_where_it_may(tmp_path: Path) -> 
         lambda: refusing.list(Locator()),
         lambda: refusing.stamp_text(),
     ):
-        with pytest.raises(StorageIOError, match="symbolic link"):
+        with pytest.raises(StorageIOError, match="symbolic link") as caught:
             verb()
+        assert caught.value.errno == errno.ELOOP
     assert (tmp_path / "real" / "notes" / "a.md").read_text() == "x"
     FileStore(tmp_path / "real", follow_root_link=False).write(NOTE, "y")
 

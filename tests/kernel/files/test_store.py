@@ -15,7 +15,9 @@ from agentm_kernel.files import reading
 from agentm_kernel.files.tree import Directory
 from agentm_kernel.plugin import (
     ABSENT,
+    Appends,
     ConcurrentModificationError,
+    DeviceFiles,
     FileStore,
     InvalidContentError,
     InvalidLocatorError,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agentm_kernel.files.medium import Beside
+    from agentm_kernel.plugin import Absent
 from pathlib import Path
 
 posix_only = pytest.mark.skipif(os.name == "nt", reason="needs POSIX files")
@@ -100,20 +103,40 @@ def test_bytes_that_are_not_utf_8_are_an_error_and_stay_as_they_are(store: FileS
     assert (root / "a.md").read_bytes() == b"caf\xe9"
 
 
-@pytest.mark.parametrize("key", ["absent.md", "absent/a.md", "dir", "file.md/below", "file.md/a/b", ""])
-def test_reading_what_is_no_note_is_not_found(store: FileStore, key: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [
+        ("absent.md", "'absent.md' does not exist"),
+        ("absent/a.md", "'absent' does not exist"),
+        ("dir", "'dir' is a directory, not a note"),
+        ("file.md/below", "'file.md' is a file, so nothing is stored below it"),
+        ("file.md/a/b", "'file.md' is a file, so nothing is stored below it"),
+        ("", "the root of the store is a directory, not a note"),
+    ],
+)
+def test_reading_what_is_no_note_is_not_found(store: FileStore, key: str, why: str) -> None:
     store.mkdir(Locator("dir"))
     store.write(Locator("file.md"), "x")
-    with pytest.raises(NotFoundError):
+    with pytest.raises(NotFoundError, match=why):
         store.read(Locator(key))
 
 
-@pytest.mark.parametrize("key", ["", "dir", "file.md/below", "file.md/a/b"])
-def test_writing_where_there_is_no_room_for_a_note_changes_nothing(store: FileStore, root: Path, key: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [
+        ("", "the root of the store is a directory"),
+        ("dir", "'dir' is a directory, so no note can be stored there"),
+        ("file.md/below", "'file.md' is not a directory"),
+        ("file.md/a/b", "'file.md' is not a directory"),
+    ],
+)
+def test_writing_where_there_is_no_room_for_a_note_changes_nothing(
+    store: FileStore, root: Path, key: str, why: str
+) -> None:
     store.mkdir(Locator("dir"))
     store.write(Locator("file.md"), "x")
     before = tree(root)
-    with pytest.raises(LocatorConflictError):
+    with pytest.raises(LocatorConflictError, match=why):
         store.write(Locator(key), "y")
     assert tree(root) == before
 
@@ -583,3 +606,25 @@ def test_a_reader_that_looks_just_before_another_thread_makes_the_root_sees_noth
     with pytest.raises(NotFoundError):
         store.read(Locator("a.md"))
     assert store.read(Locator("a.md")) == "x"
+
+
+def test_the_place_of_a_store_may_be_there_already(root: Path) -> None:
+    FileStore(root).make_place()
+    (root / "file").touch()
+    with pytest.raises(StorageIOError, match="cannot make the folder") as caught:
+        FileStore(root / "file" / "below").make_place()
+    assert caught.value.errno == errno.ENOTDIR
+
+
+def test_a_store_with_a_rule_for_its_writes_does_not_append_past_it(root: Path) -> None:
+    class Ruled(FileStore):
+        def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+            return super().write(locator, content.upper(), if_match=if_match)
+
+    class RuledTwice(Ruled):
+        def append(self, locator: Locator, text: str) -> Locator:
+            return super().append(locator, text.upper())
+
+    plain, ruled, both = FileStore(root), Ruled(root), RuledTwice(root)
+    assert (plain.facet(Appends), ruled.facet(Appends), both.facet(Appends)) == (plain, None, both)
+    assert ruled.facet(DeviceFiles) is ruled

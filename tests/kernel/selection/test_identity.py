@@ -230,3 +230,12 @@ def test_a_store_is_settled_once_for_many_writes(device, tmp_path):
     store.write(NOTE, "two")
     store.facet(Appends).append(NOTE, "three\n")
     assert inner.looks == looks
+
+
+def test_a_stamp_that_can_neither_be_written_nor_found_is_an_error(tmp_path):
+    class Refusing(FileStore):
+        def write(self, locator, content, *, if_match=None):
+            raise ConcurrentModificationError("somebody was faster, and is gone again")
+
+    with pytest.raises(ConcurrentModificationError):
+        stamp_store(Refusing(tmp_path))

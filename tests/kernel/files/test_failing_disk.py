@@ -62,6 +62,14 @@ def test_a_lock_that_cannot_be_looked_at_leaves_no_descriptor_open(tmp_path: Pat
     assert len(os.listdir("/dev/fd")) == before
 
 
+def test_a_folder_that_cannot_be_made_durable_leaves_no_descriptor_open(store: FileStore) -> None:
+    store.write(Locator("note.md"), "x")
+    before = len(os.listdir("/dev/fd"))
+    with Tap(Failing("fsync")), pytest.raises(StorageIOError):
+        store.mkdir(Locator("folder"))
+    assert len(os.listdir("/dev/fd")) == before
+
+
 def test_a_disk_that_answers_nothing_is_a_typed_error(tmp_path: Path) -> None:
     store = FileStore(tmp_path / "a" / "b" / "memory", create_root=True)
     for call in ("stat", "scandir"):

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OTHER = Locator("notes/b.md")
+GRACES = (displaced.LEASED_GRACE, displaced.UNLEASED_GRACE)
+"""As users have them: every test has another one of the first."""
 
 
 @pytest.fixture(autouse=True)
@@ -185,6 +187,10 @@ def test_another_process_finds_them(store: Shared, root: Path, note: Path) -> No
     FileStore(root).write(OTHER, "x")
     assert store.read(NOTE) == "two\nthree\n"
     assert leftovers(root) == []
+
+
+def test_how_long_a_displaced_version_stays() -> None:
+    assert GRACES == (2.0, 60.0)
 
 
 def test_a_displaced_version_stays_two_seconds(

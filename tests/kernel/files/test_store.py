@@ -12,6 +12,7 @@ from tests.kernel.files.verbs import tree, verbs
 
 from agentm_kernel import Locator
 from agentm_kernel.files import reading
+from agentm_kernel.files.reading import StoreReader
 from agentm_kernel.files.tree import Directory
 from agentm_kernel.plugin import (
     ABSENT,
@@ -34,7 +35,7 @@ from agentm_kernel.plugin import (
 from agentm_kernel.seam.backend import walk_folders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from agentm_kernel.files.medium import Beside
     from agentm_kernel.plugin import Absent
@@ -108,6 +109,7 @@ def test_bytes_that_are_not_utf_8_are_an_error_and_stay_as_they_are(store: FileS
     [
         ("absent.md", "'absent.md' does not exist"),
         ("absent/a.md", "'absent' does not exist"),
+        ("absent/deep/a.md", "'absent/deep' does not exist"),
         ("dir", "'dir' is a directory, not a note"),
         ("file.md/below", "'file.md' is a file, so nothing is stored below it"),
         ("file.md/a/b", "'file.md' is a file, so nothing is stored below it"),
@@ -628,3 +630,23 @@ def test_a_store_with_a_rule_for_its_writes_does_not_append_past_it(root: Path) 
     plain, ruled, both = FileStore(root), Ruled(root), RuledTwice(root)
     assert (plain.facet(Appends), ruled.facet(Appends), both.facet(Appends)) == (plain, None, both)
     assert ruled.facet(DeviceFiles) is ruled
+
+
+@pytest.mark.parametrize(
+    ("looking", "verb"),
+    [
+        ("read_bytes", lambda store: store.read(Locator("a.md"))),
+        ("existing", lambda store: store.info(Locator("a.md"))),
+        ("listed", lambda store: store.list(Locator())),
+    ],
+    ids=["read", "info", "list"],
+)
+def test_what_vanishes_while_it_is_looked_at_is_absent(
+    store: FileStore, looking: str, verb: Callable[[FileStore], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def vanish(*_: object) -> None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+    monkeypatch.setattr(StoreReader, looking, vanish)
+    with pytest.raises(NotFoundError, match="does not exist"):
+        verb(store)

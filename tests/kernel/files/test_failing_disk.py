@@ -6,19 +6,24 @@ import errno
 import os
 import threading
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 from tests.faults.syscalls import Tap
 
 from agentm_kernel.errors import StorageIOError
+from agentm_kernel.files.appending import AppendRecords, Record
 from agentm_kernel.files.mutex import store_mutex
 from agentm_kernel.files.store import FileStore
+from agentm_kernel.files.tree import Directory, identity_of
 from agentm_kernel.seam.backend import STAMP_KEY
 from agentm_kernel.seam.locator import TEMP_PREFIX, Locator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from agentm_kernel.files.tree import Identity
 
 NOTE = Locator("folder/note.md")
 
@@ -68,6 +73,42 @@ def test_a_folder_that_cannot_be_made_durable_leaves_no_descriptor_open(store: F
     with Tap(Failing("fsync")), pytest.raises(StorageIOError):
         store.mkdir(Locator("folder"))
     assert len(os.listdir("/dev/fd")) == before
+
+
+def test_a_folder_is_taken_for_durable_once_it_was_made_so(store: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.write(Locator("note.md"), "x")
+    with Tap(Failing("fsync")), pytest.raises(StorageIOError):
+        store.mkdir(Locator("folder"))
+    synced: list[Identity] = []
+    monkeypatch.setattr(Directory, "sync", lambda directory: synced.append(directory.identity))
+    root = identity_of(os.stat(store.root))
+    store.mkdir(Locator("folder"))
+    assert synced == [root], "the first attempt failed"
+    store.mkdir(Locator("folder"))
+    assert synced == [root], "as it is known to be"
+    monkeypatch.setattr(store._writer, "_durable", mock.Mock(__contains__=lambda *_: True, add=lambda *_: None))
+    store.mkdir(Locator("new"))
+    assert synced == [root, root], "a new one may have the number of one that was removed"
+
+
+def test_a_folder_that_cannot_be_entered_is_not_absent(store: FileStore) -> None:
+    store.write(NOTE, "x")
+    denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    with mock.patch.object(Directory, "enter", side_effect=denied):
+        for verb in (store.info, store.exists, store.list, store.delete, lambda note: store.write(note, "y")):
+            with pytest.raises(StorageIOError) as caught:
+                verb(NOTE)
+            assert caught.value.errno == errno.EACCES
+
+
+def test_a_record_of_appends_is_durable_with_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "appends").mkdir()
+    synced: list[Identity] = []
+    monkeypatch.setattr(Directory, "sync", lambda directory: synced.append(directory.identity))
+    records = AppendRecords(str(tmp_path / "appends"), "store")
+    for _ in range(2):
+        records.write([Record("a.md", 1, 0, 0.0, b"x")])
+    assert synced == [identity_of(os.stat(tmp_path / "appends"))], "the name is new once"
 
 
 def test_a_disk_that_answers_nothing_is_a_typed_error(tmp_path: Path) -> None:

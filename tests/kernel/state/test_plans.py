@@ -163,8 +163,9 @@ def test_choosing_the_plain_plan_takes_the_choice_back(resolution, marker):
 
 
 def test_a_plan_that_is_not_there_is_not_chosen(resolution, marker):
+    with pytest.raises(ActivePlanError, match=r"there is no plan PLAN-bar.md.*: none"):
+        use_plan(resolution, "bar")
     write(resolution, "PLAN-foo.md")
-
     with pytest.raises(ActivePlanError, match="there is no plan PLAN-bar.md.*: PLAN-foo.md"):
         use_plan(resolution, "bar")
     assert not marker.exists()
@@ -210,3 +211,15 @@ def test_a_plan_about_conflicts_is_a_plan(resolution, name):
     write(resolution, name)
     assert list_plan_files(resolution) == [name]
     assert list_plans_and_copies(resolution) == ([name], [])
+
+
+def test_an_empty_marker_is_not_taken_for_the_plain_plan(resolution, marker):
+    write(resolution, "PLAN.md")
+    marker.write_text("\n")
+    with pytest.raises(ActivePlanError, match="active-plan is empty"):
+        resolve_active_plan(resolution)
+
+
+def test_one_letter_is_a_plan(resolution):
+    write_state_file(resolution, "PLAN.md", "x")
+    assert list_plan_files(resolution) == ["PLAN.md"]

@@ -7,7 +7,8 @@ import pytest
 
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Locator, read_state_file, resolve_project, write_state_file
-from agentm_kernel.plugin import ConfigError, Resolution, StorageError
+from agentm_kernel.plugin import ConfigError, Device, Resolution, StorageError, StorageSelectionError
+from agentm_kernel.projects.lookup import MOVED_TO_STORE
 
 
 def test_a_resolution_is_a_mapping_of_exactly_five_keys(synced, monkeypatch):
@@ -95,6 +96,36 @@ def test_the_working_directory_may_be_given(device):
 def test_a_directory_that_is_not_there_is_refused(device):
     with pytest.raises(ConfigError, match="not a directory"):
         resolve_project({"cwd": device.projects / "gone"})
+
+
+def test_a_project_whose_notes_were_moved_to_another_store_is_neither_found_nor_claimed(synced, monkeypatch):
+    monkeypatch.chdir(synced.project(remote="git@example.com:ana/widgets.git"))
+    record = {"id": "1", "remotes": ["example.com/ana/widgets"], MOVED_TO_STORE: "team"}
+    (synced.store / "projects" / "widgets").mkdir(parents=True)
+    (synced.store / "projects" / "widgets" / "_project.json").write_text(json.dumps(record))
+    resolution = Device.now().project(read_only=False)
+    for ask in (lambda: resolution.place, resolution.claim):
+        with pytest.raises(StorageSelectionError, match="'widgets' are in another store, team"):
+            ask()
+    assert not resolution.is_settled
+
+
+@pytest.mark.parametrize("mode", ["local", "backend"])
+def test_a_resolution_knows_the_device_that_it_was_found_on(synced, monkeypatch, mode):
+    monkeypatch.chdir(synced.project())
+    synced.uses("stub", state_mode=mode)
+    device = Device.now()
+    assert device.project().device is device
+    assert device.memory().device is device
+
+
+def test_a_mode_that_nobody_knows_is_refused_with_its_beginning(synced, monkeypatch):
+    root = synced.project()
+    (root / ".harness").mkdir()
+    (root / ".harness" / ".project-mode").write_text("x" * 50)
+    monkeypatch.chdir(root)
+    with pytest.raises(ConfigError, match=f"says '{'x' * 40}', which is not a state mode"):
+        resolve_project()
 
 
 def test_the_first_write_says_whose_project_it_is(synced, monkeypatch):

@@ -132,6 +132,20 @@ def test_every_file_that_came_or_went_is_counted(store: MirroredState) -> None:
     assert store.push(store) == Transfer(2, 3)
 
 
+def test_what_a_layer_around_the_store_makes_of_a_text_is_no_news_here(store: MirroredState) -> None:
+    class Reversing(BackendLayer):
+        def read(self, locator: Locator) -> str:
+            return super().read(locator)[::-1]
+
+        def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+            return super().write(locator, content[::-1], if_match=if_match)
+
+    here(store, PLAN).write_text("plan")
+    assert store.push(Reversing(store)) == Transfer(0, 1)
+    assert (here(store, PLAN).read_text(), store.inner.read(PLAN)) == ("plan", "nalp")
+    assert store.push(Reversing(store)) == Transfer()
+
+
 def test_a_file_that_is_missing_here_is_fetched_again(store: MirroredState) -> None:
     store.write(PLAN, "text")
     store.pull(store)

@@ -439,6 +439,21 @@ def test_a_copy_whose_store_is_gone_keeps_its_files_and_meets_the_next_one_as_a_
     assert again.read(Locator(kept)) == "the newest plan"
 
 
+def test_of_two_devices_that_mark_a_store_at_once_the_slower_one_takes_over_the_mark(store):
+    store.inner.write(STAMP, '{"id": "theirs"}')
+    with pytest.raises(ConcurrentModificationError):
+        store.write(STAMP, '{"id": "ours"}', if_match=ABSENT)
+    assert store.stamp_text() == '{"id": "theirs"}'
+
+
+def test_any_other_write_that_is_refused_takes_over_nothing(store):
+    store.inner.write(STAMP, '{"id": "theirs"}')
+    store.inner.write(PLAN, "theirs")
+    with pytest.raises(ConcurrentModificationError):
+        store.write(PLAN, "ours", if_match=ABSENT)
+    assert store.stamp_text() is None
+
+
 def test_a_store_that_was_forgotten_is_looked_at_again(tmp_path):
     inner = MemoryBackend(sync=True)
     store = MirroredState(inner, str(tmp_path))

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel import Locator, read_state_file, resolve_project, write_state_file
 from agentm_kernel.plugin import ConfigError, Device, Resolution, StorageError, StorageSelectionError
 from agentm_kernel.projects.lookup import MOVED_TO_STORE
+from agentm_kernel.seam.registry import registry
 
 
 def test_a_resolution_is_a_mapping_of_exactly_five_keys(synced, monkeypatch):
@@ -117,6 +119,25 @@ def test_a_resolution_knows_the_device_that_it_was_found_on(synced, monkeypatch,
     device = Device.now()
     assert device.project().device is device
     assert device.memory().device is device
+
+
+@pytest.mark.parametrize("kind", [LocalStub, SyncedStub])
+def test_only_state_in_the_checkout_does_without_a_store_that_can_be_written(device, monkeypatch, kind):
+    class Sandboxed(kind):
+        def check_usable(self, *, read_only):
+            if not read_only:
+                raise StorageSelectionError("the sandbox lets nobody write here")
+
+    device.found_store("stub")
+    monkeypatch.setitem(registry._classes, "sandboxed", Sandboxed)
+    device.configure(**{"storage.backend": "sandboxed", "plugins.sandboxed.root": str(device.store)})
+    monkeypatch.chdir(device.project())
+    if kind is SyncedStub:
+        with pytest.raises(StorageSelectionError, match="the sandbox"):
+            Device.now().project(read_only=False)
+    else:
+        assert Device.now().project(read_only=False).is_synced is False
+    assert Device.now().project(read_only=True).backend is not None
 
 
 def test_a_mode_that_nobody_knows_is_refused_with_its_beginning(synced, monkeypatch):

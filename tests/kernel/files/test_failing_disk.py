@@ -15,7 +15,7 @@ from agentm_kernel.errors import StorageIOError
 from agentm_kernel.files.appending import AppendRecords, Record
 from agentm_kernel.files.mutex import store_mutex
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.files.tree import Directory, identity_of
+from agentm_kernel.files.tree import Directory, identity_of, make_private_folder, make_root
 from agentm_kernel.seam.backend import STAMP_KEY
 from agentm_kernel.seam.locator import TEMP_PREFIX, Locator
 
@@ -70,8 +70,18 @@ def test_a_lock_that_cannot_be_looked_at_leaves_no_descriptor_open(tmp_path: Pat
 def test_a_folder_that_cannot_be_made_durable_leaves_no_descriptor_open(store: FileStore) -> None:
     store.write(Locator("note.md"), "x")
     before = len(os.listdir("/dev/fd"))
-    with Tap(Failing("fsync")), pytest.raises(StorageIOError):
+    with Tap(Failing("fsync")), pytest.raises(StorageIOError) as caught:
         store.mkdir(Locator("folder"))
+    assert caught.value.errno == errno.EIO
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_a_folder_that_cannot_be_swept_leaves_no_descriptor_open(store: FileStore) -> None:
+    store.write(Locator("note.md"), "x")
+    failing = OSError(errno.EIO, os.strerror(errno.EIO))
+    before = len(os.listdir("/dev/fd"))
+    with mock.patch.object(Directory, "sweep", side_effect=failing), pytest.raises(StorageIOError):
+        store.write(NOTE, "x")
     assert len(os.listdir("/dev/fd")) == before
 
 
@@ -105,10 +115,28 @@ def test_a_record_of_appends_is_durable_with_its_name(tmp_path: Path, monkeypatc
     (tmp_path / "appends").mkdir()
     synced: list[Identity] = []
     monkeypatch.setattr(Directory, "sync", lambda directory: synced.append(directory.identity))
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(identity_of(os.fstat(descriptor))))
     records = AppendRecords(str(tmp_path / "appends"), "store")
-    for _ in range(2):
-        records.write([Record("a.md", 1, 0, 0.0, b"x")])
-    assert synced == [identity_of(os.stat(tmp_path / "appends"))], "the name is new once"
+    records.write([Record("a.md", 1, 0, 0.0, b"x")])
+    record = identity_of(os.stat(tmp_path / "appends" / "store"))
+    assert synced == [record, identity_of(os.stat(tmp_path / "appends"))]
+    records.write([])
+    assert synced[2:] == [record], "the name is new once"
+    records.forget_all_but([])
+    assert len(synced) == 3, "what need not be known any more may come back"
+
+
+@pytest.mark.parametrize("make", [make_private_folder, lambda path: make_root(path, 0o700)])
+def test_a_folder_is_durable_before_the_next_one_in_it_is_made(
+    tmp_path: Path, make: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[tuple[Identity, bool]] = []
+    monkeypatch.setattr(
+        Directory, "sync", lambda each: synced.append((each.identity, (tmp_path / "a" / "b").exists()))
+    )
+    make(str(tmp_path / "a" / "b"))
+    above, folder = (identity_of(os.stat(path)) for path in (tmp_path, tmp_path / "a"))
+    assert synced[-2:] == [(above, False), (folder, True)]
 
 
 def test_a_disk_that_answers_nothing_is_a_typed_error(tmp_path: Path) -> None:

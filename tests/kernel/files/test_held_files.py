@@ -298,12 +298,14 @@ def test_the_same_where_a_store_cannot_append(root: Path) -> None:
         append(store, NOTE, "secret")
 
 
-def test_an_append_that_makes_the_note_too_large_is_refused(root: Path) -> None:
+def test_an_append_that_makes_the_note_too_large_is_refused(root: Path, state: Path) -> None:
     store = FileStore(root, size_limit=10)
     store.append(NOTE, "12345\n")
     with pytest.raises(InvalidContentError, match="limit"):
         store.append(NOTE, "67890\n")
     assert store.read(NOTE) == "12345\n"
+    (record,) = state.iterdir()
+    assert b"67890" not in record.read_bytes()
 
 
 def test_an_append_to_a_folder_or_through_a_link_is_refused(store: Shared, root: Path) -> None:

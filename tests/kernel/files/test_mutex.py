@@ -154,6 +154,7 @@ def test_a_lock_is_let_go_once_and_by_then_nobody_is_taken_to_be_inside(
     monkeypatch.setattr(native_lock, "unlock", lambda number: (inside.append(dict(mutex._inside)), unlock(number)))
     with store_mutex(store) as held:
         held.unlock()
+        assert inside == [{}]
     assert inside == [{}]
 
 
@@ -187,6 +188,17 @@ def test_another_process_is_kept_out_until_the_holder_leaves(store: Path, hold: 
     holder.release()
     with store_mutex(store, timeout=SHORT):
         pass
+
+
+def test_a_wait_that_fails_lets_nobody_in(store: Path, hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    hold(store)
+    monkeypatch.setattr(native_lock, "wait_for_lock", fail)
+    with pytest.raises(StorageIOError, match="cannot lock") as caught, store_mutex(store, timeout=LONG):
+        pass
+    assert caught.value.errno == errno.ENOLCK
 
 
 def test_a_waiter_enters_when_the_holder_leaves(store: Path, hold: Hold) -> None:

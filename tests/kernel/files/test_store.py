@@ -11,7 +11,7 @@ import pytest
 from tests.kernel.files.verbs import tree, verbs
 
 from agentm_kernel import Locator
-from agentm_kernel.files import reading
+from agentm_kernel.files import reading, writing
 from agentm_kernel.files.reading import StoreReader
 from agentm_kernel.files.tree import Directory
 from agentm_kernel.plugin import (
@@ -28,6 +28,7 @@ from agentm_kernel.plugin import (
     NotFoundError,
     StorageError,
     StorageIOError,
+    StorageSelectionError,
     StoreIdentityError,
     content_hash,
     store_mutex,
@@ -650,3 +651,42 @@ def test_what_vanishes_while_it_is_looked_at_is_absent(
     monkeypatch.setattr(StoreReader, looking, vanish)
     with pytest.raises(NotFoundError, match="does not exist"):
         verb(store)
+
+
+@pytest.mark.parametrize(
+    ("place", "create_root", "may_write", "why"),
+    [
+        ("store", False, True, ""),
+        ("store", False, False, "store is not writable"),
+        ("missing", False, True, "missing is missing"),
+        ("missing/deep", True, True, ""),
+        ("missing/deep", True, False, "is not writable"),
+        ("file", False, True, "file is not a folder"),
+        ("file", True, True, "file is not a folder"),
+        ("file/deep", True, True, "file is not a folder"),
+    ],
+)
+def test_a_store_is_usable_where_its_folder_is_or_may_be_made(
+    tmp_path: Path, place: str, create_root: bool, may_write: bool, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(os, "access", lambda path, mode: may_write)  # root may write anywhere
+    store = FileStore(tmp_path / place, create_root=create_root)
+    if why:
+        with pytest.raises(StorageSelectionError, match=why):
+            store.check_usable(read_only=False)
+    else:
+        store.check_usable(read_only=False)
+    if not may_write:
+        store.check_usable(read_only=True)
+
+
+def test_only_a_note_that_was_empty_is_looked_at_twice(store: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = []
+    monkeypatch.setattr(writing, "wait_until_settled", looks.append)
+    for number, (old, new) in enumerate((("one", "two"), ("", "two"))):
+        note = store.write(Locator(f"{number}.md"), old)
+        store.write(note, new, if_match=content_hash(old))
+        store.write(note, new)
+        assert len(looks) == number

@@ -140,6 +140,29 @@ def test_only_state_in_the_checkout_does_without_a_store_that_can_be_written(dev
     assert Device.now().project(read_only=True).backend is not None
 
 
+def test_a_place_is_settled_once_it_was_claimed_and_a_home_is_never_claimed(synced, monkeypatch):
+    monkeypatch.chdir(synced.project())
+    resolution = Device.now().project(read_only=False)
+    assert not resolution.is_settled
+    assert resolution.claim() == Locator("projects/widgets")
+    assert resolution.is_settled
+    before = synced.stored("stub")
+    with pytest.raises(ConfigError, match="is not a project"):
+        Device.now().project(str(synced.home), read_only=False).claim()
+    assert synced.stored("stub") == before
+
+
+def test_whoever_does_not_say_that_it_writes_only_reads(synced, monkeypatch):
+    asked = []
+    monkeypatch.setattr(SyncedStub, "check_usable", lambda _, *, read_only: asked.append(read_only))
+    monkeypatch.chdir(synced.project())
+    device = Device.now()
+    for look in (device.store, device.project, device.memory):
+        look()
+        look(read_only=False)
+    assert asked == [True, False] * 3
+
+
 def test_a_mode_that_nobody_knows_is_refused_with_its_beginning(synced, monkeypatch):
     root = synced.project()
     (root / ".harness").mkdir()

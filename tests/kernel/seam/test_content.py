@@ -19,6 +19,11 @@ def test_what_is_no_text_is_refused_by_its_type(content: str) -> None:
         encode_content(content, NOTE, limit=10)
 
 
+def test_half_a_character_is_refused_by_its_place() -> None:
+    with pytest.raises(InvalidContentError, match="a lone surrogate at character 2"):
+        encode_content("ab\ud800", NOTE, limit=10)
+
+
 def test_a_note_may_be_as_long_as_the_limit_and_no_longer() -> None:
     assert encode_content("é" * 5, NOTE, limit=10) == "é".encode() * 5
     check_size(10, NOTE, limit=10)

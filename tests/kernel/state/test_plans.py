@@ -8,7 +8,13 @@ from agentm_kernel import resolve_project
 from agentm_kernel.here import list_plan_files, resolve_active_plan
 from agentm_kernel.plugin import ActivePlanError, ConfigError
 from agentm_kernel.state.files import write_state_file
-from agentm_kernel.state.plans import clear_plan, list_plans_and_copies, plan_files, use_plan
+from agentm_kernel.state.plans import (
+    clear_plan,
+    list_left_behind,
+    list_plans_and_copies,
+    plan_files,
+    use_plan,
+)
 
 
 @pytest.fixture
@@ -223,3 +229,16 @@ def test_an_empty_marker_is_not_taken_for_the_plain_plan(resolution, marker):
 def test_one_letter_is_a_plan(resolution):
     write_state_file(resolution, "PLAN.md", "x")
     assert list_plan_files(resolution) == ["PLAN.md"]
+
+
+def test_plans_in_a_checkout_whose_state_belongs_into_the_store_are_left_behind(synced, monkeypatch):
+    root = synced.project()
+    monkeypatch.chdir(root)
+    resolution = resolve_project()
+    assert list_left_behind(resolution, []) == []
+    (root / ".harness").mkdir()
+    for name in ("PLAN.md", "PLAN-a.md", "progress-a.md", "progress.md", "notes.md", "active-plan"):
+        (root / ".harness" / name).write_text("x")
+    assert list_left_behind(resolution, ["PLAN.md"]) == ["PLAN-a.md", "progress-a.md", "progress.md"]
+    synced.uses("device-local")
+    assert list_left_behind(resolve_project(), []) == []

@@ -152,6 +152,14 @@ def test_a_place_is_settled_once_it_was_claimed_and_a_home_is_never_claimed(sync
     assert synced.stored("stub") == before
 
 
+@pytest.mark.parametrize(("bound", "name"), [("example.com/ana/widgets", "team"), ("example.com/ana/other", None)])
+def test_a_project_has_the_store_that_it_is_bound_to(synced, monkeypatch, bound, name):
+    monkeypatch.chdir(synced.project(remote="git@example.com:ana/widgets.git"))
+    assert Device.now().bound_store() is None
+    synced.uses("stub", bindings={bound: {"store": "team"}}, **{"stores.team.backend": "remote"})
+    assert Device.now().bound_store() == name
+
+
 def test_whoever_does_not_say_that_it_writes_only_reads(synced, monkeypatch):
     asked = []
     monkeypatch.setattr(SyncedStub, "check_usable", lambda _, *, read_only: asked.append(read_only))

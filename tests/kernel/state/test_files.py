@@ -25,6 +25,7 @@ from agentm_kernel.plugin import (
     list_plan_files,
     list_state_files,
 )
+from agentm_kernel.state import files
 from agentm_kernel.state.files import append_state_file, set_marker
 
 
@@ -267,3 +268,15 @@ def test_what_was_not_written_is_not_hidden_from_git(device, monkeypatch):
     with pytest.raises(LocatorConflictError):
         set_marker(resolve_project(), "active-plan", "foo")
     assert not (root / ".harness" / ".gitignore").exists()
+
+
+def test_whoever_does_not_say_that_it_only_looks_like_a_secret_is_refused(resolution):
+    secret = "password = Tr0ub" + "4dor&3"
+    for change in (
+        lambda: files.write_state_file(resolution, "PLAN.md", secret),
+        lambda: files.append_state_file(resolution, "PLAN.md", secret),
+        lambda: files.update_state_file(resolution, "PLAN.md", lambda _: secret),
+    ):
+        with pytest.raises(InvalidContentError, match="seems to hold a secret"):
+            change()
+    assert list_state_files(resolution) == []

@@ -388,6 +388,8 @@ VERBS = {
     "delete": lambda store: store.delete(PLAN),
     "pull": lambda store: store.pull(store),
     "push": lambda store: store.push(store),
+    "pull past the layers": lambda store: store.pull(store.inner),
+    "push past the layers": lambda store: store.push(store.inner),
     "check_reachable": lambda store: store.check_reachable(2.0),
 }
 

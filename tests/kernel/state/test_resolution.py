@@ -147,8 +147,10 @@ def test_a_place_is_settled_once_it_was_claimed_and_a_home_is_never_claimed(sync
     assert resolution.claim() == Locator("projects/widgets")
     assert resolution.is_settled
     before = synced.stored("stub")
+    home = Device.now().project(str(synced.home), read_only=False)
+    assert (home.place, home.layout) == (None, "none")
     with pytest.raises(ConfigError, match="is not a project"):
-        Device.now().project(str(synced.home), read_only=False).claim()
+        home.claim()
     assert synced.stored("stub") == before
 
 

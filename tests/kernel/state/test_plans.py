@@ -139,6 +139,8 @@ def test_plans_are_listed_plain_first_without_archives_and_conflict_copies(resol
         "PLAN-a (unseen 1a2b3c4d).md",
         "PLAN-a.sync-conflict-20260101-120000-ABCDEFG.md",
         "PLAN-a [Conflict 1].md",
+        "PLAN-a-safeBackup-0001.md",
+        "PLAN-a.conflict1.md",
         "PLAN-.md",
         "PLAN-a.txt",
         "plan-a2.md",

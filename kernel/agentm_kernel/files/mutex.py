@@ -72,7 +72,7 @@ class StoreMutex:
         self.timeout = DEFAULT_TIMEOUT if timeout is None else timeout
         self._root_flags = 0 if follow_link else O_NOFOLLOW
         self._root, self.meanwhile = os.fspath(root), meanwhile
-        self._deadline, self._process = 0.0, _process
+        self._process = _process
         self._held: list[_Claim] = []
 
     def time_left(self) -> float:

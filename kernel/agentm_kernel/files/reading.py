@@ -206,7 +206,7 @@ class StoreReader:
     def listed(self, directory: Directory, locator: Locator, kinds: dict[str, int]) -> dict[str, str]:
         """The names that keys below `locator` have, sorted, each with the name that the directory has for it."""
         names = sorted(name for name, kind in kinds.items() if kind in _STORED)
-        shown = dict(zip(names, names, strict=True))
+        shown = {name: name for name in names}
         if not self._shows_all_names:
             shown = dict(sorted(self._shown(names, frozenset(name for name in names if kinds[name] == _FILE))))
         if locator.takes_plainly([*shown]):

@@ -267,10 +267,8 @@ class PathDirectory(Directory):
 
     def enter(self, name: str) -> PathDirectory:
         path = self._at(name)
-        mode = os.lstat(path).st_mode
-        if stat.S_ISLNK(mode) or (hasattr(os.path, "isjunction") and os.path.isjunction(path)):
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
-        if not stat.S_ISDIR(mode):
+        is_directory = stat.S_ISDIR(os.lstat(path).st_mode)
+        if not is_directory or (hasattr(os.path, "isjunction") and os.path.isjunction(path)):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
         return PathDirectory(path)
 

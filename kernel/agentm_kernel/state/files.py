@@ -33,7 +33,7 @@ def is_written(resolution: Resolution, name: str) -> bool:
     """
     store, locator = _place(resolution, name)
     try:
-        return store.info(locator).size > 0 and bool(store.read(locator).strip("\ufeff \t\r\n\f\v"))
+        return bool(store.read(locator).strip("\ufeff \t\r\n\f\v"))
     except NotFoundError:
         return False
     except (StorageError, InvalidContentError):

@@ -257,7 +257,7 @@ class Mirror:
     def _agree(self, news: _News) -> None:
         def with_news(text: str | None) -> str:
             merged: _News = {**_parse(text), **news}
-            return json.dumps({key: merged[key] for key in sorted(merged) if merged[key]}, indent=1) + "\n"
+            return json.dumps({key: merged[key] for key in sorted(merged) if merged[key]}) + "\n"
 
         if news:
             update(self._records, _AGREED, with_news)

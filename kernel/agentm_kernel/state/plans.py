@@ -121,7 +121,7 @@ def list_left_behind(resolution: Resolution, known: list[str]) -> list[str]:
         names = os.listdir(harness_path(resolution.root))
     except OSError:
         return []
-    return sorted(name for name in names if _is_plan(name.replace("progress", "PLAN", 1)) and name not in known)
+    return sorted(name for name in names if _is_plan(name.replace("progress", "PLAN")) and name not in known)
 
 
 def use_plan(resolution: Resolution, name: str) -> str:

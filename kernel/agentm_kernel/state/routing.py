@@ -172,7 +172,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     @property
     def is_settled(self) -> bool:
         """Whether the place is the one that was claimed in the store itself."""
-        return "is_settled" in self._found
+        return bool(self._found.get("is_settled"))
 
     def checkouts(self, store: StorageBackend) -> Checkouts:
         """Which project each checkout of this device is in `store`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -52,3 +53,13 @@ def test_a_program_that_was_started_under_it_is_waited_for_when_its_starter_was_
         process.stdin.close()  # the child ends
         with DirectoryLock(str(tmp_path), 10.0):
             pass
+
+
+def test_a_copy_of_the_descriptor_does_not_keep_the_lock_of_one_who_has_left(tmp_path: Path) -> None:
+    with DirectoryLock(str(tmp_path), 0.0) as lock:
+        copy = os.dup(lock.descriptor)
+    try:
+        with DirectoryLock(str(tmp_path), 0.0):
+            pass
+    finally:
+        os.close(copy)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 import sys
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import pytest
 
@@ -113,6 +115,19 @@ def test_without_the_library_s_function_the_call_is_made_by_number(
     assert (tmp_path / "a").read_text() == "was b"
     with pytest.raises(FileNotFoundError):
         exchange(folder, "a", "missing")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
+@pytest.mark.parametrize(
+    ("machine", "number"),
+    [("x86_64", 316), ("aarch64", 276), ("riscv64", 276), ("ppc64le", 357), ("s390x", 347), ("pdp11", None)],
+)
+def test_each_machine_has_its_own_number_for_the_call(
+    machine: str, number: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "uname", lambda: mock.Mock(machine=machine))
+    made = module._by_number(ctypes.CDLL(None))
+    assert (made.args[0] if isinstance(made, functools.partial) else None) == number
 
 
 def test_directories_exchange_and_move_their_names(tmp_path: Path) -> None:

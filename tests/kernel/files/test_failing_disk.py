@@ -6,19 +6,24 @@ import errno
 import os
 import threading
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 from tests.faults.syscalls import Tap
 
 from agentm_kernel.errors import StorageIOError
+from agentm_kernel.files.appending import AppendRecords, Record
 from agentm_kernel.files.mutex import store_mutex
 from agentm_kernel.files.store import FileStore
+from agentm_kernel.files.tree import Directory, identity_of, make_private_folder, make_root
 from agentm_kernel.seam.backend import STAMP_KEY
 from agentm_kernel.seam.locator import TEMP_PREFIX, Locator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from agentm_kernel.files.tree import Identity
 
 NOTE = Locator("folder/note.md")
 
@@ -60,6 +65,78 @@ def test_a_lock_that_cannot_be_looked_at_leaves_no_descriptor_open(tmp_path: Pat
     with Tap(Failing("fstat")), pytest.raises(StorageIOError), store_mutex(tmp_path):
         pass
     assert len(os.listdir("/dev/fd")) == before
+
+
+def test_a_folder_that_cannot_be_made_durable_leaves_no_descriptor_open(store: FileStore) -> None:
+    store.write(Locator("note.md"), "x")
+    before = len(os.listdir("/dev/fd"))
+    with Tap(Failing("fsync")), pytest.raises(StorageIOError) as caught:
+        store.mkdir(Locator("folder"))
+    assert caught.value.errno == errno.EIO
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_a_folder_that_cannot_be_swept_leaves_no_descriptor_open(store: FileStore) -> None:
+    store.write(Locator("note.md"), "x")
+    failing = OSError(errno.EIO, os.strerror(errno.EIO))
+    before = len(os.listdir("/dev/fd"))
+    with mock.patch.object(Directory, "sweep", side_effect=failing), pytest.raises(StorageIOError):
+        store.write(NOTE, "x")
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_a_folder_is_taken_for_durable_once_it_was_made_so(store: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.write(Locator("note.md"), "x")
+    with Tap(Failing("fsync")), pytest.raises(StorageIOError):
+        store.mkdir(Locator("folder"))
+    synced: list[Identity] = []
+    monkeypatch.setattr(Directory, "sync", lambda directory: synced.append(directory.identity))
+    root = identity_of(os.stat(store.root))
+    store.mkdir(Locator("folder"))
+    assert synced == [root], "the first attempt failed"
+    store.mkdir(Locator("folder"))
+    assert synced == [root], "as it is known to be"
+    monkeypatch.setattr(store._writer, "_durable", mock.Mock(__contains__=lambda *_: True, add=lambda *_: None))
+    store.mkdir(Locator("new"))
+    assert synced == [root, root], "a new one may have the number of one that was removed"
+
+
+def test_a_folder_that_cannot_be_entered_is_not_absent(store: FileStore) -> None:
+    store.write(NOTE, "x")
+    denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    with mock.patch.object(Directory, "enter", side_effect=denied):
+        for verb in (store.info, store.exists, store.list, store.delete, lambda note: store.write(note, "y")):
+            with pytest.raises(StorageIOError) as caught:
+                verb(NOTE)
+            assert caught.value.errno == errno.EACCES
+
+
+def test_a_record_of_appends_is_durable_with_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "appends").mkdir()
+    synced: list[Identity] = []
+    monkeypatch.setattr(Directory, "sync", lambda directory: synced.append(directory.identity))
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(identity_of(os.fstat(descriptor))))
+    records = AppendRecords(str(tmp_path / "appends"), "store")
+    records.write([Record("a.md", 1, 0, 0.0, b"x")])
+    record = identity_of(os.stat(tmp_path / "appends" / "store"))
+    assert synced == [record, identity_of(os.stat(tmp_path / "appends"))]
+    records.write([])
+    assert synced[2:] == [record], "the name is new once"
+    records.forget_all_but([])
+    assert len(synced) == 3, "what need not be known any more may come back"
+
+
+@pytest.mark.parametrize("make", [make_private_folder, lambda path: make_root(path, 0o700)])
+def test_a_folder_is_durable_before_the_next_one_in_it_is_made(
+    tmp_path: Path, make: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[tuple[Identity, bool]] = []
+    monkeypatch.setattr(
+        Directory, "sync", lambda each: synced.append((each.identity, (tmp_path / "a" / "b").exists()))
+    )
+    make(str(tmp_path / "a" / "b"))
+    above, folder = (identity_of(os.stat(path)) for path in (tmp_path, tmp_path / "a"))
+    assert synced[-2:] == [(above, False), (folder, True)]
 
 
 def test_a_disk_that_answers_nothing_is_a_typed_error(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from tests.kernel.files.shared_store import NOTE, Shared, kept, leftovers
 from agentm_kernel import Locator, update
 from agentm_kernel.files import appending, displaced, lease
 from agentm_kernel.files.mutex import StoreMutex
+from agentm_kernel.files.tree import open_root
 from agentm_kernel.plugin import (
     ABSENT,
     Appends,
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OTHER = Locator("notes/b.md")
+GRACES = (displaced.LEASED_GRACE, displaced.UNLEASED_GRACE)
+"""As users have them: every test has another one of the first."""
 
 
 @pytest.fixture(autouse=True)
@@ -71,6 +75,20 @@ def test_lines_that_a_holder_adds_to_a_displaced_version_are_in_the_note(
     store.write(OTHER, "y")
     assert store.read(NOTE) == "one\ntwo\nthree\nfour\n"
     assert kept(root) == leftovers(root) == []
+
+
+def test_what_a_holder_adds_is_taken_over_by_every_write_however_soon(
+    store: Shared, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(displaced, "LEASED_GRACE", 2.0)
+    store.write(NOTE, "one\n")
+    with note.open("a") as holder:
+        store.write(NOTE, "one\ntwo\n")
+        for number, text in enumerate(("three\n", "four\n", "five\n")):
+            holder.write(text)
+            holder.flush()
+            store.write(OTHER, str(number))
+            assert store.read(NOTE).endswith(text)
 
 
 def test_lines_that_a_holder_writes_into_a_note_that_was_empty_are_in_it_whole(store: Shared, note: Path) -> None:
@@ -171,6 +189,10 @@ def test_another_process_finds_them(store: Shared, root: Path, note: Path) -> No
     assert leftovers(root) == []
 
 
+def test_how_long_a_displaced_version_stays() -> None:
+    assert GRACES == (2.0, 60.0)
+
+
 def test_a_displaced_version_stays_two_seconds(
     store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,6 +250,17 @@ print("alive")
     assert done.stdout == "alive\n", done
 
 
+@pytest.mark.skipif(not lease._CAN_LEASE, reason="needs leases")
+def test_how_a_lease_ends_is_said_before_it_is_taken(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    (root / "a").touch()
+    call = lease.fcntl.fcntl
+    monkeypatch.setattr(lease.fcntl, "fcntl", lambda *given: (asked.append(given[1]), call(*given)))
+    with open_root(str(root)) as directory, lease.Lease(directory, "a"):
+        pass
+    assert asked == [lease.fcntl.F_SETSIG, lease.fcntl.F_SETLEASE, lease.fcntl.F_SETLEASE]
+
+
 # ------------------------------------------------------------------------------------------------ appending
 
 
@@ -265,12 +298,14 @@ def test_the_same_where_a_store_cannot_append(root: Path) -> None:
         append(store, NOTE, "secret")
 
 
-def test_an_append_that_makes_the_note_too_large_is_refused(root: Path) -> None:
+def test_an_append_that_makes_the_note_too_large_is_refused(root: Path, state: Path) -> None:
     store = FileStore(root, size_limit=10)
     store.append(NOTE, "12345\n")
     with pytest.raises(InvalidContentError, match="limit"):
         store.append(NOTE, "67890\n")
     assert store.read(NOTE) == "12345\n"
+    (record,) = state.iterdir()
+    assert b"67890" not in record.read_bytes()
 
 
 def test_an_append_to_a_folder_or_through_a_link_is_refused(store: Shared, root: Path) -> None:
@@ -401,6 +436,14 @@ def test_a_write_looks_for_the_append_before_it_replaces_the_note(store: Shared,
     assert kept(root) == ["ours\n"]
 
 
+def test_a_deletion_looks_for_the_append_before_it_takes_the_note_away(store: Shared, root: Path, note: Path) -> None:
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "ours\n")
+    note.write_text("written over, and more\n")
+    store.delete(NOTE)
+    assert kept(root) == ["ours\n"]
+
+
 def test_an_append_to_another_note_settles_the_one_before(store: Shared, root: Path, note: Path) -> None:
     store.write(NOTE, "one\n")
     store.append(NOTE, "two\n")
@@ -524,8 +567,9 @@ def test_a_root_that_is_a_link_is_followed_only_where_it_may(tmp_path: Path) -> 
         lambda: refusing.list(Locator()),
         lambda: refusing.stamp_text(),
     ):
-        with pytest.raises(StorageIOError, match="symbolic link"):
+        with pytest.raises(StorageIOError, match="symbolic link") as caught:
             verb()
+        assert caught.value.errno == errno.ELOOP
     assert (tmp_path / "real" / "notes" / "a.md").read_text() == "x"
     FileStore(tmp_path / "real", follow_root_link=False).write(NOTE, "y")
 

@@ -167,3 +167,16 @@ def test_bytes_follow_no_link_either(root: Path) -> None:
     with pytest.raises(StorageIOError):
         tree.read(Locator("a.md"))
     assert tree.hash(Locator("a.md")) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "place"),
+    [
+        ("notes/a.md", "_meta/conflicts/notes/a.md/unseen-0123456789ab.md"),
+        ("x" * 200 + "/" + "y" * 199, f"_meta/conflicts/{'x' * 200}/{'y' * 199}/unseen-0123456789ab"),
+        ("x" * 200 + "/" + "y" * 200, None),
+    ],
+)
+def test_an_unseen_version_has_a_place_whatever_the_length_of_its_key(key: str, place: str | None) -> None:
+    long = f"_meta/conflicts/long-{content_hash(key)}/unseen-0123456789ab"
+    assert Medium().place_for_unseen(Locator(key), "0123456789abcdef") == Locator(place or long)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import errno
+import io
 import itertools
 import os
 import signal
@@ -144,6 +145,39 @@ def test_a_file_system_that_cannot_lock_is_refused(store: Path, monkeypatch: pyt
     assert open_descriptors() <= before
 
 
+def test_a_lock_is_let_go_once_and_by_then_nobody_is_taken_to_be_inside(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise another thread that comes in at once would be forgotten, and wait for itself."""
+    inside = []
+    unlock = native_lock.unlock
+    monkeypatch.setattr(native_lock, "unlock", lambda number: (inside.append(dict(mutex._inside)), unlock(number)))
+    with store_mutex(store) as held:
+        held.unlock()
+        assert inside == [{}]
+    assert inside == [{}]
+
+
+@pytest.mark.parametrize(
+    ("line", "holder"),
+    [
+        ("7: FLOCK  ADVISORY  WRITE 1 08:01:5 0 EOF", "process 1"),
+        ("7: FLOCK  ADVISORY  WRITE 812 08:01:5 0 EOF", "process 812"),
+        ("7: FLOCK  ADVISORY  WRITE 0 08:01:5 0 EOF", "another process"),
+        ("7: FLOCK  ADVISORY  WRITE -1 08:01:5 0 EOF", "another process"),
+        ("7: POSIX  ADVISORY  WRITE 812 08:01:5 0 EOF", "another process"),
+        ("7: FLOCK  ADVISORY  WRITE 812 08:01:6 0 EOF", "another process"),
+        ("7: FLOCK", "another process"),
+        ("", "another process"),
+    ],
+)
+def test_the_holder_is_named_as_far_as_the_system_tells(
+    line: str, holder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native_lock, "open", lambda *_, **__: io.StringIO(f"1: -> x\n{line}\n"), raising=False)
+    assert native_lock.holder_of((os.makedev(8, 1), 5)) == holder
+
+
 # ------------------------------------------------------------------------------------------------ other processes
 
 
@@ -154,6 +188,17 @@ def test_another_process_is_kept_out_until_the_holder_leaves(store: Path, hold: 
     holder.release()
     with store_mutex(store, timeout=SHORT):
         pass
+
+
+def test_a_wait_that_fails_lets_nobody_in(store: Path, hold: Hold, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    hold(store)
+    monkeypatch.setattr(native_lock, "wait_for_lock", fail)
+    with pytest.raises(StorageIOError, match="cannot lock") as caught, store_mutex(store, timeout=LONG):
+        pass
+    assert caught.value.errno == errno.ENOLCK
 
 
 def test_a_waiter_enters_when_the_holder_leaves(store: Path, hold: Hold) -> None:

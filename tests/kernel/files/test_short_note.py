@@ -286,8 +286,14 @@ def test_a_tree_that_is_not_here_yet_has_no_stamp_that_could_be_missing(stamp: P
         def check_here(self) -> None:
             raise StorageIOError("it was never fetched")
 
-    with pytest.raises(StorageIOError, match="never fetched"):
-        FileStore(root_of(stamp), medium=NotHere(), create_root=True).stamp_text()
+    for root in (root_of(stamp), f"{root_of(stamp)}-missing"):
+        with pytest.raises(StorageIOError, match="never fetched"):
+            FileStore(root, medium=NotHere(), create_root=True).stamp_text()
+
+
+def test_that_nothing_was_ever_written_is_seen_at_a_glance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FileStore, "_reader", property(lambda _: pytest.fail("a closer look was taken")))
+    assert FileStore(tmp_path / "missing", create_root=True).stamp_text() is None
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")

@@ -11,11 +11,14 @@ import pytest
 from tests.kernel.files.verbs import tree, verbs
 
 from agentm_kernel import Locator
-from agentm_kernel.files import reading
+from agentm_kernel.files import reading, writing
+from agentm_kernel.files.reading import StoreReader
 from agentm_kernel.files.tree import Directory
 from agentm_kernel.plugin import (
     ABSENT,
+    Appends,
     ConcurrentModificationError,
+    DeviceFiles,
     FileStore,
     InvalidContentError,
     InvalidLocatorError,
@@ -25,6 +28,7 @@ from agentm_kernel.plugin import (
     NotFoundError,
     StorageError,
     StorageIOError,
+    StorageSelectionError,
     StoreIdentityError,
     content_hash,
     store_mutex,
@@ -32,9 +36,10 @@ from agentm_kernel.plugin import (
 from agentm_kernel.seam.backend import walk_folders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from agentm_kernel.files.medium import Beside
+    from agentm_kernel.plugin import Absent
 from pathlib import Path
 
 posix_only = pytest.mark.skipif(os.name == "nt", reason="needs POSIX files")
@@ -100,20 +105,41 @@ def test_bytes_that_are_not_utf_8_are_an_error_and_stay_as_they_are(store: FileS
     assert (root / "a.md").read_bytes() == b"caf\xe9"
 
 
-@pytest.mark.parametrize("key", ["absent.md", "absent/a.md", "dir", "file.md/below", "file.md/a/b", ""])
-def test_reading_what_is_no_note_is_not_found(store: FileStore, key: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [
+        ("absent.md", "'absent.md' does not exist"),
+        ("absent/a.md", "'absent' does not exist"),
+        ("absent/deep/a.md", "'absent/deep' does not exist"),
+        ("dir", "'dir' is a directory, not a note"),
+        ("file.md/below", "'file.md' is a file, so nothing is stored below it"),
+        ("file.md/a/b", "'file.md' is a file, so nothing is stored below it"),
+        ("", "the root of the store is a directory, not a note"),
+    ],
+)
+def test_reading_what_is_no_note_is_not_found(store: FileStore, key: str, why: str) -> None:
     store.mkdir(Locator("dir"))
     store.write(Locator("file.md"), "x")
-    with pytest.raises(NotFoundError):
+    with pytest.raises(NotFoundError, match=why):
         store.read(Locator(key))
 
 
-@pytest.mark.parametrize("key", ["", "dir", "file.md/below", "file.md/a/b"])
-def test_writing_where_there_is_no_room_for_a_note_changes_nothing(store: FileStore, root: Path, key: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [
+        ("", "the root of the store is a directory"),
+        ("dir", "'dir' is a directory, so no note can be stored there"),
+        ("file.md/below", "'file.md' is not a directory"),
+        ("file.md/a/b", "'file.md' is not a directory"),
+    ],
+)
+def test_writing_where_there_is_no_room_for_a_note_changes_nothing(
+    store: FileStore, root: Path, key: str, why: str
+) -> None:
     store.mkdir(Locator("dir"))
     store.write(Locator("file.md"), "x")
     before = tree(root)
-    with pytest.raises(LocatorConflictError):
+    with pytest.raises(LocatorConflictError, match=why):
         store.write(Locator(key), "y")
     assert tree(root) == before
 
@@ -583,3 +609,84 @@ def test_a_reader_that_looks_just_before_another_thread_makes_the_root_sees_noth
     with pytest.raises(NotFoundError):
         store.read(Locator("a.md"))
     assert store.read(Locator("a.md")) == "x"
+
+
+def test_the_place_of_a_store_may_be_there_already(root: Path) -> None:
+    FileStore(root).make_place()
+    (root / "file").touch()
+    with pytest.raises(StorageIOError, match="cannot make the folder") as caught:
+        FileStore(root / "file" / "below").make_place()
+    assert caught.value.errno == errno.ENOTDIR
+
+
+def test_a_store_with_a_rule_for_its_writes_does_not_append_past_it(root: Path) -> None:
+    class Ruled(FileStore):
+        def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+            return super().write(locator, content.upper(), if_match=if_match)
+
+    class RuledTwice(Ruled):
+        def append(self, locator: Locator, text: str) -> Locator:
+            return super().append(locator, text.upper())
+
+    plain, ruled, both = FileStore(root), Ruled(root), RuledTwice(root)
+    assert (plain.facet(Appends), ruled.facet(Appends), both.facet(Appends)) == (plain, None, both)
+    assert ruled.facet(DeviceFiles) is ruled
+
+
+@pytest.mark.parametrize(
+    ("looking", "verb"),
+    [
+        ("read_bytes", lambda store: store.read(Locator("a.md"))),
+        ("existing", lambda store: store.info(Locator("a.md"))),
+        ("listed", lambda store: store.list(Locator())),
+    ],
+    ids=["read", "info", "list"],
+)
+def test_what_vanishes_while_it_is_looked_at_is_absent(
+    store: FileStore, looking: str, verb: Callable[[FileStore], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def vanish(*_: object) -> None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+    monkeypatch.setattr(StoreReader, looking, vanish)
+    with pytest.raises(NotFoundError, match="does not exist"):
+        verb(store)
+
+
+@pytest.mark.parametrize(
+    ("place", "create_root", "may_write", "why"),
+    [
+        ("store", False, True, ""),
+        ("store", False, False, "store is not writable"),
+        ("missing", False, True, "missing is missing"),
+        ("missing/deep", True, True, ""),
+        ("missing/deep", True, False, "is not writable"),
+        ("file", False, True, "file is not a folder"),
+        ("file", True, True, "file is not a folder"),
+        ("file/deep", True, True, "file is not a folder"),
+    ],
+)
+def test_a_store_is_usable_where_its_folder_is_or_may_be_made(
+    tmp_path: Path, place: str, create_root: bool, may_write: bool, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(os, "access", lambda path, mode: may_write)  # root may write anywhere
+    store = FileStore(tmp_path / place, create_root=create_root)
+    if why:
+        with pytest.raises(StorageSelectionError, match=why):
+            store.check_usable(read_only=False)
+    else:
+        store.check_usable(read_only=False)
+    if not may_write:
+        store.check_usable(read_only=True)
+
+
+def test_only_a_note_that_was_empty_is_looked_at_twice(store: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = []
+    monkeypatch.setattr(writing, "wait_until_settled", looks.append)
+    for number, (old, new) in enumerate((("one", "two"), ("", "two"))):
+        note = store.write(Locator(f"{number}.md"), old)
+        store.write(note, new, if_match=content_hash(old))
+        store.write(note, new)
+        assert len(looks) == number

@@ -70,8 +70,9 @@ def test_a_decomposed_name_of_another_program_is_foreign_and_keeps_its_key(store
 def test_another_case_of_a_stored_key_is_refused(store: FileStore, root: Path, stored: str, new: str) -> None:
     store.write(Locator(stored), "x")
     for condition in (None, ABSENT):
-        with pytest.raises(LocatorConflictError, match="case"):
+        with pytest.raises(LocatorConflictError, match="case") as caught:
             store.write(Locator(new), "y", if_match=condition)
+        assert "use the stored spelling" in (caught.value.hint or "")
     with pytest.raises(LocatorConflictError):
         store.mkdir(Locator(new))
     with pytest.raises(LocatorConflictError):

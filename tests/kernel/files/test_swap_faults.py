@@ -15,7 +15,7 @@ from tests.kernel.files.shared_store import NOTE, Beside, Shared, kept, leftover
 
 from agentm_kernel import Locator
 from agentm_kernel.files import displaced
-from agentm_kernel.files.tree import Directory
+from agentm_kernel.files.tree import Directory, identity_of, open_root
 from agentm_kernel.plugin import ABSENT, ConcurrentModificationError, StorageIOError, content_hash
 
 if TYPE_CHECKING:
@@ -108,6 +108,29 @@ def test_a_version_is_kept_even_where_its_place_is_spelled_otherwise(store: Shar
     meanwhile(lambda: as_client(root / "notes" / "a.md", "unseen"))
     store.write(NOTE, "ours")
     assert kept(root) == ["unseen"]
+
+
+def test_what_is_not_there_or_not_at_hand_has_not_been_seen_and_is_not_waited_for(store: Shared, root: Path) -> None:
+    store.write(Locator("a.md"), "x")
+    with open_root(str(root)) as directory:
+        look_at, status = store._writer.displaced.look_at, directory.status("a.md")
+        assert look_at(directory, "a.md", status)[0] == content_hash("x")
+        assert look_at(directory, "missing.md", None) == (None, None)
+        with (
+            mock.patch.object(type(store.medium), "is_at_hand", return_value=False),
+            mock.patch.object(Directory, "open_file", side_effect=AssertionError),
+        ):
+            assert look_at(directory, "a.md", status) == (None, None)
+
+
+def test_a_version_that_is_kept_is_durable_there_before_it_is_gone_from_here(store: Shared, root: Path) -> None:
+    synced = []
+    store.write(Locator("a.md"), "x")
+    with open_root(str(root)) as directory:
+        with mock.patch.object(Directory, "sync", lambda each: synced.append(each.identity)):
+            store._writer.displaced.keep(directory, "a.md", Locator("a.md"))
+        (place,) = (root / "_meta" / "conflicts").rglob("unseen-*")
+        assert synced[-2:] == [identity_of(os.stat(place.parent)), directory.identity]
 
 
 def test_what_cannot_be_kept_does_not_keep_anybody_from_writing(store: Shared, root: Path) -> None:

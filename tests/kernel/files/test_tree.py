@@ -11,7 +11,7 @@ import pytest
 
 from agentm_kernel import Locator, update
 from agentm_kernel.files import TooLarge, tree as root_module
-from agentm_kernel.files.tree import Directory, PathDirectory, open_root
+from agentm_kernel.files.tree import Directory, PathDirectory, make_private_folder, open_root
 from agentm_kernel.plugin import FileStore, InvalidContentError, StorageError
 
 if TYPE_CHECKING:
@@ -244,3 +244,9 @@ def test_a_file_that_grows_while_it_is_read_still_meets_the_limit(
     monkeypatch.setattr(os, "read", read_while_growing)
     with pytest.raises(InvalidContentError):
         store.read(Locator("a.md"))
+
+
+def test_a_file_in_the_way_of_a_private_folder_is_an_error_at_once(folder: Path) -> None:
+    with pytest.raises(FileExistsError):
+        make_private_folder(str(folder / "a.md"))
+    make_private_folder(str(folder / "sub"))

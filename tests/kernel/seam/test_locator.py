@@ -341,3 +341,9 @@ def test_a_locator_is_its_parent_and_its_name(key: str) -> None:
         return
     assert note.parent.child(note.name) == note
     assert Locator().child(*note.parts) == note
+
+
+@pytest.mark.parametrize("tone", range(0x1F3FB, 0x1F400))
+def test_a_person_of_any_skin_tone_may_be_joined_to_what_it_does(tone: int) -> None:
+    key = f"\U0001f469{chr(tone)}\u200d\U0001f4bb.md"
+    assert Locator(key).key == key

@@ -28,3 +28,25 @@ def test_a_value_of_the_wrong_kind_is_refused_with_the_place_where_it_stands(pla
 
     assert caught.value.message == f"{named} is a path, not int"
     assert caught.value.hint == "where it is"
+
+
+@pytest.mark.parametrize(
+    ("kind", "fitting", "others"),
+    [
+        ("text", ["a"], [1, True, None]),
+        ("path", ["/a"], [1, ["/a"]]),
+        ("number", [1, 1.5], [True, "1"]),
+        ("flag", [True, False], [1, "true"]),
+        ("list", [["a"], "a, b"], [1, {"a": 1}]),
+        ("table", [{"a": 1}], [["a"], "a"]),
+        ("any", [1, "a", True, None, {}], []),
+    ],
+)
+def test_each_kind_of_option_has_its_values(kind: str, fitting: list[object], others: list[object]) -> None:
+    option = Option("x", kind, "what it is")
+    assert [value for value in (*fitting, *others) if option.fits(value)] == fitting
+
+
+def test_there_are_no_other_kinds_of_options() -> None:
+    with pytest.raises(ValueError, match="the kind of an option is text, path"):
+        Option("x", "colour", "what it is")

@@ -14,7 +14,14 @@ from tests.kernel.seam.secret_samples import IN_CONTEXT, ORDINARY, planted
 
 import agentm_kernel
 from agentm_kernel.errors import InvalidContentError
-from agentm_kernel.seam.secrets import find_secrets, is_bare_secret, is_secret_field, names_a_secret, refuse_secrets
+from agentm_kernel.seam.secrets import (
+    Finding,
+    find_secrets,
+    is_bare_secret,
+    is_secret_field,
+    names_a_secret,
+    refuse_secrets,
+)
 from agentm_kernel.seam.secrets.tables import pattern_of, rules_of
 
 KINDS = list(planted())
@@ -220,3 +227,87 @@ def test_a_door_and_the_tables_work_from_a_zip_file_too(tmp_path):
     )
 
     assert "GitHub token" in done.stdout, done.stderr
+
+
+_UUID = "9fceb02d-0ae5-" + "48e9-8dc9-70b74767f193"
+
+
+@pytest.mark.parametrize(
+    ("line", "is_secret"),
+    [
+        ("password = tr0ub" + "4dor(", False),  # a call
+        ("password = tr0ub" + "4dor[", False),
+        ('password = "tr0ub' + '4dor"(', True),
+        ("password: !tr0ub" + "4dor", False),  # a tag or an alias of YAML
+        ('password: "!tr0ub' + '4dor"', True),
+        ("DB_PASSWORD=zqxw" + "vk", True),
+        ("DB_PASSWORD=zqxwv", False),
+        ("PASSWORD=zqxw" + "vk", True),
+        ("Password=zqxwvk", False),
+        ('PASSWORD = "Zqxwvk"', False),  # a label beside the field of a form
+        ('PASSWORD = "ZQ' + 'xwvk"', True),
+        ('password: "xqzkvb' + 'NMWRTP"', True),
+        ('password: "xqzkvbNMWRT"', False),
+        ("password: xqzkvb" + "NMWRTPsdfG", True),
+        ("password: xqzkvbNMWRTPsdf", False),
+        ("api_token = x7Kq9Zp2" + "Lm4Tw8Rc", True),
+        ("api_token = x7Kq9Zp2Lm4Tw8R", False),
+        ("x-ypass = tr0ub4dor", False),  # a word that ends so
+        (f"token = {_UUID}", False),  # it names things more often than it opens them
+        (f"client_secret = {_UUID}", True),
+        (f"API_TOKEN={_UUID}", True),
+        (f"tool --token {_UUID}", True),
+        ("token = " + _UUID.replace("-", ""), True),
+        ("token = row.to" + "k3nX9qZkWvB7m", False),  # names with a dot between them
+        ('token = "row.to' + 'k3nX9qZkWvB7m"', True),
+        ("token = row." + "x7Kq9Zp2Lm4Tw8Rcx7Kq9Zp", False),
+        ("token = row." + "x7Kq9Zp2Lm4Tw8Rcx7Kq9Zp2", True),
+    ],
+)
+def test_what_stands_around_a_value_makes_a_difference(line, is_secret):
+    assert bool(find_secrets(line)) is is_secret
+
+
+@pytest.mark.parametrize(
+    ("before", "is_found"), [("", True), ("n", False), ("\\n", True), (" \\t", True), ("+", False)]
+)
+def test_a_format_begins_a_word(before, is_found):
+    key = planted()["AWS access key id"].partition("=")[2]
+    assert bool(find_secrets(before + key)) is is_found
+    assert bool(find_secrets(f"x {before}{key}")) is is_found
+
+
+@pytest.mark.parametrize(
+    ("code", "is_unseen"),
+    [
+        *((code, True) for code in (0xAD, 0x34F, 0x61C, 0x180E, 0x200B, 0x200F, 0x202A, 0x202E, 0x2060, 0x206F)),
+        *((code, True) for code in (0xFE00, 0xFE0F, 0xFEFF, 0x115F, 0x1160, 0x3164)),
+        *((code, False) for code in (0xAE, 0x350, 0x61D, 0x180F, 0x200A, 0x2010, 0x2029, 0x202F, 0x205F, 0x2070)),
+        *((code, False) for code in (0xFDFF, 0xFE10, 0xFF00, 0x115E, 0x1161, 0x3165)),
+    ],
+)
+def test_only_what_cannot_be_seen_is_left_out(code, is_unseen):
+    assert bool(find_secrets(chr(code).join(planted()["GitHub token"]))) is is_unseen
+
+
+def test_findings_come_in_the_order_of_the_text():
+    text = f"\n{planted()['Stripe key']}\n{planted()['GitHub server token']}\n"
+    assert [(each.line, each.column) for each in find_secrets(text)] == [(2, 1), (3, 1)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"), [("AWS key", "an AWS key"), ("key", "a key"), ("Okta token", "an Okta token")]
+)
+def test_a_finding_is_told_in_words(kind, said):
+    assert str(Finding(kind, 7, 1)) == f"line 7 looks like {said}"
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "token; nothing"), (2, "token and 1 more; nothing")])
+def test_only_further_findings_are_counted(count, said):
+    with pytest.raises(InvalidContentError, match=said):
+        refuse_secrets("the note", "\n".join([planted()["GitHub token"]] * count))
+
+
+def test_a_name_may_hold_the_word_anywhere_where_that_is_asked():
+    assert names_a_secret("token_budget", anywhere=True)
+    assert not names_a_secret("budget", anywhere=True)

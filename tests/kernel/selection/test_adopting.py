@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import pytest
 
@@ -11,6 +12,7 @@ from agentm_kernel.device.config_writer import set_value
 from agentm_kernel.plugin import (
     Device,
     FileStore,
+    StorageIOError,
     StorageSelectionError,
     StoreIdentityError,
     UnidentifiedStore,
@@ -20,6 +22,7 @@ from agentm_kernel.plugin import (
     return_identity,
     select_store,
 )
+from agentm_kernel.selection.identity import known_id
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,9 +92,20 @@ def test_a_store_that_is_gone_gets_its_mark_back_and_another_one_does_not(
     gone = UnidentifiedStore("files", store, None)
     return_identity(device, gone, "lost-and-found")
     assert read_stamp(store) == check_store(device, store, "files") == "lost-and-found"
+    assert known_id(device.state_dir, "files", store.describe()) == "lost-and-found"
     return_identity(device, gone, "lost-and-found")
     for other in (gone, UnidentifiedStore("files", store, "lost-and-found")):
         with pytest.raises(StoreIdentityError, match="is, or was, another store than new") as caught:
             return_identity(device, other, "new")
         assert caught.value.hint == "check the path; `agentm store show` says what is selected"
     assert read_stamp(store) == "lost-and-found"
+
+
+def test_a_store_that_cannot_be_marked_is_not_known(store: FileStore, environ: dict[str, str]) -> None:
+    device = Device(environ)
+    with (
+        mock.patch.object(store, "write", side_effect=StorageIOError("the disk is full")),
+        pytest.raises(StorageIOError),
+    ):
+        return_identity(device, UnidentifiedStore("files", store, None), "lost-and-found")
+    assert known_id(device.state_dir, "files", store.describe()) is None

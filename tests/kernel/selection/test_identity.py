@@ -5,14 +5,25 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from tests.kernel.selection.conftest import Device, make_device
 
 from agentm_kernel import Locator, select_backend, storage_preview
-from agentm_kernel.plugin import ABSENT, ConcurrentModificationError, StoreIdentityError, content_hash
-from agentm_kernel.selection.identity import stamp_store
+from agentm_kernel.plugin import (
+    ABSENT,
+    Appends,
+    ConcurrentModificationError,
+    Device as ThisDevice,
+    DeviceFiles,
+    FileStore,
+    PersonalSpace,
+    StoreIdentityError,
+    content_hash,
+)
+from agentm_kernel.selection.identity import IdentityGuard, stamp_store
 
 NOTE = Locator("note.md")
 
@@ -40,8 +51,11 @@ def used(device: Device, folder: Path) -> Device:
 def test_the_first_write_stamps_the_default_store(device):
     backend = select_backend(environ=device.environ)
     backend.write(NOTE, "hello\n")
-    fields = json.loads((device.home / ".agentm/memory/_meta/store.json").read_text())
-    assert set(fields) == {"id", "created", "layout"}
+    text = (device.home / ".agentm/memory/_meta/store.json").read_text()
+    fields = json.loads(text)
+    created = datetime.fromisoformat(fields["created"])
+    assert (created.tzinfo, created.microsecond) == (UTC, 0)
+    assert text == f'{{\n  "id": "{fields["id"]}",\n  "created": "{created.isoformat()}",\n  "layout": 1\n}}\n'
     assert select_backend(environ=device.environ).read(NOTE) == "hello\n"
 
 
@@ -177,3 +191,51 @@ def test_a_store_replaced_while_it_is_open_is_refused(device, shared, tmp_path):
     with pytest.raises(StoreIdentityError, match="replaced or unmounted"):
         backend.write(NOTE, "lost\n")
     assert list(shared.iterdir()) == []
+
+
+class Personal(FileStore, PersonalSpace):
+    looks = 0
+
+    def stamp_text(self):
+        self.looks += 1
+        return super().stamp_text()
+
+    def personal_path(self, path):
+        return None
+
+    def write_personal(self, path, content, *, if_match=None):
+        return self.write(Locator("mine").child(path), content, if_match=if_match)
+
+
+def test_nothing_is_added_to_an_unmarked_store_by_another_door_either(device, tmp_path):
+    (tmp_path / "store").mkdir()
+    store = IdentityGuard(ThisDevice(device.environ), Personal(tmp_path / "store"), "stub")
+    for change in (
+        lambda: store.facet(Appends).append(NOTE, "line\n"),
+        lambda: store.facet(PersonalSpace).write_personal("note.md", "text"),
+    ):
+        with pytest.raises(StoreIdentityError, match="no identity stamp"):
+            change()
+    assert not list((tmp_path / "store").iterdir())
+    assert store.facet(DeviceFiles) is store.inner, "what cannot write needs no guard"
+
+
+def test_a_store_is_settled_once_for_many_writes(device, tmp_path):
+    (tmp_path / "store").mkdir()
+    inner = Personal(tmp_path / "store")
+    stamp_store(inner)
+    store = IdentityGuard(ThisDevice(device.environ), inner, "stub")
+    store.write(NOTE, "one")
+    looks = inner.looks
+    store.write(NOTE, "two")
+    store.facet(Appends).append(NOTE, "three\n")
+    assert inner.looks == looks
+
+
+def test_a_stamp_that_can_neither_be_written_nor_found_is_an_error(tmp_path):
+    class Refusing(FileStore):
+        def write(self, locator, content, *, if_match=None):
+            raise ConcurrentModificationError("somebody was faster, and is gone again")
+
+    with pytest.raises(ConcurrentModificationError):
+        stamp_store(Refusing(tmp_path))

@@ -211,8 +211,9 @@ def test_a_backend_is_told_for_what_and_under_which_name_it_is_opened(device, tm
     device.configure(**{"storage.backend": "told", "plugins.told.root": str(tmp_path / "store")})
     for read_only in (False, True):
         select_backend(environ=device.environ, read_only=read_only)
+    inspect_store(Device(device.environ))
     state_dir = str(device.home / ".local" / "state" / "agentm")
-    assert openings == [("default", False, state_dir), ("default", True, state_dir)]
+    assert openings == [("default", False, state_dir), ("default", True, state_dir), ("default", True, state_dir)]
 
 
 def test_a_missing_folder_is_a_refusal_for_readers_too(device, tmp_path):
@@ -308,7 +309,7 @@ def test_a_wrapper_that_cannot_be_had_is_a_refusal(device):
     device.configure(wrappers=["guard"])
     error = refusal(device.environ)
     assert "guard" in error.message
-    assert "never skipped" in error.hint
+    assert error.hint == "install the plugin, or take 'guard' out of `wrappers`; a guard is never skipped"
 
 
 def test_an_inspection_never_raises_an_expected_failure(device):

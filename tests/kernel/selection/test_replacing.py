@@ -151,3 +151,45 @@ def test_what_was_read_is_not_read_again(memory, monkeypatch):
     monkeypatch.setattr(memory, "read", lambda _: pytest.fail("it was read twice"))
 
     store.write(NOTE, "two", if_match=content_hash(text))
+
+
+def test_what_was_read_of_another_note_is_not_taken_for_this_one(store, told, memory):
+    other = Locator("b.md")
+    memory.write(NOTE, "one")
+    memory.write(other, "two")
+    store.read(NOTE)
+    with pytest.raises(ConcurrentModificationError):
+        store.write(other, "three", if_match=content_hash("one"))
+    assert told == []
+
+
+def test_what_was_read_before_somebody_else_wrote_is_not_taken_for_what_is_there(store, told, memory):
+    memory.write(NOTE, "one")
+    store.read(NOTE)
+    memory.write(NOTE, "two")
+    store.write(NOTE, "three", if_match=content_hash("two"))
+    assert told == [("two", "three", "two")]
+
+
+def test_a_note_that_others_change_before_every_attempt_is_refused_in_the_end(memory):
+    class Contended(BackendLayer):
+        def write(self, locator, content, *, if_match=None):
+            raise ConcurrentModificationError("somebody was faster")
+
+    memory.write(NOTE, "one")
+    with pytest.raises(ConcurrentModificationError):
+        ReplacementTelling(Contended(memory), lambda *_: None).write(NOTE, "two")
+
+
+def test_a_note_that_is_not_there_is_deleted_in_vain_once(memory):
+    class Counting(BackendLayer):
+        attempts = 0
+
+        def delete(self, locator, *, if_match=None):
+            self.attempts += 1
+            super().delete(locator, if_match=if_match)
+
+    counting = Counting(memory)
+    with pytest.raises(NotFoundError):
+        ReplacementTelling(counting, lambda *_: None).delete(NOTE)
+    assert counting.attempts == 1

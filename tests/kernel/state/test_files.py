@@ -14,15 +14,19 @@ from agentm_kernel import (
 from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
+    FileStore,
     InvalidContentError,
     InvalidLocatorError,
+    LocatorConflictError,
+    NotFoundError,
     StorageError,
     StorageIOError,
     content_hash,
     list_plan_files,
     list_state_files,
 )
-from agentm_kernel.state.files import append_state_file
+from agentm_kernel.state import files
+from agentm_kernel.state.files import append_state_file, set_marker
 
 
 @pytest.fixture(params=["checkout", "store"])
@@ -230,3 +234,49 @@ def test_text_that_only_looks_like_a_secret_can_be_written(resolution):
     append_state_file(resolution, "PLAN.md", SECRET, allow_secrets=True)
 
     assert read_state_file(resolution, "PLAN.md").startswith(SECRET)
+
+
+def test_a_state_file_that_vanishes_while_they_are_listed_is_left_out(resolution, monkeypatch):
+    for name in ("PLAN.md", "gone.md"):
+        write_state_file(resolution, name, "x")
+    info = FileStore.info
+
+    def vanishing(store, locator):
+        if locator.name == "gone.md":
+            raise NotFoundError("it has just gone")
+        return info(store, locator)
+
+    monkeypatch.setattr(FileStore, "info", vanishing)
+    assert list_state_files(resolution) == ["PLAN.md"]
+
+
+def test_a_name_that_is_refused_claims_nothing_in_the_store(synced, monkeypatch):
+    monkeypatch.chdir(synced.project())
+    with pytest.raises(InvalidLocatorError):
+        write_state_file(resolve_project(), "deep/PLAN.md", "x")
+    assert synced.stored("stub") == {}
+
+
+def test_what_was_not_written_is_not_hidden_from_git(device, monkeypatch):
+    root = device.project()
+    monkeypatch.chdir(root)
+    (root / ".harness").mkdir()
+    (root / ".harness" / "PLAN.md").write_text("theirs")
+    with pytest.raises(ConcurrentModificationError):
+        write_state_file(resolve_project(), "PLAN.md", "x", if_match=ABSENT)
+    (root / ".harness" / "active-plan").mkdir()
+    with pytest.raises(LocatorConflictError):
+        set_marker(resolve_project(), "active-plan", "foo")
+    assert not (root / ".harness" / ".gitignore").exists()
+
+
+def test_whoever_does_not_say_that_it_only_looks_like_a_secret_is_refused(resolution):
+    secret = "password = Tr0ub" + "4dor&3"
+    for change in (
+        lambda: files.write_state_file(resolution, "PLAN.md", secret),
+        lambda: files.append_state_file(resolution, "PLAN.md", secret),
+        lambda: files.update_state_file(resolution, "PLAN.md", lambda _: secret),
+    ):
+        with pytest.raises(InvalidContentError, match="seems to hold a secret"):
+            change()
+    assert list_state_files(resolution) == []

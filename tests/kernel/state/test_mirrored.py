@@ -35,7 +35,9 @@ from agentm_kernel.plugin import (
     MirroredState,
     NotFoundError,
     PluginError,
+    Resolution,
     Rules,
+    StorageIOError,
     StorageReadOnlyError,
     StoreIdentityError,
     Transfer,
@@ -188,6 +190,21 @@ def test_a_copy_that_does_not_know_whose_a_name_is_leads_nobody_to_another_proje
     if verb not in ("read", "list"):
         assert str(path) == str(copy / "projects" / "ana-widgets" / "_harness" / "PLAN.md")
         assert read_state_file(resolve_project(), "PLAN.md") == "ours\n"
+
+
+def test_the_two_views_of_a_project_differ_in_the_store_alone(copy):
+    found = Device.now().memory(read_only=True)
+    project = Resolution(found.root, found.backend, device=found.device, store_name="team")
+    identity = project.identity
+    assert not project.is_local_view
+    for view, store, is_local in (
+        (project.on_this_device(), project.local_view, True),
+        (project.in_the_store(), project.backend, False),
+    ):
+        assert (view.root, view.device, view.store_name) == (project.root, project.device, "team")
+        assert (view.backend, view.local_view, view.is_local_view) == (store, store, is_local)
+        assert view.identity is identity, "it is looked up once"
+    assert isinstance(project.local_view, LocalCopy)
 
 
 def test_a_store_on_this_device_has_no_copy(synced, monkeypatch):
@@ -371,6 +388,8 @@ VERBS = {
     "delete": lambda store: store.delete(PLAN),
     "pull": lambda store: store.pull(store),
     "push": lambda store: store.push(store),
+    "pull past the layers": lambda store: store.pull(store.inner),
+    "push past the layers": lambda store: store.push(store.inner),
     "check_reachable": lambda store: store.check_reachable(2.0),
 }
 
@@ -420,6 +439,50 @@ def test_a_copy_whose_store_is_gone_keeps_its_files_and_meets_the_next_one_as_a_
     (kept,) = again.push(again).conflicts
     assert again.read(PLAN) == "the plan of an older checkpoint"
     assert again.read(Locator(kept)) == "the newest plan"
+
+
+def test_of_two_devices_that_mark_a_store_at_once_the_slower_one_takes_over_the_mark(store):
+    store.inner.write(STAMP, '{"id": "theirs"}')
+    with pytest.raises(ConcurrentModificationError):
+        store.write(STAMP, '{"id": "ours"}', if_match=ABSENT)
+    assert store.stamp_text() == '{"id": "theirs"}'
+
+
+def test_any_other_write_that_is_refused_takes_over_nothing(store):
+    store.inner.write(STAMP, '{"id": "theirs"}')
+    store.inner.write(PLAN, "theirs")
+    with pytest.raises(ConcurrentModificationError):
+        store.write(PLAN, "ours", if_match=ABSENT)
+    assert store.stamp_text() is None
+
+
+def test_a_store_that_was_forgotten_is_looked_at_again(tmp_path):
+    inner = MemoryBackend(sync=True)
+    store = MirroredState(inner, str(tmp_path))
+    store.write(STAMP, '{"id": "one"}')
+    store.forget_store()
+    assert store.fetch_stamp() == '{"id": "one"}'
+    inner.write(STAMP, '{"id": "two"}')
+    with pytest.raises(StoreIdentityError):
+        store.list(Locator())
+
+
+def test_a_place_is_made_and_reached_where_the_store_lies(tmp_path):
+    class Distant(MemoryBackend):
+        asked: ClassVar[list[object]] = []
+
+        def make_place(self):
+            self.asked.append("made")
+
+        def check_reachable(self, seconds):
+            self.asked.append(seconds)
+            raise StorageIOError("the network is down")
+
+    store = MirroredState(Distant(sync=True), str(tmp_path))
+    store.make_place()
+    with pytest.raises(StorageIOError, match="the network is down"):
+        store.check_reachable(2.5)
+    assert Distant.asked == ["made", 2.5]
 
 
 def test_a_store_that_was_opened_to_be_read_is_not_asked_when_it_is_written(tmp_path):

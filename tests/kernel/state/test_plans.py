@@ -8,7 +8,13 @@ from agentm_kernel import resolve_project
 from agentm_kernel.here import list_plan_files, resolve_active_plan
 from agentm_kernel.plugin import ActivePlanError, ConfigError
 from agentm_kernel.state.files import write_state_file
-from agentm_kernel.state.plans import clear_plan, list_plans_and_copies, plan_files, use_plan
+from agentm_kernel.state.plans import (
+    clear_plan,
+    list_left_behind,
+    list_plans_and_copies,
+    plan_files,
+    use_plan,
+)
 
 
 @pytest.fixture
@@ -133,6 +139,8 @@ def test_plans_are_listed_plain_first_without_archives_and_conflict_copies(resol
         "PLAN-a (unseen 1a2b3c4d).md",
         "PLAN-a.sync-conflict-20260101-120000-ABCDEFG.md",
         "PLAN-a [Conflict 1].md",
+        "PLAN-a-safeBackup-0001.md",
+        "PLAN-a.conflict1.md",
         "PLAN-.md",
         "PLAN-a.txt",
         "plan-a2.md",
@@ -163,8 +171,9 @@ def test_choosing_the_plain_plan_takes_the_choice_back(resolution, marker):
 
 
 def test_a_plan_that_is_not_there_is_not_chosen(resolution, marker):
+    with pytest.raises(ActivePlanError, match=r"there is no plan PLAN-bar.md.*: none"):
+        use_plan(resolution, "bar")
     write(resolution, "PLAN-foo.md")
-
     with pytest.raises(ActivePlanError, match="there is no plan PLAN-bar.md.*: PLAN-foo.md"):
         use_plan(resolution, "bar")
     assert not marker.exists()
@@ -210,3 +219,28 @@ def test_a_plan_about_conflicts_is_a_plan(resolution, name):
     write(resolution, name)
     assert list_plan_files(resolution) == [name]
     assert list_plans_and_copies(resolution) == ([name], [])
+
+
+def test_an_empty_marker_is_not_taken_for_the_plain_plan(resolution, marker):
+    write(resolution, "PLAN.md")
+    marker.write_text("\n")
+    with pytest.raises(ActivePlanError, match="active-plan is empty"):
+        resolve_active_plan(resolution)
+
+
+def test_one_letter_is_a_plan(resolution):
+    write_state_file(resolution, "PLAN.md", "x")
+    assert list_plan_files(resolution) == ["PLAN.md"]
+
+
+def test_plans_in_a_checkout_whose_state_belongs_into_the_store_are_left_behind(synced, monkeypatch):
+    root = synced.project()
+    monkeypatch.chdir(root)
+    resolution = resolve_project()
+    assert list_left_behind(resolution, []) == []
+    (root / ".harness").mkdir()
+    for name in ("PLAN.md", "PLAN-a.md", "progress-a.md", "progress.md", "notes.md", "active-plan"):
+        (root / ".harness" / name).write_text("x")
+    assert list_left_behind(resolution, ["PLAN.md"]) == ["PLAN-a.md", "progress-a.md", "progress.md"]
+    synced.uses("device-local")
+    assert list_left_behind(resolve_project(), []) == []

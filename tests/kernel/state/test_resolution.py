@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel import Locator, read_state_file, resolve_project, write_state_file
-from agentm_kernel.plugin import ConfigError, Resolution, StorageError
+from agentm_kernel.plugin import ConfigError, Device, Resolution, StorageError, StorageSelectionError
+from agentm_kernel.projects.lookup import MOVED_TO_STORE
+from agentm_kernel.seam.registry import registry
 
 
 def test_a_resolution_is_a_mapping_of_exactly_five_keys(synced, monkeypatch):
@@ -95,6 +98,88 @@ def test_the_working_directory_may_be_given(device):
 def test_a_directory_that_is_not_there_is_refused(device):
     with pytest.raises(ConfigError, match="not a directory"):
         resolve_project({"cwd": device.projects / "gone"})
+
+
+def test_a_project_whose_notes_were_moved_to_another_store_is_neither_found_nor_claimed(synced, monkeypatch):
+    monkeypatch.chdir(synced.project(remote="git@example.com:ana/widgets.git"))
+    record = {"id": "1", "remotes": ["example.com/ana/widgets"], MOVED_TO_STORE: "team"}
+    (synced.store / "projects" / "widgets").mkdir(parents=True)
+    (synced.store / "projects" / "widgets" / "_project.json").write_text(json.dumps(record))
+    resolution = Device.now().project(read_only=False)
+    for ask in (lambda: resolution.place, resolution.claim):
+        with pytest.raises(StorageSelectionError, match="'widgets' are in another store, team"):
+            ask()
+    assert not resolution.is_settled
+
+
+@pytest.mark.parametrize("mode", ["local", "backend"])
+def test_a_resolution_knows_the_device_that_it_was_found_on(synced, monkeypatch, mode):
+    monkeypatch.chdir(synced.project())
+    synced.uses("stub", state_mode=mode)
+    device = Device.now()
+    assert device.project().device is device
+    assert device.memory().device is device
+
+
+@pytest.mark.parametrize("kind", [LocalStub, SyncedStub])
+def test_only_state_in_the_checkout_does_without_a_store_that_can_be_written(device, monkeypatch, kind):
+    class Sandboxed(kind):
+        def check_usable(self, *, read_only):
+            if not read_only:
+                raise StorageSelectionError("the sandbox lets nobody write here")
+
+    device.found_store("stub")
+    monkeypatch.setitem(registry._classes, "sandboxed", Sandboxed)
+    device.configure(**{"storage.backend": "sandboxed", "plugins.sandboxed.root": str(device.store)})
+    monkeypatch.chdir(device.project())
+    if kind is SyncedStub:
+        with pytest.raises(StorageSelectionError, match="the sandbox"):
+            Device.now().project(read_only=False)
+    else:
+        assert Device.now().project(read_only=False).is_synced is False
+    assert Device.now().project(read_only=True).backend is not None
+
+
+def test_a_place_is_settled_once_it_was_claimed_and_a_home_is_never_claimed(synced, monkeypatch):
+    monkeypatch.chdir(synced.project())
+    resolution = Device.now().project(read_only=False)
+    assert not resolution.is_settled
+    assert resolution.claim() == Locator("projects/widgets")
+    assert resolution.is_settled
+    before = synced.stored("stub")
+    home = Device.now().project(str(synced.home), read_only=False)
+    assert (home.place, home.layout) == (None, "none")
+    with pytest.raises(ConfigError, match="is not a project"):
+        home.claim()
+    assert synced.stored("stub") == before
+
+
+@pytest.mark.parametrize(("bound", "name"), [("example.com/ana/widgets", "team"), ("example.com/ana/other", None)])
+def test_a_project_has_the_store_that_it_is_bound_to(synced, monkeypatch, bound, name):
+    monkeypatch.chdir(synced.project(remote="git@example.com:ana/widgets.git"))
+    assert Device.now().bound_store() is None
+    synced.uses("stub", bindings={bound: {"store": "team"}}, **{"stores.team.backend": "remote"})
+    assert Device.now().bound_store() == name
+
+
+def test_whoever_does_not_say_that_it_writes_only_reads(synced, monkeypatch):
+    asked = []
+    monkeypatch.setattr(SyncedStub, "check_usable", lambda _, *, read_only: asked.append(read_only))
+    monkeypatch.chdir(synced.project())
+    device = Device.now()
+    for look in (device.store, device.project, device.memory):
+        look()
+        look(read_only=False)
+    assert asked == [True, False] * 3
+
+
+def test_a_mode_that_nobody_knows_is_refused_with_its_beginning(synced, monkeypatch):
+    root = synced.project()
+    (root / ".harness").mkdir()
+    (root / ".harness" / ".project-mode").write_text("x" * 50)
+    monkeypatch.chdir(root)
+    with pytest.raises(ConfigError, match=f"says '{'x' * 40}', which is not a state mode"):
+        resolve_project()
 
 
 def test_the_first_write_says_whose_project_it_is(synced, monkeypatch):

@@ -89,7 +89,7 @@ def is_login_in_base64(value: bytes) -> bool:
         user, colon, password = a2b_base64(value + b"=" * (-len(value) % 4)).partition(b":")
     except Error:
         return False
-    return bool(user and colon and len(password) > 2) and user.isascii() and not is_placeholder(password)
+    return bool(user and colon) and user.isascii() and not is_placeholder(password)
 
 
 def is_path(value: bytes) -> bool:

@@ -26,9 +26,10 @@ class Answers:
 
     def ask(self, number: int, run: Callable[[Work], dict[str, object]], seconds: float = 10) -> None:
         message = Message(id=number, method="tools/call", params={})
-        self.calls.add(
-            Work(message, run, lambda asked, result: self.given.append((asked.id, result["said"])), seconds)
-        )
+        self.calls.add(Work(message, run, self._answer, seconds))
+
+    def _answer(self, message: Message, result: dict[str, object]) -> None:
+        self.given.append((message.id, result["said"]))
 
 
 class SlowToEnd(list[Work]):

@@ -1,0 +1,116 @@
+"""Somebody else writes a moment before a command of `agentm encryption` does: what they wrote is still there."""
+
+from __future__ import annotations
+
+import os
+
+import pyrage
+import pytest
+
+from agentm_encryption.device_identity import check_private, device_folder
+from agentm_encryption.places import key_file
+from agentm_kernel.plugin import Device, FileStore
+
+MINE, THEIRS = "mine\n", "theirs\n"
+
+
+@pytest.fixture
+def just_before(monkeypatch):
+    """Do `work` once, right before a store of files carries out `verb` for a place of which `is_it` holds."""
+
+    def set_up(verb, is_it, work):
+        real = getattr(FileStore, verb)
+
+        def hooked(store, locator, *arguments, **options):
+            if is_it(locator):
+                monkeypatch.setattr(FileStore, verb, real)
+                work(store, locator)
+            return real(store, locator, *arguments, **options)
+
+        monkeypatch.setattr(FileStore, verb, hooked)
+
+    return set_up
+
+
+def is_note(locator):
+    return not locator.key.startswith("_meta")
+
+
+def put_theirs(store, locator):
+    store.write(locator, THEIRS)
+
+
+# ------------------------------------------------------------------------------------------------ keys
+
+
+def test_the_first_keys_of_another_device_stay(laptop, just_before):
+    just_before("write", lambda locator: locator == key_file(1), put_theirs)
+    refusal = laptop.refused("encryption", "init", "--recovery-file", str(laptop.recovery), "--yes")
+    assert "another device has just encrypted this store" in refusal
+    assert FileStore(laptop.place).read(key_file(1)) == THEIRS
+
+
+def test_the_new_keys_of_another_device_stay(laptop, just_before):
+    laptop.init()
+    just_before("write", lambda locator: locator == key_file(2), put_theirs)
+    assert "another device makes new keys at the same time" in laptop.refused("encryption", "rotate", "--yes")
+    assert FileStore(laptop.place).read(key_file(2)) == THEIRS
+
+
+def test_what_another_device_changed_about_the_keys_stays(laptop, just_before):
+    laptop.init()
+    just_before("write", lambda locator: locator == key_file(1), put_theirs)
+    friend = str(pyrage.x25519.Identity.generate().to_public())
+    assert "changed by somebody else meanwhile" in laptop.refused("encryption", "admit", friend, "friend")
+    assert FileStore(laptop.place).read(key_file(1)) == THEIRS
+
+
+# ------------------------------------------------------------------------------------------------ notes
+
+
+def test_a_note_that_is_edited_while_it_gets_new_keys_is_the_edited_one(laptop, note, just_before):
+    laptop.init()
+    laptop.store().write(note, MINE)
+    just_before("write", is_note, lambda *_: laptop.store().write(note, THEIRS))
+    laptop.done("encryption", "rotate", "--yes")
+    assert laptop.store().read(note) == THEIRS
+
+
+def test_a_note_that_is_edited_while_it_becomes_plain_is_the_edited_one(laptop, note, just_before):
+    laptop.init()
+    laptop.store().write(note, MINE)
+    just_before("write", is_note, lambda *_: laptop.store().write(note, THEIRS))
+    laptop.done("encryption", "decrypt", "--yes")
+    assert FileStore(laptop.place).read(note) == THEIRS
+
+
+def test_a_plain_note_where_a_sealed_name_would_lead_stays(laptop, note, just_before):
+    laptop.init("--names", "sealed")
+    laptop.store().write(note, MINE)
+    just_before("write", lambda locator: locator == note, put_theirs)
+    assert f"{note}: " in laptop.refused("encryption", "decrypt", "--yes")
+    assert FileStore(laptop.place).read(note) == THEIRS
+    assert laptop.store().read(note) == MINE, "it stays sealed, and the store encrypted"
+
+
+def test_a_note_with_a_sealed_name_that_is_edited_while_it_becomes_plain_stays(laptop, note, just_before):
+    laptop.init("--names", "sealed")
+    laptop.store().write(note, MINE)
+    just_before("delete", is_note, lambda *_: laptop.store().write(note, THEIRS))
+    assert f"{note}: " in laptop.refused("encryption", "decrypt", "--yes")
+    assert laptop.store().read(note) == THEIRS
+
+
+# ------------------------------------------------------------------------------------------------ the identity
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no modes")
+def test_an_identity_that_others_can_read_is_told(laptop):
+    laptop.init()
+    state = Device.now(laptop.environ).state_dir
+    identity = os.path.join(device_folder(state), "identity")
+    assert os.stat(identity).st_mode & 0o777 == 0o600
+    assert check_private(state) is None
+    for mode in (0o640, 0o604):
+        os.chmod(identity, mode)
+        assert check_private(state) == f"{identity} can be read by others"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import threading
 
 import pyrage
 import pytest
 
 from agentm_encryption.device_identity import check_private, device_folder
+from agentm_encryption.pins import Pins
 from agentm_encryption.places import key_file
-from agentm_kernel.plugin import Device, FileStore
+from agentm_kernel.plugin import Device, FileStore, store_mutex
 
 MINE, THEIRS = "mine\n", "theirs\n"
 
@@ -114,3 +116,30 @@ def test_an_identity_that_others_can_read_is_told(laptop):
     for mode in (0o640, 0o604):
         os.chmod(identity, mode)
         assert check_private(state) == f"{identity} can be read by others"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no modes")
+def test_keys_and_what_was_seen_are_for_this_user_alone(laptop, note):
+    before = os.umask(0)
+    try:
+        laptop.init()
+        laptop.store().write(note, MINE)
+    finally:
+        os.umask(before)
+    kept = [path for path in (laptop.home / ".local/state/agentm").rglob("*") if path.is_file()]
+    assert any(path.parent.name == "seen" for path in kept)
+    assert {oct(path.stat().st_mode & 0o777) for path in (laptop.recovery, *kept)} == {"0o600"}
+
+
+def test_what_two_processes_learn_about_keys_at_once_is_all_kept(tmp_path):
+    """Both have read the file before either writes; the one who comes second reads it again."""
+    folder = str(tmp_path / "store")
+    one, other = Pins(folder), Pins(folder)
+    one.add(1, "first", sealed_names=False)
+    with store_mutex(folder):
+        thread = threading.Thread(target=other.add, args=(2, "second"), kwargs={"sealed_names": False})
+        thread.start()
+        thread.join(0.3)
+        assert thread.is_alive(), "whoever changes the file has it for itself"
+    thread.join(10)
+    assert Pins(folder).epochs == {1: "first", 2: "second"}

@@ -11,7 +11,8 @@ import pytest
 from agentm_encryption.device_identity import check_private, device_folder
 from agentm_encryption.pins import Pins
 from agentm_encryption.places import key_file
-from agentm_kernel.plugin import Device, FileStore, store_mutex
+from agentm_kernel import Locator
+from agentm_kernel.plugin import ConcurrentModificationError, Device, FileStore, content_hash, store_mutex
 
 MINE, THEIRS = "mine\n", "theirs\n"
 
@@ -68,6 +69,29 @@ def test_what_another_device_changed_about_the_keys_stays(laptop, just_before):
 
 
 # ------------------------------------------------------------------------------------------------ notes
+
+
+@pytest.mark.parametrize("names", ["clear", "sealed"])
+@pytest.mark.parametrize("verb", ["write", "delete"])
+def test_a_condition_is_the_store_s_to_judge(laptop, note, just_before, verb, names):
+    """What was compared before can have changed since."""
+    laptop.init("--names", names)
+    store = laptop.store()
+    store.write(note, MINE)
+    just_before(verb, is_note, lambda *_: laptop.store().write(note, THEIRS))
+    with pytest.raises(ConcurrentModificationError):
+        getattr(store, verb)(note, *(["new\n"] if verb == "write" else []), if_match=content_hash(MINE))
+    assert laptop.store().read(note) == THEIRS
+
+
+@pytest.mark.parametrize("verb", ["write", "delete"])
+def test_a_condition_holds_for_what_is_stored_in_plain_too(laptop, verb):
+    laptop.init()
+    store, place = laptop.store(), Locator("_meta/store.json")
+    before = store.read(place)
+    with pytest.raises(ConcurrentModificationError):
+        getattr(store, verb)(place, *(["{}"] if verb == "write" else []), if_match=content_hash("something else"))
+    assert store.read(place) == before
 
 
 def test_a_note_that_is_edited_while_it_gets_new_keys_is_the_edited_one(laptop, note, just_before):

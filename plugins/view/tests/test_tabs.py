@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from email.message import Message
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from agentm_view.access import Access, Refused
 from agentm_view.memory import Memory
+from agentm_view.opening import Opener
 from agentm_view.watching import Watcher
 
 A_MOMENT = 0.3
@@ -89,3 +91,17 @@ def test_the_oldest_of_more_than_fifty_tabs_has_to_be_opened_anew() -> None:
         access.check_bearer(asking(bearer))
     with pytest.raises(Refused):
         access.check_bearer(asking(bearers[0]))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no modes")
+def test_the_file_with_the_token_is_for_this_user_alone(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webbrowser.open", lambda _address: True)
+    opener = Opener(memory.device())
+    before = os.umask(0)
+    try:
+        assert opener.open("http://127.0.0.1:1/#token=secret")
+    finally:
+        os.umask(before)
+    assert os.stat(opener.path).st_mode & 0o777 == 0o600
+    opener.close()
+    assert not os.path.exists(opener.path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -15,7 +16,13 @@ from agentm_checkpoint.events import _touch
 from agentm_checkpoint.history import History
 from agentm_checkpoint.past import Past, open_past
 from agentm_kernel import Locator, select_backend, update
-from agentm_kernel.plugin import ConcurrentModificationError, Device as ThisDevice, NotFoundError, content_hash
+from agentm_kernel.plugin import (
+    ConcurrentModificationError,
+    Device as ThisDevice,
+    NotFoundError,
+    content_hash,
+    store_mutex,
+)
 
 NOTE = Locator("notes/a.md")
 
@@ -151,6 +158,7 @@ def test_it_is_bounded_by_age(history, monkeypatch):
 
 WRITER = """
 import sys
+import threading
 from agentm_checkpoint.caches import save_cache
 from agentm_checkpoint.command_history import undo
 from agentm_checkpoint.events import _touch
@@ -385,3 +393,18 @@ def test_what_is_kept_beside_the_store_nobody_else_may_read(tmp_path):
     kept = [path for path in folder.rglob("*") if path.is_file()]
     assert len(kept) >= 3
     assert {oct(path.stat().st_mode & 0o777) for path in kept} == {"0o600"}
+
+
+@pytest.mark.parametrize("change", ["record", "prune"])
+def test_the_file_is_changed_by_one_at_a_time(history, change):
+    history.record("a.md", "old", "new")
+    size = os.path.getsize(history.path)
+    long_ago = History(history.folder, days=0, megabytes=1)
+    work = {"record": lambda: history.record("b.md", "old", "new"), "prune": long_ago.prune}[change]
+    with store_mutex(history.folder):
+        changing = threading.Thread(target=work)
+        changing.start()
+        changing.join(0.5)
+        assert os.path.getsize(history.path) == size
+    changing.join(10)
+    assert os.path.getsize(history.path) != size

@@ -14,6 +14,7 @@ from agentm_checkpoint.caches import save_cache
 from agentm_checkpoint.command_history import undo
 from agentm_checkpoint.events import _touch
 from agentm_checkpoint.history import History
+from agentm_checkpoint.page import _write_back
 from agentm_checkpoint.past import Past, open_past
 from agentm_kernel import Locator, select_backend, update
 from agentm_kernel.plugin import (
@@ -163,6 +164,7 @@ from agentm_checkpoint.caches import save_cache
 from agentm_checkpoint.command_history import undo
 from agentm_checkpoint.events import _touch
 from agentm_checkpoint.history import History
+from agentm_checkpoint.page import _write_back
 from agentm_checkpoint.past import Past, open_past
 history = History(sys.argv[1], days=90, megabytes=64)
 for number in range(int(sys.argv[3])):
@@ -408,3 +410,13 @@ def test_the_file_is_changed_by_one_at_a_time(history, change):
         assert os.path.getsize(history.path) == size
     changing.join(10)
     assert os.path.getsize(history.path) != size
+
+
+@pytest.mark.parametrize("shown", ["absent", content_hash("what the page showed")])
+def test_the_page_replaces_only_what_it_showed(memory, shown):
+    memory.write(NOTE, "theirs\n")
+    with pytest.raises(ConcurrentModificationError):
+        _write_back(memory, NOTE.key, "mine\n", shown)
+    assert memory.read(NOTE) == "theirs\n"
+    _write_back(memory, NOTE.key, "mine\n", content_hash("theirs\n"))
+    assert memory.read(NOTE) == "mine\n"

@@ -12,7 +12,14 @@ from agentm_encryption.device_identity import check_private, device_folder
 from agentm_encryption.pins import Pins
 from agentm_encryption.places import key_file
 from agentm_kernel import Locator
-from agentm_kernel.plugin import ConcurrentModificationError, Device, FileStore, content_hash, store_mutex
+from agentm_kernel.plugin import (
+    ConcurrentModificationError,
+    Device,
+    FileStore,
+    IntegrityError,
+    content_hash,
+    store_mutex,
+)
 
 MINE, THEIRS = "mine\n", "theirs\n"
 
@@ -82,6 +89,15 @@ def test_a_condition_is_the_store_s_to_judge(laptop, note, just_before, verb, na
     with pytest.raises(ConcurrentModificationError):
         getattr(store, verb)(note, *(["new\n"] if verb == "write" else []), if_match=content_hash(MINE))
     assert laptop.store().read(note) == THEIRS
+
+
+def test_a_condition_on_a_damaged_note_is_told_of_the_damage(laptop, note):
+    """To say that it was changed would have the caller read it again and again."""
+    laptop.init()
+    laptop.store().write(note, MINE)
+    (laptop.place / note.key).write_text("-----BEGIN AGE ENCRYPTED FILE-----\n")
+    with pytest.raises(IntegrityError):
+        laptop.store().write(note, "new\n", if_match=content_hash(MINE))
 
 
 @pytest.mark.parametrize("verb", ["write", "delete"])

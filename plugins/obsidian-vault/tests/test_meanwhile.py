@@ -99,3 +99,12 @@ def test_nobody_else_writes_between_the_look_at_both_and_the_choice(
         assert not has_looked.wait(1.0)
     settling.join(10)
     assert find_conflicts(vault) == []
+
+
+def test_a_note_is_deleted_only_on_the_condition_that_was_made(vault: VaultBackend) -> None:
+    vault.write(NOTE, THEIRS)
+    with pytest.raises(ConcurrentModificationError):
+        vault.delete(NOTE, if_match=content_hash(MINE))
+    assert vault.read(NOTE) == THEIRS
+    vault.delete(NOTE, if_match=content_hash(THEIRS))
+    assert not vault.exists(NOTE)

@@ -43,9 +43,13 @@ class Work:
         self.message, self.run, self.answer, self.seconds = message, run, answer, late
         self.is_cancelled = False
         self.answered = allocate_lock()
-        """Taken by the one who answers."""
+        """Taken by the one who answers, for good."""
         self.finished = allocate_lock()
         self.finished.acquire()
+
+    def is_settled(self) -> bool:
+        """Whether it was answered, or will not be."""
+        return self.answered.locked()
 
     def check(self) -> None:
         """Raise if the host has cancelled the request."""

@@ -17,6 +17,7 @@ from agentm_kernel.plugin import (
     Device,
     FileStore,
     IntegrityError,
+    Sealed,
     content_hash,
     store_mutex,
 )
@@ -183,3 +184,16 @@ def test_what_two_processes_learn_about_keys_at_once_is_all_kept(tmp_path):
         assert thread.is_alive(), "whoever changes the file has it for itself"
     thread.join(10)
     assert Pins(folder).epochs == {1: "first", 2: "second"}
+
+
+def test_notes_of_the_keys_before_are_refused_as_old_once_a_store_is_encrypted_anew(laptop, note):
+    laptop.init()
+    laptop.store().write(note, MINE)
+    sealed = (laptop.place / note.key).read_text()
+    laptop.done("encryption", "decrypt", "--yes")
+    laptop.init()
+    keys = laptop.store().facet(Sealed).keys
+    assert (keys.oldest, keys.current.number) == (2, 2)
+    (laptop.place / note.key).write_text(sealed)
+    with pytest.raises(IntegrityError):
+        laptop.store().read(note)

@@ -145,7 +145,20 @@ def test_the_nearest_tests_come_first() -> None:
     assert stages[0] == ["tests/kernel/files/test_mutex.py"]
     assert stages[1] == ["tests/kernel/files"]
     assert stages[2:5] == [["tests/architecture/test_layers.py"], ["tests/projects"], ["tests/pins"]]
-    assert stages_for(root, "plugins/git/src/agentm_git/backend.py")[0] == ["plugins/git/tests"]
+    stages = stages_for(root, "plugins/git/src/agentm_git/history.py")
+    files = sorted(path.relative_to(root).as_posix() for path in (root / "plugins/git/tests").glob("test_*.py"))
+    assert stages[: len(files)] == [[file] for file in files], "each file has the time of one selection"
+
+
+def test_tests_that_span_distributions_come_last() -> None:
+    root = Path(__file__).resolve().parents[2]
+    assert stages_for(root, "plugins/git/src/agentm_git/backend.py")[-1] == ["tests/pins"]
+    assert stages_for(root, "plugins/git/src/agentm_git/page.py")[-1] == ["tests/view"]
+    assert stages_for(root, "plugins/import/src/agentm_import/writing.py")[-1] == ["tests/projects"]
+    assert stages_for(root, "plugins/checkpoint/src/agentm_checkpoint/page.py")[-2:] == [
+        ["tests/checkpoints"],
+        ["tests/view"],
+    ]
 
 
 def test_survivors_are_listed_and_miss_the_goal(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,16 @@ KERNEL = Path("kernel/agentm_kernel")
 PINS = "tests/pins"
 LAYERS = "tests/architecture/test_layers.py"
 """What every layer around a store hands on."""
+_ACROSS = {
+    "checkpoint": ["tests/checkpoints"],
+    "hosts": ["tests/tools"],
+    "import": ["tests/projects"],
+    "mcp": ["tests/tools"],
+    "view": ["tests/view"],
+}
+"""Tests that span distributions, by the plugin that they are most about."""
+_ON_THE_PAGE = ["tests/view"]
+"""What a plugin adds to the page of `agentm view` is tested there, in a browser."""
 _UNTESTED = frozenset({"conformance", "gates", "__main__.py"})
 """What judges others has broken subjects of its own to prove it."""
 
@@ -62,7 +72,10 @@ def room_of(file: Path) -> str:
 
 
 def tests_for(root: Path, file: str) -> list[list[str]]:
-    """Selections of tests, the nearest first: those of the module, of its room, of everything that it may concern."""
+    """Selections of tests, the nearest first: those of the module, of its room, of everything that it may concern.
+
+    The tests of a plugin are taken file by file: all of some take longer than one selection may, and would not count.
+    """
     path = Path(file)
     if path.is_relative_to(KERNEL):
         room = root / "tests/kernel" / path.relative_to(KERNEL).parent
@@ -74,9 +87,11 @@ def tests_for(root: Path, file: str) -> list[list[str]]:
         ]  # most rooms below are reached from there
     else:
         room = root / path.parts[0] / path.parts[1] / "tests"
-        wide = [[LAYERS], [PINS]]
+        is_on_the_page = path.stem.startswith("page")
+        wide = [[LAYERS], [PINS], _ACROSS.get(path.parts[1], []), _ON_THE_PAGE if is_on_the_page else []]
     named = sorted(room.glob(f"test_{path.stem.strip('_')}*.py"))
-    stages = [[_relative(root, one) for one in named], [_relative(root, room)], *wide]
+    parts = [room] if path.is_relative_to(KERNEL) else sorted(room.rglob("test_*.py"))
+    stages = [[_relative(root, one) for one in named], *([_relative(root, part)] for part in parts), *wide]
     existing = [[one for one in stage if (root / one).exists()] for stage in stages]
     return [stage for number, stage in enumerate(existing) if stage and stage not in existing[:number]]
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from agentm_bucket import proof
 from agentm_kernel import Locator
 from agentm_kernel.errors import StorageSelectionError
 
@@ -76,3 +79,17 @@ def test_a_bucket_that_is_missing_is_an_error_and_not_an_empty_store(moto, azuri
                 verb(NOTE)
         with pytest.raises(OSError, match="no such bucket"):
             store.write(NOTE, "one\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no modes")
+def test_what_a_server_has_shown_nobody_else_may_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(proof, "_ask", lambda *_: proof.Proof(deletes_on_condition=True))
+    client = SimpleNamespace(place=SimpleNamespace(kind="s3", endpoint="https://example.com", bucket="notes"))
+    before = os.umask(0)
+    try:
+        assert proof.proven(client, str(tmp_path / "state"), None).deletes_on_condition
+    finally:
+        os.umask(before)
+    kept = {path.relative_to(tmp_path).as_posix(): oct(path.stat().st_mode & 0o777) for path in tmp_path.rglob("*")}
+    assert len(kept) == 4
+    assert set(kept.values()) == {"0o700", "0o600"}

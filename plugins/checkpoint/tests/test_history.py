@@ -5,13 +5,25 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
+from agentm_checkpoint.caches import save_cache
+from agentm_checkpoint.command_history import undo
+from agentm_checkpoint.events import _touch
 from agentm_checkpoint.history import History
+from agentm_checkpoint.page import _write_back
+from agentm_checkpoint.past import Past, open_past
 from agentm_kernel import Locator, select_backend, update
-from agentm_kernel.plugin import ConcurrentModificationError, NotFoundError, content_hash
+from agentm_kernel.plugin import (
+    ConcurrentModificationError,
+    Device as ThisDevice,
+    NotFoundError,
+    content_hash,
+    store_mutex,
+)
 
 NOTE = Locator("notes/a.md")
 
@@ -147,7 +159,13 @@ def test_it_is_bounded_by_age(history, monkeypatch):
 
 WRITER = """
 import sys
+import threading
+from agentm_checkpoint.caches import save_cache
+from agentm_checkpoint.command_history import undo
+from agentm_checkpoint.events import _touch
 from agentm_checkpoint.history import History
+from agentm_checkpoint.page import _write_back
+from agentm_checkpoint.past import Past, open_past
 history = History(sys.argv[1], days=90, megabytes=64)
 for number in range(int(sys.argv[3])):
     history.record(f"{sys.argv[2]}.md", f"{sys.argv[2]} {number}", "new")
@@ -346,3 +364,59 @@ def test_a_history_whose_end_was_cut_off_is_noticed_by_the_checkpoint_that_knew_
 
     assert result.return_value == 1
     assert "knew a later change" in result.stdout
+
+
+def test_undo_replaces_nothing_that_is_written_meanwhile(device, monkeypatch):
+    store = select_backend()
+    for text in ("one\n", "two\n"):
+        store.write(NOTE, text)
+    real = Past.read
+
+    def read_while_an_editor_writes(past, *arguments):
+        (device.root / NOTE.key).write_text("theirs\n")
+        return real(past, *arguments)
+
+    monkeypatch.setattr(Past, "read", read_while_an_editor_writes)
+    with pytest.raises(ConcurrentModificationError):
+        undo(store, open_past(store, ThisDevice.now()), NOTE.key)
+    assert device.store.read(NOTE) == "theirs\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no modes")
+def test_what_is_kept_beside_the_store_nobody_else_may_read(tmp_path):
+    folder = tmp_path / "state"
+    before = os.umask(0)
+    try:
+        save_cache(str(folder / "cache"), b"what was found")
+        _touch(str(folder / "looked"))
+        History(str(folder), days=90, megabytes=1).record("a.md", "old", "new")
+    finally:
+        os.umask(before)
+    kept = [path for path in folder.rglob("*") if path.is_file()]
+    assert len(kept) >= 3
+    assert {oct(path.stat().st_mode & 0o777) for path in kept} == {"0o600"}
+
+
+@pytest.mark.parametrize("change", ["record", "prune"])
+def test_the_file_is_changed_by_one_at_a_time(history, change):
+    history.record("a.md", "old", "new")
+    size = os.path.getsize(history.path)
+    long_ago = History(history.folder, days=0, megabytes=1)
+    work = {"record": lambda: history.record("b.md", "old", "new"), "prune": long_ago.prune}[change]
+    with store_mutex(history.folder):
+        changing = threading.Thread(target=work)
+        changing.start()
+        changing.join(0.5)
+        assert os.path.getsize(history.path) == size
+    changing.join(10)
+    assert os.path.getsize(history.path) != size
+
+
+@pytest.mark.parametrize("shown", ["absent", content_hash("what the page showed")])
+def test_the_page_replaces_only_what_it_showed(memory, shown):
+    memory.write(NOTE, "theirs\n")
+    with pytest.raises(ConcurrentModificationError):
+        _write_back(memory, NOTE.key, "mine\n", shown)
+    assert memory.read(NOTE) == "theirs\n"
+    _write_back(memory, NOTE.key, "mine\n", content_hash("theirs\n"))
+    assert memory.read(NOTE) == "mine\n"

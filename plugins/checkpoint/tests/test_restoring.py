@@ -158,6 +158,17 @@ def test_a_note_that_somebody_creates_meanwhile_is_left_alone(past, backend, ope
     assert notes_in(backend)["a.md"] == "theirs"
 
 
+def test_a_note_that_is_edited_before_a_restore_would_delete_it_stays(past, backend, open_image, notes_in):
+    wanted = past.mark()
+    backend.write(Locator("a.md"), "mine")
+    steps = past.plan(wanted)
+    backend.write(Locator("a.md"), "theirs")
+
+    with pytest.raises(ConcurrentModificationError):
+        apply_restore(backend, steps, open_image().fetch)
+    assert notes_in(backend)["a.md"] == "theirs"
+
+
 def test_a_store_that_cannot_delete_says_so_before_anything_is_written(open_image, notes_in):
     class ConflictKeeper(MemoryBackend):
         @property

@@ -23,6 +23,7 @@ from agentm_kernel.plugin import (
     StorageSelectionError,
     SyncRules,
     content_hash,
+    store_mutex,
 )
 
 NOTE = Locator("plan.md")
@@ -366,3 +367,50 @@ def test_dev_local_is_made_by_its_first_write(desk):
     assert not root.exists()
     store.write(NOTE, "one\n")
     assert (root / "plan.md").read_text() == "one\n"
+
+
+# ------------------------------------------------------------------------------------------------ at once
+
+
+@pytest.mark.parametrize("verb", ["write", "delete"])
+def test_a_person_who_saves_while_the_last_edit_is_kept_loses_nothing(desk, monkeypatch, verb):
+    process = desk.process("split-conflicts")
+    process.write(NOTE, "ours\n")
+    desk.person_writes("first edit\n")
+    real = LocalFolder._keep_other
+
+    def keep_while_the_person_saves(store, locator, text):
+        real(store, locator, text)
+        if text == "first edit\n":
+            desk.person_writes("second edit\n")
+
+    monkeypatch.setattr(LocalFolder, "_keep_other", keep_while_the_person_saves)
+    getattr(process, verb)(*((NOTE, "ours again\n") if verb == "write" else (NOTE,)))
+    beside = {desk.text(name) for name in desk.names() if name.startswith("plan") and name != "plan.md"}
+    assert beside == {"first edit\n", "second edit\n"}
+
+
+def test_a_version_that_was_put_aside_and_edited_there_is_not_replaced(desk):
+    process = desk.process("split-conflicts")
+    process.write(NOTE, "ours\n")
+    desk.person_writes("edit\n")
+    process.write(NOTE, "ours again\n")
+    [aside] = desk.names() - {"plan.md"}
+    desk.person_writes("edited beside the note\n", aside)
+    desk.person_writes("edit\n")
+    process.write(NOTE, "and again\n")
+    assert {desk.text(name) for name in desk.names()} == {"and again\n", "edited beside the note\n", "edit\n"}
+
+
+def test_what_was_seen_is_recorded_by_one_process_at_a_time(desk):
+    process = desk.process()
+    process.write(NOTE, "ours\n")
+    [record] = desk.state.rglob("*.jsonl")
+    before = record.read_text()
+    with store_mutex(str(record.parent)):
+        writing = threading.Thread(target=process.write, args=(NOTE, "ours again\n"))
+        writing.start()
+        writing.join(0.5)
+        assert record.read_text() == before
+    writing.join(10)
+    assert desk.text() == "ours again\n"

@@ -409,3 +409,11 @@ def test_the_receipt_holds_no_secret_of_the_file(place: Place, tmp_path: Path) -
 def test_what_is_not_json_is_said_with_its_place(text: str) -> None:
     with pytest.raises(NotJson, match="line 1"):
         parse(text, comments=False)
+
+
+def test_how_deep_a_file_may_be_nested_does_not_depend_on_what_stands_beside_it():
+    """A file that is nested without end would end the hook instead."""
+    siblings = "[]," * 300
+    assert parse(f"[{siblings}{'[' * 199}{']' * 199}]", comments=False)
+    with pytest.raises(NotJson, match="nested too deep"):
+        parse(f"[{siblings}{'[' * 200}{']' * 200}]", comments=False)

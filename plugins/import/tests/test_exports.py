@@ -9,6 +9,7 @@ import pytest
 from import_home import Home, snapshot
 from samples import claude_code
 
+from agentm_import.exports.folder import Comparison
 from agentm_import.exports.okf import original
 from agentm_import.importing import Import
 
@@ -177,3 +178,9 @@ def test_what_was_exported_to_claude_code_is_what_comes_back(home: Home, tmp_pat
     home.run("export", "claude-code", str(tmp_path / "memory"))
     done = Import(home.device(), "claude-code", str(tmp_path / "memory"), project="widgets").plan
     assert not done.problems
+
+
+@pytest.mark.parametrize("what", ["missing", "different", "extra", "invalid"])
+def test_an_export_is_the_same_only_if_nothing_differs(what: str) -> None:
+    assert Comparison(same=["a.md"]).is_same
+    assert not Comparison(same=["a.md"], **{what: ["b.md"]}).is_same

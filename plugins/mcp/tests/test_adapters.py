@@ -16,7 +16,7 @@ import pytest
 
 from agentm_device_local import DeviceLocalBackend
 from agentm_devkit.conformance.memory import MemoryBackend
-from agentm_kernel.plugin import ConcurrentModificationError, InvalidContentError, Locator, StorageBackend
+from agentm_kernel.plugin import Absent, ConcurrentModificationError, InvalidContentError, Locator, StorageBackend
 from agentm_mcp.adapters.names import name_of, segment_of
 from agentm_mcp.adapters.octets import PREFIX, bytes_of, text_of
 from agentm_mcp.adapters.tree import Tree
@@ -147,6 +147,48 @@ def test_moving_leaves_nothing_and_keeps_what_came_meanwhile(store: StorageBacke
     assert not fs.exists("from")
     fs.mv("to/a.bin", "/to/a.bin")
     assert fs.exists("to/a.bin")
+
+
+class Interrupted(MemoryBackend):
+    """Somebody else writes to `theirs` right after `copy` was written."""
+
+    def __init__(self, copy: str, *theirs: str) -> None:
+        super().__init__()
+        self.copy, self.theirs = copy, theirs
+
+    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+        done = super().write(locator, content, if_match=if_match)
+        if locator.key == self.copy:
+            for key in self.theirs:
+                super().write(Locator(key), "theirs")
+        return done
+
+
+def test_a_file_that_is_edited_while_it_moves_stays() -> None:
+    fs = fsspec.filesystem("agentm", store=Interrupted("new.md", "old.md"))
+    fs.pipe("old.md", b"mine")
+    with pytest.raises(ConcurrentModificationError):
+        fs.mv("old.md", "new.md")
+    assert fs.cat("old.md") == b"theirs"
+
+
+def test_a_stale_copy_goes_unless_it_was_edited_too() -> None:
+    for edited, left in ((("old.md",), ["old.md"]), (("old.md", "new.md"), ["new.md", "old.md"])):
+        tree = Tree(Interrupted("new.md", *edited), "")
+        tree.create("old.md", "mine")
+        with pytest.raises(ConcurrentModificationError):
+            tree.move("old.md", "new.md")
+        found = [info.locator.key for info in tree.files()]
+        assert (sorted(found), {tree.read(key) for key in found}) == (left, {"theirs"})
+
+
+def test_nothing_is_overwritten_by_a_move(store: StorageBackend) -> None:
+    tree = Tree(store, "")
+    tree.create("old.md", "mine")
+    tree.create("new.md", "theirs")
+    with pytest.raises(ConcurrentModificationError):
+        tree.move("old.md", "new.md")
+    assert (tree.read("old.md"), tree.read("new.md")) == ("mine", "theirs")
 
 
 def test_what_is_agentms_own_is_read_and_not_written(store: StorageBackend) -> None:

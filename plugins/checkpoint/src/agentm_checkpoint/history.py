@@ -190,8 +190,7 @@ class History:
             raise self._failed("write", error) from error
 
     def _append(self, fields: dict[str, Any], blocks: Blocks, *, must_last: bool) -> None:
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
-        descriptor = os.open(self.path, flags, 0o600)
+        descriptor = self._open()
         try:
             size = os.fstat(descriptor).st_size
             last = _last_entry(descriptor, size) if size else None
@@ -199,7 +198,7 @@ class History:
                 os.close(descriptor)
                 descriptor = -1
                 self._rewrite(lambda _: True)
-                descriptor = os.open(self.path, flags, 0o600)
+                descriptor = self._open()
                 size = os.fstat(descriptor).st_size
                 last = _last_entry(descriptor, size)
             if last is not None and _says_the_same(last, fields):
@@ -217,6 +216,9 @@ class History:
                 os.close(descriptor)
         if size > self._limit:
             self._rewrite(lambda _: True, self._limit * 3 // 4)
+
+    def _open(self) -> int:
+        return os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
 
     def prune(self) -> None:
         """Forget what is older than the history goes back."""

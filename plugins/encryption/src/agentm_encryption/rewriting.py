@@ -99,7 +99,7 @@ def open_all(store: EncryptedStore, below: StorageBackend, progress: Progress = 
     outcome = Outcome()
     inner = store.as_stored
     for _ in range(_ROUNDS):
-        changed = outcome.changed
+        may_be_all = True
         outcome.left.clear()
         for locator, text in stored_texts(inner, note_locators(inner), progress, "Decrypting"):
             if text is None or not is_sealed(text):
@@ -107,13 +107,13 @@ def open_all(store: EncryptedStore, below: StorageBackend, progress: Progress = 
             try:
                 _write_plain(inner, below, locator, text, store.open_stored(locator, text).text)
                 outcome.changed += 1
+                may_be_all = False
             except NotFoundError:
                 continue
-            except ConcurrentModificationError:
-                outcome.changed += 1  # look again
             except AgentmError as error:
                 outcome.left[locator.key] = error.message
-        if outcome.changed == changed:
+                may_be_all = may_be_all and not isinstance(error, ConcurrentModificationError)  # else look again
+        if may_be_all:
             break
     return outcome
 

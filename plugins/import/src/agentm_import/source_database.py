@@ -166,7 +166,7 @@ def _private_folder(device: Device) -> str:
         if owner.isdigit() and not _is_running(int(owner)):
             shutil.rmtree(os.path.join(base, name), ignore_errors=True)
     folder = os.path.join(base, f"{os.getpid()}-{os.urandom(4).hex()}")
-    os.mkdir(folder, 0o700)
+    os.mkdir(folder)  # inside of one that only this user can enter
     return folder
 
 

@@ -31,7 +31,7 @@ class Cancelled(AgentmError):
 class Work:
     """One request: what to do, how to answer, and whether anybody still wants to know."""
 
-    __slots__ = ("answer", "finished", "is_cancelled", "is_settled", "message", "run", "seconds")
+    __slots__ = ("answer", "answered", "finished", "is_cancelled", "message", "run", "seconds")
 
     def __init__(
         self,
@@ -42,9 +42,14 @@ class Work:
     ) -> None:
         self.message, self.run, self.answer, self.seconds = message, run, answer, late
         self.is_cancelled = False
-        self.is_settled = False
+        self.answered = allocate_lock()
+        """Taken by the one who answers, for good."""
         self.finished = allocate_lock()
         self.finished.acquire()
+
+    def is_settled(self) -> bool:
+        """Whether it was answered, or will not be."""
+        return self.answered.locked()
 
     def check(self) -> None:
         """Raise if the host has cancelled the request."""
@@ -68,12 +73,11 @@ class Calls:
         key = work.message.id
         assert key is not None
         with self._lock:
-            self._left_behind = [thread for thread in self._left_behind if thread.locked()]
             if key in self._by_id:
                 raise ProtocolFault(INVALID_REQUEST, "a request with this id is still being worked on", id=key)
             if len(self._waiting) >= MOST_WAITING:
                 raise ProtocolFault(INVALID_REQUEST, f"{MOST_WAITING} requests are waiting already", id=key)
-            if len(self._left_behind) >= MOST_LEFT_BEHIND:
+            if sum(thread.locked() for thread in self._left_behind) >= MOST_LEFT_BEHIND:
                 text = f"{MOST_LEFT_BEHIND} earlier calls hang: the store does not answer. Run `agentm doctor`"
                 raise ProtocolFault(INVALID_REQUEST, text, id=key)
             self._by_id[key] = work
@@ -84,13 +88,15 @@ class Calls:
 
     def cancel(self, request: object) -> None:
         """The host does not want the answer any more. What is not known was answered already."""
-        with self._lock:
-            work = self._by_id.get(request) if isinstance(request, (str, int)) else None
-            if work is not None:
-                work.is_cancelled = True
-                if work in self._waiting:
-                    self._waiting.remove(work)
-                    del self._by_id[work.message.id]  # type: ignore[arg-type]
+        work = self._by_id.get(request) if isinstance(request, (str, int)) else None
+        if work is None:
+            return
+        work.is_cancelled = True
+        try:
+            self._waiting.remove(work)
+        except ValueError:
+            return  # it has begun, and will find out
+        self._settle(work)
 
     def finish(self, seconds: float) -> bool:
         """Wait for what is under way; whether nothing is left."""
@@ -104,14 +110,14 @@ class Calls:
     def _dispatch(self) -> None:
         while True:
             with self._lock:
-                if not self._waiting:
+                try:
+                    work = self._waiting.pop(0)
+                except IndexError:
                     self._is_dispatching = False
                     return
-                work = self._waiting.pop(0)
             start_new_thread(self._carry_out, (work,))
             if not _wait(work):
-                with self._lock:
-                    self._left_behind.append(work.finished)
+                self._left_behind = [*(thread for thread in self._left_behind if thread.locked()), work.finished]
                 if self._settle(work):
                     self._late(work)
 
@@ -125,11 +131,10 @@ class Calls:
 
     def _settle(self, work: Work) -> bool:
         """Whether the answer is still to be given: to the first who asks, and not once it was cancelled."""
-        with self._lock:
-            is_first, work.is_settled = not work.is_settled, True
-            if is_first:
-                self._by_id.pop(work.message.id, None)  # type: ignore[arg-type]
-            return is_first and not work.is_cancelled
+        is_first = work.answered.acquire(blocking=False)
+        if is_first:
+            del self._by_id[work.message.id]  # type: ignore[arg-type]
+        return is_first and not work.is_cancelled
 
 
 def _wait(work: Work) -> bool:

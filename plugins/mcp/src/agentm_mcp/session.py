@@ -146,7 +146,7 @@ class Session:
 
         def progress(done: float, total: float, text: str) -> None:
             work.check()
-            if token is not None and not work.is_settled:
+            if token is not None and not work.is_settled():
                 params = {"progressToken": token, "progress": done, "total": total, "message": text}
                 self._channel.send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
 

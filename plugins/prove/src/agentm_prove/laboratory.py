@@ -126,7 +126,7 @@ class Home:
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         for made in (self.store_folder, self.project, self.environ["AGENTM_INSTALL_PREFIX"]):
-            os.makedirs(made, mode=0o700)
+            os.makedirs(made)  # inside of a folder that only this user can enter
 
     def configure(self, options: dict[str, str]) -> None:
         filled = {name: value.replace(PLACEHOLDER, self.store_folder) for name, value in options.items()}

@@ -200,7 +200,6 @@ class Desk:
 
         with watch:
             self.store.write(Locator("first.md"), "the store's first note\n")
-            watch.begin()
             self.store.write(note, "one\n")
             judge("a new note")
             self.store.write(note, "two\n")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from threading import Lock
+from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,32 +43,31 @@ class Refused(Exception):
 
 
 class Access:
-    """The tokens and bearers of one server. Only their hashes are kept."""
+    """The tokens and bearers of one server. Only their hashes are kept.
+
+    Requests are answered at the same time, so each step below is one operation of a set or a deque.
+    """
 
     def __init__(self, port: int) -> None:
         self._host = f"{ADDRESS}:{port}"
         self.origin = f"http://{self._host}"
         self._tokens: set[bytes] = set()
-        self._bearers: dict[bytes, None] = {}
-        self._lock = Lock()
+        self._bearers: deque[bytes] = deque(maxlen=_MOST_BEARERS)
 
     def new_address(self) -> str:
         """An address that opens the page once. The token is in the fragment, which no browser sends anywhere."""
         token = secrets.token_urlsafe(32)
-        with self._lock:
-            self._tokens.add(_hash(token))
+        self._tokens.add(_hash(token))
         return f"{self.origin}/#token={token}"
 
     def enter(self, token: str) -> str:
         """Trade a token for a bearer. It is worth nothing afterwards."""
-        bearer = secrets.token_urlsafe(32)
-        with self._lock:
-            if _hash(token) not in self._tokens:
-                raise Refused(403, "this address was used already, or belongs to a page that has ended")
+        try:
             self._tokens.remove(_hash(token))
-            while len(self._bearers) >= _MOST_BEARERS:
-                del self._bearers[next(iter(self._bearers))]
-            self._bearers[_hash(bearer)] = None
+        except KeyError:
+            raise Refused(403, "this address was used already, or belongs to a page that has ended") from None
+        bearer = secrets.token_urlsafe(32)
+        self._bearers.append(_hash(bearer))
         return bearer
 
     # -- requests ---------------------------------------------------------------------------------------------
@@ -88,9 +87,7 @@ class Access:
 
     def check_bearer(self, headers: Message) -> None:
         kind, _, bearer = headers.get("Authorization", "").partition(" ")
-        with self._lock:
-            is_known = kind == "Bearer" and _hash(bearer) in self._bearers
-        if not is_known:
+        if kind != "Bearer" or _hash(bearer) not in self._bearers:
             raise Refused(401, "this tab has no key to the page, or one of a page that has ended")
 
 

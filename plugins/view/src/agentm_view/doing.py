@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections import OrderedDict
 from dataclasses import dataclass
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from agentm_kernel.plugin import (
@@ -57,7 +56,6 @@ class Doing:
         self._memory = memory
         self._links = links
         self._undo: OrderedDict[str, Undone] = OrderedDict()
-        self._lock = Lock()
 
     def do(self, what: str, fields: Mapping[str, str], given: Asked) -> dict[str, Any]:
         """Do it, and say so in a line; where to go next, and how to take it back, where that is so."""
@@ -111,8 +109,7 @@ class Doing:
         return {"said": "Saved.", "go": self._links.note(key)}
 
     def _take_back(self, fields: Mapping[str, str]) -> dict[str, Any]:
-        with self._lock:
-            undone = self._undo.pop(_field(fields, "undo"), None)
+        undone = self._undo.pop(_field(fields, "undo"), None)
         if undone is None:
             raise NotFoundError("this change cannot be taken back here any more", hint="the note's versions have it")
         service = self._memory.notes()
@@ -138,10 +135,9 @@ class Doing:
 
     def _remember(self, undone: Undone) -> str:
         name = secrets.token_urlsafe(12)
-        with self._lock:
-            self._undo[name] = undone
-            while len(self._undo) > _KEPT:
-                self._undo.popitem(last=False)
+        self._undo[name] = undone
+        if len(self._undo) > _KEPT:  # each takes away one at most, so two at once need no lock
+            self._undo.popitem(last=False)
         return name
 
 

@@ -13,7 +13,6 @@ Text that seems to hold a secret is refused.
 from __future__ import annotations
 
 import posixpath
-from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 from anyio.to_thread import run_sync
@@ -66,7 +65,6 @@ class AgentmWorkspace(WorkspaceBackend, SupportsFilesystem, SupportsRealpath):
         self._tree: Tree | None = None
         self._seen: dict[str, str] = {}
         """Path -> hash of what was read or written last."""
-        self._lock = Lock()
 
     @property
     def ref(self) -> WorkspaceRef | None:
@@ -112,20 +110,22 @@ class AgentmWorkspace(WorkspaceBackend, SupportsFilesystem, SupportsRealpath):
         return await run_sync(lambda: what(self._ready(), inside))
 
     def _ready(self) -> Tree:
-        """The tree, once its folder is there. One that was there and is gone is not made again."""
-        with self._lock:
-            try:
-                tree = self._tree = self._tree or Tree(self._store, self._folder)
-                mark = tree.locator(KEEP)
-                if self._ref is None:
-                    if not tree.store.exists(mark):
-                        tree.update(KEEP, lambda now: now or "")
-                    self._ref = WorkspaceRef(provider=PROVIDER, id=self._folder)
-                elif not tree.store.exists(mark):
-                    raise WorkspaceUnavailableError(f"the workspace '{self._folder}' is gone from the store")
-            except StorageSelectionError as error:
-                raise WorkspaceUnavailableError(str(error)) from error
-            return tree
+        """The tree, once its folder is there. One that was there and is gone is not made again.
+
+        Two operations at once make the same folder, so none waits for the other.
+        """
+        try:
+            tree = self._tree = self._tree or Tree(self._store, self._folder)
+            mark = tree.locator(KEEP)
+            if self._ref is None:
+                if not tree.store.exists(mark):
+                    tree.update(KEEP, lambda now: now or "")
+                self._ref = WorkspaceRef(provider=PROVIDER, id=self._folder)
+            elif not tree.store.exists(mark):
+                raise WorkspaceUnavailableError(f"the workspace '{self._folder}' is gone from the store")
+        except StorageSelectionError as error:
+            raise WorkspaceUnavailableError(str(error)) from error
+        return tree
 
     def _read(self, tree: Tree, path: str) -> bytes:
         if tree.kind(path) == FOLDER:

@@ -133,7 +133,7 @@ class Calls:
         """Whether the answer is still to be given: to the first who asks, and not once it was cancelled."""
         is_first = work.answered.acquire(blocking=False)
         if is_first:
-            del self._by_id[work.message.id]  # type: ignore[arg-type]
+            self._by_id.pop(work.message.id, None)  # type: ignore[arg-type]
         return is_first and not work.is_cancelled
 
 

@@ -7,13 +7,11 @@ import stat
 import time
 
 from agentm_kernel.errors import AgentmError, LocatorConflictError, StorageIOError
-from agentm_kernel.files import Opened
 from agentm_kernel.files.tree import make_private_folder, open_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Self
 
     from agentm_kernel.files.tree import Directory
     from agentm_kernel.files.writing import StoreWriter
@@ -104,12 +102,15 @@ def discard(directory: Directory, temp: str) -> None:
 def write_temp(directory: Directory, temp: str, data: bytes, status: os.stat_result | None) -> None:
     """Make the file `temp` with that content, durable, with the owner and mode of what it will replace."""
     private = status is not None or directory.is_private
-    with Opened(directory.create_file(temp, 0o600 if private else 0o666)) as descriptor:
+    descriptor = directory.create_file(temp, 0o600 if private else 0o666)
+    try:
         if status is not None:
             _keep_owner_and_mode(descriptor, status)
         write_all(descriptor, data)
         # A failed fsync is never retried: the kernel has already dropped the dirty pages it could not write.
         os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -144,15 +145,11 @@ class Draft:
     Whoever sweeps the directory may therefore remove a draft like the temp file of a killed writer.
     """
 
+    _directory: Directory | None = None
+    _temp = ""
+
     def __init__(self, writer: StoreWriter, locator: Locator, data: bytes) -> None:
         self._writer, self._locator, self._data = writer, locator, data
-        self._directory: Directory | None = None
-        self._temp = ""
-
-    def expect_others(self) -> None:
-        """Make it at once where others were met just now: nobody gets ahead by finding the mutex free."""
-        if time.monotonic() < self._writer.crowded_until:
-            self.make()
 
     def meet_others(self) -> None:
         self._writer.crowded_until = time.monotonic() + _CROWDED
@@ -170,7 +167,7 @@ class Draft:
                 write_temp(own, self._temp, self._data, self._replaced)
                 self._made = own.status(self._temp)
         except (OSError, AgentmError):
-            self.__exit__()
+            self.drop()
 
     def take(self, parent: Directory, status: os.stat_result | None) -> str | None:
         """The name of the finished file in `parent`, if it can replace what has this status there."""
@@ -185,10 +182,7 @@ class Draft:
         self._temp = ""
         return temp
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def drop(self) -> None:
         own, self._directory = self._directory, None
         if own is not None:
             with own:

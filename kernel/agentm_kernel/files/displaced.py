@@ -101,7 +101,10 @@ class DisplacedVersions:
 
     def settle(self, directory: Directory, folder: Locator) -> None:
         """Look at those whose time has come, in the directory at `folder`."""
-        due, now, waiting = [], time.monotonic(), self._waiting.get(directory.identity)
+        waiting = self._waiting.get(directory.identity)
+        if not waiting:
+            return
+        due, now = [], time.monotonic()
         while waiting and waiting[0][0] <= now:
             due.append(waiting.popleft()[1])
         for swap in due:

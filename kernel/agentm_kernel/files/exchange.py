@@ -27,17 +27,7 @@ _SYSCALL_NUMBERS = {"x86_64": 316, "aarch64": 276, "riscv64": 276, "ppc64le": 35
 _CANNOT = frozenset((errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP))
 
 
-def exchange(directory: int, first: str, second: str) -> bool:
-    """Swap the two names in the open directory; `False`, and nothing done, where that cannot be."""
-    return _renamed(directory, first, second, _EXCHANGE)
-
-
-def rename_to_free(directory: int, source: str, target: str) -> bool:
-    """Rename unless the target is taken (`FileExistsError`); `False`, and nothing done, where that cannot be."""
-    return _renamed(directory, source, target, _TO_FREE)
-
-
-def _renamed(directory: int, first: str, second: str, flag: int) -> bool:
+def _renamed(flag: int, directory: int, first: str, second: str) -> bool:
     if _rename is None:
         return False
     if _rename(directory, os.fsencode(first), directory, os.fsencode(second), flag) == 0:
@@ -46,6 +36,12 @@ def _renamed(directory: int, first: str, second: str, flag: int) -> bool:
     if code in _CANNOT:
         return False
     raise OSError(code, os.strerror(code), first, None, second)
+
+
+exchange = functools.partial(_renamed, _EXCHANGE)
+"""Swap the two names in the open directory; `False`, and nothing done, where that cannot be."""
+rename_to_free = functools.partial(_renamed, _TO_FREE)
+"""Rename unless the target is taken (`FileExistsError`); `False`, and nothing done, where that cannot be."""
 
 
 def _system_call() -> _Rename | None:

@@ -12,7 +12,6 @@ import time
 from bisect import bisect_left, insort
 
 from agentm_kernel.files.reading import composed
-from agentm_kernel.files.tree import times_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,10 +61,11 @@ class KnownNames:
 
     def known(self, directory: Directory) -> FolderNames | None:
         """The names in the folder, if they were remembered and are still right."""
-        known = self._folders.pop(directory.identity, None)
-        if known is not None and time.monotonic() < known.until and times_of(directory.own_status()) == known.mark:
-            return known
-        return None
+        status = directory.own_status()
+        known = self._folders.pop((status.st_dev, status.st_ino), None)
+        if known is None or (status.st_mtime_ns, status.st_ctime_ns) != known.mark or time.monotonic() >= known.until:
+            return None
+        return known
 
     def remember(self, directory: Directory, names: FolderNames, name: str) -> None:
         """What was listed is still right, but for `name`, which we have just made."""

@@ -72,7 +72,6 @@ class StoreMutex:
         self.timeout = DEFAULT_TIMEOUT if timeout is None else timeout
         self._root_flags = 0 if follow_link else O_NOFOLLOW
         self._root, self.meanwhile = os.fspath(root), meanwhile
-        self._process = _process
         self._held: list[_Claim] = []
 
     def time_left(self) -> float:
@@ -83,11 +82,11 @@ class StoreMutex:
         self._deadline, self._process = now + self.timeout, _process
         try:
             while True:
-                identity, stores = _surroundings(self._root, now)
-                for directory in stores:
+                above = _surroundings(self._root, now)
+                for directory in above.stores:
                     self._acquire(directory, 0)
                 self._acquire(self._root, self._root_flags)
-                if identity_of(self._held[-1].status) == identity:
+                if self._held[-1].identity == above.identity:
                     return self
                 self.__exit__()  # the path leads elsewhere now, perhaps into another store
                 _above.pop(self._root, None)
@@ -99,9 +98,10 @@ class StoreMutex:
     def _acquire(self, directory: str, flags: int) -> None:
         while True:
             # A signal handler may raise, or enter the mutex itself, at any call: so a claim is known, then taken.
-            self._held.append(_Claim())
-            self._held[-1].take(directory, flags, self)
-            if self._held[-1].is_still_of(directory):
+            claim = _Claim()
+            self._held.append(claim)
+            claim.take(directory, flags, self)
+            if claim.is_still_of(directory):
                 return
             self._held.pop().release()  # it was replaced while we waited: lock the one that is there now
             self._check_time(directory)
@@ -149,7 +149,7 @@ _above: dict[str, _Above] = {}
 _LOOK_EVERY = 0.02  # seconds: many notes are written in that time, and a look costs as much as the lock
 
 
-def _surroundings(root: str, now: float) -> tuple[Identity, list[str]]:
+def _surroundings(root: str, now: float) -> _Above:
     """What the path leads to, and the stores around that, outermost first: one order for everybody, so no deadlock.
 
     The first look is strict: failing to look is not a no, it would leave an outer lock untaken. Later ones only have
@@ -164,7 +164,7 @@ def _surroundings(root: str, now: float) -> tuple[Identity, list[str]]:
     if now - above.looked_at >= _LOOK_EVERY:
         found = [folder for folder, stamp, was_store in above.folders if was_store or os.access(stamp, os.F_OK)]
         above.looked_at, above.stores = now, found
-    return above.identity, above.stores
+    return above
 
 
 def _look_up(path: str) -> list[tuple[str, str, bool]]:
@@ -182,12 +182,10 @@ def _look_up(path: str) -> list[tuple[str, str, bool]]:
 class _Claim:
     """One entry into one directory. The outermost of a thread has the kernel's lock, by its descriptor."""
 
-    __slots__ = ("descriptor", "is_outermost", "status")
+    descriptor = -1
+    is_outermost = False
+    identity: Identity
     status: os.stat_result
-
-    def __init__(self) -> None:
-        self.descriptor = -1
-        self.is_outermost = False
 
     def take(self, directory: str, flags: int, mutex: StoreMutex) -> None:
         """Open it and wait for it; nobody is taken to be inside before the kernel said so."""
@@ -195,8 +193,8 @@ class _Claim:
             self._open(directory, flags)
         except OSError as error:
             raise _cannot_lock(directory, error) from error
-        identity = identity_of(self.status)
-        if _inside.get(identity) == _thread.get_ident():
+        identity, thread = self.identity, _thread.get_ident()
+        if _inside.get(identity) == thread:
             return
         try:
             is_ours = native_lock.try_lock(self.descriptor) or self._wait(mutex)
@@ -211,18 +209,18 @@ class _Claim:
                 hint="try again; if that process hangs, end it: its lock goes with it",
             )
         self.is_outermost = True
-        _inside[identity] = _thread.get_ident()
+        _inside[identity] = thread
 
     def _open(self, directory: str, flags: int) -> None:
         if native_lock.LOCKS_DIRECTORIES:
             self.descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | flags)
             _open_descriptors.add(self.descriptor)
-            self.status = os.fstat(self.descriptor)
+            self.identity = identity_of(os.fstat(self.descriptor))
         else:  # a file of this user's state is locked, and never deleted
-            self.status = os.stat(directory)
+            self.identity = identity_of(os.stat(directory))
             folder = os.path.join(user_directory("state", os.environ), "locks")
             make_private_folder(folder)
-            path = os.path.join(folder, f"{self.status.st_dev:x}-{self.status.st_ino:x}.lock")
+            path = os.path.join(folder, "{:x}-{:x}.lock".format(*self.identity))
             self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
             _open_descriptors.add(self.descriptor)
 
@@ -234,20 +232,17 @@ class _Claim:
         return mutex.time_left() > 0 and _wait_in_turn(self, mutex.time_left())
 
     def is_still_of(self, directory: str) -> bool:
-        """Whether the path leads to what was locked. `status` is from now on as it was under the lock."""
+        """Whether the path leads to what was locked. If so, `status` is as it was under the lock."""
         try:
-            now = os.stat(directory)
+            self.status = os.stat(directory)
         except OSError:
             return False  # whatever is wrong, opening it again will tell, and by then we hold nothing
-        if not os.path.samestat(now, self.status):
-            return False
-        self.status = now
-        return True
+        return identity_of(self.status) == self.identity
 
     def unlock(self) -> None:
         if self.is_outermost:
             self.is_outermost = False
-            _inside.pop(identity_of(self.status), None)
+            _inside.pop(self.identity, None)
             native_lock.unlock(self.descriptor)  # explicit: a forked child may still hold a copy of the descriptor
 
     def release(self) -> None:

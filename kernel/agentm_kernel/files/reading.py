@@ -36,12 +36,14 @@ def is_spelled_like_this(directory: Directory, name: str, found: os.stat_result 
     return not os.path.samestat(twin, status) or any(composed(listed) == name for listed in directory.names())
 
 
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_OTHER_CASE = str.maketrans(_LETTERS + _LETTERS.upper(), _LETTERS.upper() + _LETTERS)
+
+
 def _respelled(name: str) -> str:
-    """`name` with the case of its first letter that has one turned round."""
-    for index, character in enumerate(name):
-        if character.isascii() and character.isalpha():
-            return name[:index] + character.swapcase() + name[index + 1 :]
-    return name.swapcase()
+    """`name` in another case: that of its ASCII letters is turned round, or of all if it has none."""
+    other = name.translate(_OTHER_CASE)
+    return other if other != name else name.swapcase()
 
 
 def composed(name: str) -> str:
@@ -121,13 +123,14 @@ class StoreReader:
     def pin(self, root: Directory) -> Directory:
         """`root`, which must be the directory that was the root before; another one is closed."""
         try:
-            if self.root_identity not in (None, root.identity):
+            identity = root.identity
+            if self.root_identity not in (None, identity):
                 raise StoreIdentityError(
                     f"the folder {self.root} is not the one this process opened: "
                     "it was replaced or unmounted meanwhile",
                     hint="mount the store again and start over; `agentm doctor` shows what is there now",
                 )
-            self.root_identity = root.identity
+            self.root_identity = identity
         except BaseException:
             root.close()
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from itertools import accumulate
 
 from agentm_kernel.errors import (
@@ -26,17 +27,16 @@ from agentm_kernel.files.tree import NO_DIRECTORY, Directory, make_root
 from agentm_kernel.seam import update
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash, encode_content
-from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentm_kernel.files.mutex import StoreMutex
     from agentm_kernel.files.reading import StoreReader
     from agentm_kernel.files.store import FileStore
     from agentm_kernel.files.tree import Identity
     from agentm_kernel.seam.backend import Absent
+    from agentm_kernel.seam.locator import Locator
 
     _Condition = str | Absent | None
     _OpenFolder = Callable[[Locator, Directory], Directory]
@@ -48,7 +48,6 @@ import that never ends, and waits for it for ever as soon as it imports the same
 """
 
 _PATIENCE = 10
-_ROOT = Locator()
 _EMPTY = content_hash(b"")
 _GONE = "it is not there any more"
 
@@ -77,13 +76,16 @@ class StoreWriter:
         _check_not_root(locator)
         # A note that must exist has its directories already.
         open_folder = self.reader.open_directory if isinstance(if_match, str) else self.make_directories
-        with Failures("write", locator), Draft(self, locator, data) as draft:
+        draft = Draft(self, locator, data)
+        with Failures("write", locator):
             try:
                 self._change(locator.parent, open_folder, change, draft)
             except NotFoundError:
                 if isinstance(if_match, str):
                     raise changed(locator, _GONE) from None
                 raise
+            finally:
+                draft.drop()
 
     def append_text(self, locator: Locator, text: str) -> bool:
         """Add to the end of a note, on a line of its own, without replacing it; one that is missing is made.
@@ -127,35 +129,30 @@ class StoreWriter:
         self.reader.check_root_link()
         if self._store.create_root and self.reader.root_identity is None:
             make_root(self.reader.root, self._dir_mode)
-        if draft is not None:
-            draft.expect_others()
+        if draft is not None and time.monotonic() < self.crowded_until:
+            draft.make()  # others were met just now: nobody gets ahead by finding the mutex free
         mutex = store_mutex(
             self.reader.root,
             timeout=self._store.lock_timeout,
             meanwhile=None if draft is None else draft.meet_others,
             follow_link=self._store.follow_root_link,
         )
-        with (
-            mutex,
-            self.displaced.swept_once(open_folder(folder, self._root(mutex))) as directory,
-        ):
-            try:
-                has_changed = change(directory)
-            finally:  # after the change: what a displaced version has more is added to the note as it is then
-                self.displaced.settle(directory, folder)
-            mutex.unlock()
-            if has_changed:
-                directory.sync()
-
-    def _root(self, mutex: StoreMutex) -> Directory:
-        """The root, by the very descriptor that was locked where there is one: nothing can come between the two."""
-        lent = mutex.root
-        return self.reader.open_root() if lent is None else self.reader.pin(Directory(*lent, lent=True))
+        with mutex:
+            lent = mutex.root  # the very descriptor that was locked: nothing can come between the two
+            root = self.reader.open_root() if lent is None else self.reader.pin(Directory(*lent, lent=True))
+            with self.displaced.swept_once(open_folder(folder, root)) as directory:
+                try:
+                    has_changed = change(directory)
+                finally:  # after the change: what a displaced version has more is added to the note as it is then
+                    self.displaced.settle(directory, folder)
+                mutex.unlock()
+                if has_changed:
+                    directory.sync()
 
     def _append(self, parent: Directory, locator: Locator, data: bytes) -> bool:
         """Whether that took a new file."""
         name = locator.name
-        self._check_not_hidden(locator, is_copy=self.reader.medium.is_copy(name, parent.has_file))
+        self._check_not_hidden(locator, name, is_copy=self.reader.medium.is_copy(name, parent.has_file))
         recent = self.appending.settle()
         for _ in range(_PATIENCE):
             status = parent.status(name)
@@ -176,16 +173,17 @@ class StoreWriter:
         self, parent: Directory, locator: Locator, data: bytes, if_match: _Condition, draft: Draft | None = None
     ) -> None:
         name, medium, seen, listed = locator.name, self.reader.medium, None, None
-        self._check_not_hidden(locator, is_copy=medium.is_copy(name, parent.has_file))
+        self._check_not_hidden(locator, name, is_copy=medium.is_copy(name, parent.has_file))
         known = None if isinstance(if_match, str) else self._names.known(parent)
         if known is not None and known.may_have(name):
             known = None
+        parent.known_names = known
         status = parent.status(name) if known is None else None
         if status is None or not is_spelled_like_this(parent, name, status):
             if isinstance(if_match, str):
                 raise changed(locator, _GONE)
             medium.when_missing(parent, locator)
-            listed = self._check_new_name(parent, locator) if known is None else known
+            listed = self._check_new_name(parent, locator, name) if known is None else known
             medium.check_new_name(locator, listed)
             status = None
         elif not stat.S_ISREG(status.st_mode):
@@ -237,20 +235,20 @@ class StoreWriter:
             wait_until_settled(descriptor)
         return self.reader.hash_of(parent, locator, status)
 
-    def _check_not_hidden(self, locator: Locator, *, is_copy: bool = False) -> None:
-        if is_copy or self.reader.medium.is_hidden(locator.name):
+    def _check_not_hidden(self, key: Locator | str, name: str, *, is_copy: bool = False) -> None:
+        if is_copy or self.reader.medium.is_hidden(name):
             raise InvalidLocatorError(
-                f"invalid locator '{locator}': {ascii(locator.name)} is a name that the store's sync tool uses here",
+                f"invalid locator '{key}': {ascii(name)} is a name that the store's sync tool uses here",
                 hint="choose another name for the note",
             )
 
-    def _check_new_name(self, directory: Directory, locator: Locator) -> FolderNames:
-        """Raise unless the last name of `locator` may come into being beside those that `directory` has: these."""
+    def _check_new_name(self, directory: Directory, key: Locator | str, name: str) -> FolderNames:
+        """Raise unless `name`, the last of `key`, may come into being beside those that `directory` has: these."""
         listed = FolderNames(directory.names())
-        other = listed.clashing_with(locator.name)
+        other = listed.clashing_with(name)
         if other is not None:
             raise LocatorConflictError(
-                f"'{locator}' differs only in case or Unicode form from the stored {ascii(other)} beside it",
+                f"'{key}' differs only in case or Unicode form from the stored {ascii(other)} beside it",
                 hint="use the stored spelling: on Windows and macOS the two would be one file",
             )
         return listed
@@ -258,27 +256,31 @@ class StoreWriter:
     def make_directories(self, locator: Locator, root: Directory | None = None) -> Directory:
         """The directory at `locator`, made if need be, to be closed by the caller, who holds the mutex."""
         directory = root or self.reader.open_root()
-        for made in _ROOT.known_children(accumulate(locator.parts, "{}/{}".format)):
-            with directory:
-                directory = self._enter_or_make(directory, made)
+        parts = locator.parts
+        for key, name in zip(accumulate(parts, "{}/{}".format), parts, strict=True):
+            above = directory
+            try:
+                directory = self._enter_or_make(above, key, name)
+            finally:
+                above.close()
         return directory
 
-    def _enter_or_make(self, directory: Directory, made: Locator) -> Directory:
-        self._check_not_hidden(made)
+    def _enter_or_make(self, directory: Directory, key: str, name: str) -> Directory:
+        self._check_not_hidden(key, name)
         try:
-            child = enter_exactly(directory, made.name)
+            child = enter_exactly(directory, name)
             is_new = child is None
             if child is None:
-                self._check_new_name(directory, made)
+                self._check_new_name(directory, key, name)
                 try:
-                    directory.make_dir(made.name, self._dir_mode)
+                    directory.make_dir(name, self._dir_mode)
                 except FileExistsError:
                     pass  # a sync client was faster; entering what it made will tell
-                child = directory.enter(made.name)
+                child = directory.enter(name)
         except OSError as error:
             if error.errno not in NO_DIRECTORY:
                 raise
-            raise LocatorConflictError(f"'{made}' is not a directory, so nothing can be stored below it") from None
+            raise LocatorConflictError(f"'{key}' is not a directory, so nothing can be stored below it") from None
         try:
             # One that was there already: its maker may have died before it was durable.
             if is_new or child.identity not in self._durable:

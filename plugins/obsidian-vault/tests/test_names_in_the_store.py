@@ -197,6 +197,15 @@ def test_a_note_of_which_only_the_stub_is_here_is_listed_and_not_missing(vault: 
     assert [path.name for path in root.iterdir() if path.is_file()] == [".note.md.icloud"]
 
 
+def test_a_stub_is_seen_by_the_second_of_two_new_notes(vault: VaultBackend, root: Path) -> None:
+    """Which takes the names beside it from the first one's list."""
+    (root / ".note.md.icloud").write_bytes(b"bplist00")
+    vault.write(Locator("other.md"), "x")
+    with pytest.raises(StorageIOError, match="not on this device yet"):
+        vault.write(Locator("note.md"), "x")
+    assert not (root / "note.md").exists()
+
+
 def test_a_stub_beside_its_note_is_passed_over(vault: VaultBackend, root: Path) -> None:
     vault.write(Locator("note.md"), "here")
     (root / ".note.md.icloud").write_bytes(b"bplist00")

@@ -14,7 +14,8 @@ from _frozen_importlib import BuiltinImporter, ModuleSpec
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
 from marshal import loads
 
-from agentm_kernel.errors import AgentmError, DeclinedError, one_line
+from agentm_kernel import errors
+from agentm_kernel.errors import AgentmError, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def report(error: AgentmError) -> None:
 
         traceback.print_exception(error)
     code = f" [{error.code}]" if error.code else ""
-    label = "" if isinstance(error, DeclinedError) else "error: "
+    label = "" if isinstance(error, errors.DeclinedError) else "error: "
     sys.stderr.write(f"{label}{one_line(error.message)}{code}\n")
     if error.hint:
         sys.stderr.write(f"hint: {one_line(error.hint)}\n")

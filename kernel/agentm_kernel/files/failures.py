@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 
-from agentm_kernel.errors import AgentmError, ConcurrentModificationError, NotFoundError, StorageIOError
+from agentm_kernel import errors
+from agentm_kernel.errors import AgentmError, NotFoundError, StorageIOError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ class Failures:
         ) from value
 
 
-def changed(locator: Locator, why: str) -> ConcurrentModificationError:
+def changed(locator: Locator, why: str) -> errors.ConcurrentModificationError:
     """The condition of a write did not hold."""
-    return ConcurrentModificationError(
+    return errors.ConcurrentModificationError(
         f"'{locator}' was not written: {why}",
         hint="read it again, redo the change, and write with the new hash",
     )

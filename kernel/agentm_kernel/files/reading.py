@@ -6,7 +6,8 @@ import errno
 import os
 import stat
 
-from agentm_kernel.errors import InvalidLocatorError, NotFoundError, StorageIOError, StoreIdentityError
+from agentm_kernel import errors
+from agentm_kernel.errors import NotFoundError, StorageIOError
 from agentm_kernel.files import TooLarge
 from agentm_kernel.files.failures import Failures
 from agentm_kernel.files.medium import shows_all_names
@@ -122,7 +123,7 @@ class StoreReader:
         """`root`, which must be the directory that was the root before; another one is closed."""
         try:
             if self.root_identity not in (None, root.identity):
-                raise StoreIdentityError(
+                raise errors.StoreIdentityError(
                     f"the folder {self.root} is not the one this process opened: "
                     "it was replaced or unmounted meanwhile",
                     hint="mount the store again and start over; `agentm doctor` shows what is there now",
@@ -227,7 +228,7 @@ class StoreReader:
         for name, stored in names.items():
             try:
                 composed = locator.child(name).name
-            except InvalidLocatorError:
+            except errors.InvalidLocatorError:
                 continue
             if composed == name or directory.has_twice(composed, stored):
                 yield composed, stored  # and not a decomposed name that its composed key does not reach

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
+from agentm_kernel import errors
 from agentm_kernel.device.installed import BACKENDS, WRAPPERS
-from agentm_kernel.errors import AgentmError, BackendNotInstalledError, CapabilityMismatchError, StorageSelectionError
+from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.plugins import Call, StdoutToStderr, wrong_answer
 from agentm_kernel.plugins.table import find, load, load_backend
 from agentm_kernel.seam import Capabilities, Frozen, Info, Opening
@@ -221,7 +222,7 @@ def require(found: Decision | Refusal, required: Capabilities | None = None) -> 
         raise found.error
     missing = found.backend.capabilities.missing_from(required) if required is not None else ()
     if missing:
-        raise CapabilityMismatchError(
+        raise errors.CapabilityMismatchError(
             found.choice.protocol,
             missing,
             hint="choose a store that has them (`agentm plugins list --verify` shows which) with "
@@ -261,7 +262,7 @@ def as_selection_error(
     return refusal
 
 
-def _not_installed(device: Device, choice: Choice) -> BackendNotInstalledError:
+def _not_installed(device: Device, choice: Choice) -> errors.BackendNotInstalledError:
     from agentm_kernel.device.installed import COMMANDS
     from agentm_kernel.plugins.published import PUBLISHED, how_to_install
     from agentm_kernel.seam.registry import registry
@@ -275,7 +276,7 @@ def _not_installed(device: Device, choice: Choice) -> BackendNotInstalledError:
         instead = f"set up what is installed with {' or '.join(f'`agentm {name} init`' for name in ready)}"
     else:
         instead = "choose another with `agentm config set storage.backend NAME`"
-    return BackendNotInstalledError(
+    return errors.BackendNotInstalledError(
         f"backend '{choice.protocol}' is selected ({choice.origin}) but no installed plugin provides it; "
         f"installed: {', '.join(installed) or 'none'}",
         hint=f"{install}, or {instead}",

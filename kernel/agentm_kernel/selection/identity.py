@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.errors import ConcurrentModificationError, StoreIdentityError
+from agentm_kernel import errors
 from agentm_kernel.seam import facets
 from agentm_kernel.seam.backend import ABSENT, STAMP, BackendLayer, passed_on
 from agentm_kernel.seam.facets import Appends, PersonalSpace
@@ -44,11 +44,11 @@ def check_store(device: DeviceFacts, backend: StorageBackend, protocol: str) -> 
 
     forgetting = f"`agentm store forget {quote(place)}`"
     if stamp is None:
-        raise StoreIdentityError(
+        raise errors.StoreIdentityError(
             f"the store at {place} is gone: this device knows store {known} there, and what is there now is unmarked",
             hint=f"mount or restore it; if it was removed on purpose, run {forgetting}",
         )
-    raise StoreIdentityError(
+    raise errors.StoreIdentityError(
         f"the store at {place} is another one: this device knows store {known} there, and it holds {stamp}",
         hint=f"check the path or the mount; if the change was meant, run {forgetting}",
     )
@@ -114,10 +114,10 @@ def adopt_store(device: DeviceFacts, backend: StorageBackend, protocol: str, *, 
     return store_id
 
 
-def unmarked(backend: StorageBackend, protocol: str) -> StoreIdentityError:
+def unmarked(backend: StorageBackend, protocol: str) -> errors.StoreIdentityError:
     """The refusal to write where no store has been set up."""
     place = backend.describe()
-    return StoreIdentityError(
+    return errors.StoreIdentityError(
         f"the store at {place} has no identity stamp, so nothing is written there",
         hint=f"set it up once: `agentm {protocol} init {place}` (`--adopt` if it has notes already)",
     )
@@ -138,7 +138,7 @@ def read_stamp(backend: StorageBackend) -> str | None:
     if not isinstance(store_id, str) or not store_id:
         raise _bad_stamp(backend, "it has no id")
     if fields.get("layout") != LAYOUT_VERSION:
-        raise StoreIdentityError(
+        raise errors.StoreIdentityError(
             f"the store at {backend.describe()} has layout {fields.get('layout')!r}; "
             f"this agentm knows layout {LAYOUT_VERSION}",
             hint="install the agentm that made the store, or a newer one",
@@ -146,8 +146,8 @@ def read_stamp(backend: StorageBackend) -> str | None:
     return store_id
 
 
-def _bad_stamp(backend: StorageBackend, why: str) -> StoreIdentityError:
-    return StoreIdentityError(
+def _bad_stamp(backend: StorageBackend, why: str) -> errors.StoreIdentityError:
+    return errors.StoreIdentityError(
         f"the identity stamp {STAMP_KEY} of the store at {backend.describe()} cannot be read: {why}",
         hint=f"restore {STAMP_KEY} from a backup or another device; agentm does not guess which store this is",
     )
@@ -169,7 +169,7 @@ def stamp_store(backend: StorageBackend, store_id: str | None = None) -> str:
     fields = {"id": new, "created": datetime.now(UTC).isoformat(timespec="seconds"), "layout": LAYOUT_VERSION}
     try:
         backend.write(STAMP, json.dumps(fields, indent=2) + "\n", if_match=ABSENT)
-    except ConcurrentModificationError:
+    except errors.ConcurrentModificationError:
         other = read_stamp(backend)
         if other is None:
             raise
@@ -197,8 +197,8 @@ def record_store(state_dir: str, protocol: str, place: str, store_id: str | None
 def _known(state_dir: str) -> JsonTable:
     from agentm_kernel.device.json_text import JsonTable
 
-    def refuse(path: str, why: str) -> StoreIdentityError:
+    def refuse(path: str, why: str) -> errors.StoreIdentityError:
         hint = "repair or move that file away; agentm cannot tell without it whether this is the right store"
-        return StoreIdentityError(f"the record of known stores {path} cannot be read: {why}", hint=hint)
+        return errors.StoreIdentityError(f"the record of known stores {path} cannot be read: {why}", hint=hint)
 
     return JsonTable(f"{state_dir}{os.sep}{_RECORD}", lambda store_id: isinstance(store_id, str), refuse)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.errors import ActivePlanError, ConfigError, InvalidLocatorError
+from agentm_kernel import errors
+from agentm_kernel.errors import ConfigError
 from agentm_kernel.projects import harness_path
 from agentm_kernel.seam.locator import normalize_key
 from agentm_kernel.state.routing import ACTIVE_MARKER, read_marker, state_file_path
@@ -84,7 +85,7 @@ def active_marker(resolution: Resolution) -> str | None:
     try:
         return read_marker(harness_path(resolution.root, ACTIVE_MARKER))
     except ConfigError as error:
-        raise ActivePlanError(error.message, hint=error.hint) from error
+        raise errors.ActivePlanError(error.message, hint=error.hint) from error
 
 
 def list_plan_files(resolution: Resolution, names: list[str] | None = None) -> list[str]:
@@ -131,7 +132,7 @@ def use_plan(resolution: Resolution, name: str) -> str:
     plan, _ = plan_files(name)
     if not is_written(resolution, plan):
         known = ", ".join(list_plan_files(resolution)) or "none"
-        raise ActivePlanError(
+        raise errors.ActivePlanError(
             f"there is no plan {plan}, or it is empty; plans of this project: {known}",
             hint=f"write it first: `agentm state write {plan}`",
         )
@@ -152,7 +153,7 @@ def _is_safe(slug: str) -> bool:
     names = (f"PLAN-{slug}.md", f"progress-{slug}.md")
     try:
         return slug not in (".", "..") and "/" not in slug and all(normalize_key(name) == name for name in names)
-    except InvalidLocatorError:
+    except errors.InvalidLocatorError:
         return False
 
 
@@ -174,8 +175,8 @@ def _is_copy(name: str) -> bool:
     return any(mark in inside for mark in _IN_BRACKETS) or any(map(str.isdigit, told))
 
 
-def _bad_marker(resolution: Resolution, why: str) -> ActivePlanError:
-    return ActivePlanError(
+def _bad_marker(resolution: Resolution, why: str) -> errors.ActivePlanError:
+    return errors.ActivePlanError(
         f"the active-plan marker {harness_path(resolution.root, ACTIVE_MARKER)} {why}",
         hint="run `agentm plan use NAME`, or `agentm plan clear`",
     )

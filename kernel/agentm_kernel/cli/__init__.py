@@ -77,12 +77,6 @@ def write_text(text: str) -> None:
 # ------------------------------------------------------------------------------------------------ how a command ends
 
 
-class UsageError(AgentmError):
-    """A command line that cannot be used."""
-
-    exit_code = 2
-
-
 def report(error: AgentmError) -> None:
     """`error:` and, where there is one, `hint:`; one line each, whatever the text holds. A no is told as it is."""
     if os.environ.get(DEBUG_VARIABLE):

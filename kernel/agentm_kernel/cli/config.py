@@ -17,7 +17,7 @@ from agentm_kernel.errors import ConfigError, PluginError, StorageSelectionError
 from agentm_kernel.plugins.table import declared_options, find_plugin, known_option_keys
 from agentm_kernel.seam.options import check_option
 from agentm_kernel.seam.secrets import OVERRIDE, is_secret_field, names_a_secret
-from agentm_kernel.selection import check_may_leave
+from agentm_kernel.selection.adopting import check_may_leave
 
 if TYPE_CHECKING:
     from agentm_kernel.seam.options import Option

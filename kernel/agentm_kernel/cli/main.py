@@ -10,7 +10,8 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 import gc
 import os
 
-from agentm_kernel.cli import UsageError, end_process, exit_code_of, limit, patience, report
+from agentm_kernel import errors
+from agentm_kernel.cli import end_process, exit_code_of, limit, patience, report
 from agentm_kernel.cli.command_table import KERNEL_COMMANDS, LIMITED, kernel_subcommands, match
 from agentm_kernel.state import Device
 
@@ -29,8 +30,12 @@ def main(only: tuple[str, ...] = ()) -> int:
         _open_closed_streams()
     arguments = sys.argv[1:]
     if only and arguments[:1] not in ([name] for name in only):
-        report(UsageError(f"there is no such command; there are {', '.join(only)}", hint="add --help to one of them"))
-        return UsageError.exit_code
+        report(
+            errors.UsageError(
+                f"there is no such command; there are {', '.join(only)}", hint="add --help to one of them"
+            )
+        )
+        return errors.UsageError.exit_code
     device = Device.now()
     if not LIMITED.isdisjoint((" ".join(arguments[:1]), " ".join(arguments[:2]))):
         limit(" ".join(arguments[:2]), patience(device.environ))
@@ -40,7 +45,7 @@ def main(only: tuple[str, ...] = ()) -> int:
         _leave(exit_code_of(lambda: command.run(device, values), as_json=bool(values.get("json"))))
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     code = exit_code_of(lambda: _serve(device, arguments), as_json="--json" in options)
-    if arguments[:1] in (["hook"], ["event"]) and code == UsageError.exit_code:
+    if arguments[:1] in (["hook"], ["event"]) and code == errors.UsageError.exit_code:
         code = 1  # agent hosts take 2 for "erase the prompt"
     if _is_of_kernel(arguments):
         _leave(code)

@@ -6,7 +6,6 @@ a file that is not there at all means that nothing is configured.
 
 from __future__ import annotations
 
-import errno
 import os
 
 from agentm_kernel.errors import ConfigError, StorageSelectionError
@@ -251,6 +250,8 @@ def settings_in(document: dict[str, object], path: str) -> Settings:
 
 
 def _unreadable(path: str, error: OSError, *, was_seen: bool = False) -> ConfigError:
+    import errno
+
     why, hint = f"cannot be read: {error.strerror}", "check the permissions of the file and of the folders above it"
     if error.errno == errno.EFBIG:
         hint = "move it away and set what you need"

@@ -11,26 +11,12 @@ import writes `errors.LockTimeout` where it is raised or caught, and does not im
 
 from __future__ import annotations
 
-from agentm_kernel import _lazy_door
-
 TYPE_CHECKING = False  # mypy reads this name as true; importing `typing` for it costs more than this whole module
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from agentm_kernel.errors.opening import *  # noqa: F403
-    from agentm_kernel.errors.storing import *  # noqa: F403
-
-_OPENING = (
-    *("ActivePlanError", "BackendNotInstalledError", "CapabilityMismatchError", "PluginError", "ProtocolError"),
-    "StoreIdentityError",
-)
-_STORING = (
-    *("AuthorizationError", "ConcurrentModificationError", "DeclinedError", "IntegrityError", "InvalidContentError"),
-    *("InvalidLocatorError", "LocatorConflictError", "LockTimeout", "StorageConflictError", "StorageReadOnlyError"),
-    "StorageRefUnresolvableError",
-)
-_HOMES = {**dict.fromkeys(_OPENING, "errors.opening"), **dict.fromkeys(_STORING, "errors.storing")}
+    from agentm_kernel.errors.rarer import *
 
 
 class AgentmError(Exception):
@@ -97,4 +83,6 @@ class ConfigError(AgentmError):
 
 
 if not TYPE_CHECKING:  # hidden from type checkers: for them, a misspelt name must stay an error
-    __getattr__, __dir__ = _lazy_door(__name__, _HOMES)
+
+    def __getattr__(name: str) -> object:
+        return getattr(__import__(f"{__name__}.rarer", fromlist=["rarer"]), name)

@@ -21,6 +21,18 @@ _HINTS = {
 }
 
 
+class TooLarge(OSError):
+    """A file exceeds the limit of the read; `size` is what it has, as far as it was read."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(errno.EFBIG, f"it has more than {limit:,} bytes")
+        self.size = size
+
+
+def irregular() -> OSError:
+    return OSError(errno.EINVAL, "it is not a regular file")
+
+
 class Failures:
     """Around one verb: what it meets from the operating system leaves as `StorageIOError` (or absence, when seen)."""
 

@@ -8,8 +8,7 @@ import stat
 
 from agentm_kernel import errors
 from agentm_kernel.errors import NotFoundError, StorageIOError
-from agentm_kernel.files import TooLarge
-from agentm_kernel.files.failures import Failures
+from agentm_kernel.files.failures import Failures, TooLarge
 from agentm_kernel.files.medium import shows_all_names
 from agentm_kernel.files.tree import NO_DIRECTORY, open_root
 from agentm_kernel.seam import Info

@@ -17,15 +17,10 @@ from __future__ import annotations
 import os
 
 from agentm_kernel import errors
-from agentm_kernel.seam import facets
-from agentm_kernel.seam.backend import ABSENT, STAMP, BackendLayer, passed_on
-from agentm_kernel.seam.facets import Appends, PersonalSpace
 from agentm_kernel.seam.layout import STAMP_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from agentm_kernel.device import DeviceFacts
     from agentm_kernel.device.json_text import JsonTable
     from agentm_kernel.seam.backend import StorageBackend
@@ -52,66 +47,6 @@ def check_store(device: DeviceFacts, backend: StorageBackend, protocol: str) -> 
         f"the store at {place} is another one: this device knows store {known} there, and it holds {stamp}",
         hint=f"check the path or the mount; if the change was meant, run {forgetting}",
     )
-
-
-class IdentityGuard(BackendLayer, facets.Identity):
-    """The innermost layer around every selected backend: no write before the store's identity is settled."""
-
-    passes = (
-        *(facets.DeviceFiles, facets.DeviceCopy, PersonalSpace, facets.History, facets.ConflictCopies, Appends),
-        *(facets.Rules, facets.Unguarded, facets.WorkingCopy, facets.WatchedStore),
-    )
-
-    def __init__(self, device: DeviceFacts, inner: StorageBackend, protocol: str) -> None:
-        super().__init__(inner)
-        self.store_id = check_store(device, inner, protocol)
-        self._device, self._protocol = device, protocol
-        self._is_settled = False
-
-    def settle(self) -> None:
-        """Make sure, before the first write, that this is the store that this device knows, or may come to know."""
-        if not self._is_settled:
-            adopt_store(self._device, self.inner, self._protocol, may_stamp=self.inner.self_stamping)
-            self._is_settled = True
-
-    write = passed_on(BackendLayer.write, settle)
-    mkdir = passed_on(BackendLayer.mkdir, settle)
-    delete = passed_on(BackendLayer.delete, settle)
-
-    def wrap_facet(self, kind: type[Any], found: Any) -> Any:
-        return _SettledFacet(found, self) if kind in (PersonalSpace, Appends) else found
-
-    def confirm(self) -> None:
-        check_store(self._device, self.inner, self._protocol)
-
-
-class _SettledFacet(PersonalSpace, Appends):
-    """Either facet, of a store whose identity is settled before each write."""
-
-    def __init__(self, inner: Any, guard: IdentityGuard) -> None:
-        self.inner, self._guard = inner, guard
-
-    def _settle(self) -> None:
-        self._guard.settle()
-
-    personal_path = passed_on(PersonalSpace.personal_path)
-    write_personal = passed_on(PersonalSpace.write_personal, _settle)
-    append = passed_on(Appends.append, _settle)
-
-
-def adopt_store(device: DeviceFacts, backend: StorageBackend, protocol: str, *, may_stamp: bool = True) -> str:
-    """Give the store an identity unless it has one, let this device know it there, and return it.
-
-    With `may_stamp=False`, a store that has none is refused.
-    """
-    store_id, place = check_store(device, backend, protocol), backend.describe()
-    if store_id is None:
-        if not may_stamp:
-            raise unmarked(backend, protocol)
-        store_id = stamp_store(backend)
-    if known_id(device.state_dir, protocol, place) != store_id:
-        record_store(device.state_dir, protocol, place, store_id)
-    return store_id
 
 
 def unmarked(backend: StorageBackend, protocol: str) -> errors.StoreIdentityError:
@@ -153,48 +88,13 @@ def _bad_stamp(backend: StorageBackend, why: str) -> errors.StoreIdentityError:
     )
 
 
-def stamp_store(backend: StorageBackend, store_id: str | None = None) -> str:
-    """Give the store an identity unless it has one, and return it. Of two who stamp at once, one wins for both.
-
-    `store_id` is the identity that it had before it was lost; otherwise it gets a new one.
-    """
-    import json
-    from datetime import UTC, datetime
-    from uuid import uuid4
-
-    existing = read_stamp(backend)
-    if existing is not None:
-        return existing
-    new = store_id or str(uuid4())
-    fields = {"id": new, "created": datetime.now(UTC).isoformat(timespec="seconds"), "layout": LAYOUT_VERSION}
-    try:
-        backend.write(STAMP, json.dumps(fields, indent=2) + "\n", if_match=ABSENT)
-    except errors.ConcurrentModificationError:
-        other = read_stamp(backend)
-        if other is None:
-            raise
-        return other
-    return new
-
-
-def known_stores(state_dir: str) -> list[tuple[str, str, str]]:
-    """Protocol, place and id of every store that this device has written to."""
-    known = [(*key.partition(" "), store_id) for key, store_id in sorted(_known(state_dir).read().items())]
-    return [(protocol, place, store_id) for protocol, _, place, store_id in known]
-
-
 def known_id(state_dir: str, protocol: str, place: str) -> str | None:
     """The id of the store that this device used there last."""
-    known: str | None = _known(state_dir).read().get(f"{protocol} {place}")
+    known: str | None = known_table(state_dir).read().get(f"{protocol} {place}")
     return known
 
 
-def record_store(state_dir: str, protocol: str, place: str, store_id: str | None) -> None:
-    """Record that the store at `place` is `store_id`; `None` forgets the one that was there."""
-    _known(state_dir).change({f"{protocol} {place}": store_id})
-
-
-def _known(state_dir: str) -> JsonTable:
+def known_table(state_dir: str) -> JsonTable:
     from agentm_kernel.device.json_text import JsonTable
 
     def refuse(path: str, why: str) -> errors.StoreIdentityError:

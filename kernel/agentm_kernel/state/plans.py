@@ -31,10 +31,6 @@ _IN_BRACKETS = (
 _BRACKETS = ("(", "[", "\uff08")
 
 
-class UnsafePlanNameError(ConfigError, ValueError):
-    """A plan name that is not a plain file name."""
-
-
 def plan_files(name: str) -> tuple[str, str]:
     """The plan file and the progress file of a plan; `foo`, `PLAN-foo` and `PLAN-foo.md` are the same plan."""
     stem = name.strip().removesuffix(".md")
@@ -42,12 +38,12 @@ def plan_files(name: str) -> tuple[str, str]:
         return PLAN, PROGRESS
     slug = stem.removeprefix("PLAN-")
     if slug == "PLAN":  # `PLAN` is the plan without a name, so nobody can tell which of the two files is meant
-        raise UnsafePlanNameError(
+        raise errors.UnsafePlanNameError(
             f"unsafe plan name {ascii(name)}: it could be PLAN.md, too",
             hint="say `PLAN` for PLAN.md; give a file PLAN-PLAN.md another name",
         )
     if not _is_safe(slug):
-        raise UnsafePlanNameError(
+        raise errors.UnsafePlanNameError(
             f"unsafe plan name {ascii(name)}", hint="use a plain name such as `foo` for PLAN-foo.md"
         )
     return f"PLAN-{slug}.md", f"progress-{slug}.md"
@@ -64,7 +60,7 @@ def resolve_active_plan(resolution: Resolution, plan_arg: str | None = None) -> 
         raise _bad_marker(resolution, "is empty")
     try:
         plan, progress = plan_files(marked)
-    except UnsafePlanNameError as error:
+    except errors.UnsafePlanNameError as error:
         raise _bad_marker(resolution, f"holds the {error.message}") from error
     from agentm_kernel.state.files import is_written
 

@@ -12,7 +12,7 @@ from tests.kernel.selection.conftest import Device, make_device
 
 from agentm_kernel import Locator, select_backend, storage_preview
 from agentm_kernel.plugin import ABSENT, ConcurrentModificationError, StoreIdentityError, content_hash
-from agentm_kernel.selection.identity import stamp_store
+from agentm_kernel.selection.settling import stamp_store
 
 NOTE = Locator("note.md")
 

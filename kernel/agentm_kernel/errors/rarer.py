@@ -1,8 +1,12 @@
-"""What a store answers to a write that it refuses, and to keys and texts that no store may hold."""
+"""The errors that a write or a refusal ends with, and that no hook needs as long as all is well."""
 
 from __future__ import annotations
 
-from agentm_kernel.errors import AgentmError, StorageError
+from agentm_kernel.errors import AgentmError, ConfigError, StorageError, StorageSelectionError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class LocatorConflictError(StorageError):
@@ -57,3 +61,43 @@ class InvalidLocatorError(AgentmError, ValueError, TypeError):
 
 class InvalidContentError(AgentmError, ValueError):
     """Text that cannot be stored, or stored bytes that are not text."""
+
+
+class ProtocolError(AgentmError, ValueError):
+    """A backend was registered badly."""
+
+
+class CapabilityMismatchError(StorageSelectionError):
+    """The selected backend lacks capabilities that the caller requires."""
+
+    def __init__(self, protocol: str, unsatisfied: Iterable[str], *, hint: str | None = None) -> None:
+        self.protocol = protocol
+        self.unsatisfied = tuple(unsatisfied)
+        missing = ", ".join(self.unsatisfied)
+        super().__init__(f"backend '{protocol}' does not satisfy required capabilities: {missing}", hint=hint)
+
+
+class BackendNotInstalledError(StorageSelectionError):
+    """No installed distribution provides the backend."""
+
+
+class StoreIdentityError(StorageSelectionError):
+    """The place holds another store than the one this device knows there, or none at all."""
+
+
+class ActivePlanError(AgentmError, RuntimeError):
+    """The active-plan marker is there but does not lead to a plan."""
+
+
+class PluginError(AgentmError):
+    """A plugin cannot be loaded or does not keep its contract."""
+
+
+class UnsafePlanNameError(ConfigError, ValueError):
+    """A plan name that is not a plain file name."""
+
+
+class UsageError(AgentmError):
+    """A command line that cannot be used."""
+
+    exit_code = 2

@@ -1,4 +1,5 @@
 """The entry of `agentm`: the device, then fast commands without click, and click for the rest."""
+# ruff: noqa: E402
 
 from __future__ import annotations
 
@@ -8,6 +9,9 @@ if __name__ == "__main__" and not sys.flags.safe_path:
     del sys.path[0]  # `python -m` puts the working directory there: nothing of a repository is to be imported
 
 import gc
+
+gc.disable()  # most commands live for milliseconds: what they allocate is gone before collecting it would pay
+
 import os
 
 from agentm_kernel import errors
@@ -25,7 +29,6 @@ def main(only: tuple[str, ...] = ()) -> int:
 
     `only` names the commands that there are, where not all of them are on offer.
     """
-    gc.disable()  # most commands live for milliseconds: what they allocate is gone before collecting it would pay
     if sys.stdin is None or sys.stdout is None or sys.stderr is None:
         _open_closed_streams()
     arguments = sys.argv[1:]

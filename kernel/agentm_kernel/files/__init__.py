@@ -61,7 +61,7 @@ def read_open_file(descriptor: int, limit: int) -> tuple[bytes, os.stat_result]:
     status = os.fstat(descriptor)
     size = status.st_size
     if not stat.S_ISREG(status.st_mode):
-        raise _unfit(None, limit)
+        raise _unfit()
     if size > limit:
         raise _unfit(size, limit)
     data = os.read(descriptor, size + 1)
@@ -76,10 +76,12 @@ def read_open_file(descriptor: int, limit: int) -> tuple[bytes, os.stat_result]:
     return data, status
 
 
-def _unfit(size: int | None, limit: int) -> OSError:
-    from agentm_kernel.files.failures import TooLarge, irregular
+def _unfit(*size_and_limit: int) -> OSError:
+    from errno import EINVAL
 
-    return irregular() if size is None else TooLarge(size, limit)
+    from agentm_kernel.files.failures import TooLarge
+
+    return TooLarge(*size_and_limit) if size_and_limit else OSError(EINVAL, "it is not a regular file")
 
 
 def current_directory() -> str:

@@ -29,10 +29,6 @@ class TooLarge(OSError):
         self.size = size
 
 
-def irregular() -> OSError:
-    return OSError(errno.EINVAL, "it is not a regular file")
-
-
 class Failures:
     """Around one verb: what it meets from the operating system leaves as `StorageIOError` (or absence, when seen)."""
 

@@ -90,6 +90,12 @@ def _bad_stamp(backend: StorageBackend, why: str) -> errors.StoreIdentityError:
 
 def known_id(state_dir: str, protocol: str, place: str) -> str | None:
     """The id of the store that this device used there last."""
+    try:
+        os.lstat(f"{state_dir}{os.sep}{_RECORD}")
+    except FileNotFoundError:
+        return None  # a new home: hooks are spared the reader of JSON
+    except OSError:
+        pass  # not absence: reading it will say what it is
     known: str | None = known_table(state_dir).read().get(f"{protocol} {place}")
     return known
 

@@ -5,14 +5,7 @@ from __future__ import annotations
 from agentm_kernel.errors import ConcurrentModificationError
 from agentm_kernel.seam.backend import ABSENT, STAMP, passed_on
 from agentm_kernel.seam.facets import Appends, PersonalSpace
-from agentm_kernel.selection.identity import (
-    LAYOUT_VERSION,
-    check_store,
-    known_id,
-    known_table,
-    read_stamp,
-    unmarked,
-)
+from agentm_kernel.selection.identity import LAYOUT_VERSION, check_store, known_id, known_table, read_stamp, unmarked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

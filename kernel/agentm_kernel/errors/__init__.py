@@ -74,6 +74,10 @@ class StorageIOError(StorageError, OSError):
         return _rebuild, (type(self), self.message, {**self.__dict__, "errno": self.errno})
 
 
+class InvalidLocatorError(AgentmError, ValueError, TypeError):
+    """A key that no backend may hold."""
+
+
 class StorageSelectionError(AgentmError, RuntimeError):
     """The store that was asked for cannot be had. There is never a second choice."""
 

@@ -55,10 +55,6 @@ class LockTimeout(AgentmError, RuntimeError):
     exit_code = 4
 
 
-class InvalidLocatorError(AgentmError, ValueError, TypeError):
-    """A key that no backend may hold."""
-
-
 class InvalidContentError(AgentmError, ValueError):
     """Text that cannot be stored, or stored bytes that are not text."""
 
@@ -101,3 +97,24 @@ class UsageError(AgentmError):
     """A command line that cannot be used."""
 
     exit_code = 2
+
+
+# Not of the tree: what one module tells another, which tells the caller in words of its own.
+
+
+class MalformedJson(ValueError):
+    """The text is not JSON, or is JSON that two readers could understand differently. Says what is wrong."""
+
+
+class UnfitSetting(ValueError):
+    """A setting that may not stand, and in `remedy` the command that puts it right."""
+
+    def __init__(self, key: str, why: str, remedy: str = "unset") -> None:
+        plain = key.replace(".", "").replace("_", "").replace("-", "")
+        in_shell = key if plain.isalnum() and plain.isascii() else "'" + key.replace("'", "'\\''") + "'"
+        super().__init__(f"'{key}' {why}")
+        self.remedy = f"agentm config {remedy} {in_shell}" + " VALUE" * (remedy == "set")
+
+
+class PluginEndsProcess(BaseException):
+    """Raised in the plugin's stead when it calls `os._exit`; only `Call` sees it."""

@@ -35,14 +35,10 @@ _calling_process = 0
 end_process = os._exit
 
 
-class PluginEndsProcess(BaseException):
-    """Raised in the plugin's stead when it calls `os._exit`; only `Call` sees it."""
-
-
 def _refuse_to_end(code: int = 0) -> NoReturn:
     if os.getpid() != _calling_process:
         end_process(code)  # a child that the plugin forked may end as it likes
-    raise PluginEndsProcess
+    raise errors.PluginEndsProcess
 
 
 class Call:
@@ -98,7 +94,7 @@ def reason_of(error: BaseException) -> str:
     """What a plugin's exception says; even its text is the plugin's code, and may fail."""
     if isinstance(error, SystemExit):
         return f"it called sys.exit({error.code!r})"
-    if isinstance(error, PluginEndsProcess):
+    if isinstance(error, errors.PluginEndsProcess):
         return "it called os._exit()"
     try:
         text = str(error)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel import errors
-from agentm_kernel.device.json_text import MalformedJson, dump, parse_object
+from agentm_kernel.device.json_text import dump, parse_object
 from agentm_kernel.errors import AgentmError, ConfigError
 from agentm_kernel.projects import (
     harness_path,
@@ -273,7 +273,7 @@ def _read_project_file(root: str) -> dict[str, object]:
 def _parse_project_file(data: bytes | None, path: str) -> dict[str, object]:
     try:
         return {} if data is None else parse_object(data)
-    except MalformedJson as error:
+    except errors.MalformedJson as error:
         raise _unfit(path, f"is not valid JSON: {error}") from error
 
 

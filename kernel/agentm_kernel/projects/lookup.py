@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel import errors
-from agentm_kernel.device.json_text import JsonTable, MalformedJson, locked_folder, parse_object
+from agentm_kernel.device.json_text import JsonTable, locked_folder, parse_object
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError, StorageIOError, StorageSelectionError
 from agentm_kernel.projects.checkout import path_as_text, plain_slug, read_checkout_id, read_former_id
 from agentm_kernel.seam import Frozen
@@ -39,7 +39,7 @@ def parse_note(text: str, locator: Locator) -> dict[str, object]:
     """
     try:
         document = parse_object(text)
-    except MalformedJson as error:
+    except errors.MalformedJson as error:
         raise unfit(locator, f"is not valid JSON: {error}") from error
     if document.get("version", VERSION) != VERSION:
         raise unfit(locator, f"has the version {document['version']!r}, which this agentm does not know")

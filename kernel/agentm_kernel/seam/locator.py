@@ -7,7 +7,7 @@ vault written on Linux may be opened on Windows tomorrow.
 
 from __future__ import annotations
 
-from agentm_kernel import errors
+from agentm_kernel.errors import InvalidLocatorError
 from agentm_kernel.seam import Frozen
 
 TYPE_CHECKING = False
@@ -51,7 +51,7 @@ def normalize_key(key: str) -> str:
     Empty and `.` segments drop, and with them a leading slash; Unicode is composed (NFC).
     """
     if not isinstance(key, str):
-        raise errors.InvalidLocatorError(
+        raise InvalidLocatorError(
             f"a locator key must be a string, not {type(key).__name__}",
             hint="pass the key as text, with / between its parts",
         )
@@ -135,10 +135,8 @@ def _is_part_of_emoji(key: str, kinds: list[str], index: int) -> bool:
     return joins and (follows_symbol or key[index - 1] in _AFTER_A_SYMBOL)
 
 
-def _refusal(key: str, reason: str) -> errors.InvalidLocatorError:
-    return errors.InvalidLocatorError(
-        f"invalid locator {ascii(key)}: it {reason}", hint="choose another name for the note"
-    )
+def _refusal(key: str, reason: str) -> InvalidLocatorError:
+    return InvalidLocatorError(f"invalid locator {ascii(key)}: it {reason}", hint="choose another name for the note")
 
 
 class Locator(Frozen):
@@ -177,7 +175,7 @@ class Locator(Frozen):
     def child(self, *parts: str) -> Locator:
         """The locator below this one; each part may itself hold slashes."""
         if not all(isinstance(part, str) for part in parts):
-            raise errors.InvalidLocatorError("the parts of a locator must be strings")
+            raise InvalidLocatorError("the parts of a locator must be strings")
         below = parts[0] if len(parts) == 1 and self.takes_plainly(parts) else normalize_key("/".join(parts))
         return _trusted(_bounded(f"{self.key}/{below}" if self.key and below else self.key or below))
 

@@ -63,11 +63,11 @@ def read_stamp(backend: StorageBackend) -> str | None:
     text = backend.stamp_text()
     if text is None:
         return None
-    from agentm_kernel.device.json_text import MalformedJson, parse_object
+    from agentm_kernel.device.json_text import parse_object
 
     try:
         fields = parse_object(text)
-    except MalformedJson as error:
+    except errors.MalformedJson as error:
         raise _bad_stamp(backend, str(error)) from error
     store_id = fields.get("id")
     if not isinstance(store_id, str) or not store_id:

@@ -11,9 +11,8 @@ from __future__ import annotations
 import os
 from _collections_abc import Mapping  # loaded by every interpreter; `collections.abc` would import `collections`
 
-from agentm_kernel import errors
 from agentm_kernel.device import DeviceFacts
-from agentm_kernel.errors import ConfigError, StorageError, StorageSelectionError
+from agentm_kernel.errors import ConfigError, InvalidLocatorError, StorageError, StorageSelectionError
 from agentm_kernel.projects import harness_path, is_no_project, read_rare_file
 from agentm_kernel.seam import Frozen
 from agentm_kernel.seam.facets import DeviceCopy, DeviceFiles
@@ -308,11 +307,11 @@ def checked_name(name: str) -> str:
     """`name` if a state file may have it: a plain name, in either place, and not that of a marker."""
     locator = Locator(name)
     if locator.key != name or len(locator.parts) != 1:
-        raise errors.InvalidLocatorError(
+        raise InvalidLocatorError(
             f"{ascii(name)} is not the name of a state file", hint="state files have plain names such as PLAN.md"
         )
     if is_marker(name):
-        raise errors.InvalidLocatorError(
+        raise InvalidLocatorError(
             f"{ascii(name)} is not a state file but a marker of this checkout",
             hint="`agentm plan use NAME` sets the active plan; other markers are edited by hand in .harness/",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.plugin import Locator, layout
+from agentm_kernel.plugin import InvalidLocatorError, Locator, layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,8 +98,6 @@ def kind_by_place(key: str) -> str:
 def project_folder(backend: StorageBackend, project: str) -> Locator:
     """The folder of a project: `projects/<slug>`, or the older place where that is all there is."""
     if "/" in project or not project:
-        from agentm_kernel.plugin import InvalidLocatorError
-
         raise InvalidLocatorError(
             f"{project!r} is not the name of a project", hint="`agentm project list` shows them"
         )

@@ -68,9 +68,9 @@ def _stub_of(door: str) -> str:
 
 def _home_in(stub: str, name: str) -> str | None:
     """The home of a name that a door's stub hands on, `name as name`. A line with a remark is for checkers alone."""
-    before, found, behind = stub.partition(f" {name} as {name}")
-    home = before.rpartition("\nfrom agentm_kernel.")[2].partition(" import")[0]
-    return home if found and "#" not in behind.partition("\n")[0] else None
+    at = stub.find(f" {name} as {name}")
+    line = stub[stub.rfind("\nfrom agentm_kernel.", 0, at) + 20 : stub.find("\n", at)]
+    return line.partition(" ")[0] if at >= 0 and "#" not in line else None
 
 
 def _listed_in(stub: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from agentm_kernel.seam import Capabilities
     from agentm_kernel.seam.backend import Absent, StorageBackend
-    from agentm_kernel.selection import StoragePreview
+    from agentm_kernel.selection.refusing import StoragePreview
     from agentm_kernel.state.routing import Resolution
 
 
@@ -31,7 +31,8 @@ def select_backend(
 
 def storage_preview(environ: Mapping[str, str] | None = None, *, device: Device | None = None) -> StoragePreview:
     """What `select_backend` would do now, as a line for people; never raises, never writes."""
-    from agentm_kernel.selection import inspect_store, preview_of
+    from agentm_kernel.selection import inspect_store
+    from agentm_kernel.selection.refusing import preview_of
 
     return preview_of(inspect_store(device or Device.now(environ), read_only=False))
 

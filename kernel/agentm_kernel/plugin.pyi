@@ -25,9 +25,10 @@ from agentm_kernel.projects.git_ignore import hide_from_git as hide_from_git
 from agentm_kernel.projects.lookup import Checkouts as Checkouts, MOVED_TO_STORE as MOVED_TO_STORE, ProjectRecord as ProjectRecord, find_place as find_place, has_notes as has_notes, read_pointer as read_pointer, read_record as read_record
 from agentm_kernel.projects.repo_registry import list_repos as list_repos, read_registry as read_registry, register_repo as register_repo, registry_locator as registry_locator, unregister_repo as unregister_repo
 from agentm_kernel.seam import Capabilities as Capabilities, Frozen as Frozen, Info as Info, MAX_CONTENT_BYTES as MAX_CONTENT_BYTES, Opening as Opening, layout as layout
-from agentm_kernel.seam.backend import ABSENT as ABSENT, API_VERSION as API_VERSION, Absent as Absent, BackendLayer as BackendLayer, COMMIT as COMMIT, Folder as Folder, FolderWalk as FolderWalk, PUSH as PUSH, SWAP_PROVIDER as SWAP_PROVIDER, StorageBackend as StorageBackend, walk_folders as walk_folders
+from agentm_kernel.seam.backend import ABSENT as ABSENT, API_VERSION as API_VERSION, Absent as Absent, BackendLayer as BackendLayer, COMMIT as COMMIT, PUSH as PUSH, SWAP_PROVIDER as SWAP_PROVIDER, StorageBackend as StorageBackend
 from agentm_kernel.seam.content import check_size as check_size, content_hash as content_hash, decode_content as decode_content, encode_content as encode_content
 from agentm_kernel.seam.facets import Appends as Appends, ConflictCopies as ConflictCopies, ConflictCopy as ConflictCopy, DeviceCopy as DeviceCopy, DeviceFiles as DeviceFiles, History as History, Identity as Identity, PersonalSpace as PersonalSpace, Rules as Rules, Sealed as Sealed, Transfer as Transfer, Unguarded as Unguarded, Version as Version, WatchedStore as WatchedStore, WorkingCopy as WorkingCopy
+from agentm_kernel.seam.folders import Folder as Folder, FolderWalk as FolderWalk, walk_folders as walk_folders
 from agentm_kernel.seam.layout import STAMP_KEY as STAMP_KEY
 from agentm_kernel.seam.locator import Locator as Locator, MAX_KEY_BYTES as MAX_KEY_BYTES, MAX_SEGMENT_BYTES as MAX_SEGMENT_BYTES, TEMP_PREFIX as TEMP_PREFIX, normalize_key as normalize_key
 from agentm_kernel.seam.options import Option as Option, check_options as check_options
@@ -38,9 +39,9 @@ from agentm_kernel.seam.secrets import find_secrets as find_secrets, is_bare_sec
 from agentm_kernel.seam.tier_layout import DerivedMaintenance as DerivedMaintenance, TierLayout as TierLayout
 from agentm_kernel.seam.tiers import Tier as Tier
 from agentm_kernel.seam.update import append as append, read_or_none as read_or_none, update as update
-from agentm_kernel.selection import open_other as open_other
-from agentm_kernel.selection.adopting import UnidentifiedStore as UnidentifiedStore, add_wrapper as add_wrapper, open_unidentified as open_unidentified, return_identity as return_identity, select_store as select_store
-from agentm_kernel.selection.identity import adopt_store as adopt_store, check_store as check_store, known_stores as known_stores, read_stamp as read_stamp, stamp_store as stamp_store
+from agentm_kernel.selection.adopting import UnidentifiedStore as UnidentifiedStore, add_wrapper as add_wrapper, open_other as open_other, open_unidentified as open_unidentified, return_identity as return_identity, select_store as select_store
+from agentm_kernel.selection.identity import check_store as check_store, read_stamp as read_stamp
+from agentm_kernel.selection.settling import adopt_store as adopt_store, known_stores as known_stores, stamp_store as stamp_store
 from agentm_kernel.state import Device as Device
 from agentm_kernel.state.mirrored import MirroredState as MirroredState
 from agentm_kernel.state.routing import Resolution as Resolution

@@ -33,8 +33,7 @@ from agentm_kernel.plugin import (
     WorkingCopy,
 )
 from agentm_kernel.seam.facets import FACETS
-from agentm_kernel.selection import PluginGuard
-from agentm_kernel.selection.identity import IdentityGuard
+from agentm_kernel.selection import IdentityGuard, PluginGuard
 from agentm_kernel.selection.replacing import ReplacementTelling
 from agentm_storage_policy.gate import AccessRules, PolicyGate
 from agentm_storage_policy.store import PolicyStore

@@ -15,9 +15,9 @@ _TYPES = {
     *("agentm_kernel.seam.facets", "agentm_kernel.seam.layout"),
 }
 MERELY_IMPORTED = {
-    "state-path plan": _TYPES,
+    "state-path plan": _TYPES - {"errno"},
     "hook session-start": _TYPES
-    | {"agentm_recall", "agentm_recall.index", "agentm_kernel.plugins.hookspecs"}
+    | {"agentm_recall", "agentm_recall.index", "agentm_kernel.plugins.hookspecs", "agentm_kernel.seam.facets.rarer"}
     | {"agentm_checkpoint", "agentm_checkpoint.patterns", "agentm_checkpoint.session"}  # called in another thread
     | {"agentm_kernel.projects.remote", "agentm_kernel.seam.content"},  # for a remote, and for a note that is long
 }

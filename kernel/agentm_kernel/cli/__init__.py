@@ -14,7 +14,8 @@ from _frozen_importlib import BuiltinImporter, ModuleSpec
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
 from marshal import loads
 
-from agentm_kernel.errors import AgentmError, DeclinedError, one_line
+from agentm_kernel import errors
+from agentm_kernel.errors import AgentmError, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,12 +77,6 @@ def write_text(text: str) -> None:
 # ------------------------------------------------------------------------------------------------ how a command ends
 
 
-class UsageError(AgentmError):
-    """A command line that cannot be used."""
-
-    exit_code = 2
-
-
 def report(error: AgentmError) -> None:
     """`error:` and, where there is one, `hint:`; one line each, whatever the text holds. A no is told as it is."""
     if os.environ.get(DEBUG_VARIABLE):
@@ -89,7 +84,7 @@ def report(error: AgentmError) -> None:
 
         traceback.print_exception(error)
     code = f" [{error.code}]" if error.code else ""
-    label = "" if isinstance(error, DeclinedError) else "error: "
+    label = "" if isinstance(error, errors.DeclinedError) else "error: "
     sys.stderr.write(f"{label}{one_line(error.message)}{code}\n")
     if error.hint:
         sys.stderr.write(f"hint: {one_line(error.hint)}\n")
@@ -192,6 +187,7 @@ def end_process(code: int) -> NoReturn:
 # ------------------------------------------------------------------------------------------------ finding modules
 # A hook takes a twentieth less with this, and works as well without: nothing else in agentm knows of it.
 
+_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _HEADER = MAGIC_NUMBER + bytes(4)
 _CACHED = f"{os.sep}__pycache__{os.sep}"
 _COMPILED = f".{sys.implementation.cache_tag}.pyc"
@@ -235,7 +231,7 @@ class _QuickLoader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType | None:
         try:
-            descriptor = os.open(self.cached, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            descriptor = os.open(self.cached, _READING)
             try:
                 compiled = os.read(descriptor, _LONGEST)
             finally:

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_kernel import __version__
-from agentm_kernel.cli import UsageError
 from agentm_kernel.cli.command_table import COMMANDS, GROUPS, DeclaredCommand, kernel_subcommands, misplaced
 from agentm_kernel.cli.output import NAMED_STORE, current_device, nearest, terminal_width
 from agentm_kernel.device.installed import COMMANDS as OF_PLUGINS, PluginRecord
-from agentm_kernel.errors import AgentmError, PluginError, one_line
+from agentm_kernel.errors import AgentmError, PluginError, UsageError, one_line
 from agentm_kernel.plugins.published import PUBLISHED, how_to_install
 from agentm_kernel.plugins.table import load_plugin
 

@@ -7,7 +7,8 @@ all commands of the kernel are here too, known without importing one of them, or
 
 from __future__ import annotations
 
-from agentm_kernel.cli import UsageError, json_text, read_text, show_text, write_text
+from agentm_kernel import errors
+from agentm_kernel.cli import json_text, read_text, show_text, write_text
 from agentm_kernel.errors import NotFoundError
 
 TYPE_CHECKING = False
@@ -173,7 +174,7 @@ def recall_here(
     from agentm_kernel.process_seam import recall_here as recall, why_here
 
     if limit is not None and not (limit.isdigit() and int(limit)):
-        raise UsageError(
+        raise errors.UsageError(
             f"--limit takes a positive number of tokens, not {limit!r}", hint="run `agentm recall-here --help`"
         )
     tokens = None if limit is None else int(limit)

@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agentm_kernel import errors
 from agentm_kernel.cli.command_table import as_text
 from agentm_kernel.cli.output import Answer, KernelGroup, completing, nearest
 from agentm_kernel.device.config import find, spellings
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.device.installed import BACKENDS, WRAPPERS
-from agentm_kernel.device.json_text import MalformedJson, parse
+from agentm_kernel.device.json_text import parse
 from agentm_kernel.device.settings import KNOWN, is_group, is_list, is_text
 from agentm_kernel.errors import ConfigError, PluginError, StorageSelectionError
 from agentm_kernel.plugins.table import declared_options, find_plugin, known_option_keys
 from agentm_kernel.seam.options import check_option
 from agentm_kernel.seam.secrets import OVERRIDE, is_secret_field, names_a_secret
-from agentm_kernel.selection import check_may_leave
+from agentm_kernel.selection.adopting import check_may_leave
 
 if TYPE_CHECKING:
     from agentm_kernel.seam.options import Option
@@ -89,7 +90,7 @@ def checked_value(
     elif not is_text(key):
         try:
             parsed = parse(text)
-        except MalformedJson as error:
+        except errors.MalformedJson as error:
             if is_list(key):
                 raise click.BadParameter(f"not a list in JSON: {error}", param_hint="VALUE") from None
         else:

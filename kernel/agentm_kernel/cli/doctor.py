@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 
-from agentm_kernel.cli import UsageError, json_text, patience, write_text
+from agentm_kernel.cli import json_text, patience, write_text
 from agentm_kernel.cli.plugin_inventory import take_inventory
-from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError, one_line
+from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigError, UsageError, one_line
 from agentm_kernel.files import current_directory
 from agentm_kernel.plugins import in_time
 from agentm_kernel.plugins.hooks import PATIENCE, HookCaller
 from agentm_kernel.plugins.hookspecs import DoctorRow, HookContext
 from agentm_kernel.plugins.table import conflict
 from agentm_kernel.seam import Capabilities
-from agentm_kernel.selection import Decision, Refusal, as_selection_error, inspect_store, preview_of, require
+from agentm_kernel.selection import Decision, inspect_store, require
+from agentm_kernel.selection.refusing import Refusal, as_selection_error, preview_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

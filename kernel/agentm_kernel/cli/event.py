@@ -12,8 +12,9 @@ import _thread
 import os
 import sys
 
+from agentm_kernel import errors
 from agentm_kernel.cli import end_process, exit_code_of, patience, report
-from agentm_kernel.errors import AgentmError, PluginError, one_line
+from agentm_kernel.errors import AgentmError, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def tell(device: Device, name: str, payload: dict[str, object], cwd: str | None)
         # Several plugins that cannot have the store say the same: once is enough.
         said |= dict.fromkeys((failure.message, failure.hint, failure.code) for failure in caller.failures)
     for message, hint, code in said:
-        error = PluginError(message, hint=hint)
+        error = errors.PluginError(message, hint=hint)
         error.code = code
         report(error)
     return int(bool(said))
@@ -149,7 +150,9 @@ def in_a_child(work: Callable[[], int]) -> int:
     sys.stderr.flush()
     if code.isdigit():
         return int(code)
-    raise PluginError("a plugin ended the process that told it", hint="`agentm plugins list --verify` may say which")
+    raise errors.PluginError(
+        "a plugin ended the process that told it", hint="`agentm plugins list --verify` may say which"
+    )
 
 
 def _start(work: Callable[[], int], *, is_heard: bool) -> int:

@@ -213,10 +213,10 @@ class HookCall:
 
     def _bring_up_to_date(self, store: StorageBackend | None) -> None:
         """Let a store that lies elsewhere fetch what is new, for a moment: what takes longer is there next time."""
-        from agentm_kernel.seam.facets import DeviceCopy, WorkingCopy
-
         if not self.raises or store is None or not hasattr(os, "fork"):
             return  # plugins are told when the answer is out
+        from agentm_kernel.seam.facets import DeviceCopy, WorkingCopy
+
         if store.facet(DeviceCopy) or store.facet(WorkingCopy):
             self.doing = "fetching what is new"
             in_the_background(self._tell, wait=_FOR_SYNC)

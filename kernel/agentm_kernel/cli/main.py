@@ -1,4 +1,5 @@
 """The entry of `agentm`: the device, then fast commands without click, and click for the rest."""
+# ruff: noqa: E402
 
 from __future__ import annotations
 
@@ -8,9 +9,13 @@ if __name__ == "__main__" and not sys.flags.safe_path:
     del sys.path[0]  # `python -m` puts the working directory there: nothing of a repository is to be imported
 
 import gc
+
+gc.disable()  # most commands live for milliseconds: what they allocate is gone before collecting it would pay
+
 import os
 
-from agentm_kernel.cli import UsageError, end_process, exit_code_of, limit, patience, report
+from agentm_kernel import errors
+from agentm_kernel.cli import end_process, exit_code_of, limit, patience, report
 from agentm_kernel.cli.command_table import KERNEL_COMMANDS, LIMITED, kernel_subcommands, match
 from agentm_kernel.state import Device
 
@@ -24,13 +29,16 @@ def main(only: tuple[str, ...] = ()) -> int:
 
     `only` names the commands that there are, where not all of them are on offer.
     """
-    gc.disable()  # most commands live for milliseconds: what they allocate is gone before collecting it would pay
     if sys.stdin is None or sys.stdout is None or sys.stderr is None:
         _open_closed_streams()
     arguments = sys.argv[1:]
     if only and arguments[:1] not in ([name] for name in only):
-        report(UsageError(f"there is no such command; there are {', '.join(only)}", hint="add --help to one of them"))
-        return UsageError.exit_code
+        report(
+            errors.UsageError(
+                f"there is no such command; there are {', '.join(only)}", hint="add --help to one of them"
+            )
+        )
+        return errors.UsageError.exit_code
     device = Device.now()
     if not LIMITED.isdisjoint((" ".join(arguments[:1]), " ".join(arguments[:2]))):
         limit(" ".join(arguments[:2]), patience(device.environ))
@@ -40,7 +48,7 @@ def main(only: tuple[str, ...] = ()) -> int:
         _leave(exit_code_of(lambda: command.run(device, values), as_json=bool(values.get("json"))))
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     code = exit_code_of(lambda: _serve(device, arguments), as_json="--json" in options)
-    if arguments[:1] in (["hook"], ["event"]) and code == UsageError.exit_code:
+    if arguments[:1] in (["hook"], ["event"]) and code == errors.UsageError.exit_code:
         code = 1  # agent hosts take 2 for "erase the prompt"
     if _is_of_kernel(arguments):
         _leave(code)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from agentm_kernel.errors import ActivePlanError, AgentmError, one_line
+from agentm_kernel import errors
+from agentm_kernel.errors import AgentmError, one_line
 from agentm_kernel.projects import HARNESS_DIR
 from agentm_kernel.state.files import is_written
 from agentm_kernel.state.plans import PLAN, PROGRESS, active_marker, list_plans_and_copies, resolve_active_plan
@@ -59,7 +60,7 @@ def state_block(resolution: Resolution) -> str:
     plans, found = list_plans_and_copies(resolution)
     try:
         is_marked = active_marker(resolution) is not None
-    except ActivePlanError:
+    except errors.ActivePlanError:
         is_marked = True  # that the marker cannot be read is said where the active plan is shown
     if plans or is_marked:
         lines = _plan_lines(resolution, plans, is_marked)
@@ -89,7 +90,7 @@ def _plan_lines(resolution: Resolution, plans: list[str], is_marked: bool) -> li
             plan, progress = resolve_active_plan(resolution)
             lines.append(f"Active plan (.harness/active-plan): {os.path.join(directory, plan)}")
             lines.append(_row(directory, progress) + _not_started(resolution, progress))
-    except ActivePlanError as error:
+    except errors.ActivePlanError as error:
         lines.append(f"Active plan: DANGLING - {error.message}; {error.hint}.")
     return [*lines, f"Read the plan you own {_BEFORE}"]
 

@@ -14,8 +14,9 @@ from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.plugins.table import load_plugin
 from agentm_kernel.seam.layout import META
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.selection import Refusal, inspect_store
+from agentm_kernel.selection import inspect_store
 from agentm_kernel.selection.adopting import select_store
+from agentm_kernel.selection.refusing import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

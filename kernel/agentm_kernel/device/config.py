@@ -6,9 +6,9 @@ a file that is not there at all means that nothing is configured.
 
 from __future__ import annotations
 
-import errno
 import os
 
+from agentm_kernel import errors
 from agentm_kernel.errors import ConfigError, StorageSelectionError
 from agentm_kernel.files import home_directory, read_small_file, user_directory
 from agentm_kernel.seam import Frozen
@@ -229,11 +229,11 @@ def read_file(path: str) -> bytes:
 
 def parse_document(data: bytes, path: str) -> dict[str, object]:
     """The JSON object that the file holds, as it is written there."""
-    from agentm_kernel.device.json_text import MalformedJson, parse_object
+    from agentm_kernel.device.json_text import parse_object
 
     try:
         return parse_object(data)
-    except MalformedJson as error:
+    except errors.MalformedJson as error:
         raise ConfigError(
             f"the configuration {path} is not valid: {error}",
             hint="correct the file, or move it away and run `agentm config set storage.backend NAME`",
@@ -242,15 +242,17 @@ def parse_document(data: bytes, path: str) -> dict[str, object]:
 
 def settings_in(document: dict[str, object], path: str) -> Settings:
     """The settings of a document, checked."""
-    from agentm_kernel.device.settings import UnfitSetting, settings_of
+    from agentm_kernel.device.settings import settings_of
 
     try:
         return settings_of(document)
-    except UnfitSetting as error:
+    except errors.UnfitSetting as error:
         raise ConfigError(f"the configuration {path} is refused: {error}", hint=f"run `{error.remedy}`") from error
 
 
 def _unreadable(path: str, error: OSError, *, was_seen: bool = False) -> ConfigError:
+    import errno
+
     why, hint = f"cannot be read: {error.strerror}", "check the permissions of the file and of the folders above it"
     if error.errno == errno.EFBIG:
         hint = "move it away and set what you need"

@@ -10,8 +10,9 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any
 
+from agentm_kernel import errors
 from agentm_kernel.device import config
-from agentm_kernel.device.settings import UnfitSetting, is_group, normalised
+from agentm_kernel.device.settings import is_group, normalised
 from agentm_kernel.errors import AgentmError, ConfigError
 from agentm_kernel.files.atomic import replace_file
 from agentm_kernel.files.mutex import store_mutex
@@ -130,7 +131,7 @@ def _checked(key: str, value: object) -> object:
         raise ConfigError(f"'{key}' holds further settings, not a value", hint=f"set one of them: {key}.NAME")
     try:
         return normalised(key, value)
-    except UnfitSetting as error:
+    except errors.UnfitSetting as error:
         raise ConfigError(str(error), hint=_UNCHANGED) from error
 
 

@@ -43,7 +43,7 @@ KINDS = {
 API_GROUP = "agentm.api"
 """Not plugins: the names in this group are the API versions that the distribution was built for (see `load`)."""
 
-_PREFIX = "agentm."
+_PREFIX, _MENTION = "agentm.", b"agentm."
 _METADATA_SUFFIXES = (".dist-info", ".egg-info")
 _SHORT = 4096
 _LARGEST = 1_000_000
@@ -69,32 +69,8 @@ class PluginRecord(Frozen):
     api: tuple[str, ...] = ()
     """The kernel API versions that the distribution declares; empty if it declares none."""
 
-    def __init__(
-        self,
-        group: str,
-        name: str,
-        value: str,
-        distribution: str,
-        version: str,
-        location: str,
-        api: tuple[str, ...] = (),
-    ) -> None:
-        _keep_group(self, group)
-        _keep_name(self, name)
-        _keep_value(self, value)
-        _keep_distribution(self, distribution)
-        _keep_version(self, version)
-        _keep_location(self, location)
-        _keep_api(self, api)
-
     def __str__(self) -> str:
         return f"{kind_of(self.group)} '{self.name}' of {self.distribution} {self.version}"
-
-
-# The slots themselves: every hook makes a hundred of these.
-_keep_group, _keep_name, _keep_value, _keep_distribution, _keep_version, _keep_location, _keep_api = (
-    vars(PluginRecord)[name].__set__ for name in PluginRecord.__slots__
-)
 
 
 def kind_of(group: str) -> str:
@@ -193,12 +169,12 @@ def _scan_folder(root: str, names: list[str], found: dict[str, list[PluginRecord
     prefix, place = os.path.join(root, ""), os.path.abspath(root)
     for folder in sorted(candidates):
         # A name that begins with ~ is what pip moved aside in an upgrade and could not remove: not installed.
-        is_metadata = folder.lower().endswith(_METADATA_SUFFIXES) and folder[0] != "~"
+        is_plain = folder.endswith(_METADATA_SUFFIXES)
+        is_metadata = (is_plain or folder.lower().endswith(_METADATA_SUFFIXES)) and folder[0] != "~"
         if not is_metadata and not (is_egg and folder.lower() == "egg-info"):
             continue
         # name-version.dist-info, name-version-py3.11.egg-info, name.egg-info; what else there is says it inside
-        stem = folder.rpartition(".")[0] if folder.endswith(_METADATA_SUFFIXES) else ""
-        name, _, version = stem.partition("-")
+        name, _, version = (folder.rpartition(".")[0] if is_plain else "").partition("-")
         path = f"{prefix}{folder}{os.sep}"  # joining costs more than opening
         key = canonical_name(name or _header(path, "Name", unreadable) or folder)
         if key in found:
@@ -256,7 +232,7 @@ def _mentions_us(path: str) -> bool:
         return False
     except OSError:
         return True
-    return _PREFIX.encode() in beginning or not 0 < len(beginning) < _SHORT
+    return _MENTION in beginning or not 0 < len(beginning) < _SHORT
 
 
 def _read(path: str, unreadable: list[str]) -> bytes:

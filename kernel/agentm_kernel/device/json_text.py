@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
+from agentm_kernel import errors
 from agentm_kernel.errors import StorageIOError
 from agentm_kernel.files import read_small_file
 
@@ -34,10 +35,6 @@ _TABLE_LIMIT = 10_000_000
 _BLANKS = " \t\n\r"
 
 
-class MalformedJson(ValueError):
-    """The text is not JSON, or is JSON that two readers could understand differently. Says what is wrong."""
-
-
 def parse(data: str | bytes) -> object:
     """The value that a text, or its UTF-8, spells; `MalformedJson` for anything that is not exactly one value.
 
@@ -46,31 +43,31 @@ def parse(data: str | bytes) -> object:
     """
     text = data if isinstance(data, str) else _decoded(data)
     if text.startswith("\ufeff"):
-        raise MalformedJson("it starts with a byte order mark")
+        raise errors.MalformedJson("it starts with a byte order mark")
     body = text.strip(_BLANKS)
     if not body:
-        raise MalformedJson("it is empty")
+        raise errors.MalformedJson("it is empty")
     value = _scan(body, text)
     # No deeper than it has brackets: most texts need no walk.
     if body.count("[") + body.count("{") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
-        raise MalformedJson(f"it is nested more than {MAX_DEPTH} levels deep")
+        raise errors.MalformedJson(f"it is nested more than {MAX_DEPTH} levels deep")
     return value
 
 
 def _decoded(data: bytes) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:4]:
-        raise MalformedJson("it is UTF-16 or UTF-32, not UTF-8")
+        raise errors.MalformedJson("it is UTF-16 or UTF-32, not UTF-8")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise MalformedJson(f"it is not UTF-8: byte {error.start} is {data[error.start]:#04x}") from None
+        raise errors.MalformedJson(f"it is not UTF-8: byte {error.start} is {data[error.start]:#04x}") from None
 
 
 def parse_object(data: str | bytes) -> dict[str, Any]:
     """`parse` of what has to be an object."""
     value = parse(data)
     if not isinstance(value, dict):
-        raise MalformedJson("it is not an object in braces")
+        raise errors.MalformedJson("it is not an object in braces")
     return value
 
 
@@ -86,7 +83,7 @@ def _scan(body: str, text: str) -> object:
         value, end = (None, -1) if _scanner is None else _scanner(body, 0)
         if end == len(body):
             return value
-    except MalformedJson:
+    except errors.MalformedJson:
         raise
     except (ValueError, StopIteration, RecursionError, SystemError):
         pass  # each version of the scanner fails in its own way; below, one way for all
@@ -95,9 +92,9 @@ def _scan(body: str, text: str) -> object:
     try:
         return json.loads(text, **_BUILDERS)
     except json.JSONDecodeError as error:
-        raise MalformedJson(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
+        raise errors.MalformedJson(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
-        raise MalformedJson(f"it is nested more than {MAX_DEPTH} levels deep") from None
+        raise errors.MalformedJson(f"it is nested more than {MAX_DEPTH} levels deep") from None
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -105,25 +102,25 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(found) != len(pairs):
         left = dict(found)
         repeated = next(name for name, _ in pairs if left.pop(name, pairs) is pairs)
-        raise MalformedJson(f"the key {repeated!r} is given twice")
+        raise errors.MalformedJson(f"the key {repeated!r} is given twice")
     return found
 
 
 def _integer(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
-        raise MalformedJson(f"an integer has {len(digits):,} digits")
+        raise errors.MalformedJson(f"an integer has {len(digits):,} digits")
     return int(digits)
 
 
 def _float(digits: str) -> float:
     number = float(digits)
     if number in (float("inf"), float("-inf")):
-        raise MalformedJson(f"the number {digits[:40]} is too large")
+        raise errors.MalformedJson(f"the number {digits[:40]} is too large")
     return number
 
 
 def _constant(name: str) -> float:
-    raise MalformedJson(f"{name} is not a JSON value")
+    raise errors.MalformedJson(f"{name} is not a JSON value")
 
 
 _BUILDERS: dict[str, Any] = {
@@ -167,7 +164,7 @@ class JsonTable:
             return {}
         except OSError as error:
             raise self.refuse(self.path, str(error.strerror)) from error
-        except MalformedJson as error:
+        except errors.MalformedJson as error:
             raise self.refuse(self.path, str(error)) from error
         if not all(map(self.fits, found.values())):
             raise self.refuse(self.path, "it holds what does not belong there")

@@ -7,6 +7,8 @@ below that, in a plugin's option or under a key that belongs to somebody else, a
 
 from __future__ import annotations
 
+from agentm_kernel import errors
+
 Settings = dict[str, object]
 
 _GROUPS = ("storage", "plugin_policy", "plugins", "stores", "capture", "inbox")
@@ -82,16 +84,6 @@ def is_group(key: str) -> bool:
     return key in _GROUPS or (key.startswith(_TABLES) and key.count(".") == 1)
 
 
-class UnfitSetting(ValueError):
-    """A setting that may not stand, and in `remedy` the command that puts it right."""
-
-    def __init__(self, key: str, why: str, remedy: str = "unset") -> None:
-        plain = key.replace(".", "").replace("_", "").replace("-", "")
-        in_shell = key if plain.isalnum() and plain.isascii() else "'" + key.replace("'", "'\\''") + "'"
-        super().__init__(f"'{key}' {why}")
-        self.remedy = f"agentm config {remedy} {in_shell}" + " VALUE" * (remedy == "set")
-
-
 def settings_of(document: dict[str, object]) -> Settings:
     """Every setting of a document, in its order; `UnfitSetting` names the first that may not stand."""
     found: Settings = {}
@@ -100,7 +92,7 @@ def settings_of(document: dict[str, object]) -> Settings:
         outer, dot, _ = key.rpartition(".")
         while dot:
             if outer in found:
-                raise UnfitSetting(key, f"is given beside a value of '{outer}'")
+                raise errors.UnfitSetting(key, f"is given beside a value of '{outer}'")
             outer, dot, _ = outer.rpartition(".")
     return found
 
@@ -110,10 +102,10 @@ def _collect(table: dict[str, object], prefix: str, found: Settings) -> None:
         key = prefix + name
         if is_group(key):
             if not isinstance(value, dict):
-                raise UnfitSetting(key, f"is {_described(value)}, but it holds further settings")
+                raise errors.UnfitSetting(key, f"is {_described(value)}, but it holds further settings")
             _collect(value, f"{key}.", found)
         elif key in found:
-            raise UnfitSetting(key, "is given twice, nested and dotted")
+            raise errors.UnfitSetting(key, "is given twice, nested and dotted")
         else:
             found[key] = normalised(key, value)
 
@@ -123,14 +115,14 @@ def normalised(key: str, value: object) -> object:
     kind = _kind_of(key)
     if kind is None and key.lstrip().lower().replace("-", "_").startswith(_RESERVED):
         known = ", ".join(name for name in _KINDS if name.startswith(_RESERVED))
-        raise UnfitSetting(key, f"is not a setting; there are {known}")
+        raise errors.UnfitSetting(key, f"is not a setting; there are {known}")
     kept = value if kind is None else _fitted(kind, value)
     if kind is not None and kept is None:
-        raise UnfitSetting(key, f"is {_described(value)}, not {kind}", "unset" if kind == _BINDINGS else "set")
+        raise errors.UnfitSetting(key, f"is {_described(value)}, not {kind}", "unset" if kind == _BINDINGS else "set")
     try:  # half of a surrogate pair can be escaped into JSON, but never be printed or stored
         (key + _all_text(value)).encode()
     except UnicodeEncodeError:
-        raise UnfitSetting(ascii(key)[1:-1], "holds text that is not valid Unicode", "set") from None
+        raise errors.UnfitSetting(ascii(key)[1:-1], "holds text that is not valid Unicode", "set") from None
     return kept
 
 

@@ -9,7 +9,6 @@ equal to platformdirs' own. On Windows, where only the system can say, it is ask
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import sys
@@ -48,14 +47,6 @@ class Opened:
         os.close(self._descriptor)
 
 
-class TooLarge(OSError):
-    """A file exceeds the limit of the read; `size` is what it has, as far as it was read."""
-
-    def __init__(self, size: int, limit: int) -> None:
-        super().__init__(errno.EFBIG, f"it has more than {limit:,} bytes")
-        self.size = size
-
-
 def read_small_file(path: str, limit: int) -> bytes:
     """The bytes of a file, a link to one will do; otherwise as `read_open_file`."""
     descriptor = os.open(path, NOT_WAITING)
@@ -70,19 +61,27 @@ def read_open_file(descriptor: int, limit: int) -> tuple[bytes, os.stat_result]:
     status = os.fstat(descriptor)
     size = status.st_size
     if not stat.S_ISREG(status.st_mode):
-        raise OSError(errno.EINVAL, "it is not a regular file")
+        raise _unfit()
     if size > limit:
-        raise TooLarge(size, limit)
+        raise _unfit(size, limit)
     data = os.read(descriptor, size + 1)
     # Hundreds of these are read at a time: one call for each that is as long as it says.
     while len(data) != size or not size:
         if len(data) > limit:
-            raise TooLarge(len(data), limit)
+            raise _unfit(len(data), limit)
         more = os.read(descriptor, min(limit + 1 - len(data), _PIECE))
         if not more:
             break
         data += more
     return data, status
+
+
+def _unfit(*size_and_limit: int) -> OSError:
+    from errno import EINVAL
+
+    from agentm_kernel.files.failures import TooLarge
+
+    return TooLarge(*size_and_limit) if size_and_limit else OSError(EINVAL, "it is not a regular file")
 
 
 def current_directory() -> str:

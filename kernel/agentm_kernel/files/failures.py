@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 
-from agentm_kernel.errors import AgentmError, ConcurrentModificationError, NotFoundError, StorageIOError
+from agentm_kernel import errors
+from agentm_kernel.errors import AgentmError, NotFoundError, StorageIOError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,14 @@ _HINTS = {
     errno.EPERM: "check who owns the store and its permissions",
     errno.EIO: "the disk or the mount reports a failure: check it before trusting it with more",
 }
+
+
+class TooLarge(OSError):
+    """A file exceeds the limit of the read; `size` is what it has, as far as it was read."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(errno.EFBIG, f"it has more than {limit:,} bytes")
+        self.size = size
 
 
 class Failures:
@@ -44,9 +53,9 @@ class Failures:
         ) from value
 
 
-def changed(locator: Locator, why: str) -> ConcurrentModificationError:
+def changed(locator: Locator, why: str) -> errors.ConcurrentModificationError:
     """The condition of a write did not hold."""
-    return ConcurrentModificationError(
+    return errors.ConcurrentModificationError(
         f"'{locator}' was not written: {why}",
         hint="read it again, redo the change, and write with the new hash",
     )

@@ -6,9 +6,9 @@ import errno
 import os
 import stat
 
-from agentm_kernel.errors import InvalidLocatorError, NotFoundError, StorageIOError, StoreIdentityError
-from agentm_kernel.files import TooLarge
-from agentm_kernel.files.failures import Failures
+from agentm_kernel import errors
+from agentm_kernel.errors import NotFoundError, StorageIOError
+from agentm_kernel.files.failures import Failures, TooLarge
 from agentm_kernel.files.medium import shows_all_names
 from agentm_kernel.files.tree import NO_DIRECTORY, open_root
 from agentm_kernel.seam import Info
@@ -125,7 +125,7 @@ class StoreReader:
         try:
             identity = root.identity
             if self.root_identity not in (None, identity):
-                raise StoreIdentityError(
+                raise errors.StoreIdentityError(
                     f"the folder {self.root} is not the one this process opened: "
                     "it was replaced or unmounted meanwhile",
                     hint="mount the store again and start over; `agentm doctor` shows what is there now",
@@ -230,7 +230,7 @@ class StoreReader:
         for name, stored in names.items():
             try:
                 composed = locator.child(name).name
-            except InvalidLocatorError:
+            except errors.InvalidLocatorError:
                 continue
             if composed == name or directory.has_twice(composed, stored):
                 yield composed, stored  # and not a decomposed name that its composed key does not reach

@@ -8,7 +8,7 @@ import stat
 from agentm_kernel.errors import NotFoundError
 from agentm_kernel.files.failures import Failures
 from agentm_kernel.files.reading import info_of, versions_of_files
-from agentm_kernel.seam.backend import Folder, FolderWalk
+from agentm_kernel.seam.folders import Folder, FolderWalk
 from agentm_kernel.seam.locator import TEMP_PREFIX
 
 TYPE_CHECKING = False

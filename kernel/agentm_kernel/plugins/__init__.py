@@ -12,7 +12,8 @@ import sys
 import time
 from _thread import LockType, _count, allocate_lock, start_new_thread
 
-from agentm_kernel.errors import AgentmError, PluginError, StorageIOError
+from agentm_kernel import errors
+from agentm_kernel.errors import AgentmError, StorageIOError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,14 +35,10 @@ _calling_process = 0
 end_process = os._exit
 
 
-class PluginEndsProcess(BaseException):
-    """Raised in the plugin's stead when it calls `os._exit`; only `Call` sees it."""
-
-
 def _refuse_to_end(code: int = 0) -> NoReturn:
     if os.getpid() != _calling_process:
         end_process(code)  # a child that the plugin forked may end as it likes
-    raise PluginEndsProcess
+    raise errors.PluginEndsProcess
 
 
 class Call:
@@ -75,16 +72,16 @@ class Call:
         raise failure from value
 
 
-def wrong_answer(label: str, doing: str, answer: object, wanted: str) -> PluginError:
+def wrong_answer(label: str, doing: str, answer: object, wanted: str) -> errors.PluginError:
     """What an answer of the wrong type is told as."""
     given = "a list with something else in it" if isinstance(answer, list) else type(answer).__name__
     return _failure(label, doing, f"it answered with {given}, not with {wanted}")
 
 
-def _failure(label: str, doing: str, what: str) -> PluginError:
+def _failure(label: str, doing: str, what: str) -> errors.PluginError:
     owner = label.rpartition(" of ")[2].split(" ")[0] if " of " in label else "it"
     hint = f"{without_it(owner)}; AGENTM_DEBUG=1 shows where it failed"
-    return PluginError(f"the {label} failed in {doing}: {what}", hint=hint)
+    return errors.PluginError(f"the {label} failed in {doing}: {what}", hint=hint)
 
 
 def without_it(owner: str) -> str:
@@ -97,7 +94,7 @@ def reason_of(error: BaseException) -> str:
     """What a plugin's exception says; even its text is the plugin's code, and may fail."""
     if isinstance(error, SystemExit):
         return f"it called sys.exit({error.code!r})"
-    if isinstance(error, PluginEndsProcess):
+    if isinstance(error, errors.PluginEndsProcess):
         return "it called os._exit()"
     try:
         text = str(error)
@@ -130,7 +127,7 @@ def in_time(work: Callable[[], T], seconds: float) -> T:
     if is_late:
         _late.append(finished)
         label, doing = active[-1] if active else ("plugin", "its work")
-        raise PluginError(
+        raise errors.PluginError(
             f"the {label} is late: {doing} took more than {seconds:g} s",
             hint="check that what it needs is there (a network, a mount), or upgrade it",
         )

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import sys
 
+from agentm_kernel import errors
 from agentm_kernel.device.installed import OPTIONS, canonical_name, is_hook_plugin, kind_of
-from agentm_kernel.errors import AgentmError, PluginError
+from agentm_kernel.errors import AgentmError
 from agentm_kernel.plugins import Call, StdoutToStderr, reason_of, without_it
 from agentm_kernel.seam.backend import API_VERSION, StorageBackend
 
@@ -76,15 +77,15 @@ def _is_spoken(version: str) -> bool:
     return version.isascii() and version.isdigit() and OLDEST_API_VERSION <= int(version) <= API_VERSION
 
 
-def _wrong_api(record: PluginRecord, built_for: str) -> PluginError:
+def _wrong_api(record: PluginRecord, built_for: str) -> errors.PluginError:
     window = str(API_VERSION) if OLDEST_API_VERSION == API_VERSION else f"{OLDEST_API_VERSION} to {API_VERSION}"
     why = f"was built for version {built_for} of the kernel's API; this kernel speaks {window}"
     return unusable(record, why, hint=f"run `pip install --upgrade agentm-kernel {record.distribution}`")
 
 
-def unusable(record: PluginRecord, why: str, *, hint: str | None = None) -> PluginError:
+def unusable(record: PluginRecord, why: str, *, hint: str | None = None) -> errors.PluginError:
     """The refusal to use a plugin, naming its entry point, distribution and version."""
-    return PluginError(f"the {record} {why}", hint=hint or without_it(record.distribution))
+    return errors.PluginError(f"the {record} {why}", hint=hint or without_it(record.distribution))
 
 
 def _reference(record: PluginRecord) -> tuple[str, list[str]]:
@@ -110,9 +111,11 @@ def find(device: DeviceFacts, group: str, name: str) -> PluginRecord | None:
         return let_in[0]
     if claims:
         why = refusal(claims[0], device.config)
-        raise PluginError(f"the {claims[0]} is not loaded: {why}", hint="`agentm config list` shows plugin_policy.*")
+        raise errors.PluginError(
+            f"the {claims[0]} is not loaded: {why}", hint="`agentm config list` shows plugin_policy.*"
+        )
     if device.plugins.unreadable:
-        raise PluginError(
+        raise errors.PluginError(
             f"cannot tell whether the {kind_of(group)} '{name}' is installed: {device.plugins.unreadable[0]}",
             hint="make that file readable, or reinstall the distribution it belongs to",
         )
@@ -126,7 +129,7 @@ def find_plugin(device: DeviceFacts, group: str, name: str) -> PluginRecord:
         from agentm_kernel.plugins.published import how_to_install
 
         installed = ", ".join(sorted({other.name for other in device.plugins.of(group)})) or "none"
-        raise PluginError(
+        raise errors.PluginError(
             f"no installed plugin provides the {kind_of(group)} '{name}'; installed: {installed}",
             hint=how_to_install(group, name)
             or "install the distribution that does; `agentm plugins list` shows what is there",
@@ -161,11 +164,11 @@ def _names(record: PluginRecord, listed: Iterable[str]) -> bool:
     return any(name == record.name or canonical_name(name) == record.distribution for name in listed)
 
 
-def conflict(claims: list[PluginRecord]) -> PluginError:
+def conflict(claims: list[PluginRecord]) -> errors.PluginError:
     """The refusal to choose between distributions that claim one name."""
     first = claims[0]
     owners = " and ".join(f"{record.distribution} {record.version} ({record.location})" for record in claims)
-    return PluginError(
+    return errors.PluginError(
         f"the {kind_of(first.group)} '{first.name}' is claimed by {owners}",
         hint=f"uninstall one of them, or keep one out with `agentm config set plugin_policy.disabled "
         f"{claims[-1].distribution}`",
@@ -202,7 +205,7 @@ def known_option_keys(device: DeviceFacts) -> dict[str, Option]:
     for table in sorted({record.name for record in device.plugins.of(OPTIONS)}):
         try:
             declared = declared_options(device, table) or ()
-        except PluginError:
+        except errors.PluginError:
             continue
         keys |= {f"plugins.{table}.{option.name}": option for option in declared}
     return keys

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.device.json_text import MalformedJson, dump, parse_object
-from agentm_kernel.errors import AgentmError, ConfigError, InvalidLocatorError
+from agentm_kernel import errors
+from agentm_kernel.device.json_text import dump, parse_object
+from agentm_kernel.errors import AgentmError, ConfigError
 from agentm_kernel.projects import (
     harness_path,
     is_work_tree,
@@ -246,7 +247,7 @@ def identify_project(root: str) -> Checkout:
         slug = _parsed(given).name
     try:
         return Checkout(root, plain_slug(slug), f"`{key}` in {path}")
-    except InvalidLocatorError as error:
+    except errors.InvalidLocatorError as error:
         raise ConfigError(
             f"`{key}` in {path} cannot name a project: {error}",
             hint="set `vault_project` in that file to a plain name such as `my-project`",
@@ -257,7 +258,7 @@ def plain_slug(slug: str) -> str:
     """`slug` as stores spell it; `InvalidLocatorError` for one that is not a single plain name."""
     key = normalize_key(slug)
     if not key or "/" in slug:
-        raise InvalidLocatorError(
+        raise errors.InvalidLocatorError(
             f"{ascii(slug)} is not the name of a project", hint="choose a plain name such as `my-project`"
         )
     return key
@@ -272,7 +273,7 @@ def _read_project_file(root: str) -> dict[str, object]:
 def _parse_project_file(data: bytes | None, path: str) -> dict[str, object]:
     try:
         return {} if data is None else parse_object(data)
-    except MalformedJson as error:
+    except errors.MalformedJson as error:
         raise _unfit(path, f"is not valid JSON: {error}") from error
 
 
@@ -309,7 +310,7 @@ def _as_key(name: str) -> str:
     """`name` as stores spell it; empty if they cannot hold it."""
     try:
         return normalize_key(name)
-    except InvalidLocatorError:
+    except errors.InvalidLocatorError:
         return ""
 
 

@@ -13,16 +13,9 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.device.json_text import JsonTable, MalformedJson, locked_folder, parse_object
-from agentm_kernel.errors import (
-    AgentmError,
-    ConfigError,
-    InvalidContentError,
-    InvalidLocatorError,
-    NotFoundError,
-    StorageIOError,
-    StorageSelectionError,
-)
+from agentm_kernel import errors
+from agentm_kernel.device.json_text import JsonTable, locked_folder, parse_object
+from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError, StorageIOError, StorageSelectionError
 from agentm_kernel.projects.checkout import path_as_text, plain_slug, read_checkout_id, read_former_id
 from agentm_kernel.seam import Frozen
 from agentm_kernel.seam.facets import ConflictCopies, Identity
@@ -46,7 +39,7 @@ def parse_note(text: str, locator: Locator) -> dict[str, object]:
     """
     try:
         document = parse_object(text)
-    except MalformedJson as error:
+    except errors.MalformedJson as error:
         raise unfit(locator, f"is not valid JSON: {error}") from error
     if document.get("version", VERSION) != VERSION:
         raise unfit(locator, f"has the version {document['version']!r}, which this agentm does not know")
@@ -62,8 +55,8 @@ def read_note(store: StorageBackend, locator: Locator) -> dict[str, object] | No
     return parse_note(text, locator)
 
 
-def unfit(locator: Locator, why: str) -> InvalidContentError:
-    return InvalidContentError(
+def unfit(locator: Locator, why: str) -> errors.InvalidContentError:
+    return errors.InvalidContentError(
         f"'{locator}' {why}", hint="it was left as it is; correct it, or bring back an earlier version of it"
     )
 
@@ -184,7 +177,7 @@ def slug_in(document: dict[str, object], key: str, locator: Locator) -> str | No
     try:
         if isinstance(slug, str) and plain_slug(slug) == slug:
             return slug
-    except InvalidLocatorError:
+    except errors.InvalidLocatorError:
         pass
     raise unfit(locator, f"does not name a project for {key}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from agentm_kernel.errors import NotFoundError, StorageError
-from agentm_kernel.seam import MAX_CONTENT_BYTES, Frozen
+from agentm_kernel.seam import MAX_CONTENT_BYTES
 from agentm_kernel.seam.layout import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 
@@ -208,58 +208,6 @@ class StorageBackend(ABC):
         return TierLayout()
 
 
-class Folder(Frozen):
-    """One directory, and the version of each note that lies directly in it, by name, in any order."""
-
-    info: Info
-    versions: dict[str, str]
-    note: Callable[[str], Info]  # what the walk knows about one of the notes, by its name
-
-
-class FolderWalk:
-    """A walk that can also go folder by folder: ten thousand notes cost little more then than ten thousand statuses.
-
-    It is the walk that can, not the store: so a layer that changes what a walk shows changes what `walk_folders`
-    sees, and need not know that it exists.
-    """
-
-    def __init__(self, infos: Iterator[Info], folders: Callable[[], Iterator[Folder]]) -> None:
-        self._infos = infos
-        self.folders = folders
-        """The directory that the walk began at and those below it, parents before children."""
-
-    def __iter__(self) -> Iterator[Info]:
-        return self._infos  # a loop then goes through the generator itself
-
-    def __next__(self) -> Info:
-        return next(self._infos)
-
-
-def walk_folders(backend: StorageBackend, locator: Locator) -> Iterator[Folder]:
-    """The directory at `locator` and every one below it; nothing if there is none.
-
-    What an index or a checkpoint compares with the last time: two texts per note.
-    """
-    walk = backend.walk(locator)
-    return walk.folders() if isinstance(walk, FolderWalk) else _grouped(backend, locator, walk)
-
-
-def _grouped(backend: StorageBackend, locator: Locator, walk: Iterator[Info]) -> Iterator[Folder]:
-    if not backend.exists(locator) or not (top := backend.info(locator)).is_dir:
-        return
-    notes: dict[Locator, dict[str, Info]] = {locator: {}}
-    folders = [top]
-    for info in walk:
-        if info.is_dir:
-            folders.append(info)
-            notes[info.locator] = {}
-        else:
-            notes[info.locator.parent][info.locator.name] = info
-    for folder in folders:
-        infos = notes[folder.locator]
-        yield Folder(folder, {name: info.version or "" for name, info in infos.items()}, infos.__getitem__)
-
-
 def passed_on(verb: Verb, first: Callable[[Any], object] | None = None) -> Verb:
     """A verb of a layer, or of a facet that it wraps, that asks the same of `inner`; `first` is called before."""
     name = verb.__name__
@@ -289,8 +237,11 @@ class BackendLayer(StorageBackend):
     def facet(self, kind: type[F]) -> F | None:
         if kind in type(self).__mro__:
             return self  # type: ignore[return-value]
-        found = self.inner.facet(kind) if kind in self.passes else None
+        found = self.inner.facet(kind) if self._lets_through(kind) else None
         return None if found is None else self.wrap_facet(kind, found)
+
+    def _lets_through(self, kind: type) -> bool:
+        return kind in self.passes
 
     def wrap_facet(self, kind: type[Any], found: Any) -> Any:
         """What to hand out in the place of `found`, a facet of `inner`, where this layer's rule has a say in it."""

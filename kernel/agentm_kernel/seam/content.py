@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.errors import InvalidContentError
+from agentm_kernel import errors
 from agentm_kernel.seam import MAX_CONTENT_BYTES
 
 TYPE_CHECKING = False
@@ -20,11 +20,11 @@ def content_hash(content: str | bytes) -> str:
 def encode_content(content: str, locator: Locator, *, limit: int = MAX_CONTENT_BYTES) -> bytes:
     """The bytes to store, or `InvalidContentError` before anything is touched."""
     if not isinstance(content, str):
-        raise InvalidContentError(f"the content of '{locator}' must be text, not {type(content).__name__}")
+        raise errors.InvalidContentError(f"the content of '{locator}' must be text, not {type(content).__name__}")
     try:
         data = content.encode()
     except UnicodeEncodeError as error:
-        raise InvalidContentError(
+        raise errors.InvalidContentError(
             f"the content of '{locator}' has a lone surrogate at character {error.start}, which is not text",
             hint="decode the input with its real encoding first",
         ) from None
@@ -37,7 +37,7 @@ def decode_content(data: bytes, locator: Locator) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise InvalidContentError(
+        raise errors.InvalidContentError(
             f"'{locator}' is not UTF-8 text (byte {error.start})",
             hint="it was left as it is; convert it to UTF-8, or move it out of the store",
         ) from None
@@ -46,7 +46,7 @@ def decode_content(data: bytes, locator: Locator) -> str:
 def check_size(size: int, locator: Locator, *, limit: int) -> None:
     """Raise `InvalidContentError` if a note of this many bytes is larger than the limit."""
     if size > limit:
-        raise InvalidContentError(
+        raise errors.InvalidContentError(
             f"'{locator}' has {size:,} bytes; the limit is {limit:,}",
             hint="split the note, or raise the backend's size_limit option",
         )

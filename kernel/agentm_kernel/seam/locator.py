@@ -31,7 +31,6 @@ _CONTROL_NAMES = frozenset(
     )
 )
 _CONTROL_PREFIXES = (".git", TEMP_PREFIX)  # .git itself, .gitattributes, .gitmodules, .github …
-_SHORT_NAMES = frozenset(name.lstrip("._")[:6] for name in _CONTROL_NAMES | {".git", ".github", ".gitmodules"})
 
 _RESERVED_STEMS = frozenset(
     ("con", "prn", "aux", "nul", "conin$", "conout$")
@@ -108,7 +107,9 @@ def _check_segment(key: str, segment: str) -> None:
 def _is_short_name(folded: str) -> bool:
     """Whether Windows could resolve this to a control directory by its 8.3 alias, as `git~1` once did."""
     stem, tilde, tail = folded.partition("~")
-    return bool(tilde) and tail.partition(".")[0].isdigit() and stem in _SHORT_NAMES
+    if not tilde or not tail.partition(".")[0].isdigit():
+        return False
+    return stem in {name.lstrip("._")[:6] for name in _CONTROL_NAMES | {".git", ".github", ".gitmodules"}}
 
 
 def _composed(key: str) -> str:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import sys
 
+from agentm_kernel import errors
 from agentm_kernel.device.installed import BACKENDS, WRAPPERS
-from agentm_kernel.errors import AgentmError, BackendNotInstalledError, CapabilityMismatchError, StorageSelectionError
+from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.plugins import Call, StdoutToStderr, wrong_answer
 from agentm_kernel.plugins.table import find, load, load_backend
-from agentm_kernel.seam import Capabilities, Frozen, Info, Opening
-from agentm_kernel.seam.backend import SWAP_PROVIDER, BackendLayer, FolderWalk, StorageBackend
-from agentm_kernel.seam.facets import FACETS, DeviceFiles
+from agentm_kernel.seam import Capabilities, Frozen, Info, Opening, facets
+from agentm_kernel.seam.backend import BackendLayer, StorageBackend, passed_on
+from agentm_kernel.seam.facets import Appends, DeviceFiles, Identity, PersonalSpace
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.selection.identity import IdentityGuard, unmarked
+from agentm_kernel.selection.identity import check_store, unmarked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from agentm_kernel.device import DeviceFacts
     from agentm_kernel.seam.tier_layout import TierLayout
+    from agentm_kernel.selection.refusing import Refusal
     from agentm_kernel.state import Device
 
     Answer = TypeVar("Answer")
@@ -51,22 +53,6 @@ class Decision(Frozen):
     warning: str | None
     wrappers: tuple[str, ...] = ()
     """The layers around the backend, the innermost first."""
-
-
-class Refusal(Frozen):
-    """Why there is no store, and what was chosen, as far as that is known."""
-
-    choice: Choice | None
-    error: StorageSelectionError
-
-
-class StoragePreview(Frozen):
-    """What selecting the store would do now, without doing it."""
-
-    status: str
-    """`ok`, `warn` or `fail`."""
-    protocol: str | None
-    line: str
 
 
 def choose(device: DeviceFacts) -> Choice:
@@ -102,12 +88,14 @@ def inspect_store(device: Device, *, read_only: bool = True) -> Decision | Refus
         choice = choose(device)
         return _open_layered(device, choice, Opening(device.store_name or "default", read_only, device.state_dir))
     except AgentmError as error:
+        from agentm_kernel.selection.refusing import Refusal, as_selection_error
+
         protocol = choice.protocol if choice else None
         return Refusal(choice, as_selection_error(error, of=device.store_name, protocol=protocol))
 
 
 def _open_layered(device: Device, choice: Choice, opening: Opening) -> Decision:
-    store = _open_identified(device, choice, opening)
+    store = open_identified(device, choice, opening)
     warning = None
     if store.store_id is None and not store.self_stamping:
         warning = f"{unmarked(store, choice.protocol).message}; reading works"
@@ -121,12 +109,7 @@ def _open_layered(device: Device, choice: Choice, opening: Opening) -> Decision:
     return Decision(choice, layered, warning, wrappers)
 
 
-def open_other(device: Device, protocol: str) -> IdentityGuard:
-    """The store of another protocol than the selected one, from its options in the configuration, for migration."""
-    return _open_identified(device, Choice(protocol, "the command", None), Opening(state_dir=device.state_dir))
-
-
-def _open_identified(device: Device, choice: Choice, opening: Opening) -> IdentityGuard:
+def open_identified(device: Device, choice: Choice, opening: Opening) -> IdentityGuard:
     backend = open_backend(device, choice, opening)
     backend.check_usable(read_only=opening.read_only)
     return IdentityGuard(device, backend, choice.protocol)
@@ -140,7 +123,9 @@ def open_backend(device: Device, choice: Choice, opening: Opening) -> PluginGuar
     if backend_class is None:
         record = find(device, BACKENDS, choice.protocol)
         if record is None:
-            raise _not_installed(device, choice)
+            from agentm_kernel.selection.refusing import not_installed
+
+            raise not_installed(device, choice, is_default=choice.origin == BY_DEFAULT)
         backend_class, label = load_backend(record), str(record)
     options = options_of(device, choice.protocol)
     try:
@@ -197,31 +182,13 @@ def options_of(device: Device, name: str) -> dict[str, Any]:
     return options
 
 
-def check_may_leave(device: Device) -> None:
-    """Raise unless whatever guards the selected store lets its notes go to another one.
-
-    The store is opened and not used, so the answer needs no network and no credentials. A store that cannot even be
-    opened is no obstacle: changing the configuration is how that is repaired.
-    """
-    opening = Opening(read_only=True, state_dir=device.state_dir)
-    try:
-        backend: StorageBackend = open_backend(device, choose(device), opening)
-    except AgentmError:
-        return
-    try:
-        backend = with_wrappers(device, backend, device.config.wrappers, opening)
-    except AgentmError:
-        pass  # a layer that cannot be had says nothing; what it is around is asked all the same
-    backend.check_allowed(SWAP_PROVIDER)
-
-
 def require(found: Decision | Refusal, required: Capabilities | None = None) -> StorageBackend:
     """The store that an inspection found, if it can be used and does what is required of it; else raises."""
-    if isinstance(found, Refusal):
+    if not isinstance(found, Decision):
         raise found.error
     missing = found.backend.capabilities.missing_from(required) if required is not None else ()
     if missing:
-        raise CapabilityMismatchError(
+        raise errors.CapabilityMismatchError(
             found.choice.protocol,
             missing,
             hint="choose a store that has them (`agentm plugins list --verify` shows which) with "
@@ -230,56 +197,39 @@ def require(found: Decision | Refusal, required: Capabilities | None = None) -> 
     return found.backend
 
 
-def preview_of(found: Decision | Refusal) -> StoragePreview:
-    """What an inspection found, as a line for people that also says what to run."""
-    if isinstance(found, Refusal):
-        return StoragePreview("fail", found.choice.protocol if found.choice else None, str(found.error))
-    protocol, origin = found.choice.protocol, found.choice.origin
-    if found.warning:
-        return StoragePreview("warn", protocol, found.warning)
-    within = f" within {', '.join(found.wrappers)}" if found.wrappers else ""
-    place = f"backend '{protocol}' at {found.backend.describe()}"
-    return StoragePreview("ok", protocol, f"{place}{within}, chosen by {origin}")
+class IdentityGuard(BackendLayer, Identity):
+    """The innermost layer around every selected backend: no write before the store's identity is settled."""
 
+    def __init__(self, device: DeviceFacts, inner: StorageBackend, protocol: str) -> None:
+        super().__init__(inner)
+        self.store_id = check_store(device, inner, protocol)
+        self._device, self._protocol = device, protocol
+        self._is_settled = False
 
-def as_selection_error(
-    error: AgentmError, *, of: str | None = None, protocol: str | None = None
-) -> StorageSelectionError:
-    """Whatever was in the way of a store, as the refusal of the store; `of` names it where it is not the default. The
-    hints of a backend speak of the default one's options, in the table `plugins.PROTOCOL`.
-    """
-    if isinstance(error, StorageSelectionError) and of is None:
-        return error
-    kind = type(error) if isinstance(error, StorageSelectionError) else StorageSelectionError
-    message, hint = error.message, error.hint
-    if of is not None:
-        message = f"the store '{of}' cannot be had: {message}"
-        hint = hint and hint.replace(f"plugins.{protocol}.", f"stores.{of}.")
-    refusal = kind(message, hint=hint)
-    refusal.code = error.code
-    refusal.__cause__ = error
-    return refusal
+    def settle(self) -> None:
+        """Make sure, before the first write, that this is the store that this device knows, or may come to know."""
+        if not self._is_settled:
+            from agentm_kernel.selection.settling import adopt_store
 
+            adopt_store(self._device, self.inner, self._protocol, may_stamp=self.inner.self_stamping)
+            self._is_settled = True
 
-def _not_installed(device: Device, choice: Choice) -> BackendNotInstalledError:
-    from agentm_kernel.device.installed import COMMANDS
-    from agentm_kernel.plugins.published import PUBLISHED, how_to_install
-    from agentm_kernel.seam.registry import registry
+    write = passed_on(BackendLayer.write, settle)
+    mkdir = passed_on(BackendLayer.mkdir, settle)
+    delete = passed_on(BackendLayer.delete, settle)
 
-    installed = sorted({record.name for record in device.plugins.of(BACKENDS)} | set(registry.protocols()))
-    install = how_to_install(BACKENDS, choice.protocol) or "install the plugin that provides it"
-    ready = [name for name in installed if name in PUBLISHED[COMMANDS]]
-    if choice.setting is not None:
-        instead = f"choose another with `agentm config unset {choice.setting}`"
-    elif choice.origin == BY_DEFAULT and ready:  # somebody has installed a store, and the next step is to set it up
-        instead = f"set up what is installed with {' or '.join(f'`agentm {name} init`' for name in ready)}"
-    else:
-        instead = "choose another with `agentm config set storage.backend NAME`"
-    return BackendNotInstalledError(
-        f"backend '{choice.protocol}' is selected ({choice.origin}) but no installed plugin provides it; "
-        f"installed: {', '.join(installed) or 'none'}",
-        hint=f"{install}, or {instead}",
-    )
+    def wrap_facet(self, kind: type[Any], found: Any) -> Any:
+        if kind in (PersonalSpace, Appends):
+            from agentm_kernel.selection.settling import SettledFacet
+
+            return SettledFacet(found, self.settle)
+        return found
+
+    def _lets_through(self, kind: type) -> bool:
+        return kind in facets.AT_HAND or (kind in facets.FACETS and kind is not facets.Sealed)
+
+    def confirm(self) -> None:
+        check_store(self._device, self.inner, self._protocol)
 
 
 def _checked(label: str, doing: str, answer: Answer, *kinds: type) -> Answer:
@@ -305,12 +255,13 @@ class PluginGuard(BackendLayer):
     Everything is passed on; `label` names the plugin in messages.
     """
 
-    passes = FACETS
-
     def __init__(self, inner: StorageBackend, label: str) -> None:
         super().__init__(inner)
         self.label = label
         self.own_wrappers = inner.own_wrappers  # type: ignore[misc]
+
+    def _lets_through(self, kind: type) -> bool:
+        return kind in facets.AT_HAND or kind in facets.FACETS
 
     read = _guarded(BackendLayer.read, str)
     write = _guarded(BackendLayer.write, Locator)
@@ -356,6 +307,8 @@ class PluginGuard(BackendLayer):
         with Call(self.label, "walk"):
             walk = self.inner.walk(locator)
             infos = _steps(self.label, iter(walk), Info)
+        from agentm_kernel.seam.folders import FolderWalk
+
         if not isinstance(walk, FolderWalk):
             return infos
         return FolderWalk(infos, lambda: _steps(self.label, walk.folders(), object))

@@ -5,17 +5,43 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentm_kernel.device.config_writer import set_value
-from agentm_kernel.errors import StorageSelectionError, StoreIdentityError
+from agentm_kernel.errors import AgentmError, StorageSelectionError, StoreIdentityError
 from agentm_kernel.seam import Frozen, Opening
-from agentm_kernel.selection import check_may_leave, choose, open_backend
-from agentm_kernel.selection.identity import known_id, read_stamp, record_store, stamp_store
+from agentm_kernel.seam.backend import SWAP_PROVIDER
+from agentm_kernel.selection import Choice, choose, open_backend, open_identified, with_wrappers
+from agentm_kernel.selection.identity import known_id, read_stamp
+from agentm_kernel.selection.settling import record_store, stamp_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentm_kernel.device import DeviceFacts
     from agentm_kernel.seam.backend import StorageBackend
+    from agentm_kernel.selection import IdentityGuard
     from agentm_kernel.state import Device
+
+
+def check_may_leave(device: Device) -> None:
+    """Raise unless whatever guards the selected store lets its notes go to another one.
+
+    The store is opened and not used, so the answer needs no network and no credentials. A store that cannot even be
+    opened is no obstacle: changing the configuration is how that is repaired.
+    """
+    opening = Opening(read_only=True, state_dir=device.state_dir)
+    try:
+        backend: StorageBackend = open_backend(device, choose(device), opening)
+    except AgentmError:
+        return
+    try:
+        backend = with_wrappers(device, backend, device.config.wrappers, opening)
+    except AgentmError:
+        pass  # a layer that cannot be had says nothing; what it is around is asked all the same
+    backend.check_allowed(SWAP_PROVIDER)
+
+
+def open_other(device: Device, protocol: str) -> IdentityGuard:
+    """The store of another protocol than the selected one, from its options in the configuration, for migration."""
+    return open_identified(device, Choice(protocol, "the command", None), Opening(state_dir=device.state_dir))
 
 
 def select_store(device: Device, protocol: str, options: Mapping[str, object]) -> None:

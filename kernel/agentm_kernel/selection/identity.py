@@ -16,16 +16,11 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.errors import ConcurrentModificationError, StoreIdentityError
-from agentm_kernel.seam import facets
-from agentm_kernel.seam.backend import ABSENT, STAMP, BackendLayer, passed_on
-from agentm_kernel.seam.facets import Appends, PersonalSpace
+from agentm_kernel import errors
 from agentm_kernel.seam.layout import STAMP_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from agentm_kernel.device import DeviceFacts
     from agentm_kernel.device.json_text import JsonTable
     from agentm_kernel.seam.backend import StorageBackend
@@ -44,80 +39,20 @@ def check_store(device: DeviceFacts, backend: StorageBackend, protocol: str) -> 
 
     forgetting = f"`agentm store forget {quote(place)}`"
     if stamp is None:
-        raise StoreIdentityError(
+        raise errors.StoreIdentityError(
             f"the store at {place} is gone: this device knows store {known} there, and what is there now is unmarked",
             hint=f"mount or restore it; if it was removed on purpose, run {forgetting}",
         )
-    raise StoreIdentityError(
+    raise errors.StoreIdentityError(
         f"the store at {place} is another one: this device knows store {known} there, and it holds {stamp}",
         hint=f"check the path or the mount; if the change was meant, run {forgetting}",
     )
 
 
-class IdentityGuard(BackendLayer, facets.Identity):
-    """The innermost layer around every selected backend: no write before the store's identity is settled."""
-
-    passes = (
-        *(facets.DeviceFiles, facets.DeviceCopy, PersonalSpace, facets.History, facets.ConflictCopies, Appends),
-        *(facets.Rules, facets.Unguarded, facets.WorkingCopy, facets.WatchedStore),
-    )
-
-    def __init__(self, device: DeviceFacts, inner: StorageBackend, protocol: str) -> None:
-        super().__init__(inner)
-        self.store_id = check_store(device, inner, protocol)
-        self._device, self._protocol = device, protocol
-        self._is_settled = False
-
-    def settle(self) -> None:
-        """Make sure, before the first write, that this is the store that this device knows, or may come to know."""
-        if not self._is_settled:
-            adopt_store(self._device, self.inner, self._protocol, may_stamp=self.inner.self_stamping)
-            self._is_settled = True
-
-    write = passed_on(BackendLayer.write, settle)
-    mkdir = passed_on(BackendLayer.mkdir, settle)
-    delete = passed_on(BackendLayer.delete, settle)
-
-    def wrap_facet(self, kind: type[Any], found: Any) -> Any:
-        return _SettledFacet(found, self) if kind in (PersonalSpace, Appends) else found
-
-    def confirm(self) -> None:
-        check_store(self._device, self.inner, self._protocol)
-
-
-class _SettledFacet(PersonalSpace, Appends):
-    """Either facet, of a store whose identity is settled before each write."""
-
-    def __init__(self, inner: Any, guard: IdentityGuard) -> None:
-        self.inner, self._guard = inner, guard
-
-    def _settle(self) -> None:
-        self._guard.settle()
-
-    personal_path = passed_on(PersonalSpace.personal_path)
-    write_personal = passed_on(PersonalSpace.write_personal, _settle)
-    append = passed_on(Appends.append, _settle)
-
-
-def adopt_store(device: DeviceFacts, backend: StorageBackend, protocol: str, *, may_stamp: bool = True) -> str:
-    """Give the store an identity unless it has one, let this device know it there, and return it.
-
-    With `may_stamp=False`, a store that has none is refused.
-    """
-    store_id, place = check_store(device, backend, protocol), backend.describe()
-    if store_id is None:
-        if not may_stamp:
-            raise unmarked(backend, protocol)
-        store_id = stamp_store(backend)
-    if known_id(device.state_dir, protocol, place) != store_id:
-        record_store(device.state_dir, protocol, place, store_id)
-    return store_id
-
-
-def unmarked(backend: StorageBackend, protocol: str) -> StoreIdentityError:
+def unmarked(backend: StorageBackend, protocol: str) -> errors.StoreIdentityError:
     """The refusal to write where no store has been set up."""
     place = backend.describe()
-    return StoreIdentityError(
+    return errors.StoreIdentityError(
         f"the store at {place} has no identity stamp, so nothing is written there",
         hint=f"set it up once: `agentm {protocol} init {place}` (`--adopt` if it has notes already)",
     )
@@ -128,17 +63,17 @@ def read_stamp(backend: StorageBackend) -> str | None:
     text = backend.stamp_text()
     if text is None:
         return None
-    from agentm_kernel.device.json_text import MalformedJson, parse_object
+    from agentm_kernel.device.json_text import parse_object
 
     try:
         fields = parse_object(text)
-    except MalformedJson as error:
+    except errors.MalformedJson as error:
         raise _bad_stamp(backend, str(error)) from error
     store_id = fields.get("id")
     if not isinstance(store_id, str) or not store_id:
         raise _bad_stamp(backend, "it has no id")
     if fields.get("layout") != LAYOUT_VERSION:
-        raise StoreIdentityError(
+        raise errors.StoreIdentityError(
             f"the store at {backend.describe()} has layout {fields.get('layout')!r}; "
             f"this agentm knows layout {LAYOUT_VERSION}",
             hint="install the agentm that made the store, or a newer one",
@@ -146,59 +81,30 @@ def read_stamp(backend: StorageBackend) -> str | None:
     return store_id
 
 
-def _bad_stamp(backend: StorageBackend, why: str) -> StoreIdentityError:
-    return StoreIdentityError(
+def _bad_stamp(backend: StorageBackend, why: str) -> errors.StoreIdentityError:
+    return errors.StoreIdentityError(
         f"the identity stamp {STAMP_KEY} of the store at {backend.describe()} cannot be read: {why}",
         hint=f"restore {STAMP_KEY} from a backup or another device; agentm does not guess which store this is",
     )
 
 
-def stamp_store(backend: StorageBackend, store_id: str | None = None) -> str:
-    """Give the store an identity unless it has one, and return it. Of two who stamp at once, one wins for both.
-
-    `store_id` is the identity that it had before it was lost; otherwise it gets a new one.
-    """
-    import json
-    from datetime import UTC, datetime
-    from uuid import uuid4
-
-    existing = read_stamp(backend)
-    if existing is not None:
-        return existing
-    new = store_id or str(uuid4())
-    fields = {"id": new, "created": datetime.now(UTC).isoformat(timespec="seconds"), "layout": LAYOUT_VERSION}
-    try:
-        backend.write(STAMP, json.dumps(fields, indent=2) + "\n", if_match=ABSENT)
-    except ConcurrentModificationError:
-        other = read_stamp(backend)
-        if other is None:
-            raise
-        return other
-    return new
-
-
-def known_stores(state_dir: str) -> list[tuple[str, str, str]]:
-    """Protocol, place and id of every store that this device has written to."""
-    known = [(*key.partition(" "), store_id) for key, store_id in sorted(_known(state_dir).read().items())]
-    return [(protocol, place, store_id) for protocol, _, place, store_id in known]
-
-
 def known_id(state_dir: str, protocol: str, place: str) -> str | None:
     """The id of the store that this device used there last."""
-    known: str | None = _known(state_dir).read().get(f"{protocol} {place}")
+    try:
+        os.lstat(f"{state_dir}{os.sep}{_RECORD}")
+    except FileNotFoundError:
+        return None  # a new home: hooks are spared the reader of JSON
+    except OSError:
+        pass  # not absence: reading it will say what it is
+    known: str | None = known_table(state_dir).read().get(f"{protocol} {place}")
     return known
 
 
-def record_store(state_dir: str, protocol: str, place: str, store_id: str | None) -> None:
-    """Record that the store at `place` is `store_id`; `None` forgets the one that was there."""
-    _known(state_dir).change({f"{protocol} {place}": store_id})
-
-
-def _known(state_dir: str) -> JsonTable:
+def known_table(state_dir: str) -> JsonTable:
     from agentm_kernel.device.json_text import JsonTable
 
-    def refuse(path: str, why: str) -> StoreIdentityError:
+    def refuse(path: str, why: str) -> errors.StoreIdentityError:
         hint = "repair or move that file away; agentm cannot tell without it whether this is the right store"
-        return StoreIdentityError(f"the record of known stores {path} cannot be read: {why}", hint=hint)
+        return errors.StoreIdentityError(f"the record of known stores {path} cannot be read: {why}", hint=hint)
 
     return JsonTable(f"{state_dir}{os.sep}{_RECORD}", lambda store_id: isinstance(store_id, str), refuse)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agentm_kernel.errors import InvalidContentError, NotFoundError, StorageError
+from agentm_kernel import errors
+from agentm_kernel.errors import NotFoundError, StorageError
 from agentm_kernel.files.medium import EditedFolder
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.projects import harness_path, refuse_linked_harness
@@ -36,7 +37,7 @@ def is_written(resolution: Resolution, name: str) -> bool:
         return bool(store.read(locator).strip("\ufeff \t\r\n\f\v"))
     except NotFoundError:
         return False
-    except (StorageError, InvalidContentError):
+    except (StorageError, errors.InvalidContentError):
         return True
 
 

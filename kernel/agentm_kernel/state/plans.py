@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.errors import ActivePlanError, ConfigError, InvalidLocatorError
+from agentm_kernel import errors
+from agentm_kernel.errors import ConfigError
 from agentm_kernel.projects import harness_path
 from agentm_kernel.seam.locator import normalize_key
 from agentm_kernel.state.routing import ACTIVE_MARKER, read_marker, state_file_path
@@ -30,10 +31,6 @@ _IN_BRACKETS = (
 _BRACKETS = ("(", "[", "\uff08")
 
 
-class UnsafePlanNameError(ConfigError, ValueError):
-    """A plan name that is not a plain file name."""
-
-
 def plan_files(name: str) -> tuple[str, str]:
     """The plan file and the progress file of a plan; `foo`, `PLAN-foo` and `PLAN-foo.md` are the same plan."""
     stem = name.strip().removesuffix(".md")
@@ -41,12 +38,12 @@ def plan_files(name: str) -> tuple[str, str]:
         return PLAN, PROGRESS
     slug = stem.removeprefix("PLAN-")
     if slug == "PLAN":  # `PLAN` is the plan without a name, so nobody can tell which of the two files is meant
-        raise UnsafePlanNameError(
+        raise errors.UnsafePlanNameError(
             f"unsafe plan name {ascii(name)}: it could be PLAN.md, too",
             hint="say `PLAN` for PLAN.md; give a file PLAN-PLAN.md another name",
         )
     if not _is_safe(slug):
-        raise UnsafePlanNameError(
+        raise errors.UnsafePlanNameError(
             f"unsafe plan name {ascii(name)}", hint="use a plain name such as `foo` for PLAN-foo.md"
         )
     return f"PLAN-{slug}.md", f"progress-{slug}.md"
@@ -63,7 +60,7 @@ def resolve_active_plan(resolution: Resolution, plan_arg: str | None = None) -> 
         raise _bad_marker(resolution, "is empty")
     try:
         plan, progress = plan_files(marked)
-    except UnsafePlanNameError as error:
+    except errors.UnsafePlanNameError as error:
         raise _bad_marker(resolution, f"holds the {error.message}") from error
     from agentm_kernel.state.files import is_written
 
@@ -84,7 +81,7 @@ def active_marker(resolution: Resolution) -> str | None:
     try:
         return read_marker(harness_path(resolution.root, ACTIVE_MARKER))
     except ConfigError as error:
-        raise ActivePlanError(error.message, hint=error.hint) from error
+        raise errors.ActivePlanError(error.message, hint=error.hint) from error
 
 
 def list_plan_files(resolution: Resolution, names: list[str] | None = None) -> list[str]:
@@ -131,7 +128,7 @@ def use_plan(resolution: Resolution, name: str) -> str:
     plan, _ = plan_files(name)
     if not is_written(resolution, plan):
         known = ", ".join(list_plan_files(resolution)) or "none"
-        raise ActivePlanError(
+        raise errors.ActivePlanError(
             f"there is no plan {plan}, or it is empty; plans of this project: {known}",
             hint=f"write it first: `agentm state write {plan}`",
         )
@@ -152,7 +149,7 @@ def _is_safe(slug: str) -> bool:
     names = (f"PLAN-{slug}.md", f"progress-{slug}.md")
     try:
         return slug not in (".", "..") and "/" not in slug and all(normalize_key(name) == name for name in names)
-    except InvalidLocatorError:
+    except errors.InvalidLocatorError:
         return False
 
 
@@ -174,8 +171,8 @@ def _is_copy(name: str) -> bool:
     return any(mark in inside for mark in _IN_BRACKETS) or any(map(str.isdigit, told))
 
 
-def _bad_marker(resolution: Resolution, why: str) -> ActivePlanError:
-    return ActivePlanError(
+def _bad_marker(resolution: Resolution, why: str) -> errors.ActivePlanError:
+    return errors.ActivePlanError(
         f"the active-plan marker {harness_path(resolution.root, ACTIVE_MARKER)} {why}",
         hint="run `agentm plan use NAME`, or `agentm plan clear`",
     )

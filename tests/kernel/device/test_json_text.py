@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from agentm_kernel.device import json_text
-from agentm_kernel.device.json_text import MAX_DEPTH, MalformedJson, parse
+from agentm_kernel.device.json_text import MAX_DEPTH, parse
+from agentm_kernel.errors import MalformedJson
 
 REFUSED = {
     "nothing": ("", "empty"),

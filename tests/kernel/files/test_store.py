@@ -33,7 +33,7 @@ from agentm_kernel.plugin import (
     content_hash,
     store_mutex,
 )
-from agentm_kernel.seam.backend import walk_folders
+from agentm_kernel.seam.folders import walk_folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Locator
 from agentm_kernel.plugin import BackendLayer, FileStore, StorageBackend
-from agentm_kernel.seam.backend import FolderWalk, walk_folders
+from agentm_kernel.seam.folders import FolderWalk, walk_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,8 @@ from agentm_kernel.plugin import (
     StorageSelectionError,
 )
 from agentm_kernel.seam.registry import registry
-from agentm_kernel.selection import Refusal, inspect_store
+from agentm_kernel.selection import inspect_store
+from agentm_kernel.selection.refusing import Refusal
 
 
 def refusal(environ, *, read_only=False):

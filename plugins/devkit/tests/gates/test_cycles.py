@@ -65,6 +65,28 @@ def test_what_leads_back_to_nobody_is_no_cycle(rules, way_back):
     assert rules(kernel(a="from agentm_kernel.seam.b import y", b=way_back, c="")) == []
 
 
+HANDS_ON = "def __getattr__(name):\n    return getattr(__import__('agentm_kernel.seam.{}'), name)"
+
+
+def test_a_package_may_hand_on_the_names_of_its_own_modules(rules):
+    modules = kernel(**{"a/__init__": HANDS_ON.format("a.b"), "a/b": "from agentm_kernel.seam.a import x"})
+
+    assert rules(modules) == []
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        HANDS_ON.format("b"),
+        "class C:\n    def __getattr__(self, name):\n        __import__('agentm_kernel.seam.a.b')",
+    ],
+)
+def test_nobody_else_may(rules, way):
+    modules = kernel(**{"a/__init__": way, "a/b": "from agentm_kernel.seam.a import x", "b": "from .a import x"})
+
+    assert rules(modules) == ["import-cycle"]
+
+
 def test_a_module_that_two_share_is_no_cycle(rules):
     assert (
         rules(kernel(a="from .b import x\nfrom .c import x", b="from .d import x", c="from .d import x", d="")) == []

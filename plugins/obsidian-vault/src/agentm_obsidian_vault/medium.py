@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.plugin import STAMP_KEY, EditedFolder, LocatorConflictError, Medium
+from agentm_kernel.plugin import STAMP_KEY, Medium
 from agentm_obsidian_vault.names import is_tool_file, may_be_copies_of, may_be_copy, note_of_stub, stub_of_note
 from agentm_obsidian_vault.presence import elsewhere, is_elsewhere, means_elsewhere
 
@@ -40,6 +40,7 @@ class SyncedFolder(Medium):
         others = may_be_copies_of(locator.name, names, self._devices)
         if not others:
             return
+        from agentm_kernel.plugin import LocatorConflictError
         from agentm_obsidian_vault.conflicts import conflict_copy
 
         before, after = set(names), {*names, locator.name}
@@ -85,19 +86,3 @@ class SyncedFolder(Medium):
         from agentm_obsidian_vault.kept import UNSEEN, place_for
 
         return place_for(locator, digest, UNSEEN)
-
-
-class OwnNotes(EditedFolder):
-    """The operator's own notes, in the same vault as the store whose medium is `store`. They edit here themselves."""
-
-    def __init__(self, store: SyncedFolder) -> None:
-        self._store = store
-
-    def is_hidden(self, name: str) -> bool:
-        return self._store.is_hidden(name)
-
-    def before_reading(self, locator: Locator, status: os.stat_result) -> None:
-        self._store.before_reading(locator, status)
-
-    def is_at_hand(self, status: os.stat_result) -> bool:
-        return self._store.is_at_hand(status)

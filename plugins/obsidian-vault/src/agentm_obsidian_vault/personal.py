@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agentm_kernel.plugin import (
     AgentmError,
     AuthorizationError,
+    EditedFolder,
     FileStore,
     Locator,
     LocatorConflictError,
@@ -19,7 +20,6 @@ from agentm_kernel.plugin import (
     update,
 )
 from agentm_obsidian_vault.authorization import Authorization
-from agentm_obsidian_vault.medium import OwnNotes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,6 +30,22 @@ if TYPE_CHECKING:
 AUDIT = Locator(layout.PERSONAL_AUDIT_KEY)
 _PATIENCE = 120.0
 """Seconds in which the program of `personal_confirm` has to answer: somebody may have to find their phone."""
+
+
+class OwnNotes(EditedFolder):
+    """The operator's own notes, in the same vault as the store whose medium is `store`. They edit here themselves."""
+
+    def __init__(self, store: SyncedFolder) -> None:
+        self._store = store
+
+    def is_hidden(self, name: str) -> bool:
+        return self._store.is_hidden(name)
+
+    def before_reading(self, locator: Locator, status: os.stat_result) -> None:
+        self._store.before_reading(locator, status)
+
+    def is_at_hand(self, status: os.stat_result) -> bool:
+        return self._store.is_at_hand(status)
 
 
 class PersonalNotes(PersonalSpace):

@@ -12,7 +12,6 @@ is read whenever the store is opened, so it is here: where even the stamp has no
 
 from __future__ import annotations
 
-import errno
 import sys
 
 from agentm_kernel.plugin import StorageIOError
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 _SF_DATALESS = 0x40000000
 _RECALL = 0x00400000 | 0x00040000 | 0x00001000  # recall on data access, recall on open, offline
 
-_ERRORS = frozenset((errno.EDEADLK, errno.EAGAIN, errno.ETIMEDOUT))
-"""What reading such a file fails with where the system refuses to wait for the download."""
-
 
 def is_elsewhere(status: os.stat_result, counts_blocks: Callable[[], bool]) -> bool:
     """Whether a file's content has to be fetched first. `counts_blocks` is only asked when it matters."""
@@ -41,12 +37,16 @@ def is_elsewhere(status: os.stat_result, counts_blocks: Callable[[], bool]) -> b
 
 
 def means_elsewhere(error: OSError) -> bool:
-    """Whether a failure to read says that the content could not be fetched."""
-    return error.errno in _ERRORS
+    """Whether a failure to read says that the system refused to wait for the download."""
+    import errno
+
+    return error.errno in (errno.EDEADLK, errno.EAGAIN, errno.ETIMEDOUT)
 
 
 def elsewhere(locator: Locator, code: int | None = None) -> StorageIOError:
     """The refusal to read, replace or wait for a note that is not here."""
+    import errno
+
     return StorageIOError(
         f"'{locator}' is not on this device yet: its sync tool has only a placeholder here",
         errno=errno.ETIMEDOUT if code is None else code,

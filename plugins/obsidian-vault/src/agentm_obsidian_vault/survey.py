@@ -6,17 +6,7 @@ looked at, and the patterns of conflict copies are loaded only for a name that m
 
 from __future__ import annotations
 
-from agentm_kernel.plugin import (
-    CONFLICTS,
-    AgentmError,
-    ConflictCopy,
-    FileStore,
-    Frozen,
-    Info,
-    Locator,
-    NotFoundError,
-    StorageConflictError,
-)
+from agentm_kernel.plugin import CONFLICTS, AgentmError, FileStore, Frozen, Info, Locator, NotFoundError
 from agentm_obsidian_vault import kept
 from agentm_obsidian_vault.names import is_tool_file, may_be_copy, may_be_suspect
 
@@ -24,6 +14,7 @@ TYPE_CHECKING = False  # importing `typing` would cost hooks more than this modu
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from agentm_kernel.plugin import ConflictCopy, StorageConflictError
     from agentm_obsidian_vault.backend import VaultBackend
 
 _OURSELVES = "agentm"
@@ -73,11 +64,12 @@ def find_conflicts(vault: VaultBackend, below: Locator | None = None) -> list[Co
 
 def conflict_copies(vault: VaultBackend, below: Locator) -> list[ConflictCopy]:
     """The same as the facet has them, without suspects."""
-    return [
-        ConflictCopy(found.base, found.copy.locator, found.tool, found.copy.size, found.copy.mtime)
-        for found in find_conflicts(vault, below)
-        if not found.is_suspect
-    ]
+    copies = [found for found in find_conflicts(vault, below) if not found.is_suspect]
+    if not copies:
+        return []
+    from agentm_kernel.plugin import ConflictCopy
+
+    return [ConflictCopy(one.base, one.copy.locator, one.tool, one.copy.size, one.copy.mtime) for one in copies]
 
 
 def in_conflict(vault: VaultBackend, note: Locator) -> StorageConflictError | None:
@@ -94,6 +86,8 @@ def in_conflict(vault: VaultBackend, note: Locator) -> StorageConflictError | No
         copies += found is not None and found.base == note.name
     if not copies:
         return None
+    from agentm_kernel.plugin import StorageConflictError
+
     versions = "one version of it waits" if copies == 1 else f"{copies} versions of it wait"
     return StorageConflictError(
         f"'{note}' is in conflict: {versions} to be settled, and none has its name",

@@ -1,7 +1,11 @@
-"""No two modules of the kernel need each other: an import inside a function hides a cycle, it does not end it."""
+"""No two modules of the kernel need each other: an import inside a function hides a cycle, it does not end it.
+
+A package that hands on the names of its own modules when somebody asks for them (`__getattr__`) does not need them.
+"""
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from agentm_devkit.gates.imports import imports_of
@@ -13,7 +17,7 @@ if TYPE_CHECKING:
 
     from agentm_devkit.gates.findings import Finding
     from agentm_devkit.gates.imports import Import
-    from agentm_devkit.gates.sources import Sources
+    from agentm_devkit.gates.sources import Module, Sources
 
     Graph = dict[str, dict[str, int]]
 
@@ -41,12 +45,21 @@ def _graph(sources: Sources) -> Graph:
     graph: Graph = {}
     for module in sources.kernel:
         targets = graph.setdefault(module.name, {})
-        as_program = lines_run_as_program(module)
+        as_program, handing_on = lines_run_as_program(module), _lines_handing_on(module)
         for found in imports_of(module, names):
             target = _target(found, known)
-            if target not in (None, module.name) and not found.for_types and found.line not in as_program:
+            if target is None or target == module.name or found.for_types or found.line in as_program:
+                continue
+            if found.line not in handing_on or not target.startswith(f"{module.name}."):
                 targets.setdefault(target, found.line)
     return graph
+
+
+def _lines_handing_on(module: Module) -> set[int]:
+    """The lines of the module's own `__getattr__`."""
+    functions = (node for node in module.nodes if isinstance(node, ast.FunctionDef) and node.name == "__getattr__")
+    own = [node for node in functions if [argument.arg for argument in node.args.args] == ["name"]]
+    return {line for node in own for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
 
 
 def _target(found: Import, known: set[str]) -> str | None:

@@ -3,14 +3,20 @@
 An error says what happened (`message`) and, where there is one, what to do about it (`hint`). The command line
 prints both, one line each, and exits with the class's `exit_code`. The builtin that fits is a base as well, so
 callers who have never heard of agentm can still write `except FileNotFoundError`.
+
+Here are those that looking something up can end with. The others are had from here too, and loaded when they are
+first used: making a class takes as long as a dozen functions, and a hook needs none of them. So a module that hooks
+import writes `errors.LockTimeout` where it is raised or caught, and does not import the name.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False  # mypy reads this name as true; importing `typing` for it costs more than this whole module
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from typing import Any
+
+    from agentm_kernel.errors.rarer import *
 
 
 class AgentmError(Exception):
@@ -68,93 +74,19 @@ class StorageIOError(StorageError, OSError):
         return _rebuild, (type(self), self.message, {**self.__dict__, "errno": self.errno})
 
 
-class LocatorConflictError(StorageError):
-    """What is stored already leaves no room for this key: a directory, a file above it, another spelling."""
-
-
-class StorageReadOnlyError(StorageError):
-    """A policy declares the store read-only; the backend was not reached."""
-
-    code = "storage_read_only"
-
-
-class AuthorizationError(StorageError):
-    """The operator has not allowed this write to the personal space."""
-
-
-class DeclinedError(AuthorizationError):
-    """The person who was asked said no. Nothing was changed, and nothing went wrong."""
-
-
-class StorageConflictError(StorageError):
-    """Two versions of something diverged, and the policy forbids to settle it. Neither was lost."""
-
-    code = "storage_conflict"
-
-
-class StorageRefUnresolvableError(StorageError):
-    """A storage reference leads nowhere, and nothing else may take its place."""
-
-    code = "storage_ref_unresolvable"
-
-
-class IntegrityError(StorageError):
-    """What is stored is not what was known to be good."""
-
-
-class ConcurrentModificationError(AgentmError, RuntimeError):
-    """The condition of a write did not hold: somebody else was there first. Nothing was written."""
-
-    exit_code = 3
-
-
-class LockTimeout(AgentmError, RuntimeError):
-    """The store stayed locked by another holder for the whole time allowed. Nothing was written."""
-
-    exit_code = 4
-
-
 class InvalidLocatorError(AgentmError, ValueError, TypeError):
     """A key that no backend may hold."""
-
-
-class InvalidContentError(AgentmError, ValueError):
-    """Text that cannot be stored, or stored bytes that are not text."""
-
-
-class ProtocolError(AgentmError, ValueError):
-    """A backend was registered badly."""
 
 
 class StorageSelectionError(AgentmError, RuntimeError):
     """The store that was asked for cannot be had. There is never a second choice."""
 
 
-class CapabilityMismatchError(StorageSelectionError):
-    """The selected backend lacks capabilities that the caller requires."""
-
-    def __init__(self, protocol: str, unsatisfied: Iterable[str], *, hint: str | None = None) -> None:
-        self.protocol = protocol
-        self.unsatisfied = tuple(unsatisfied)
-        missing = ", ".join(self.unsatisfied)
-        super().__init__(f"backend '{protocol}' does not satisfy required capabilities: {missing}", hint=hint)
-
-
-class BackendNotInstalledError(StorageSelectionError):
-    """No installed distribution provides the backend."""
-
-
-class StoreIdentityError(StorageSelectionError):
-    """The place holds another store than the one this device knows there, or none at all."""
-
-
 class ConfigError(AgentmError):
     """The configuration cannot be read or may not be written that way."""
 
 
-class ActivePlanError(AgentmError, RuntimeError):
-    """The active-plan marker is there but does not lead to a plan."""
+if not TYPE_CHECKING:  # hidden from type checkers: for them, a misspelt name must stay an error
 
-
-class PluginError(AgentmError):
-    """A plugin cannot be loaded or does not keep its contract."""
+    def __getattr__(name: str) -> object:
+        return getattr(__import__(f"{__name__}.rarer", fromlist=["rarer"]), name)

@@ -23,7 +23,7 @@ from agentm_kernel.plugin import (
     StoreIdentityError,
     content_hash,
 )
-from agentm_kernel.selection.identity import IdentityGuard
+from agentm_kernel.selection import IdentityGuard
 from agentm_kernel.selection.settling import stamp_store
 
 NOTE = Locator("note.md")

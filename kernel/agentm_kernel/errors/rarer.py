@@ -28,7 +28,7 @@ class DeclinedError(AuthorizationError):
 
 
 class StorageConflictError(StorageError):
-    """Two versions of something diverged, and the policy forbids to settle it. Neither was lost."""
+    """Versions of something diverged, and no rule may settle it. None was lost."""
 
     code = "storage_conflict"
 

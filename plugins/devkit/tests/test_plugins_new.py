@@ -68,6 +68,8 @@ def test_the_tests_of_a_new_plugin_pass(scaffolded: Site) -> None:
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_new_plugin_of_each_kind_passes_its_checks_and_its_own_tests(site: Site, kind: str) -> None:
+    if kind == "host":
+        pytest.importorskip("agentm_hosts", reason="adapters derive from a class of agentm-hosts")
     made(site, "my-demo", "--kind", kind)
     entry = "my_demo" if kind == "tool" else "my-demo"
     groups = ("layering", "conditions", "device_files", "foreign_entries") if kind == "wrapper" else ()

@@ -16,10 +16,12 @@ import pytest
 
 from agentm_devkit.kinds.checking import checks_of, run_checks
 from agentm_devkit.kinds.hosts import HOOKED
-from agentm_hosts.adapter import HostAdapter
-from agentm_hosts.place import SET, Change, Entry
 from agentm_kernel.cli.command_table import HOOK_EVENTS
 from agentm_kernel.plugin import AgentmError, Device, DoctorRow, PluginRecord, Section, Tool, hookimpl
+
+pytest.importorskip("agentm_hosts", reason="adapters derive from a class of agentm-hosts")
+from agentm_hosts.adapter import HostAdapter
+from agentm_hosts.place import SET, Change, Entry
 
 if TYPE_CHECKING:
     from pathlib import Path

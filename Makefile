@@ -92,7 +92,7 @@ dist: $(READY) ## Build every source distribution, and every wheel from it, into
 	@rm -rf dist
 	@$(UV) build --quiet --all-packages --out-dir dist
 
-wheels: dist ## Build, then test each wheel alone in a clean environment (ARGS="--only upgraded": a part)
+wheels: dist ## Build, then let each wheel stand alone in a clean environment, and test it beside the others (ARGS="--only upgraded": a part)
 	@$(BIN)/python -m tests.packaging.wheels dist $(ARGS)
 
 clean: ## Remove what the targets made

@@ -68,7 +68,7 @@ class CleanEnvironment:
     def run_tests(self, wheel: Wheel) -> str:
         """Run the tests of `wheel`'s distribution from a copy without any source of ours; pytest's last line."""
         copy = self._folder / "checkout"
-        for folder in {REPOSITORY / "tests", wheel.tests}:
+        for folder in {REPOSITORY / "tests", wheel.tests, *REPOSITORY.glob("plugins/*/tests")}:
             target = copy / folder.relative_to(REPOSITORY)
             shutil.copytree(folder, target, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
         for settings in ("pyproject.toml", "conftest.py"):  # of pytest

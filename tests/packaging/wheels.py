@@ -1,6 +1,8 @@
-"""`python -m tests.packaging.wheels DIST`: every wheel in DIST, alone in a clean environment, with its own tests.
+"""`python -m tests.packaging.wheels DIST`: every wheel in DIST, in a clean environment.
 
-Then the bundle as people install, use, upgrade and remove it.
+Alone it has to stand: what it requires is there, and every module of it can be imported. Then its tests run, beside
+the other wheels, because many of them are about what two plugins do together. Then the bundle as people install, use,
+upgrade and remove it.
 """
 
 from __future__ import annotations
@@ -24,8 +26,16 @@ if TYPE_CHECKING:
     from tests.packaging.built import Wheel
 
 
-DEFAULT_STORE = "agentm-device-local"
-DEVKIT = "agentm-devkit"
+IMPORTING = """
+import importlib, pkgutil, sys
+package = importlib.import_module(sys.argv[1])
+for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+    try:
+        importlib.import_module(found.name)
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith("agentm_"):  # anything else is an extra that nobody asked for
+            raise
+"""
 BUNDLE = "agentm-memory"
 """The one distribution whose whole purpose is to bring others along."""
 
@@ -80,7 +90,9 @@ def _check_ranges(wheels: list[Wheel]) -> str:
 
 
 def _test_alone(wheel: Wheel, dist: Path, *, lowest: bool) -> str:
-    """Install `wheel` with what it requires and nothing else of ours, see that it stands, then run its tests."""
+    """Install `wheel` with what it requires and nothing else of ours, see that it stands, then run its tests beside
+    the others.
+    """
     with tempfile.TemporaryDirectory(prefix="agentm-wheel-") as folder:
         environment = CleanEnvironment(Path(folder))
         if lowest:
@@ -91,9 +103,10 @@ def _test_alone(wheel: Wheel, dist: Path, *, lowest: bool) -> str:
         if strangers := _strangers(wheel, versions):
             raise Failed(f"brought {', '.join(strangers)} along")
         environment.run("agentm", "--version")
+        environment.run("python", "-c", IMPORTING, wheel.package)
         environment.install_test_tools()
-        # What works over a store is tested on one, and a store with the conformance kit.
-        environment.install(wheel.with_extras, DEFAULT_STORE, DEVKIT, links=dist)
+        others = (other.distribution for other in wheels_in(dist) if other.distribution != wheel.distribution)
+        environment.install(wheel.with_extras, *others, links=dist)
         environment.check()
         outcome = environment.run_tests(wheel)
     used = ", ".join(f"{requirement.name} {versions[requirement.name]}" for requirement in _third_party(wheel, dist))

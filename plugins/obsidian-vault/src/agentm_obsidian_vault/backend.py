@@ -36,6 +36,8 @@ AT_HAND = 0.5
 """Seconds within which a file that is on this device can be read, however busy the disk."""
 
 _CAPABILITIES = Capabilities(concurrent_writers=True, conflict_files=True, sync=True, device_files=True, delete=True)
+_BOTH_RENAMED = ("..path1", "..path2", ".conflict1", ".conflict2")
+"""How the names of both versions end where a tool, rclone, leaves none under the note's own name."""
 _SET_PERSONAL_ROOT = f"run `agentm config set plugins.{PROTOCOL}.personal_root PATH`: a folder above or beside it"
 
 
@@ -121,11 +123,17 @@ class VaultBackend(FileStore, ConflictCopies):
     def read(self, locator: Locator) -> str:
         try:
             return super().read(locator)
-        except NotFoundError as error:
-            # A note of which a tool renamed both versions, as rclone does, is not absent: they lie beside its name.
+        except NotFoundError:
+            # A note of which a tool renamed both versions is not absent. Looking for names that it would have costs
+            # microseconds; listing a folder of thousands of notes for each new one would cost its writer more.
+            path = self.device_path(locator)
+            if not any(os.access(path + ending, os.F_OK) for ending in _BOTH_RENAMED):
+                raise
             from agentm_obsidian_vault.survey import in_conflict
 
-            raise in_conflict(self, locator) or error from None
+            if (conflict := in_conflict(self, locator)) is None:
+                raise
+            raise conflict from None
 
     # -- writing ------------------------------------------------------------------------------------------------
 

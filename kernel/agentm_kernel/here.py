@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentm_kernel.projects import refuse_linked_harness, working_directory
 from agentm_kernel.state import Device
-from agentm_kernel.state.routing import is_local, route, state_directory
+from agentm_kernel.state.routing import Resolution, is_local, route, state_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from agentm_kernel.seam import Capabilities
     from agentm_kernel.seam.backend import Absent, StorageBackend
     from agentm_kernel.selection.refusing import StoragePreview
-    from agentm_kernel.state.routing import Resolution
 
 
 def select_backend(

@@ -52,7 +52,21 @@ def recall_here(
 ) -> str:
     """What memory holds for the project and phase of `context`, as Markdown; `""` where there is nothing."""
     try:
-        return _recall(device or Device.now(), context or {}, query, limit)
+        device = device or Device.now()
+        label, recall = _recall_provider(device)
+        if recall is None:
+            return ""
+        cwd, phase = working_directory(context), (context or {}).get("phase")
+        phase = phase if phase in PHASES else DEFAULT_PHASE
+        parts = [own_notes(device, cwd, limit, phase=phase, query=query)]
+        try:
+            parts.append(_ask(label, recall, device.memory(cwd), phase=phase, query=query, limit=limit))
+        except StorageSelectionError as error:
+            if device.bound_store(cwd) is None:
+                raise
+            why = f"{error.message} ({error.hint})" if error.hint else error.message
+            parts.append(f"# Memory of this project\n\nIts notes are not available: {one_line(why)}\n")
+        return "\n".join(part for part in parts if part)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a recall must never stop the agent; what failed is said
         _warn("recall", error)
         return ""
@@ -61,9 +75,27 @@ def recall_here(
 def offer_save_here(
     context: Mapping[str, Any] | None, candidate: Any, *, device: Device | None = None
 ) -> list[dict[str, Any]]:
-    """`candidate`, completed with the project and the place where it would be saved. Saves nothing."""
+    """`candidate`, completed with the project and the place where it would be saved. Saves nothing.
+
+    None where there is no project: a note of the whole disk would be nobody's.
+    """
     try:
-        return _offers(device or Device.now(), context or {}, candidate) if candidate else []
+        if not candidate:
+            return []
+        from agentm_kernel.selection import choose
+
+        device = device or Device.now()
+        resolution = device.memory(working_directory(context))
+        if is_no_project(resolution.root):
+            return []
+        assert resolution.project_locator is not None  # there is a store, so there is a place in it
+        offer = dict(candidate) if isinstance(candidate, dict) else {"body": candidate}
+        offer.setdefault("project", resolution.slug)
+        if context and context.get("phase"):
+            offer.setdefault("phase", context["phase"])
+        offer["target"] = resolution.project_locator.key
+        offer["protocol"] = choose(device.of_store(resolution.store_name)).protocol
+        return [offer]
     except Exception as error:  # noqa: BLE001 - as above
         _warn("offer-save", error)
         return []
@@ -98,24 +130,6 @@ def is_available() -> bool:
     from agentm_kernel.selection import Decision, inspect_store
 
     return isinstance(inspect_store(Device.now()), Decision)
-
-
-def _recall(device: Device, context: Mapping[str, Any], query: str | None, limit: int | None) -> str:
-    label, recall = _recall_provider(device)
-    if recall is None:
-        return ""
-    cwd = working_directory(context)
-    phase = context.get("phase")
-    phase = phase if phase in PHASES else DEFAULT_PHASE
-    parts = [own_notes(device, cwd, limit, phase=phase, query=query)]
-    try:
-        parts.append(_ask(label, recall, device.memory(cwd), phase=phase, query=query, limit=limit))
-    except StorageSelectionError as error:
-        if device.bound_store(cwd) is None:
-            raise
-        why = f"{error.message} ({error.hint})" if error.hint else error.message
-        parts.append(f"# Memory of this project\n\nIts notes are not available: {one_line(why)}\n")
-    return "\n".join(part for part in parts if part)
 
 
 def own_notes(
@@ -189,23 +203,6 @@ def _recall_provider(device: Device, ability: str | None = None) -> tuple[str, A
         )
     provider = load(records[0])
     return str(records[0]), provider if ability is None else getattr(provider, ability, None)
-
-
-def _offers(device: Device, context: Mapping[str, Any], candidate: Any) -> list[dict[str, Any]]:
-    """None where there is no project: a note of the whole disk would be nobody's."""
-    from agentm_kernel.selection import choose
-
-    resolution = device.memory(working_directory(context))
-    if is_no_project(resolution.root):
-        return []
-    assert resolution.project_locator is not None  # there is a store, so there is a place in it
-    offer = dict(candidate) if isinstance(candidate, dict) else {"body": candidate}
-    offer.setdefault("project", resolution.slug)
-    if context.get("phase"):
-        offer.setdefault("phase", context["phase"])
-    offer["target"] = resolution.project_locator.key
-    offer["protocol"] = choose(device.of_store(resolution.store_name)).protocol
-    return [offer]
 
 
 def _warn(doing: str, error: BaseException) -> None:

@@ -17,7 +17,8 @@ _TYPES = {
 MERELY_IMPORTED = {
     "state-path plan": _TYPES - {"errno"},
     "hook session-start": _TYPES
-    | {"agentm_recall", "agentm_recall.index", "agentm_kernel.plugins.hookspecs", "agentm_kernel.seam.facets.rarer"}
+    | {"agentm_recall", "agentm_recall.index", "agentm_kernel.plugins.hookspecs", "agentm_kernel.seam.facets.managed"}
+    | {"agentm_kernel.errors.reading"}  # for a file that is not there yet
     | {"agentm_checkpoint", "agentm_checkpoint.patterns", "agentm_checkpoint.session"}  # called in another thread
     | {"agentm_kernel.projects.remote", "agentm_kernel.seam.content"},  # for a remote, and for a note that is long
 }

@@ -134,7 +134,7 @@ def _append_and_die(backend: StorageBackend, note: Locator, line: str, at: int) 
 def _control(broken: Outcome, store: StoreUnderTest) -> None:
     """What was displaced is dropped when it is what we saw, as if nobody could still write into it."""
 
-    def drop(self: DisplacedVersions, directory: Directory, swap: str, *, is_unwritten: bool | None) -> None:
+    def drop(self: DisplacedVersions, directory: Directory, swap: str, *, is_unwritten: bool | None = False) -> None:
         directory.unlink(swap)
 
     _run(broken, store, 200, "update", mock.patch.object(DisplacedVersions, "add", drop), ("tee", "held"))

@@ -17,7 +17,7 @@ from unittest import mock
 from agentm_kernel import AgentmError, read_state_file, resolve_project, update_state_file, write_state_file
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.projects import HARNESS_DIR
-from agentm_kernel.projects.checkout import declare_slug
+from agentm_kernel.projects.claiming import declare_slug
 from agentm_kernel.state import files
 from agentm_kernel.state.files import append_state_file
 from tests.faults.confinement import Seen, _swap

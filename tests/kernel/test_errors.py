@@ -10,7 +10,7 @@ import pickle
 import pytest
 
 from agentm_kernel import errors, plugin
-from agentm_kernel.errors import AgentmError, CapabilityMismatchError, StorageIOError, rarer
+from agentm_kernel.errors import AgentmError, CapabilityMismatchError, StorageIOError, reading, refusals
 
 BASES: dict[str, tuple[type[BaseException], ...]] = {
     "AgentmError": (Exception,),
@@ -57,7 +57,7 @@ def make(name: str) -> AgentmError:
 
 
 def test_this_table_names_every_error() -> None:
-    defined = {**vars(rarer), **vars(errors)}.items()
+    defined = {**vars(reading), **vars(refusals), **vars(errors)}.items()
     tree = {name for name, value in defined if inspect.isclass(value) and issubclass(value, AgentmError)}
     assert tree - OF_THE_KERNEL == set(BASES)
 

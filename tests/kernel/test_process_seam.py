@@ -17,7 +17,7 @@ from agentm_kernel.projects.checkout import identify_project
 from agentm_kernel.projects.claiming import claim_as
 from agentm_kernel.projects.lookup import Checkouts
 from agentm_kernel.seam.registry import registry
-from agentm_kernel.selection.settling import stamp_store
+from agentm_kernel.selection.identity import stamp_store
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,4 +7,9 @@ one test command for the whole tree, which takes a quarter of an hour here. Neit
 or swaps two statements, and what this project most needs to know is whether a test notices exactly that. So the
 changes are made here, as text at the place that `ast` names, in a private copy of the tree with an environment of its
 own.
+
+Which tests meet a mutant: `--learn` runs them once with a recorder and keeps in `.cache/mutants` which functions each
+of them calls, also in processes that it starts. A mutant then meets the tests that call its function, those of its
+room and those that import its module first, a minute of them, and then a minute of the others, the quickest of each
+file in turn. Test files that nothing is known about are run as a whole.
 """

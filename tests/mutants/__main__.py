@@ -10,18 +10,20 @@ import threading
 import time
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tests.mutants.changes import PROMISES
 from tests.mutants.copies import PrivateCopy, Soundness
-from tests.mutants.tree import equivalents, mutants_of, sample
+from tests.mutants.lessons import Lessons
+from tests.mutants.tree import equivalents, mutants_of, sample, test_files, tests_for
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tests.mutants.copies import Verdict
     from tests.mutants.tree import Mutant
 
+Task = TypeVar("Task")
 REPOSITORY = Path(__file__).resolve().parents[2]
 STRICT = frozenset({"files", "seam", "selection", "projects", "state"})
 STRICT_GOAL, GOAL = 0.95, 0.90
@@ -41,29 +43,60 @@ def main(arguments: Sequence[str] | None = None, root: Path = REPOSITORY) -> int
         return 2
     chosen = sample(living, options.sample, options.seed, only)
     print(f"seed {options.seed}: {len(chosen)} of {len(living):,} mutants; {len(known)} are known to be equivalent")
-    verdicts = run(root, chosen, workers=options.workers, minutes=options.minutes)
+    lessons = Lessons(root)
+    if options.learn:
+        learn(root, chosen, lessons, workers=options.workers)
+    verdicts = run(root, chosen, lessons, workers=options.workers, minutes=options.minutes)
     if len(verdicts) < len(chosen):
         print(f"the time was over after {len(verdicts)} of {len(chosen)}")
     return report(verdicts)
 
 
-def run(root: Path, mutants: Sequence[Mutant], *, workers: int, minutes: float) -> list[Verdict]:
-    """Judge them, each worker in a copy of its own, until all are done or the time is over."""
-    waiting: SimpleQueue[Mutant] = SimpleQueue()
-    for mutant in mutants:
-        waiting.put(mutant)
+def learn(root: Path, mutants: Sequence[Mutant], lessons: Lessons, *, workers: int) -> None:
+    """Let the tests that may concern the mutants show what they call, folder by folder."""
+    stages = [stage for file in sorted({mutant.file for mutant in mutants}) for stage in tests_for(root, file)]
+    folders: dict[str, list[str]] = {}
+    for file in lessons.missing(test_files(root, stages)):
+        folders.setdefault(file.rpartition("/")[0], []).append(file)
+
+    def lesson(copy: PrivateCopy, files: list[str]) -> None:
+        start = time.monotonic()
+        lessons.learn(copy, files)
+        print(f"learned {len(files)} files like {files[0]} in {time.monotonic() - start:.0f} seconds", flush=True)
+
+    _in_copies(root, lessons, [*folders.values()], lesson, workers=workers)
+
+
+def run(root: Path, mutants: Sequence[Mutant], lessons: Lessons, *, workers: int, minutes: float) -> list[Verdict]:
+    """Judge them until all are done or the time is over."""
     end = time.monotonic() + minutes * 60
     verdicts: list[Verdict] = []
+
+    def judge(copy: PrivateCopy, mutant: Mutant) -> None:
+        if time.monotonic() < end:
+            verdict = copy.judge(mutant)
+            verdicts.append(verdict)
+            print(_line(verdict), flush=True)
+
+    _in_copies(root, lessons, mutants, judge, workers=workers)
+    return verdicts
+
+
+def _in_copies(
+    root: Path, lessons: Lessons, tasks: Iterable[Task], do: Callable[[PrivateCopy, Task], None], *, workers: int
+) -> None:
+    """Every task, each worker in a copy of its own."""
+    waiting: SimpleQueue[Task] = SimpleQueue()
+    for task in tasks:
+        waiting.put(task)
     troubles: list[BaseException] = []
     soundness = Soundness()
 
     def work(folder: Path) -> None:
         try:
-            copy = PrivateCopy(root, folder, soundness)
-            while time.monotonic() < end:
-                verdict = copy.judge(waiting.get_nowait())
-                verdicts.append(verdict)
-                print(_line(verdict), flush=True)
+            copy = PrivateCopy(root, folder, soundness, lessons)
+            while True:
+                do(copy, waiting.get_nowait())
         except Empty:
             return
         except BaseException as error:
@@ -77,11 +110,10 @@ def run(root: Path, mutants: Sequence[Mutant], *, workers: int, minutes: float) 
             thread.join()
     if troubles:
         raise troubles[0]
-    return verdicts
 
 
 def _line(verdict: Verdict) -> str:
-    said = f"noticed by {verdict.by}" if verdict.is_noticed else "SURVIVED"
+    said = f"noticed by {verdict.by}" if verdict.is_noticed else f"SURVIVED {verdict.by}".rstrip()
     return f"{verdict.mutant.change.kind:<10} {verdict.mutant.place}: {said}"
 
 
@@ -98,8 +130,11 @@ def report(verdicts: Sequence[Verdict]) -> int:
         share = f"{noticed} ({noticed / len(here):.0%})"
         print(f"{room:<18} {len(here):>7}  {share:>11}  {goal:.0%}{'  missed' if is_below else ''}")
     survivors = [verdict.mutant for verdict in verdicts if not verdict.is_noticed]
+    uncalled = [verdict.mutant for verdict in verdicts if not verdict.is_noticed and verdict.by]
     for mutant in survivors:
         print(f"\nsurvivor {mutant.place} ({mutant.change.kind})")
+        if mutant in uncalled:
+            print("  no test is known to call it; where it is newer than what was learned, use --learn")
         for sign, text in (("-", mutant.before), ("+", mutant.after)):
             print("\n".join(f"  {sign} {line}" for line in text.splitlines()))
     broken = [mutant for mutant in survivors if mutant.change.kind in PROMISES]
@@ -114,6 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="repeat the run with this seed")
     parser.add_argument("--only", metavar="NAMES", help="rooms or kinds of mutants, with commas: files,if_match")
     parser.add_argument("--minutes", type=float, default=20, help="start no further mutant after this time (20)")
+    parser.add_argument("--learn", action="store_true", help="first let the tests show what they call (long, once)")
     parser.add_argument("--workers", type=int, default=2, help="copies that work at the same time (2)")
     return parser
 

@@ -141,9 +141,17 @@ class _Finder(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         if _LOCK.search(_name_of(node.func)) and _name_of(node.func).endswith("mutex"):
             self._add("lock", node, _NO_LOCK)
+        if _name_of(node.func) == "zip":
+            self._visit_zip(node)
+            return
         for position, argument in enumerate((*node.args, *node.keywords)):
             self._drop_argument(node, position, argument)
         self.generic_visit(node)
+
+    def _visit_zip(self, node: ast.Call) -> None:
+        """`strict=False` is what `zip` does anyway, and `strict=True` asserts what only other mutants break."""
+        for argument in (*node.args, *(one for one in node.keywords if ast.unparse(one) != "strict=True")):
+            self.visit(argument)
 
     def _drop_argument(self, node: ast.Call, position: int, argument: ast.expr | ast.keyword) -> None:
         if isinstance(argument, ast.keyword):

@@ -14,14 +14,17 @@ import venv
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.mutants.tree import files_of, tests_for
+from tests.mutants.tree import files_of
 
 if TYPE_CHECKING:
+    from tests.mutants.lessons import Lessons
     from tests.mutants.tree import Mutant
 
 _LIMIT = 300.0  # seconds, for one selection of tests
+_LESSON = 1800.0  # for the tests of one folder, all of them and with a recorder
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)  # a parameter may have spaces in its name
 _NOTHING_COLLECTED = 5
+_WITHOUT = ("-pno:cacheprovider", "-pno:langsmith_plugin")  # the latter takes longer to import than all the rest
 
 
 class Verdict(NamedTuple):
@@ -38,7 +41,8 @@ class Failure(NamedTuple):
     is_late: bool = False
 
     def __str__(self) -> str:
-        return f"the time limit of {' '.join(self.tests)}" if self.is_late else " ".join(self.tests)
+        more = f" and {len(self.tests) - 1} more" if len(self.tests) > 1 else ""
+        return f"{'the time limit of ' if self.is_late else ''}{self.tests[0]}{more}"
 
 
 class Soundness:
@@ -65,7 +69,7 @@ class Soundness:
 class PrivateCopy:
     """Made in `folder`, which the caller removes. Nothing in it leads back to the tree that it is a copy of."""
 
-    def __init__(self, root: Path, folder: Path, soundness: Soundness) -> None:
+    def __init__(self, root: Path, folder: Path, soundness: Soundness, lessons: Lessons) -> None:
         self.root = folder / "tree"
         self._home = folder / "home"
         self._home.mkdir(parents=True)
@@ -77,12 +81,14 @@ class PrivateCopy:
         _make_environment(self._environment, self.root)
         self._clock = int(time.time())
         self._soundness = soundness
+        self._lessons = lessons
 
     def judge(self, mutant: Mutant) -> Verdict:
         """Let the tests that concern it run, the nearest first, until one fails that does not fail without it."""
         file = self.root / mutant.file
         original = file.read_bytes()
-        for stage in tests_for(self.root, mutant.file):
+        stages = [*self._lessons.selections(mutant)]
+        for stage in stages:
             while True:
                 try:
                     self._write(file, mutant.change.applied_to(original))
@@ -93,7 +99,21 @@ class PrivateCopy:
                     break  # the next stage
                 if self._soundness.of(by, self):
                     return Verdict(mutant, True, str(by))
-        return Verdict(mutant, False, "")
+        return Verdict(mutant, False, "" if stages else "no test is known to call it")
+
+    def learn(self, files: list[str]) -> tuple[str, str]:
+        """Run these test files with a recorder; what was called, and which tests there are, as it writes them."""
+        site = next((self._environment / "lib").glob("python*/site-packages"))
+        for name in ("recorder", "recording"):
+            shutil.copy2(Path(__file__).with_name(f"{name}.py"), site / f"agentm_mutants_{name}.py")
+        start = site / "agentm_mutants_recorder.pth"
+        start.write_text("import agentm_mutants_recorder\n")
+        written = [self.root.parent / "calls", self.root.parent / "tests", self.root.parent / "current"]
+        for file in written:
+            file.write_text("")
+        self._pytest("-pagentm_mutants_recording", *files, limit=_LESSON)
+        start.unlink()
+        return written[0].read_text(errors="replace"), written[1].read_text()
 
     def passes(self, failure: Failure) -> bool:
         """Whether what failed under a mutant is all right on the unchanged tree."""
@@ -123,7 +143,10 @@ class PrivateCopy:
     def _pytest(self, *arguments: str, limit: float) -> tuple[int | None, str]:
         """Its exit code and output; no code if it had to be ended, with everything that it started."""
         python = str(self._environment / "bin" / "python")
-        command = [python, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *arguments]
+        listed = self.root.parent / "arguments"
+        listed.write_text("\n".join(one for one in arguments if not one.startswith("-")))
+        options = [one for one in arguments if one.startswith("-")]
+        command = [python, "-m", "pytest", "-q", "--tb=no", *_WITHOUT, *options, f"@{listed}"]
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PYTHON"))}
         environ.update(HOME=str(self._home), PATH=f"{self._environment / 'bin'}{os.pathsep}{environ['PATH']}")
         environ["XDG_CACHE_HOME"] = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")  # the servers

@@ -10,6 +10,7 @@ import pytest
 
 from tests.mutants.__main__ import main
 from tests.mutants.changes import changes_in
+from tests.mutants.lessons import Lessons, function_at
 from tests.mutants.tree import mutants_of, sample, tests_for as stages_for
 
 pytestmark = [
@@ -117,10 +118,15 @@ def test_a_change_is_made_as_text_and_in_one_place(kind: str, before: str, after
         "TYPE_CHECKING = False",
         "if sys.platform == 'win32':\n    f()",
         "def f(a: Literal[1]) -> None: ...",
+        "a = zip(b, c, strict=True)",
     ],
 )
 def test_what_cannot_behave_otherwise_here_is_left_alone(source: str) -> None:
     assert kinds(source) == []
+
+
+def test_a_zip_may_become_strict_but_not_be_asked_twice_for_what_it_does_anyway() -> None:
+    assert kinds("a = zip(b, c, strict=False)") == [("constant", "a = zip(b, c, strict=True)")]
 
 
 def test_every_change_of_this_repository_is_still_python() -> None:
@@ -145,6 +151,8 @@ def test_the_nearest_tests_come_first() -> None:
     assert stages[0] == ["tests/kernel/files/test_mutex.py"]
     assert stages[1] == ["tests/kernel/files"]
     assert stages[2:5] == [["tests/architecture/test_layers.py"], ["tests/projects"], ["tests/pins"]]
+    stages = stages_for(root, "kernel/agentm_kernel/seam/secrets/judging.py")
+    assert stages[:2] == [["tests/kernel/seam/test_secrets_judging.py"], ["tests/kernel/seam"]], "a package in a room"
     stages = stages_for(root, "plugins/git/src/agentm_git/history.py")
     files = sorted(path.relative_to(root).as_posix() for path in (root / "plugins/git/tests").glob("test_*.py"))
     assert stages[: len(files)] == [[file] for file in files], "each file has the time of one selection"
@@ -186,3 +194,65 @@ def test_an_equivalent_mutant_with_a_reason_does_not_count(tiny: Path, capsys: p
     said = capsys.readouterr().out
     assert "1 of " in said
     assert "gone.py no longer has" in said
+
+
+# ------------------------------------------------------------------------------------------------ who calls what
+
+STARTED = """
+import os, subprocess, sys
+import pytest
+from agentm_kernel.files import ages
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kept")
+    ages.keep(folder / "a")
+    return folder
+
+def test_the_first_of_a_fixture(kept):
+    assert ages.is_adult(18)
+
+def test_the_second_of_a_fixture(kept):
+    pass
+
+@pytest.mark.parametrize("options", [[], ["-S"]], ids=["with site", "without"])
+def test_a_process(options):
+    environ = {"PYTHONPATH": os.path.abspath("kernel")}
+    code = "from agentm_kernel.files import ages; ages.is_adult(18)"
+    subprocess.run([sys.executable, *options, "-c", code], env=environ, check=True)
+
+def test_neither():
+    pass
+"""
+
+
+def test_the_tests_that_call_a_function_are_learned_whoever_calls_it_for_them(
+    tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tiny / "tests/kernel/files/test_started.py"
+    file.write_text(STARTED)
+    assert main(["--sample", "1", "--seed", "1", "--learn"], tiny) in (0, 1)
+    lessons = Lessons(tiny)
+    name = "tests/kernel/files/test_started.py"
+    assert lessons.missing([name, "tests/kernel/files/test_ages.py"]) == []
+
+    def callers(function: str) -> set[str]:
+        line = MODULE[: MODULE.index(f"def {function}")].count("\n") + 2
+        (mutant, *_) = (one for one in mutants_of(tiny) if one.change.line in (line, line + 1))
+        return {test.name.partition("::")[2] for test in lessons.callers(mutant) if test.file == name}
+
+    processes = {"test_a_process[with site]", "test_a_process[without]"}
+    assert callers("is_adult") == {"test_the_first_of_a_fixture", *processes}
+    assert callers("keep") == {"test_the_first_of_a_fixture", "test_the_second_of_a_fixture"}
+    file.write_text(f"{STARTED}\n# changed\n")
+    assert Lessons(tiny).missing([name]) == [name]
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [(1, "<module>"), (4, "A.f"), (5, "A.f"), (6, "A.f"), (7, "A.f"), (8, "<module>"), (11, "h"), (10, "<module>")],
+)
+def test_what_is_changed_is_known_by_its_outermost_function(line: int, name: str) -> None:
+    lines = ["a = 1", "", "class A:", "    @staticmethod", "    def f(x=1):", "        def g():", "            b()"]
+    lines += ["    c = 2", "", "if a:", "    def h(): d()"]
+    assert function_at("\n".join(lines).encode(), line) == name

@@ -20,6 +20,8 @@ KERNEL = Path("kernel/agentm_kernel")
 PINS = "tests/pins"
 LAYERS = "tests/architecture/test_layers.py"
 """What every layer around a store hands on."""
+HINTS = "tests/architecture/test_hints.py"
+"""Reads the sources, so no function that it calls tells that it concerns an error's hint."""
 _ACROSS = {
     "checkpoint": ["tests/checkpoints"],
     "hosts": ["tests/tools"],
@@ -78,7 +80,8 @@ def tests_for(root: Path, file: str) -> list[list[str]]:
     """
     path = Path(file)
     if path.is_relative_to(KERNEL):
-        room = root / "tests/kernel" / path.relative_to(KERNEL).parent
+        folders = path.relative_to(KERNEL).parts[:-1]
+        room = root / "tests/kernel" / Path(*folders[:1])  # a package inside of a room is tested there, too
         wide = [
             [LAYERS],
             ["tests/projects"],
@@ -89,11 +92,27 @@ def tests_for(root: Path, file: str) -> list[list[str]]:
         room = root / path.parts[0] / path.parts[1] / "tests"
         is_on_the_page = path.stem.startswith("page")
         wide = [[LAYERS], [PINS], _ACROSS.get(path.parts[1], []), _ON_THE_PAGE if is_on_the_page else []]
-    named = sorted(room.glob(f"test_{path.stem.strip('_')}*.py"))
+    stem = path.stem.strip("_")
+    named = sorted({*room.glob(f"test_{stem}*.py"), *room.glob(f"test_{path.parent.name}*{stem}*.py")})
     parts = [room] if path.is_relative_to(KERNEL) else sorted(room.rglob("test_*.py"))
     stages = [[_relative(root, one) for one in named], *([_relative(root, part)] for part in parts), *wide]
     existing = [[one for one in stage if (root / one).exists()] for stage in stages]
     return [stage for number, stage in enumerate(existing) if stage and stage not in existing[:number]]
+
+
+def test_files(root: Path, stages: list[list[str]]) -> list[str]:
+    """The files that the selections name or hold, each once."""
+    places = [root / one for stage in stages for one in stage]
+    found = (file for place in places for file in ([place] if place.is_file() else sorted(place.rglob("test_*.py"))))
+    return list(dict.fromkeys(_relative(root, file) for file in found))
+
+
+def is_near(file: str, test: str) -> bool:
+    """Whether the test file is of the same room."""
+    path = Path(file)
+    if path.is_relative_to(KERNEL):
+        return Path(test).is_relative_to(Path("tests/kernel") / path.relative_to(KERNEL).parts[0])
+    return Path(test).is_relative_to(Path(*path.parts[:2]))
 
 
 def _relative(root: Path, path: Path) -> str:

@@ -54,6 +54,30 @@ def test_a_look_that_comes_back_late_does_not_take_the_person_back(
     assert "/note/" in tab.url
 
 
+def test_a_screen_that_comes_late_does_not_take_the_focus_from_undo(
+    home: Home, page: Page, browsing: Browsing
+) -> None:
+    """The note is saved, and somebody without a mouse is on the way to taking that back when its screen arrives."""
+    window = browsing.window(page)
+    window.go(f"/edit?note={ISSUE}")
+    tab = window.tab
+    coming: list[Route] = []
+    tab.wait_for_selector("textarea")
+    tab.route("**/api/screen?at=%2Fnote*", lambda route: coming.append(route))
+    tab.fill("textarea[data-draft]", "# Settlement\n\nAnother text.\n")
+    tab.focus("textarea[data-draft]")
+    tab.keyboard.press("Control+Enter")
+    tab.focus(".toast button")
+    while not coming:
+        tab.wait_for_timeout(20)
+    coming[0].continue_()
+    tab.wait_for_selector("h1:has-text('Settlement')")
+    tab.wait_for_timeout(200)
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector(".toast >> text=Taken back.")
+    assert "Another text." not in home.text(ISSUE)
+
+
 def test_the_server_is_gone(home: Home, browsing: Browsing) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # tests in the background of a shell hand that on
         signal.signal(signal.SIGINT, signal.default_int_handler)

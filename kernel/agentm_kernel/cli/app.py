@@ -6,21 +6,16 @@ entry points in the group `agentm.commands`.
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING
-
 import click
 
 from agentm_kernel import __version__
 from agentm_kernel.cli.command_table import COMMANDS, GROUPS, DeclaredCommand, kernel_subcommands, misplaced
 from agentm_kernel.cli.output import NAMED_STORE, current_device, nearest, terminal_width
-from agentm_kernel.device.installed import COMMANDS as OF_PLUGINS, PluginRecord
+from agentm_kernel.device.installed import COMMANDS as OF_PLUGINS, PluginRecord, header
 from agentm_kernel.errors import AgentmError, PluginError, UsageError, one_line
 from agentm_kernel.plugins.published import PUBLISHED, how_to_install
 from agentm_kernel.plugins.table import load_plugin
-
-if TYPE_CHECKING:
-    from agentm_kernel.state import Device
+from agentm_kernel.state import Device
 
 
 class OpenGroup(click.Group):
@@ -37,7 +32,13 @@ class OpenGroup(click.Group):
             command = load_plugin(current_device(), OF_PLUGINS, record.name)
             if not isinstance(command, click.Command):
                 raise PluginError(f"the {record} is not a click command")
-        return _with_whole_lines(command) if isinstance(command, click.Command) else None
+        if not isinstance(command, click.Command):
+            return None
+        for each in (command, *getattr(command, "commands", {}).values()):
+            if each.help and not each.short_help:  # of which lists show the whole first sentence: click would cut it
+                sentence, stop, _ = " ".join(each.help.partition("\n\n")[0].split()).partition(". ")
+                each.short_help = sentence + stop.rstrip()
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -161,15 +162,6 @@ def _to_click(declared: DeclaredCommand) -> click.Command:
     return click.Command(declared.path[-1], params=parameters, callback=work, help=declared.help)
 
 
-def _with_whole_lines(command: click.Command) -> click.Command:
-    """Let lists of commands show the whole first sentence of each, on more lines if need be: click would cut it."""
-    for each in (command, *getattr(command, "commands", {}).values()):
-        if each.help and not each.short_help:
-            sentence, stop, _ = " ".join(each.help.partition("\n\n")[0].split()).partition(". ")
-            each.short_help = sentence + stop.rstrip()
-    return command
-
-
 def plugin_commands(group: str = "") -> dict[str, PluginRecord]:
     """Commands of installed plugins below `group`, or at the top; the kernel's own names cannot be taken."""
     found = {}
@@ -184,16 +176,7 @@ def _by_distribution(commands: dict[str, PluginRecord]) -> list[tuple[str, str]]
     """A row for each distribution: its commands, and what it says of itself. Nothing is imported."""
     names: dict[str, list[str]] = {}
     for name, record in sorted(commands.items()):
-        names.setdefault(_about(record), []).append(one_line(name))
+        summary = header(record.location, "Summary")  # none of a zip archive: the name has to do
+        about = one_line(f"{summary} ({record.distribution} {record.version})".strip())
+        names.setdefault(about, []).append(one_line(name))
     return [(", ".join(mine), about) for about, mine in names.items()]
-
-
-def _about(record: PluginRecord) -> str:
-    """What a distribution says it is, in its own line of metadata if there is one."""
-    try:
-        with open(os.path.join(record.location, "METADATA"), encoding="utf-8", errors="replace") as metadata:
-            headers = metadata.read().partition("\n\n")[0].splitlines()
-    except OSError:  # a zip archive, say: the name has to do
-        headers = []
-    summary = "".join(line.removeprefix("Summary: ") for line in headers if line.startswith("Summary: ")).strip()
-    return one_line(f"{summary} ({record.distribution} {record.version})".strip())

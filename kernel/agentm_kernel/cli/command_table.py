@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from agentm_kernel import errors
 from agentm_kernel.cli import json_text, read_text, show_text, write_text
-from agentm_kernel.errors import NotFoundError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,7 +150,7 @@ def state_read(device: Device, file: str, json: bool, cwd: str | None) -> None:
         from agentm_kernel.cli.session_text import left_behind
 
         hint = left_behind(project, file) or "`agentm state list` shows what there is"
-        raise NotFoundError(f"there is no state file {file} here", hint=hint)
+        raise errors.NotFoundError(f"there is no state file {file} here", hint=hint)
     if json:
         from agentm_kernel.seam.content import content_hash
 
@@ -174,9 +173,8 @@ def recall_here(
     from agentm_kernel.process_seam import recall_here as recall, why_here
 
     if limit is not None and not (limit.isdigit() and int(limit)):
-        raise errors.UsageError(
-            f"--limit takes a positive number of tokens, not {limit!r}", hint="run `agentm recall-here --help`"
-        )
+        hint = "run `agentm recall-here --help`"
+        raise errors.UsageError(f"--limit takes a positive number of tokens, not {limit!r}", hint=hint)
     tokens = None if limit is None else int(limit)
     if why is not None:
         show_text(why_here(device, why, cwd, phase, query, tokens))
@@ -217,15 +215,12 @@ def _given(**values: str | None) -> dict[str, Any]:
 def match(arguments: list[str]) -> tuple[DeclaredCommand, dict[str, object]] | None:
     """The declared command that `arguments` spell plainly, with its values."""
     command = next((one for one in COMMANDS if one.path == tuple(arguments[: len(one.path)])), None)
-    values = None if command is None else _parse(command, arguments[len(command.path) :])
-    return None if command is None or values is None else (command, values)
-
-
-def _parse(command: DeclaredCommand, words: list[str]) -> dict[str, object] | None:
+    if command is None:
+        return None
     options = {parameter.name: parameter for parameter in command.parameters if parameter.is_option}
     pending = [parameter for parameter in command.parameters if not parameter.is_option]
     values: dict[str, object] = {parameter.key: False if parameter.flag else None for parameter in command.parameters}
-    remaining = iter(words)
+    remaining = iter(arguments[len(command.path) :])
     for word in remaining:
         if word.startswith("-") and word != "-":
             name, equals, value = word.partition("=")
@@ -244,7 +239,7 @@ def _parse(command: DeclaredCommand, words: list[str]) -> dict[str, object] | No
             return None
         values[option.key] = given
     missing = pending or [p for p in command.parameters if p.required and values[p.key] is None]
-    return None if missing else values
+    return None if missing else (command, values)
 
 
 # ------------------------------------------------------------------------------------------------ all names

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from agentm_kernel import errors
@@ -16,13 +14,10 @@ from agentm_kernel.device.json_text import parse
 from agentm_kernel.device.settings import KNOWN, is_group, is_list, is_text
 from agentm_kernel.errors import ConfigError, PluginError, StorageSelectionError
 from agentm_kernel.plugins.table import declared_options, find_plugin, known_option_keys
-from agentm_kernel.seam.options import check_option
+from agentm_kernel.seam.options import Option, check_option
 from agentm_kernel.seam.secrets import OVERRIDE, is_secret_field, names_a_secret
 from agentm_kernel.selection.adopting import check_may_leave
-
-if TYPE_CHECKING:
-    from agentm_kernel.seam.options import Option
-    from agentm_kernel.state import Device
+from agentm_kernel.state import Device
 
 command = KernelGroup("config", help="Read and change the configuration.")
 
@@ -80,9 +75,7 @@ def refuse_secret(key: str, value: str) -> None:
 def checked_value(
     key: str, text: str, declared: tuple[Option, ...] | None, table: str, name: str, place: str
 ) -> object:
-    """What the word on the command line means for this key; `ConfigError` unless the option `name`, where the plugin
-    declares what its table may hold, can have it.
-    """
+    """What the word on the command line means for this key; `ConfigError` unless the declared option can have it."""
     kind = next((option.kind for option in declared or () if option.name == name), "any")
     value: object = text
     if is_list(key) and not text.lstrip().startswith("["):
@@ -101,30 +94,19 @@ def checked_value(
 
 
 def _ask_to_leave(device: Device, key: str) -> None:
-    """Another store is another place for the notes: whatever guards the one that is left has to agree."""
-    try:
-        left = _store_left(device, key)
-    except ConfigError:
-        return  # what cannot be read guards nothing, and is repaired one setting at a time
-    if left is not None:
-        check_may_leave(left)
-
-
-def _store_left(device: Device, key: str) -> Device | None:
-    """The store that is another one, or lies elsewhere, if the setting changes; `None` if it says nothing of that."""
+    """Another store, or another place of it, is another place for the notes: what guards it has to agree."""
     key = spellings(key)[0]
     group, _, rest = key.partition(".")
     name, _, option = rest.partition(".")
-    left = device
-    if group == "stores" and name in device.config.stores:
-        left = device.of_store(name)
-    elif group == "storage":
-        return left
-    elif group != "plugins" or name not in ("", device.config.storage_backend):
-        return None
-    declared = _declared_options(device, key)[0] or ()
+    try:
+        is_further = group == "stores" and name in device.config.stores
+        is_ours = is_further or (group == "plugins" and name in ("", device.config.storage_backend))
+        declared = (_declared_options(device, key)[0] or ()) if is_ours else ()
+    except ConfigError:
+        return  # what cannot be read guards nothing, and is repaired one setting at a time
     paths = [known.name for known in declared if known.kind == "path"]  # what says where a store lies
-    return left if option in ("", "backend", *paths) else None
+    if group == "storage" or (is_ours and option in ("", "backend", *paths)):
+        check_may_leave(device.of_store(name) if is_further else device)
 
 
 def _warn_of_missing(device: Device, key: str, wanted: object) -> None:
@@ -157,7 +139,11 @@ def list_command(device: Device, answer: Answer) -> None:
     """Show every setting, and what it means where a plugin declares it; values that look like secrets are masked."""
     config, settings, meanings = device.config, {}, {}
     for key, value in config.items():
-        option = _option_of(device, key)
+        try:
+            declared, _, name = _declared_options(device, key)
+        except (PluginError, StorageSelectionError):
+            declared, name = None, ""  # `plugins show` and `doctor` say what is wrong with it
+        option = next((option for option in declared or () if option.name == name.partition(".")[0]), None)
         settings[key] = _MASK if option and option.secret else _masked(key, value)
         if option:
             meanings[key] = option.meaning
@@ -192,15 +178,6 @@ def _declared_options(device: Device, key: str) -> tuple[tuple[Option, ...] | No
     if group == "stores" and name not in ("", "backend", "wrappers"):
         group, table = "plugins", device.config.for_store(table).storage_backend or ""
     return declared_options(device, table) if group == "plugins" and name else None, table, name
-
-
-def _option_of(device: Device, key: str) -> Option | None:
-    """The declared option that a setting is; only the plugin that it belongs to is asked."""
-    try:
-        declared, _, name = _declared_options(device, spellings(key)[0])
-    except (PluginError, StorageSelectionError):
-        return None  # `plugins show` and `doctor` say what is wrong with it
-    return next((option for option in declared or () if option.name == name.partition(".")[0]), None)
 
 
 def _place(key: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 from agentm_kernel.cli import json_text, patience, write_text
 from agentm_kernel.cli.plugin_inventory import take_inventory
@@ -10,18 +11,12 @@ from agentm_kernel.errors import AgentmError, CapabilityMismatchError, ConfigErr
 from agentm_kernel.files import current_directory
 from agentm_kernel.plugins import in_time
 from agentm_kernel.plugins.hooks import PATIENCE, HookCaller
-from agentm_kernel.plugins.hookspecs import DoctorRow, HookContext
+from agentm_kernel.plugins.hookspecs import DoctorRow, HookContext, PluginFailure
 from agentm_kernel.plugins.table import conflict
 from agentm_kernel.seam import Capabilities
 from agentm_kernel.selection import Decision, inspect_store, require
 from agentm_kernel.selection.refusing import Refusal, as_selection_error, preview_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from agentm_kernel.plugins.hookspecs import PluginFailure
-    from agentm_kernel.state import Device
+from agentm_kernel.state import Device
 
 _REACH_SECONDS = 2.0  # how long a store elsewhere may take to answer
 _WIDTH = 12  # of the checks' names; a longer one pushes its own line
@@ -35,9 +30,8 @@ def doctor(device: Device, requires: str | None, json: bool) -> int:
     wanted = None if requires is None else [name.strip() for name in requires.split(",") if name.strip()]
     if unknown := [name for name in wanted or () if name not in Capabilities.__slots__]:
         known = ", ".join(Capabilities.__slots__)
-        raise UsageError(
-            f"unknown capabilities: {', '.join(unknown)}; there are {known}", hint="run `agentm doctor --help`"
-        )
+        hint = "run `agentm doctor --help`"
+        raise UsageError(f"unknown capabilities: {', '.join(unknown)}; there are {known}", hint=hint)
     rows = []
     for row in _rows(device, None if wanted is None else Capabilities(**dict.fromkeys(wanted, True))):
         rows.append(row)
@@ -124,9 +118,8 @@ def _hook_rows(device: Device, found: Decision | Refusal) -> Iterator[DoctorRow]
 
 def _asked(device: Device, found: Decision | Refusal) -> Iterator[DoctorRow]:
     store = None if isinstance(found, Refusal) else found.backend
-    caller = HookCaller(
-        HookContext(device, current_directory(), None, store), patience=patience(device.environ, PATIENCE)
-    )
+    context = HookContext(device, current_directory(), None, store)
+    caller = HookCaller(context, patience=patience(device.environ, PATIENCE))
     yield from caller.doctor_checks()
     for failure in caller.failures:
         yield _failure("plugins", failure)

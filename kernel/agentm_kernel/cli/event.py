@@ -49,9 +49,7 @@ def tell_plugins(device: Device, name: str, cwd: str | None) -> int:
 
 
 def tell(device: Device, name: str, payload: dict[str, object], cwd: str | None) -> int:
-    """Tell plugins once for each store that is involved: the default one, and the one that the project is bound to.
-    1 if a plugin failed or was late.
-    """
+    """Tell plugins once for each store involved: the default and the project's own. 1 if one failed or was late."""
     from agentm_kernel.plugins.hooks import PATIENCE, HookCaller
     from agentm_kernel.plugins.hookspecs import HookContext
     from agentm_kernel.projects import find_project_root
@@ -150,9 +148,8 @@ def in_a_child(work: Callable[[], int]) -> int:
     sys.stderr.flush()
     if code.isdigit():
         return int(code)
-    raise errors.PluginError(
-        "a plugin ended the process that told it", hint="`agentm plugins list --verify` may say which"
-    )
+    hint = "`agentm plugins list --verify` may say which"
+    raise errors.PluginError("a plugin ended the process that told it", hint=hint)
 
 
 def _start(work: Callable[[], int], *, is_heard: bool) -> int:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import tomllib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import click
 
@@ -17,11 +18,7 @@ from agentm_kernel.cli import report, shown
 from agentm_kernel.device.installed import NOTES
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.plugins.table import load_plugin
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from agentm_kernel.state import Device
+from agentm_kernel.state import Device
 
 _loader: Any = __spec__.loader  # it reads zip files too
 _GUIDE = tomllib.loads(_loader.get_data(os.path.join(os.path.dirname(__file__), "guide.toml")).decode())
@@ -34,9 +31,7 @@ GUESSES_WITH = {("git", "sync"): "git sync"}
 
 
 def show_overview(device: Device, of_plugins: Iterable[str]) -> int:
-    """`agentm` alone: what this project's memory holds, and the commands that a newcomer needs, as far as they are
-    installed. 1 if the store cannot be had.
-    """
+    """`agentm` alone: what the project's memory holds, and what newcomers do next. 1 if the store cannot be had."""
     code = 0
     try:
         click.echo(shown(_held(device)))

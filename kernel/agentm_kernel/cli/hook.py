@@ -15,6 +15,7 @@ import time
 from agentm_kernel.cli import end_process, waiting_for
 from agentm_kernel.cli.event import in_the_background, read_event, tell, working_directory
 from agentm_kernel.errors import AgentmError, one_line
+from agentm_kernel.plugins import divert_stdout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class HookCall:
         self._parts: list[str] = []
         self._is_told = False
         self._unsent = _thread.allocate_lock()
-        self._output = _taken_stdout()
+        self._output = divert_stdout()
 
     @property
     def time_left(self) -> float:
@@ -125,9 +126,7 @@ class HookCall:
         add_session_text(self, project, closing)
 
     def recall(self, prompt: str, limit: int, known: tuple[str, ...] = ()) -> str | None:
-        """The notes that answer a prompt, in `limit` tokens, without those whose keys are `known`; `None` where the
-        recall provider cannot tell which do.
-        """
+        """The notes but `known` ones that answer a prompt, in `limit` tokens; `None` if recall cannot tell."""
         from agentm_kernel.process_seam import recall_for_prompt
 
         self.doing = "recalling notes"
@@ -229,16 +228,3 @@ def fitted(text: str, limit: int) -> str:
         return text
     end = max(text.rfind("\n", 0, limit - 100), 0) or limit - 100
     return f"{text[:end]}\n[agentm] {len(text) - end:,} more characters were left out: agent hosts take no more."
-
-
-def _taken_stdout() -> int | None:
-    """A descriptor of standard output that nobody else knows; `None` if it is closed."""
-    try:
-        output = os.dup(1)
-    except OSError:
-        return None
-    try:
-        os.dup2(2, 1)
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return output

@@ -19,10 +19,6 @@ from agentm_kernel.cli import end_process, exit_code_of, limit, patience, report
 from agentm_kernel.cli.command_table import KERNEL_COMMANDS, LIMITED, kernel_subcommands, match
 from agentm_kernel.state import Device
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NoReturn
-
 
 def main(only: tuple[str, ...] = ()) -> int:
     """Run the command line; after one of the kernel's own commands leave at once, else return the exit code.
@@ -33,34 +29,22 @@ def main(only: tuple[str, ...] = ()) -> int:
         _open_closed_streams()
     arguments = sys.argv[1:]
     if only and arguments[:1] not in ([name] for name in only):
-        report(
-            errors.UsageError(
-                f"there is no such command; there are {', '.join(only)}", hint="add --help to one of them"
-            )
-        )
+        there = f"there is no such command; there are {', '.join(only)}"
+        report(errors.UsageError(there, hint="add --help to one of them"))
         return errors.UsageError.exit_code
     device = Device.now()
     if not LIMITED.isdisjoint((" ".join(arguments[:1]), " ".join(arguments[:2]))):
         limit(" ".join(arguments[:2]), patience(device.environ))
-    matched = match(arguments)
-    if matched is not None:
-        command, values = matched
-        _leave(exit_code_of(lambda: command.run(device, values), as_json=bool(values.get("json"))))
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    code = exit_code_of(lambda: _serve(device, arguments), as_json="--json" in options)
-    if arguments[:1] in (["hook"], ["event"]) and code == errors.UsageError.exit_code:
+    code = exit_code_of(lambda: _run(device, arguments), as_json="--json" in options)
+    if code and arguments[:1] in (["hook"], ["event"]) and code == errors.UsageError.exit_code:
         code = 1  # agent hosts take 2 for "erase the prompt"
     if _is_of_kernel(arguments):
-        _leave(code)
+        # The interpreter's own tidying up costs a seventh of a command, and there is nothing to tidy: output is
+        # flushed, the system frees locks, and threads that wait for one are waiting in vain.
+        sys.stderr.flush()
+        end_process(code)
     return code
-
-
-def _leave(code: int) -> NoReturn:
-    """End the process. The interpreter's own tidying up costs a seventh of a command, and there is nothing to tidy:
-    output is flushed, the system frees locks, and threads that wait for one are waiting in vain.
-    """
-    sys.stderr.flush()
-    end_process(code)
 
 
 def _is_of_kernel(arguments: list[str]) -> bool:
@@ -72,8 +56,12 @@ def _is_of_kernel(arguments: list[str]) -> bool:
     return not own or second in own or second[:1] in ("", "-")
 
 
-def _serve(device: Device, arguments: list[str]) -> int:
-    """A plugin's server, if its name is all that was given; click, which serves the same with options, otherwise."""
+def _run(device: Device, arguments: list[str]) -> int:
+    """A declared command; a plugin's server, if its name is all that was given; click for everything else."""
+    matched = match(arguments)
+    if matched is not None:
+        command, values = matched
+        return command.run(device, values)
     from agentm_kernel.device.installed import SERVERS
 
     if len(arguments) == 1 and any(record.name == arguments[0] for record in device.plugins.of(SERVERS)):

@@ -50,16 +50,11 @@ class Answer(dict[str, Any]):
 
 
 class KernelGroup(click.Group):
-    """Commands of the kernel. Each is a function that gets the device and its `answer`, and has `--json`; one that
-    wants a `cwd` has `--cwd`, too.
-    """
+    """Commands of the kernel: functions of the device and their `answer`. Those that want a `cwd` have `--cwd`."""
 
     def answering(self, name: str) -> Callable[[Callable[..., int | None]], click.Command]:
         def declare(function: Callable[..., int | None]) -> click.Command:
-            @functools.wraps(function)
-            def work(**given: Any) -> int | None:
-                return function(current_device(), **given)
-
+            work = functools.wraps(function)(lambda **given: function(current_device(), **given))
             command = json_option(self.command(name)(_answered(work)))
             return cwd_option(command) if "cwd" in function.__annotations__ else command
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from agentm_kernel.cli import shown
@@ -11,11 +9,9 @@ from agentm_kernel.cli.output import Answer, KernelGroup, completing
 from agentm_kernel.cli.state import tell_rest
 from agentm_kernel.errors import ActivePlanError
 from agentm_kernel.projects.checkout import path_as_text
+from agentm_kernel.state import Device
 from agentm_kernel.state.plans import PLAN, clear_plan, list_plan_files, resolve_active_plan, use_plan
 from agentm_kernel.state.routing import state_file_path
-
-if TYPE_CHECKING:
-    from agentm_kernel.state import Device
 
 command = KernelGroup("plan", help="List plans and choose the active one.")
 

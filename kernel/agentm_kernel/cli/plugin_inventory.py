@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from agentm_kernel.cli.command_table import misplaced
-from agentm_kernel.device.installed import BACKENDS, COMMANDS, HOOKS, KINDS, PLUGINS, WRAPPERS, kind_of
+from agentm_kernel.device.installed import BACKENDS, COMMANDS, HOOKS, KINDS, PLUGINS, WRAPPERS, PluginRecord, kind_of
 from agentm_kernel.errors import AgentmError, ConfigError, PluginError
 from agentm_kernel.plugins.table import check_declared_api, conflicts, refusal
 from agentm_kernel.selection import choose
-
-if TYPE_CHECKING:
-    from agentm_kernel.device.installed import PluginRecord
-    from agentm_kernel.state import Device
+from agentm_kernel.state import Device
 
 
 class Entry(NamedTuple):

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import click
 
 from agentm_kernel.cli.output import Answer, KernelGroup, completing, counted, echo_table, nearest
-from agentm_kernel.cli.plugin_inventory import take_inventory
-from agentm_kernel.device.installed import OPTIONS, VERIFIERS, canonical_name, is_hook_plugin, kind_of
+from agentm_kernel.cli.plugin_inventory import Entry, take_inventory
+from agentm_kernel.device.installed import OPTIONS, VERIFIERS, PluginRecord, canonical_name, is_hook_plugin, kind_of
 from agentm_kernel.errors import PluginError, one_line
 from agentm_kernel.plugins.table import conflict, declared_options, load_plugin
+from agentm_kernel.state import Device
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from agentm_kernel.cli.plugin_inventory import Entry
-    from agentm_kernel.device.installed import PluginRecord
-    from agentm_kernel.state import Device
-
-    Verified = dict[PluginRecord, dict[str, Any]]
-    """What came of loading each plugin: `state`, `reason` and `capabilities`."""
+Verified = dict[PluginRecord, dict[str, Any]]
+"""What came of loading each plugin: `state`, `reason` and `capabilities`."""
 
 command = KernelGroup("plugins", help="Show which plugins are installed, and whether they work.")
 

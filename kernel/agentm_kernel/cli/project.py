@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from agentm_kernel.cli.output import Answer, KernelGroup, store_device
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
 from agentm_kernel.projects import find_project_root
-from agentm_kernel.projects.checkout import declare_slug, identify_project, path_as_text, plain_slug
-from agentm_kernel.projects.claiming import claim_as
+from agentm_kernel.projects.checkout import identify_project, path_as_text, plain_slug
+from agentm_kernel.projects.claiming import claim_as, declare_slug
 from agentm_kernel.projects.lookup import find_record, read_record
 from agentm_kernel.projects.remote import parse_remote
 from agentm_kernel.projects.repo_registry import list_repos, register_repo, unregister_repo
 from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECTS
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.state.routing import in_store, is_local
-
-if TYPE_CHECKING:
-    from agentm_kernel.state import Device
-    from agentm_kernel.state.routing import Resolution
+from agentm_kernel.state import Device
+from agentm_kernel.state.routing import Resolution, in_store, is_local
 
 command = KernelGroup("project", help="Show and register projects.")
 

@@ -10,7 +10,7 @@ from agentm_kernel.errors import AgentmError, one_line
 from agentm_kernel.projects import HARNESS_DIR
 from agentm_kernel.state.files import is_written
 from agentm_kernel.state.plans import PLAN, PROGRESS, active_marker, list_plans_and_copies, resolve_active_plan
-from agentm_kernel.state.routing import state_directory
+from agentm_kernel.state.routing import Resolution, state_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from agentm_kernel.cli.hook import HookCall
     from agentm_kernel.state import Device
-    from agentm_kernel.state.routing import Resolution
 
 _SHOWN = 3
 _BEFORE = "before you plan, start work or answer questions about the plan."
@@ -119,10 +118,7 @@ def _place(resolution: Resolution) -> str:
 
 
 def left_behind(resolution: Resolution, name: str, cwd: str = ".") -> str:
-    """That a file in the checkout is not read, since state belongs elsewhere or since it is a link, say.
-
-    The command that moves it is one for `cwd`.
-    """
+    """That a file in the checkout is not read: state belongs elsewhere, or it is a link. It is moved from `cwd`."""
     forgotten = os.path.join(resolution.root, HARNESS_DIR, name)
     is_plain = os.path.isfile(forgotten) and not os.path.islink(forgotten)
     if not resolution.is_synced and os.path.lexists(forgotten) and not is_plain:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import click
 
@@ -12,18 +13,13 @@ from agentm_kernel.device.config_writer import set_value
 from agentm_kernel.device.installed import COMMANDS
 from agentm_kernel.errors import AgentmError, StorageSelectionError
 from agentm_kernel.plugins.table import load_plugin
+from agentm_kernel.seam.backend import StorageBackend
 from agentm_kernel.seam.layout import META
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.selection import inspect_store
+from agentm_kernel.selection import Decision, inspect_store
 from agentm_kernel.selection.adopting import select_store
 from agentm_kernel.selection.refusing import Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.selection import Decision
-    from agentm_kernel.state import Device
+from agentm_kernel.state import Device
 
 Store = TypeVar("Store")
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import click
 
@@ -18,13 +17,10 @@ from agentm_kernel.projects.checkout import path_as_text
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.secrets import refuse_secrets
+from agentm_kernel.state import Device
 from agentm_kernel.state.files import append_state_file, list_state_files, write_state_file
 from agentm_kernel.state.plans import list_left_behind, list_plans_and_copies, plan_files
-from agentm_kernel.state.routing import state_directory, state_file_path
-
-if TYPE_CHECKING:
-    from agentm_kernel.state import Device
-    from agentm_kernel.state.routing import Resolution
+from agentm_kernel.state.routing import Resolution, state_directory, state_file_path
 
 command = KernelGroup("state", help="Read and write a project's plan, progress and other state files.")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,11 +15,9 @@ from agentm_kernel.plugins.table import declared_options, find_plugin, load_back
 from agentm_kernel.seam import Opening
 from agentm_kernel.seam.facets import DeviceCopy
 from agentm_kernel.selection import choose, inspect_store, open_backend
+from agentm_kernel.selection.identity import known_stores, record_store
 from agentm_kernel.selection.refusing import Refusal
-from agentm_kernel.selection.settling import known_stores, record_store
-
-if TYPE_CHECKING:
-    from agentm_kernel.state import Device
+from agentm_kernel.state import Device
 
 command = KernelGroup("store", help="Show, add and remove the stores of this device.")
 

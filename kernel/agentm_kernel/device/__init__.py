@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.errors import ConfigError
+from agentm_kernel import errors
 from agentm_kernel.files import home_directory, user_directory
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ class DeviceFacts:
         self.environ = environ
         self.store_name: str | None = None
         """The further store that is meant by "the store" here; `None` for the default one."""
-        self._config: Config | ConfigError | None = None
+        self._config: Config | errors.ConfigError | None = None
         self._plugins: Installed | None = None
         self._home = self._state_dir = ""
 
@@ -69,7 +69,7 @@ class DeviceFacts:
         """Empty where there is none: not every directory lies there, and who needs it will say so."""
         try:
             return self.home
-        except ConfigError:
+        except errors.ConfigError:
             return ""
 
     @property
@@ -92,10 +92,10 @@ class DeviceFacts:
 
             try:
                 self._config = load(self.environ, self._home_if_any())
-            except ConfigError as error:
+            except errors.ConfigError as error:
                 self._config = error
         config = self._config
-        if isinstance(config, ConfigError):
+        if isinstance(config, errors.AgentmError):
             raise config
         return config
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 
 from agentm_kernel import errors
-from agentm_kernel.errors import ConfigError, StorageSelectionError
 from agentm_kernel.files import home_directory, read_small_file, user_directory
 from agentm_kernel.seam import Frozen
 
@@ -48,10 +47,8 @@ def config_places(environ: Mapping[str, str], home: str = "") -> tuple[str, str 
         legacy = f"{home.rstrip(os.sep)}{_LEGACY}"
         return f"{user_directory('config', environ, home)}{_CONFIG}", legacy
     if not os.path.isabs(prefix):  # it would mean another configuration in every working directory
-        raise ConfigError(
-            f"${PREFIX_VARIABLE} is not an absolute path: {prefix!r}",
-            hint=f"set {PREFIX_VARIABLE} to an absolute path, or unset it",
-        )
+        hint = f"set {PREFIX_VARIABLE} to an absolute path, or unset it"
+        raise errors.ConfigError(f"${PREFIX_VARIABLE} is not an absolute path: {prefix!r}", hint=hint)
     return os.path.join(prefix, CONFIG_NAME), None
 
 
@@ -74,11 +71,9 @@ def spellings(key: str) -> tuple[str, ...]:
 class Config(Frozen):
     """What the configuration says. Lists and objects are handed out as copies: it cannot be changed by a reader."""
 
-    path: str
-    """The file that was read; the one that a first `config set` would make if there is none."""
+    path: str  # the file that was read; the one that a first `config set` would make if there is none
     is_present: bool
-    is_legacy: bool
-    """The file of an older install is all there is."""
+    is_legacy: bool  # the file of an older install is all there is
     _settings: Settings
     store_name: str | None = None
     """The further store whose settings these are, as if it were the only one; `None` for the whole."""
@@ -108,10 +103,8 @@ class Config(Frozen):
         options = dict(self._table("stores.").get(name, {}) if table is None else table)
         protocol = options.pop("backend", None)
         if not isinstance(protocol, str) or not protocol.strip():
-            raise StorageSelectionError(
-                f"there is no store called '{name}' in {self.path}",
-                hint=f"`agentm store list` shows them; `agentm store add {name} PROTOCOL OPTION=VALUE …` adds one",
-            )
+            hint = f"`agentm store list` shows them; `agentm store add {name} PROTOCOL OPTION=VALUE …` adds one"
+            raise errors.StorageSelectionError(f"there is no store called '{name}' in {self.path}", hint=hint)
         others = ("storage.", "stores.", f"plugins.{protocol}.", "wrappers", "bindings")
         kept = {key: value for key, value in self._settings.items() if not key.startswith(others)}
         chosen = {"storage.backend": protocol, "wrappers": tuple(options.pop("wrappers", ()))}
@@ -148,9 +141,7 @@ class Config(Frozen):
         return self._table(f"plugins.{protocol}.")
 
     def get(self, key: str) -> Any:
-        """The value of a dotted key, by any name that it has had; an object where the key names a group; `None` if it
-        is not set.
-        """
+        """The value of a dotted key, by any name that it has had: an object for a group, `None` if it is not set."""
         value: object = self._table("")
         key, *_ = spellings(key)
         while isinstance(value, dict) and key not in value:  # a name with dots in it first, then a name at a time
@@ -234,10 +225,8 @@ def parse_document(data: bytes, path: str) -> dict[str, object]:
     try:
         return parse_object(data)
     except errors.MalformedJson as error:
-        raise ConfigError(
-            f"the configuration {path} is not valid: {error}",
-            hint="correct the file, or move it away and run `agentm config set storage.backend NAME`",
-        ) from error
+        hint = "correct the file, or move it away and run `agentm config set storage.backend NAME`"
+        raise errors.ConfigError(f"the configuration {path} is not valid: {error}", hint=hint) from error
 
 
 def settings_in(document: dict[str, object], path: str) -> Settings:
@@ -247,10 +236,12 @@ def settings_in(document: dict[str, object], path: str) -> Settings:
     try:
         return settings_of(document)
     except errors.UnfitSetting as error:
-        raise ConfigError(f"the configuration {path} is refused: {error}", hint=f"run `{error.remedy}`") from error
+        raise errors.ConfigError(
+            f"the configuration {path} is refused: {error}", hint=f"run `{error.remedy}`"
+        ) from error
 
 
-def _unreadable(path: str, error: OSError, *, was_seen: bool = False) -> ConfigError:
+def _unreadable(path: str, error: OSError, *, was_seen: bool = False) -> errors.ConfigError:
     import errno
 
     why, hint = f"cannot be read: {error.strerror}", "check the permissions of the file and of the folders above it"
@@ -259,4 +250,4 @@ def _unreadable(path: str, error: OSError, *, was_seen: bool = False) -> ConfigE
     if was_seen and error.errno in (errno.ENOENT, errno.EINVAL):  # then it is a link that leads nowhere
         why = "is there but is not a regular file"
         hint = "remove what is in its place, then run `agentm config set storage.backend NAME`"
-    return ConfigError(f"the configuration {path} {why}", hint=hint)
+    return errors.ConfigError(f"the configuration {path} {why}", hint=hint)

@@ -79,7 +79,14 @@ def set_value(environ: Mapping[str, str], key: str, value: object) -> None:
 
     It is written under its current name, and what older installs called it goes.
     """
-    wanted = _checked(key, value)
+    if not all(part.strip() for part in key.split(".")) or not key.isprintable():
+        raise ConfigError(f"{key!r} is not a dotted key", hint="write it like storage.backend")
+    if is_group(key) and not isinstance(value, dict):
+        raise ConfigError(f"'{key}' holds further settings, not a value", hint=f"set one of them: {key}.NAME")
+    try:
+        wanted = value if is_group(key) else normalised(key, value)  # a group is checked with the whole
+    except errors.UnfitSetting as error:
+        raise ConfigError(str(error), hint=_UNCHANGED) from error
     key, *older = config.spellings(key)
 
     def change(document: Document) -> None:
@@ -122,19 +129,6 @@ def bind_project(environ: Mapping[str, str], keys: Sequence[str], store: str | N
     _edit(environ, change, must_be_sound=True)
 
 
-def _checked(key: str, value: object) -> object:
-    if not all(part.strip() for part in key.split(".")) or not key.isprintable():
-        raise ConfigError(f"{key!r} is not a dotted key", hint="write it like storage.backend")
-    if is_group(key):
-        if isinstance(value, dict):
-            return value  # checked with the whole
-        raise ConfigError(f"'{key}' holds further settings, not a value", hint=f"set one of them: {key}.NAME")
-    try:
-        return normalised(key, value)
-    except errors.UnfitSetting as error:
-        raise ConfigError(str(error), hint=_UNCHANGED) from error
-
-
 def _edit(environ: Mapping[str, str], change: Callable[[Document], object], *, must_be_sound: bool) -> None:
     _current(environ)  # what cannot be read is refused before a folder is made
     # A link is the operator's: the file it leads to is replaced, and its folder is the one to lock.
@@ -149,9 +143,8 @@ def _edit(environ: Mapping[str, str], change: Callable[[Document], object], *, m
             change(document)
             data = _serialised(document)
             if len(data) > config.SIZE_LIMIT:
-                raise ConfigError(
-                    f"the configuration would be larger than {config.SIZE_LIMIT:,} bytes", hint=_UNCHANGED
-                )
+                too_large = f"the configuration would be larger than {config.SIZE_LIMIT:,} bytes"
+                raise ConfigError(too_large, hint=_UNCHANGED)
             document = config.parse_document(data, target)
             if must_be_sound:
                 config.settings_in(document, target)
@@ -164,9 +157,8 @@ def _edit(environ: Mapping[str, str], change: Callable[[Document], object], *, m
     except AgentmError:
         raise
     except OSError as error:
-        raise ConfigError(
-            f"the configuration {target} cannot be written: {error.strerror}", hint=_UNCHANGED
-        ) from error
+        why = f"the configuration {target} cannot be written: {error.strerror}"
+        raise ConfigError(why, hint=_UNCHANGED) from error
 
 
 def _current(environ: Mapping[str, str]) -> tuple[Document, bool]:

@@ -45,7 +45,8 @@ API_GROUP = "agentm.api"
 
 _PREFIX, _MENTION = "agentm.", b"agentm."
 _METADATA_SUFFIXES = (".dist-info", ".egg-info")
-_SHORT = 4096
+_SHORT = 479
+"""Bytes that tell of most distributions that they are none of ours: as many as Python has memory for at hand."""
 _LARGEST = 1_000_000
 """Bytes of a metadata file. Real ones have a few thousand; a larger one is somebody's accident or attack."""
 _SETTLED_AFTER_NS = 2_000_000_000  # the coarsest clock of a file system in use
@@ -59,15 +60,11 @@ class PluginRecord(Frozen):
 
     group: str
     name: str
-    value: str
-    """Where the object is: `module:attribute`."""
-    distribution: str
-    """The canonical name, as `pip install` and `plugin_policy` know it."""
+    value: str  # where the object is: `module:attribute`
+    distribution: str  # the canonical name, as `pip install` and `plugin_policy` know it
     version: str
-    location: str
-    """The folder of the distribution's metadata."""
-    api: tuple[str, ...] = ()
-    """The kernel API versions that the distribution declares; empty if it declares none."""
+    location: str  # the folder of the distribution's metadata
+    api: tuple[str, ...] = ()  # the kernel API versions that the distribution declares; empty if it declares none
 
     def __str__(self) -> str:
         return f"{kind_of(self.group)} '{self.name}' of {self.distribution} {self.version}"
@@ -142,19 +139,17 @@ def _change_time(folder: str) -> int:
 
 
 def scan(path: Iterable[str]) -> Installed:
-    """Read the metadata of every distribution along `path`.
-
-    A distribution that is there several times counts once: the first one, which is the one that would be imported.
-    """
+    """Read the metadata of every distribution along `path`; of one that is there twice, the one `import` takes."""
     unreadable: list[str] = []
     found: dict[str, list[PluginRecord]] = {}
+    others: list[str] = []
     for root in dict.fromkeys(root for root in path if isinstance(root, str) and root not in _NEVER_SITES):
         try:
-            _scan_folder(root, os.listdir(root or "."), found, unreadable)
+            _scan_folder(root, os.listdir(root or "."), found, others, unreadable)
         except FileNotFoundError:
             pass  # an entry of sys.path need not exist
         except NotADirectoryError:
-            _scan_archive(root, found, unreadable)
+            _scan_archive(root, found, others, unreadable)
         except OSError as error:
             unreadable.append(f"{root}: {error.strerror}")
     records = [record for of_one in found.values() for record in of_one]
@@ -162,31 +157,47 @@ def scan(path: Iterable[str]) -> Installed:
     return Installed(tuple(records), tuple(unreadable))
 
 
-def _scan_folder(root: str, names: list[str], found: dict[str, list[PluginRecord]], unreadable: list[str]) -> None:
-    # Folders of modules have many hundred names, and most are out at the first glance.
-    candidates = [name for name in names if name[-5:].lower() == "-info"]
+def _scan_folder(
+    root: str, names: list[str], found: dict[str, list[PluginRecord]], others: list[str], unreadable: list[str]
+) -> None:
+    """Put what is ours into `found`, and where all other distributions are into `others`."""
+    # Folders of modules have many hundred names, and most are out at the first glance. One that begins with ~ is what
+    # pip moved aside in an upgrade and could not remove: not installed.
+    candidates = [name for name in names if name[-5:].lower() == "-info" and name[0] != "~"]
     is_egg = root.lower().endswith(".egg")
     prefix, place = os.path.join(root, ""), os.path.abspath(root)
     for folder in sorted(candidates):
-        # A name that begins with ~ is what pip moved aside in an upgrade and could not remove: not installed.
-        is_plain = folder.endswith(_METADATA_SUFFIXES)
-        is_metadata = (is_plain or folder.lower().endswith(_METADATA_SUFFIXES)) and folder[0] != "~"
-        if not is_metadata and not (is_egg and folder.lower() == "egg-info"):
+        if not (low := folder.lower()).endswith(_METADATA_SUFFIXES) and not (is_egg and low == "egg-info"):
             continue
-        # name-version.dist-info, name-version-py3.11.egg-info, name.egg-info; what else there is says it inside
-        name, _, version = (folder.rpartition(".")[0] if is_plain else "").partition("-")
-        path = f"{prefix}{folder}{os.sep}"  # joining costs more than opening
-        key = canonical_name(name or _header(path, "Name", unreadable) or folder)
-        if key in found:
+        path = f"{prefix}{folder}"  # joining costs more than opening
+        if not _mentions_us(f"{path}{os.sep}entry_points.txt"):
+            others.append(path)
             continue
-        found[key] = []
-        if _mentions_us(f"{path}entry_points.txt"):
-            text = _decoded(_read(f"{path}entry_points.txt", unreadable), prefix + folder, unreadable)
-            version = version.partition("-")[0] or _header(path, "Version", unreadable) or "unknown"
+        key, version = _name_and_version(path, unreadable)
+        if _is_first(key, found, others, unreadable):
+            text = _decoded(_read(f"{path}{os.sep}entry_points.txt", unreadable), path, unreadable)
+            version = version or header(path, "Version", unreadable) or "unknown"
             found[key] = _records(text, key, version, os.path.join(place, folder))
 
 
-def _scan_archive(root: str, found: dict[str, list[PluginRecord]], unreadable: list[str]) -> None:
+def _name_and_version(path: str, unreadable: list[str]) -> tuple[str, str]:
+    """`name-version.dist-info`, `name-version-py3.11.egg-info`, `name.egg-info`; all others say it inside."""
+    folder = os.path.basename(path)
+    is_plain = folder.endswith(_METADATA_SUFFIXES)
+    name, _, version = (folder.rpartition(".")[0] if is_plain else "").partition("-")
+    return canonical_name(name or header(path, "Name", unreadable) or folder), version.partition("-")[0]
+
+
+def _is_first(key: str, found: dict[str, list[PluginRecord]], others: list[str], unreadable: list[str]) -> bool:
+    """Whether no distribution before had this name. What the others are called is asked only now: where none of ours
+    follows them, it does not matter.
+    """
+    while others:
+        found.setdefault(_name_and_version(others.pop(), unreadable)[0], [])
+    return key not in found
+
+
+def _scan_archive(root: str, found: dict[str, list[PluginRecord]], others: list[str], unreadable: list[str]) -> None:
     """A zip archive on the search path (a zipapp) is rare enough for `importlib.metadata` to read it."""
     if not os.path.isfile(root):
         return  # opening a FIFO would wait for somebody who writes to it
@@ -197,7 +208,8 @@ def _scan_archive(root: str, found: dict[str, list[PluginRecord]], unreadable: l
             key = canonical_name(distribution.metadata["Name"])
             text = distribution.read_text("entry_points.txt") or ""
             location = os.path.join(os.path.abspath(root), f"{key}-{distribution.version}")
-            found.setdefault(key, _records(text, key, distribution.version, location))
+            if _is_first(key, found, others, unreadable):
+                found[key] = _records(text, key, distribution.version, location)
         except Exception as error:  # noqa: BLE001 - an archive can be damaged in many ways
             unreadable.append(f"{root}: {error}")
 
@@ -232,7 +244,8 @@ def _mentions_us(path: str) -> bool:
         return False
     except OSError:
         return True
-    return _MENTION in beginning or not 0 < len(beginning) < _SHORT
+    # Not `in`, which takes bytes for a number first, and fails at it, for twice the price.
+    return beginning.find(_MENTION) >= 0 or not 0 < len(beginning) < _SHORT
 
 
 def _read(path: str, unreadable: list[str]) -> bytes:
@@ -255,9 +268,10 @@ def _decoded(data: bytes, folder: str, unreadable: list[str]) -> str:
         return data.decode("utf-8", "backslashreplace")
 
 
-def _header(path: str, field: str, unreadable: list[str]) -> str:
-    """One field of the metadata file, which eggs call PKG-INFO."""
-    data = _read(f"{path}METADATA", unreadable) or _read(f"{path}PKG-INFO", unreadable)
+def header(path: str, field: str, unreadable: list[str] | None = None) -> str:
+    """One field of the metadata file in the folder `path`, which eggs call PKG-INFO; nothing if it has none."""
+    unreadable = [] if unreadable is None else unreadable
+    data = _read(f"{path}{os.sep}METADATA", unreadable) or _read(f"{path}{os.sep}PKG-INFO", unreadable)
     for line in data.decode("utf-8", "replace").splitlines():
         if not line:
             break  # the description follows

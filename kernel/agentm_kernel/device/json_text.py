@@ -11,7 +11,6 @@ import os
 import sys
 
 from agentm_kernel import errors
-from agentm_kernel.errors import StorageIOError
 from agentm_kernel.files import read_small_file
 
 TYPE_CHECKING = False
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agentm_kernel.errors import AgentmError
+
 
 try:
     from _json import make_scanner
@@ -188,7 +188,7 @@ def locked_folder(folder: str) -> AbstractContextManager[object]:
     try:
         make_private_folder(folder)
     except OSError as error:
-        raise StorageIOError(
+        raise errors.StorageIOError(
             f"cannot write {folder}: {error.strerror}",
             hint="this device keeps there what it has to remember; make it writable",
             errno=error.errno,

@@ -42,8 +42,7 @@ _KINDS = {
 }
 _OF_A_STORE = {"backend": _TEXT, "wrappers": _NAMES}
 
-KNOWN = tuple(key for key in _KINDS if key not in ("vault_path", "bindings"))
-"""The settings of the kernel itself."""
+KNOWN = tuple(key for key in _KINDS if key not in ("vault_path", "bindings"))  # the settings of the kernel itself
 
 
 def _fitted(kind: str, value: object) -> object:

@@ -4,9 +4,9 @@ An error says what happened (`message`) and, where there is one, what to do abou
 prints both, one line each, and exits with the class's `exit_code`. The builtin that fits is a base as well, so
 callers who have never heard of agentm can still write `except FileNotFoundError`.
 
-Here are those that looking something up can end with. The others are had from here too, and loaded when they are
-first used: making a class takes as long as a dozen functions, and a hook needs none of them. So a module that hooks
-import writes `errors.LockTimeout` where it is raised or caught, and does not import the name.
+Here is the root. The others are had from here too, and loaded when they are first used: making a class takes as long
+as a dozen functions, and a hook needs none of them as long as all is well. So a module that hooks import writes
+`errors.NotFoundError` where it is raised or caught, and does not import the name.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from agentm_kernel.errors.rarer import *
+    from agentm_kernel.errors.reading import *
+    from agentm_kernel.errors.refusals import *
 
 
 class AgentmError(Exception):
     """The root of the tree: an expected failure, shown to people as one line and a hint."""
 
     exit_code = 1
-    code: str | None = None
-    """A stable machine name, where a specification fixes one."""
+    code: str | None = None  # a stable machine name, where a specification fixes one
     details: Mapping[str, object] = {}
     """What was done before it failed, for programs: JSON answers carry it beside the error."""
 
@@ -39,10 +39,10 @@ class AgentmError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # OSError's own pickling drops attributes, and keyword arguments need a helper in any case.
-        return _rebuild, (type(self), self.message, dict(self.__dict__))
+        return rebuild, (type(self), self.message, dict(self.__dict__))
 
 
-def _rebuild(cls: type[AgentmError], message: str, state: dict[str, Any]) -> AgentmError:
+def rebuild(cls: type[AgentmError], message: str, state: dict[str, Any]) -> AgentmError:
     error = cls.__new__(cls, message)
     error.args = (message,)
     for name, value in state.items():
@@ -55,38 +55,14 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else " " if c.isspace() else ascii(c)[1:-1] for c in text)
 
 
-class StorageError(AgentmError):
-    """Something about the content of a store."""
-
-
-class NotFoundError(StorageError, FileNotFoundError):
-    """Nothing is stored at the locator. Raised only when absence was seen, never when looking failed."""
-
-
-class StorageIOError(StorageError, OSError):
-    """The store's medium failed or refused: every operating-system error that a backend meets."""
-
-    def __init__(self, message: str, *, hint: str | None = None, errno: int | None = None) -> None:
-        super().__init__(message, hint=hint)
-        self.errno = errno
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.message, {**self.__dict__, "errno": self.errno})
-
-
-class InvalidLocatorError(AgentmError, ValueError, TypeError):
-    """A key that no backend may hold."""
-
-
-class StorageSelectionError(AgentmError, RuntimeError):
-    """The store that was asked for cannot be had. There is never a second choice."""
-
-
-class ConfigError(AgentmError):
-    """The configuration cannot be read or may not be written that way."""
-
+_IN_READING = frozenset(
+    ("StorageError", "NotFoundError", "StorageIOError", "InvalidLocatorError", "StorageSelectionError", "ConfigError")
+)
 
 if not TYPE_CHECKING:  # hidden from type checkers: for them, a misspelt name must stay an error
 
     def __getattr__(name: str) -> object:
-        return getattr(__import__(f"{__name__}.rarer", fromlist=["rarer"]), name)
+        home = "reading" if name in _IN_READING else "refusals"
+        value: object = getattr(__import__(f"{__name__}.{home}", fromlist=[home]), name)
+        globals()[name] = value
+        return value

@@ -13,7 +13,7 @@ import os
 import stat
 import sys
 
-from agentm_kernel.errors import ConfigError
+from agentm_kernel import errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,13 +47,25 @@ class Opened:
         os.close(self._descriptor)
 
 
+class TooLarge(OSError):
+    """A file exceeds the limit of the read; `size` is what it has, as far as it was read."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        from errno import EFBIG
+
+        super().__init__(EFBIG, f"it has more than {limit:,} bytes")
+        self.size = size
+
+
+def never_written(root: str) -> errors.NotFoundError:
+    """Why nothing is found in a store whose first write will make its root."""
+    return errors.NotFoundError(f"the store at {root} has not been written to yet")
+
+
 def read_small_file(path: str, limit: int) -> bytes:
     """The bytes of a file, a link to one will do; otherwise as `read_open_file`."""
-    descriptor = os.open(path, NOT_WAITING)
-    try:
+    with Opened(os.open(path, NOT_WAITING)) as descriptor:
         return read_open_file(descriptor, limit)[0]
-    finally:
-        os.close(descriptor)
 
 
 def read_open_file(descriptor: int, limit: int) -> tuple[bytes, os.stat_result]:
@@ -61,27 +73,21 @@ def read_open_file(descriptor: int, limit: int) -> tuple[bytes, os.stat_result]:
     status = os.fstat(descriptor)
     size = status.st_size
     if not stat.S_ISREG(status.st_mode):
-        raise _unfit()
+        from errno import EINVAL
+
+        raise OSError(EINVAL, "it is not a regular file")
     if size > limit:
-        raise _unfit(size, limit)
+        raise TooLarge(size, limit)
     data = os.read(descriptor, size + 1)
     # Hundreds of these are read at a time: one call for each that is as long as it says.
     while len(data) != size or not size:
         if len(data) > limit:
-            raise _unfit(len(data), limit)
+            raise TooLarge(len(data), limit)
         more = os.read(descriptor, min(limit + 1 - len(data), _PIECE))
         if not more:
             break
         data += more
     return data, status
-
-
-def _unfit(*size_and_limit: int) -> OSError:
-    from errno import EINVAL
-
-    from agentm_kernel.files.failures import TooLarge
-
-    return TooLarge(*size_and_limit) if size_and_limit else OSError(EINVAL, "it is not a regular file")
 
 
 def current_directory() -> str:
@@ -115,7 +121,7 @@ def home_directory(environ: Mapping[str, str]) -> str:
             except KeyError:
                 pass
         if not os.path.isabs(home):
-            raise ConfigError("this user has no home directory", hint="set HOME to an absolute path")
+            raise errors.ConfigError("this user has no home directory", hint="set HOME to an absolute path")
     return home.rstrip("/") or "/"
 
 

@@ -21,13 +21,12 @@ from agentm_kernel.errors import AgentmError, LocatorConflictError, NotFoundErro
 from agentm_kernel.files import Opened, read_open_file, read_small_file
 from agentm_kernel.files.atomic import write_all
 from agentm_kernel.files.reading import kind_of
-from agentm_kernel.files.tree import APPEND_FLAGS, identity_of, make_private_folder, open_root
+from agentm_kernel.files.tree import APPEND_FLAGS, Directory, identity_of, make_private_folder, open_root
 from agentm_kernel.seam.content import check_size, content_hash
 from agentm_kernel.seam.locator import Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel.files.tree import Directory
     from agentm_kernel.files.writing import StoreWriter
 
 _SETTLING = 0.3  # seconds that a program may need from emptying a file, or from half a line, to the rest

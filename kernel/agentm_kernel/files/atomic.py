@@ -7,13 +7,12 @@ import stat
 import time
 
 from agentm_kernel.errors import AgentmError, LocatorConflictError, StorageIOError
-from agentm_kernel.files.tree import make_private_folder, open_root
+from agentm_kernel.files.tree import Directory, make_private_folder, open_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentm_kernel.files.tree import Directory
     from agentm_kernel.files.writing import StoreWriter
     from agentm_kernel.seam.locator import Locator
 

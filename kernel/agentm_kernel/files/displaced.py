@@ -8,10 +8,15 @@ by later writes in its folder:
   program may have been about to open it. Where the system does not tell who writes, after sixty seconds of silence;
 - lines that were added to it are added to the note. Half a line waits for its rest until its writer is done;
 - anything else is moved to where versions go that nobody has seen. Its writer goes on writing there.
+
+Linux tells who writes: it gives a read lease on a file only while nobody has it open for writing, whichever user that
+is, and while the lease lasts, a program that wants to open it so waits. Other systems, many network mounts and files
+of other users give none.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -19,19 +24,27 @@ import time
 from collections import deque
 
 from agentm_kernel.errors import AgentmError, InvalidLocatorError, LocatorConflictError
-from agentm_kernel.files import read_open_file
+from agentm_kernel.files import Opened, read_open_file
 from agentm_kernel.files.atomic import publish_new, replace_file
-from agentm_kernel.files.lease import Lease
 from agentm_kernel.files.medium import last_resort
-from agentm_kernel.files.tree import hash_of_open_file
+from agentm_kernel.files.tree import Directory, Identity, hash_of_open_file
 from agentm_kernel.seam.content import content_hash
-from agentm_kernel.seam.locator import TEMP_PREFIX
+from agentm_kernel.seam.locator import TEMP_PREFIX, Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel.files.tree import Directory, Identity
     from agentm_kernel.files.writing import StoreWriter
-    from agentm_kernel.seam.locator import Locator
+
+try:
+    import fcntl
+    from signal import SIGURG
+
+    _CAN_LEASE = hasattr(fcntl, "F_SETLEASE")
+except ImportError:
+    _CAN_LEASE = False
+
+_gives_leases: dict[int, bool] = {}
+"""By the number of a device: whether its file system gives leases on files that nobody writes."""
 
 SWAP_SUFFIX = ".swap"
 _RANDOM, _DIGEST = 8, 16  # hex digits; with a name of 200 bytes the whole stays below 255
@@ -47,6 +60,61 @@ def swap_name(name: str, ours: str | None, seen: str | None) -> str:
     """A name that tells which note a file was, and the two contents that it may have without being news."""
     known = "".join(digest[:_DIGEST] if digest else _NOTHING for digest in (ours, seen))
     return f"{TEMP_PREFIX}{os.urandom(_RANDOM // 2).hex()}{known}.{name}{SWAP_SUFFIX}"
+
+
+class Lease:
+    """An open file of a directory, under a lease if there is one to be had: `is_unwritten` tells.
+
+    `True`: nobody has the file open for writing, and nobody can before this lease ends. `False`: somebody has.
+    `None`: the system does not tell.
+    """
+
+    __slots__ = ("descriptor", "is_unwritten")
+
+    def __init__(self, directory: Directory, name: str) -> None:
+        self.descriptor = directory.open_file(name)
+        try:
+            self.is_unwritten = _take_lease(self.descriptor)
+            if self.is_unwritten is False and not _is_worth_believing(directory):
+                self.is_unwritten = None
+        except BaseException:
+            os.close(self.descriptor)
+            raise
+
+    def __enter__(self) -> Lease:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.is_unwritten:
+            # Explicitly: a child that was forked meanwhile has a copy of the descriptor, and would keep the lease.
+            fcntl.fcntl(self.descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        os.close(self.descriptor)
+
+
+def _take_lease(descriptor: int) -> bool | None:
+    if not _CAN_LEASE:
+        return None
+    try:
+        # Who breaks a lease makes the system signal its holder. SIGIO, the usual one, would end this process.
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, SIGURG)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    except OSError as error:
+        return False if error.errno == errno.EAGAIN else None
+    return True
+
+
+def _is_worth_believing(directory: Directory) -> bool:
+    """Whether "somebody writes" means that. Some network mounts say so of every file, also of one just made."""
+    device = directory.identity[0]
+    if device not in _gives_leases:
+        name = directory.new_temp_name()
+        os.close(directory.create_file(name, 0o600))
+        try:
+            with Opened(directory.open_file(name)) as descriptor:
+                _gives_leases[device] = bool(_take_lease(descriptor))
+        finally:
+            directory.unlink(name)
+    return _gives_leases[device]
 
 
 class DisplacedVersions:
@@ -78,9 +146,16 @@ class DisplacedVersions:
         except OSError:
             return None
 
-    def add(self, directory: Directory, swap: str, *, is_unwritten: bool | None) -> None:
+    def add(self, directory: Directory, swap: str, *, is_unwritten: bool | None = False) -> None:
         """Look at `swap` again when the time has come; at every write, while somebody is known to write into it."""
         self._wait(directory, swap, LEASED_GRACE if is_unwritten else _AT_EVERY_WRITE)
+
+    def _wait(self, directory: Directory, swap: str, seconds: float) -> None:
+        waiting = self._waiting.setdefault(directory.identity, deque())
+        if seconds == _AT_EVERY_WRITE:
+            waiting.appendleft((0.0, swap))
+        else:
+            waiting.append((time.monotonic() + seconds, swap))
 
     def swept_once(self, directory: Directory) -> Directory:
         """`directory`, without the temp files of killed writers, once per process; what they displaced is found."""
@@ -88,7 +163,7 @@ class DisplacedVersions:
             if directory.identity not in self.swept:
                 for name in directory.sweep():
                     if name.startswith(TEMP_PREFIX) and name.endswith(SWAP_SUFFIX):
-                        self._wait(directory, name, _AT_EVERY_WRITE)
+                        self.add(directory, name)
                 self.swept.add(directory.identity)
         except BaseException:
             directory.close()
@@ -116,13 +191,6 @@ class DisplacedVersions:
                 continue
             if seconds is not None:
                 self._wait(directory, look.swap, seconds)
-
-    def _wait(self, directory: Directory, swap: str, seconds: float) -> None:
-        waiting = self._waiting.setdefault(directory.identity, deque())
-        if seconds == _AT_EVERY_WRITE:
-            waiting.appendleft((0.0, swap))
-        else:
-            waiting.append((time.monotonic() + seconds, swap))
 
     def keep(self, directory: Directory, name: str, note: Locator) -> None:
         """Move a file of an open directory to where unseen versions of `note` are kept."""

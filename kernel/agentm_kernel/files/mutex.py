@@ -17,15 +17,13 @@ import time
 
 from agentm_kernel.errors import LockTimeout, StorageIOError
 from agentm_kernel.files import close_quietly, native_lock, user_directory
-from agentm_kernel.files.tree import O_NOFOLLOW, identity_of, make_private_folder
+from agentm_kernel.files.tree import O_NOFOLLOW, Identity, identity_of, make_private_folder
 from agentm_kernel.seam.layout import STAMP_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
-
-    from agentm_kernel.files.tree import Identity
 
 DEFAULT_TIMEOUT = 10.0
 
@@ -141,8 +139,16 @@ class _Above:
     __slots__ = ("folders", "identity", "looked_at", "stores")
 
     def __init__(self, root: str) -> None:
-        self.identity, self.folders = identity_of(os.stat(root)), _look_up(os.path.realpath(root))
         self.looked_at, self.stores = -_LOOK_EVERY, list[str]()
+        self.identity, self.folders = identity_of(os.stat(root)), list[tuple[str, str, bool]]()
+        path = os.path.realpath(root)
+        while (parent := os.path.dirname(path)) != path:
+            path, stamp, is_store = parent, os.path.join(parent, STAMP_KEY), True
+            try:
+                os.stat(stamp)
+            except (FileNotFoundError, NotADirectoryError):
+                is_store = False
+            self.folders.insert(0, (parent, stamp, is_store))
 
 
 _above: dict[str, _Above] = {}
@@ -165,18 +171,6 @@ def _surroundings(root: str, now: float) -> _Above:
         found = [folder for folder, stamp, was_store in above.folders if was_store or os.access(stamp, os.F_OK)]
         above.looked_at, above.stores = now, found
     return above
-
-
-def _look_up(path: str) -> list[tuple[str, str, bool]]:
-    folders: list[tuple[str, str, bool]] = []
-    while (parent := os.path.dirname(path)) != path:
-        path, stamp, is_store = parent, os.path.join(parent, STAMP_KEY), True
-        try:
-            os.stat(stamp)
-        except (FileNotFoundError, NotADirectoryError):
-            is_store = False
-        folders.insert(0, (parent, stamp, is_store))
-    return folders
 
 
 class _Claim:

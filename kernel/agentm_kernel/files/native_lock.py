@@ -88,25 +88,22 @@ class DirectoryLock:
             self.descriptor = os.open(target, os.O_RDONLY if LOCKS_DIRECTORIES else os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise StorageIOError(f"cannot lock {self._folder}: {error.strerror}", errno=error.errno) from error
+        deadline, pause = time.monotonic() + self._timeout, _FIRST_PAUSE
         try:
-            self._wait()
+            while not try_lock(self.descriptor):
+                if time.monotonic() > deadline:
+                    status = os.fstat(self.descriptor)
+                    holder = holder_of((status.st_dev, status.st_ino))
+                    raise LockTimeout(
+                        f"{holder} has been working on {self._what} for {self._timeout:.0f} s",
+                        hint="try again; if that process hangs, end it: its lock goes with it",
+                    )
+                time.sleep(pause)
+                pause = min(pause * 1.5, _LONGEST_PAUSE)
         except BaseException:
             self.__exit__()
             raise
         return self
-
-    def _wait(self) -> None:
-        deadline, pause = time.monotonic() + self._timeout, _FIRST_PAUSE
-        while not try_lock(self.descriptor):
-            if time.monotonic() > deadline:
-                status = os.fstat(self.descriptor)
-                holder = holder_of((status.st_dev, status.st_ino))
-                raise LockTimeout(
-                    f"{holder} has been working on {self._what} for {self._timeout:.0f} s",
-                    hint="try again; if that process hangs, end it: its lock goes with it",
-                )
-            time.sleep(pause)
-            pause = min(pause * 1.5, _LONGEST_PAUSE)
 
     def __exit__(self, *_: object) -> None:
         descriptor, self.descriptor = self.descriptor, -1

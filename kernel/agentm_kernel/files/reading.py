@@ -7,10 +7,10 @@ import os
 import stat
 
 from agentm_kernel import errors
-from agentm_kernel.errors import NotFoundError, StorageIOError
-from agentm_kernel.files.failures import Failures, TooLarge
+from agentm_kernel.errors import AgentmError, NotFoundError, StorageIOError
+from agentm_kernel.files import TooLarge, never_written
 from agentm_kernel.files.medium import shows_all_names
-from agentm_kernel.files.tree import NO_DIRECTORY, open_root
+from agentm_kernel.files.tree import NO_DIRECTORY, Directory, Identity, open_root
 from agentm_kernel.seam import Info
 from agentm_kernel.seam.content import check_size, decode_content
 
@@ -19,8 +19,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agentm_kernel.files.store import FileStore
-    from agentm_kernel.files.tree import Directory, Identity
     from agentm_kernel.seam.locator import Locator
+
+_HINTS = {
+    errno.ENOSPC: "the disk is full: free some space and try again; the stored note is unchanged",
+    errno.EDQUOT: "the disk quota is used up: free some space and try again; the stored note is unchanged",
+    errno.EROFS: "the file system is mounted read-only",
+    errno.EACCES: "check who owns the store and its permissions",
+    errno.EPERM: "check who owns the store and its permissions",
+    errno.EIO: "the disk or the mount reports a failure: check it before trusting it with more",
+}
+
+_KIND = 0o170000  # what `stat.S_IFMT` leaves of a mode, for loops over thousands
+_FILE = stat.S_IFREG
+_STORED = frozenset((_FILE, stat.S_IFDIR))
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_OTHER_CASE = str.maketrans(_LETTERS + _LETTERS.upper(), _LETTERS.upper() + _LETTERS)
 
 
 def is_spelled_like_this(directory: Directory, name: str, found: os.stat_result | Directory) -> bool:
@@ -28,22 +42,14 @@ def is_spelled_like_this(directory: Directory, name: str, found: os.stat_result 
 
     Asks for the name in another case: only where that reaches the same file is the directory read.
     """
-    other = _respelled(name)
+    other = name.translate(_OTHER_CASE)
+    if other == name:  # it has no ASCII letters
+        other = name.swapcase()
     twin = None if other == name or directory.looks_free(other) else directory.status(other)
     if twin is None:
         return True
     status = found if isinstance(found, os.stat_result) else found.own_status()
     return not os.path.samestat(twin, status) or any(composed(listed) == name for listed in directory.names())
-
-
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_OTHER_CASE = str.maketrans(_LETTERS + _LETTERS.upper(), _LETTERS.upper() + _LETTERS)
-
-
-def _respelled(name: str) -> str:
-    """`name` in another case: that of its ASCII letters is turned round, or of all if it has none."""
-    other = name.translate(_OTHER_CASE)
-    return other if other != name else name.swapcase()
 
 
 def composed(name: str) -> str:
@@ -54,21 +60,36 @@ def composed(name: str) -> str:
     return unicodedata.normalize("NFC", name)
 
 
-_KIND = 0o170000  # what `stat.S_IFMT` leaves of a mode, for loops over thousands
-_FILE = stat.S_IFREG
-_STORED = frozenset((_FILE, stat.S_IFDIR))
+class Failures:
+    """Around one verb: what it meets from the operating system leaves as `StorageIOError` (or absence, when seen)."""
+
+    __slots__ = ("_doing", "_locator", "_reading")
+
+    def __init__(self, doing: str, locator: Locator, *, reading: bool = False) -> None:
+        self._doing, self._locator, self._reading = doing, locator, reading
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, value: BaseException | None, _trace: object) -> None:
+        if not isinstance(value, OSError) or isinstance(value, AgentmError):
+            return
+        where = f"'{self._locator}'" if self._locator.key else "the store's root"
+        if self._reading and isinstance(value, FileNotFoundError):
+            raise NotFoundError(f"{where} does not exist") from value
+        raise StorageIOError(
+            f"cannot {self._doing} {where}: {value.strerror or value}",
+            errno=value.errno,
+            hint=_HINTS.get(value.errno or 0),
+        ) from value
 
 
 class StoreReader:
     """The tree below `root`. Pins the root's identity at first sight: what replaces it later is another store."""
 
     def __init__(self, store: FileStore, root_identity: Identity | None) -> None:
-        self.medium, self.root, self.size_limit, self.root_identity = (
-            store.medium,
-            store.root,
-            store.size_limit,
-            root_identity,
-        )
+        self.medium, self.root, self.size_limit = store.medium, store.root, store.size_limit
+        self.root_identity = root_identity
         self._may_be_missing, self._follow_root_link = store.create_root, store.follow_root_link
         self._shows_all_names = shows_all_names(store.medium)
 
@@ -103,7 +124,7 @@ class StoreReader:
             root = open_root(self.root, follow_link=self._follow_root_link)
         except FileNotFoundError:
             if may_be_missing:
-                raise NotFoundError(f"the store at {self.root} has not been written to yet") from None
+                raise never_written(self.root) from None
             raise StorageIOError(
                 f"the store's folder {self.root} is missing",
                 errno=errno.ENOENT,
@@ -147,21 +168,20 @@ class StoreReader:
 
     def enter(self, directory: Directory, parts: tuple[str, ...], wanted: str = "") -> Directory:
         """The directory that these names lead to, on the way to `wanted`; the one above it is open."""
-        child, status, name = None, None, parts[-1]
+        name, status = parts[-1], None
         try:
-            if not self.medium.is_hidden(name):
-                child = enter_exactly(directory, name)
+            if not self.medium.is_hidden(name) and (child := enter_exactly(directory, name)) is not None:
+                return child
         except OSError as error:
             if error.errno not in NO_DIRECTORY:
                 raise
             status = directory.status(name)
-        if child is not None:
-            return child
-        if status is not None and not stat.S_ISREG(status.st_mode):
-            raise _not_followed("/".join(parts), status)
+        key = "/".join(parts)
         if status is None:
-            raise NotFoundError(f"'{wanted or '/'.join(parts)}' does not exist")
-        raise NotFoundError(f"'{'/'.join(parts)}' is a file, so nothing is stored below it")
+            raise NotFoundError(f"'{wanted or key}' does not exist")
+        if not stat.S_ISREG(status.st_mode):
+            raise _not_followed(key, status)
+        raise NotFoundError(f"'{key}' is a file, so nothing is stored below it")
 
     def open_parent(self, locator: Locator) -> Directory:
         if not locator.key:

@@ -7,13 +7,14 @@ changing them is `writing`. Each is imported when it is first needed: hooks neve
 from __future__ import annotations
 
 import os
+import stat
 from _thread import RLock
 
-from agentm_kernel.errors import NotFoundError, StorageIOError, StorageSelectionError
+from agentm_kernel import errors
+from agentm_kernel.files import NOT_WAITING, close_quietly, never_written, read_open_file
 from agentm_kernel.files.medium import Medium
-from agentm_kernel.files.short_note import read_short_note
-from agentm_kernel.seam import MAX_CONTENT_BYTES, Capabilities
-from agentm_kernel.seam.backend import StorageBackend
+from agentm_kernel.seam import MAX_CONTENT_BYTES, Capabilities, Info
+from agentm_kernel.seam.backend import Absent, StorageBackend
 from agentm_kernel.seam.facets import Appends, DeviceFiles
 
 TYPE_CHECKING = False
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
 
     from agentm_kernel.files.reading import StoreReader
     from agentm_kernel.files.writing import BytesTree, StoreWriter
-    from agentm_kernel.seam import Info
-    from agentm_kernel.seam.backend import Absent
     from agentm_kernel.seam.locator import Locator
 
     F = TypeVar("F")
 
 _PLAIN_DISK = Medium()
 _CAPABILITIES = Capabilities(concurrent_writers=True, device_files=True, delete=True)
+_CAN_WALK_BY_DESCRIPTOR = os.open in os.supports_dir_fd and hasattr(os, "O_DIRECTORY")
+_SHORT = 65_535
 
 _importing = RLock()
 """Held while a part of the store is imported. A fork waits for it: a child that is made while another thread imports
@@ -84,10 +85,7 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
     def tree(self) -> BytesTree:
         """The same files by their bytes, under the same mutex."""
         self.medium.check_here()
-        with _importing:
-            from agentm_kernel.files.writing import BytesTree
-
-        return BytesTree(self._writer)
+        return self._writer
 
     def describe(self) -> str:
         return self.root
@@ -101,12 +99,12 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
             place = os.path.dirname(place)  # the first write will make the root here
         if not os.path.isdir(place):
             what = "is not a folder" if os.path.lexists(place) else "is missing"
-            raise StorageSelectionError(
+            raise errors.StorageSelectionError(
                 f"the store's folder {place} {what}",
                 hint="mount or restore the folder, then try again; agentm does not make a new one in its place",
             )
         if not read_only and not os.access(place, os.W_OK | os.X_OK):
-            raise StorageSelectionError(
+            raise errors.StorageSelectionError(
                 f"the store's folder {place} is not writable",
                 hint="check who owns the folder and whether it is mounted read-only",
             )
@@ -116,34 +114,57 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
             os.makedirs(self.root, mode=0o700 if self.private else 0o777, exist_ok=True)
         except OSError as error:
             message = f"cannot make the folder {self.root}: {error.strerror}"
-            raise StorageIOError(message, errno=error.errno) from error
+            raise errors.StorageIOError(message, errno=error.errno) from error
 
     # -- reading --------------------------------------------------------------------------------------------
-
-    def stamp_text(self) -> str | None:
-        is_unseen = self._root_identity is None and self._lazy_reader is None
-        if self.create_root and is_unseen and type(self).read is FileStore.read:
-            try:
-                os.lstat(self.root)
-            except FileNotFoundError:
-                self.medium.check_here()
-                return None  # nothing was ever written here
-            except OSError:
-                pass  # not absence: whoever looks further will say what it is
-        return super().stamp_text()
 
     def read(self, locator: Locator) -> str:
         reader = self._lazy_reader
         seen = self._root_identity if reader is None else reader.root_identity
         if reader is None or seen is not None:
             self.medium.check_here()
-            text, identity = read_short_note(
-                self.medium, self.root, locator, self.size_limit, follow_root_link=self.follow_root_link
-            )
-            if text is not None and seen in (None, identity):
-                self._root_identity = identity
+            glimpse = self._read_at_a_glance(locator)
+            if glimpse is not None and seen in (None, glimpse[1]):
+                text, self._root_identity = glimpse
                 return text
         return self._reader.read(locator)
+
+    def _read_at_a_glance(self, locator: Locator) -> tuple[str, tuple[int, int]] | None:
+        """A short note, in half the time and without loading `reading`; and the identity of the root above it.
+
+        It walks as `reading` does, from the open root and along no link. But what is wrong, and whether anything is,
+        is for `reading` to find out: whatever is out of the ordinary is no answer here.
+        """
+        medium, parts, opened = self.medium, locator.parts, list[int]()
+        if not (_CAN_WALK_BY_DESCRIPTOR and parts) or any(map(medium.is_hidden, parts)):
+            return None
+        try:
+            at_root = 0 if self.follow_root_link else os.O_NOFOLLOW
+            opened.append(os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | at_root))
+            root = os.fstat(opened[-1])
+            for folder in parts[:-1]:
+                opened.append(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=opened[-1]))
+            for part, at in zip(parts, opened, strict=True):
+                if os.access(part.swapcase(), os.F_OK, dir_fd=at):
+                    return None  # another case leads somewhere too: names may not be what they seem
+            status = os.stat(parts[-1], dir_fd=opened[-1], follow_symlinks=False)
+            # What may lie beside the note is not worth a look: it is taken to be there.
+            if not stat.S_ISREG(status.st_mode) or medium.is_copy(parts[-1], lambda _: True):
+                return None
+            medium.before_reading(locator, status)
+            opened.append(os.open(parts[-1], NOT_WAITING | os.O_NOFOLLOW, dir_fd=opened[-1]))
+            data, found = read_open_file(opened[-1], min(self.size_limit, _SHORT))
+            if data and os.path.samestat(found, status):
+                return data.decode(), (root.st_dev, root.st_ino)
+        except FileNotFoundError:
+            if self.create_root and not opened and self._root_identity is None and self._lazy_reader is None:
+                raise never_written(self.root) from None
+        except (OSError, UnicodeDecodeError):
+            pass
+        finally:
+            for descriptor in opened:
+                close_quietly(descriptor)
+        return None
 
     def list(self, locator: Locator) -> builtins.list[Locator]:
         return self._reader.children(locator)
@@ -151,7 +172,7 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
     def exists(self, locator: Locator) -> bool:
         try:
             self.info(locator)
-        except NotFoundError:
+        except errors.NotFoundError:
             return False
         return True
 

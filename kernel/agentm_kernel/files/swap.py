@@ -19,23 +19,28 @@ from __future__ import annotations
 import os
 import stat
 
-from agentm_kernel.errors import AgentmError, LocatorConflictError
+from agentm_kernel.errors import AgentmError, ConcurrentModificationError, LocatorConflictError
 from agentm_kernel.files.atomic import discard, publish_new
-from agentm_kernel.files.displaced import swap_name
-from agentm_kernel.files.failures import changed
+from agentm_kernel.files.displaced import DisplacedVersions, swap_name
 from agentm_kernel.seam.content import content_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agentm_kernel.files.displaced import DisplacedVersions
     from agentm_kernel.files.tree import Directory
     from agentm_kernel.seam.locator import Locator
 
 _PATIENCE = 10
 _ANY_SIZE = 1 << 62
 
-_GONE = "it is not there any more"
+GONE = "it is not there any more"
 _CHANGED_MEANWHILE = "another program has just changed it"
+
+
+def changed(locator: Locator, why: str) -> ConcurrentModificationError:
+    """The condition of a write did not hold."""
+    return ConcurrentModificationError(
+        f"'{locator}' was not written: {why}", hint="read it again, redo the change, and write with the new hash"
+    )
 
 
 class SwapPublisher:
@@ -79,7 +84,7 @@ class SwapPublisher:
                 return False
             except FileNotFoundError:
                 if self._is_conditional:
-                    raise changed(self._note, _GONE) from None
+                    raise changed(self._note, GONE) from None
             try:
                 publish_new(directory, swap, name)
                 return False
@@ -100,7 +105,7 @@ class SwapPublisher:
             displaced = ""  # without exchange and without links: what a program still writes there is lost
         directory.replace(swap, name)
         if displaced:
-            self._displaced.add(directory, displaced, is_unwritten=None)
+            self._displaced.add(directory, displaced)
 
     def _settle(self, directory: Directory, swap: str, name: str) -> None:
         """Let the displaced version wait for its writers if it is the one we saw, or if it makes no difference."""
@@ -117,7 +122,7 @@ class SwapPublisher:
         except BaseException:
             self._undo(directory, swap, name)
             raise
-        self._displaced.add(directory, swap, is_unwritten=False if is_news else is_unwritten)
+        self._displaced.add(directory, swap, is_unwritten=is_unwritten and not is_news)
 
     def _undo(self, directory: Directory, swap: str, name: str) -> None:
         """Give the displaced version its name back, or the newest one its name if others have come in the place of
@@ -134,7 +139,7 @@ class SwapPublisher:
                     return
                 if put is None and directory.hash_file(swap) == self._ours:
                     # It had the name for a moment: a program may have opened it.
-                    self._displaced.add(directory, swap, is_unwritten=None)
+                    self._displaced.add(directory, swap)
                     return
                 found = directory.status(swap)
                 if put is not None and found is not None and os.path.samestat(put, found):
@@ -154,7 +159,7 @@ def remove(
         directory.replace(note.name, swap)
     except FileNotFoundError:
         if is_conditional:
-            raise changed(note, _GONE) from None
+            raise changed(note, GONE) from None
         return
     try:
         digest, is_unwritten = displaced.look_at(directory, swap, directory.status(swap))
@@ -164,7 +169,7 @@ def remove(
         _give_back(displaced, directory, swap, note)
         raise
     if digest != seen or not is_unwritten:
-        displaced.add(directory, swap, is_unwritten=False)
+        displaced.add(directory, swap)
         return
     try:
         directory.drop(swap)  # what is deleted should not stay on the disk without need

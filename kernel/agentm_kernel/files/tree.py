@@ -1,8 +1,8 @@
 """Directories of a store, held open: the only place that opens, lists or changes anything inside a store
-(but for the short notes that `read_short_note` reads for hooks).
+(but for the short notes that `FileStore.read` reads at a glance, for hooks).
 
 A path is walked one name at a time from the open root, never following a link, so nothing that happens to the tree
-meanwhile can lead a read or a write outside it. Raw `OSError`s leave this module; `Failures` gives them their type.
+meanwhile can lead a read or a write outside it. Raw `OSError`s leave this module; `reading.Failures` types them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import stat
 import time
 
-from agentm_kernel.files import Opened, close_quietly, read_open_file
+from agentm_kernel.files import NOT_WAITING, Opened, close_quietly, read_open_file
 from agentm_kernel.seam.locator import TEMP_PREFIX
 
 TYPE_CHECKING = False
@@ -21,18 +21,16 @@ if TYPE_CHECKING:
 
     from agentm_kernel.files.known_names import FolderNames
 
-    Identity = tuple[int, int]
-    """Device and inode: which file or directory it is, whatever its name."""
+Identity = tuple[int, int]
+"""Device and inode: which file or directory it is, whatever its name."""
 
 TEMP_SUFFIX = ".tmp"
 
 _O_DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 O_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_O_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
-_O_BINARY = getattr(os, "O_BINARY", 0)
-READ_FLAGS = os.O_RDONLY | O_NOFOLLOW | _O_NONBLOCK | _O_BINARY
-APPEND_FLAGS = os.O_RDWR | os.O_APPEND | O_NOFOLLOW | _O_NONBLOCK | _O_BINARY
-CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_NOFOLLOW | _O_BINARY
+READ_FLAGS = NOT_WAITING | O_NOFOLLOW
+APPEND_FLAGS = READ_FLAGS | os.O_RDWR | os.O_APPEND
+CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_NOFOLLOW | getattr(os, "O_BINARY", 0)
 CAN_WALK_BY_DESCRIPTOR = os.open in os.supports_dir_fd and bool(_O_DIRECTORY and O_NOFOLLOW)
 _PIECE = 1 << 20
 _REPLACE_PATIENCE = 2.0
@@ -76,9 +74,8 @@ class Directory:
     keeps_private = False
     """Set where a new file is for this user alone, whoever may look inside."""
 
-    def __init__(self, descriptor: int, status: os.stat_result | None = None, *, lent: bool = False) -> None:
-        self._fd: int | None = descriptor
-        self._place: int | str = descriptor
+    def __init__(self, place: int | str, status: os.stat_result | None = None, *, lent: bool = False) -> None:
+        self._place, self._fd = place, place if isinstance(place, int) else None
         self._status, self._lent = status, lent
         self.known_names: FolderNames | None = None
 
@@ -90,8 +87,7 @@ class Directory:
 
     @property
     def identity(self) -> Identity:
-        status = self._status or self.own_status()
-        return status.st_dev, status.st_ino
+        return identity_of(self._status or self.own_status())
 
     @property
     def is_private(self) -> bool:
@@ -258,12 +254,8 @@ class PathDirectory(Directory):
     can win here; that is the platform's limit, and the documentation says so.
     """
 
-    def __init__(self, path: str) -> None:
-        self._fd = self._status = self.known_names = None
-        self._place = self._path = path
-
     def _at(self, name: str) -> str:
-        return os.path.join(self._path, name)
+        return os.path.join(str(self._place), name)
 
     def enter(self, name: str) -> PathDirectory:
         path = self._at(name)
@@ -290,9 +282,6 @@ class PathDirectory(Directory):
 
     def link(self, source: str, target: str) -> None:
         os.link(self._at(source), self._at(target))
-
-    def close(self) -> None:
-        """Nothing is held open."""
 
 
 def open_root(path: str, *, follow_link: bool = True) -> Directory:

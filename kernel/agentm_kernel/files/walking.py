@@ -6,19 +6,16 @@ import os
 import stat
 
 from agentm_kernel.errors import NotFoundError
-from agentm_kernel.files.failures import Failures
-from agentm_kernel.files.reading import info_of, versions_of_files
+from agentm_kernel.files.reading import Failures, StoreReader, info_of, versions_of_files
 from agentm_kernel.seam.folders import Folder, FolderWalk
-from agentm_kernel.seam.locator import TEMP_PREFIX
+from agentm_kernel.seam.locator import TEMP_PREFIX, Locator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentm_kernel.files.reading import StoreReader
     from agentm_kernel.files.tree import Directory
     from agentm_kernel.seam import Info
-    from agentm_kernel.seam.locator import Locator
 
 
 _HELD_OPEN = 16

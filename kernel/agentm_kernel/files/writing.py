@@ -5,37 +5,27 @@ from __future__ import annotations
 import os
 import stat
 import time
-from itertools import accumulate
 
-from agentm_kernel.errors import (
-    AgentmError,
-    ConcurrentModificationError,
-    InvalidLocatorError,
-    LocatorConflictError,
-    NotFoundError,
-)
+from agentm_kernel import errors
+from agentm_kernel.errors import AgentmError, LocatorConflictError, NotFoundError
 from agentm_kernel.files import Opened, exchange, user_directory
 from agentm_kernel.files.appending import Appending, NoRecord, wait_until_settled
 from agentm_kernel.files.atomic import Draft, replace_file
 from agentm_kernel.files.displaced import DisplacedVersions
-from agentm_kernel.files.failures import Failures, changed
 from agentm_kernel.files.known_names import FolderNames, KnownNames
 from agentm_kernel.files.mutex import store_mutex
-from agentm_kernel.files.reading import enter_exactly, is_spelled_like_this, kind_of
-from agentm_kernel.files.swap import SwapPublisher, remove
-from agentm_kernel.files.tree import NO_DIRECTORY, Directory, make_root
+from agentm_kernel.files.reading import Failures, StoreReader, enter_exactly, is_spelled_like_this, kind_of
+from agentm_kernel.files.swap import GONE, SwapPublisher, changed, remove
+from agentm_kernel.files.tree import NO_DIRECTORY, Directory, Identity, make_root
 from agentm_kernel.seam import update
-from agentm_kernel.seam.backend import ABSENT
+from agentm_kernel.seam.backend import ABSENT, Absent
 from agentm_kernel.seam.content import content_hash, encode_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentm_kernel.files.reading import StoreReader
     from agentm_kernel.files.store import FileStore
-    from agentm_kernel.files.tree import Identity
-    from agentm_kernel.seam.backend import Absent
     from agentm_kernel.seam.locator import Locator
 
     _Condition = str | Absent | None
@@ -43,17 +33,18 @@ if TYPE_CHECKING:
     _Change = Callable[[Directory], bool]
 
 _USED_UNDER_THE_MUTEX = (exchange, update)
-"""Imported before it is taken. A process can be forked while another thread is importing: then the child inherits an
-import that never ends, and waits for it for ever as soon as it imports the same module itself.
-"""
+"""Imported before it is taken: a child that is forked during an import waits for that import for ever."""
 
 _PATIENCE = 10
 _EMPTY = content_hash(b"")
-_GONE = "it is not there any more"
 
 
 class StoreWriter:
-    """The changing half of a `FileStore`, over the same tree as its reader."""
+    """The same tree as the verbs of a `FileStore` see, by bytes, under the store's mutex; and what its verbs change.
+
+    `FileStore.tree` gives it to plugins that compare or bring in whole files. The medium's naming rules hold; its
+    `before_change` and `after_change` are not called.
+    """
 
     def __init__(self, store: FileStore, reader: StoreReader) -> None:
         self.reader = reader
@@ -64,10 +55,31 @@ class StoreWriter:
         self._dir_mode = 0o700 if store.private else 0o777
         self._durable: set[Identity] = set()
 
+    def read(self, locator: Locator) -> bytes | None:
+        """What is stored at `locator`; `None` for nothing, and for a directory."""
+        try:
+            with Failures("read", locator, reading=True), self.reader.open_parent(locator) as parent:
+                return self.reader.read_bytes(parent, locator)
+        except NotFoundError:
+            return None
+
+    def hash(self, locator: Locator) -> str | None:
+        """The content hash of the file at `locator`, of any size and kind of text; `None` where no file is."""
+        try:
+            with Failures("read", locator, reading=True), self.reader.open_parent(locator) as parent:
+                status = parent.status(locator.name)
+                if status is None or not stat.S_ISREG(status.st_mode):
+                    return None
+                return self.reader.hash_of(parent, locator, status)
+        except NotFoundError:
+            return None
+
     def write_text(self, locator: Locator, content: str, if_match: _Condition) -> None:
         self.write(locator, encode_content(content, locator, limit=self.reader.size_limit), if_match)
 
-    def write(self, locator: Locator, data: bytes, if_match: _Condition) -> None:
+    def write(self, locator: Locator, data: bytes, if_match: _Condition = None) -> None:
+        """As the verb, with bytes that need not be text."""
+
         def change(parent: Directory) -> bool:
             self.appending.settle(locator)
             self._replace(parent, locator, data, if_match, draft)
@@ -82,7 +94,7 @@ class StoreWriter:
                 self._change(locator.parent, open_folder, change, draft)
             except NotFoundError:
                 if isinstance(if_match, str):
-                    raise changed(locator, _GONE) from None
+                    raise changed(locator, GONE) from None
                 raise
             finally:
                 draft.drop()
@@ -92,13 +104,32 @@ class StoreWriter:
 
         `False`, and nothing done, where no record can be kept of that.
         """
+
+        def change(parent: Directory) -> bool:
+            """Whether that took a new file."""
+            name = locator.name
+            self._check_not_hidden(locator, name, is_copy=self.reader.medium.is_copy(name, parent.has_file))
+            recent = self.appending.settle()
+            for _ in range(_PATIENCE):
+                status = parent.status(name)
+                if status is not None and is_spelled_like_this(parent, name, status):
+                    if self.appending.add(parent, locator, status, data, recent):
+                        return False
+                    continue  # another program has just replaced it
+                try:
+                    # Recorded too: an editor that has just moved the file away will write over the new one.
+                    self.appending.announce(locator, 0, 0, data, recent)
+                    self._replace(parent, locator, data, ABSENT)
+                    return True
+                except errors.ConcurrentModificationError:
+                    continue  # another program has just made it
+            raise changed(locator, "another program replaces it all the time")
+
         data = encode_content(text, locator, limit=self.reader.size_limit)
         _check_not_root(locator)
         try:
             with Failures("append to", locator):
-                self._change(
-                    locator.parent, self.make_directories, lambda folder: self._append(folder, locator, data)
-                )
+                self._change(locator.parent, self.make_directories, change)
         except NoRecord:
             return False
         return True
@@ -107,13 +138,33 @@ class StoreWriter:
         with Failures("make the directory", locator):
             self._change(locator, self.make_directories, lambda _: False)
 
-    def delete(self, locator: Locator, if_match: str | None) -> None:
+    def remove_empty_directory(self, locator: Locator) -> bool:
+        """Whether there was an empty directory, which is gone now."""
+        try:
+            with self.reader.open_parent(locator) as parent:
+                parent.remove_dir(locator.name)
+        except OSError:  # not found, not empty, not a directory
+            return False
+        return True
+
+    def delete(self, locator: Locator, if_match: str | None = None) -> None:
+        """As the verb."""
+
         def change(parent: Directory) -> bool:
             status = self.reader.existing(parent, locator)
             if stat.S_ISDIR(status.st_mode):
                 raise LocatorConflictError(f"'{locator}' is a directory; only files are deleted")
             self.appending.settle(locator)
-            self._remove(parent, locator, status, if_match)
+            try:
+                seen = self._seen(parent, locator, status, if_match)
+            except (OSError, AgentmError):
+                if if_match is not None:
+                    raise
+                seen = None  # what cannot be read can still be deleted
+            if seen is None:
+                parent.unlink(locator.name)
+            else:
+                remove(self.displaced, parent, locator, seen, is_conditional=if_match is not None)
             return True
 
         _check_not_root(locator)
@@ -149,26 +200,6 @@ class StoreWriter:
                 if has_changed:
                     directory.sync()
 
-    def _append(self, parent: Directory, locator: Locator, data: bytes) -> bool:
-        """Whether that took a new file."""
-        name = locator.name
-        self._check_not_hidden(locator, name, is_copy=self.reader.medium.is_copy(name, parent.has_file))
-        recent = self.appending.settle()
-        for _ in range(_PATIENCE):
-            status = parent.status(name)
-            if status is not None and is_spelled_like_this(parent, name, status):
-                if self.appending.add(parent, locator, status, data, recent):
-                    return False
-                continue  # another program has just replaced it
-            try:
-                # Recorded too: an editor that has just moved the file away will write over the new one.
-                self.appending.announce(locator, 0, 0, data, recent)
-                self._replace(parent, locator, data, ABSENT)
-                return True
-            except ConcurrentModificationError:
-                continue  # another program has just made it
-        raise changed(locator, "another program replaces it all the time")
-
     def _replace(
         self, parent: Directory, locator: Locator, data: bytes, if_match: _Condition, draft: Draft | None = None
     ) -> None:
@@ -181,7 +212,7 @@ class StoreWriter:
         status = parent.status(name) if known is None else None
         if status is None or not is_spelled_like_this(parent, name, status):
             if isinstance(if_match, str):
-                raise changed(locator, _GONE)
+                raise changed(locator, GONE)
             medium.when_missing(parent, locator)
             listed = self._check_new_name(parent, locator, name) if known is None else known
             medium.check_new_name(locator, listed)
@@ -203,41 +234,25 @@ class StoreWriter:
         if listed is not None:
             self._names.remember(parent, listed, name)
 
-    def _remove(self, parent: Directory, locator: Locator, status: os.stat_result, if_match: str | None) -> None:
-        try:
-            seen = self._seen(parent, locator, status, if_match)
-        except (OSError, AgentmError):
-            if if_match is not None:
-                raise
-            seen = None  # what cannot be read can still be deleted
-        if seen is None:
-            parent.unlink(locator.name)
-        else:
-            remove(self.displaced, parent, locator, seen, is_conditional=if_match is not None)
-
     def _seen(self, parent: Directory, locator: Locator, status: os.stat_result, expected: str | None) -> str | None:
         """The content hash of the note that has `status`, and must be as expected; `None` if it has just gone."""
         try:
             digest = self.reader.hash_of(parent, locator, status)
             if digest == _EMPTY and expected is not None:
-                digest = self._seen_again(parent, locator, status)
+                with Opened(parent.open_file(locator.name)) as descriptor:
+                    wait_until_settled(descriptor)  # a program that has just emptied it gets the time to write
+                digest = self.reader.hash_of(parent, locator, status)
         except FileNotFoundError:
             if expected is not None:
-                raise changed(locator, _GONE) from None
+                raise changed(locator, GONE) from None
             return None
         if expected not in (None, digest):
             raise changed(locator, "its content is not what was expected")
         return digest
 
-    def _seen_again(self, parent: Directory, locator: Locator, status: os.stat_result) -> str:
-        """The hash of a file that was empty, once a program that has just emptied it had the time to write."""
-        with Opened(parent.open_file(locator.name)) as descriptor:
-            wait_until_settled(descriptor)
-        return self.reader.hash_of(parent, locator, status)
-
     def _check_not_hidden(self, key: Locator | str, name: str, *, is_copy: bool = False) -> None:
         if is_copy or self.reader.medium.is_hidden(name):
-            raise InvalidLocatorError(
+            raise errors.InvalidLocatorError(
                 f"invalid locator '{key}': {ascii(name)} is a name that the store's sync tool uses here",
                 hint="choose another name for the note",
             )
@@ -255,14 +270,10 @@ class StoreWriter:
 
     def make_directories(self, locator: Locator, root: Directory | None = None) -> Directory:
         """The directory at `locator`, made if need be, to be closed by the caller, who holds the mutex."""
-        directory = root or self.reader.open_root()
-        parts = locator.parts
-        for key, name in zip(accumulate(parts, "{}/{}".format), parts, strict=True):
-            above = directory
-            try:
-                directory = self._enter_or_make(above, key, name)
-            finally:
-                above.close()
+        directory, parts = root or self.reader.open_root(), locator.parts
+        for depth, name in enumerate(parts, 1):
+            with directory:
+                directory = self._enter_or_make(directory, "/".join(parts[:depth]), name)
         return directory
 
     def _enter_or_make(self, directory: Directory, key: str, name: str) -> Directory:
@@ -297,47 +308,4 @@ def _check_not_root(locator: Locator) -> None:
         raise LocatorConflictError("the root of the store is a directory; name a note below it")
 
 
-class BytesTree:
-    """The same tree as the verbs of a `FileStore` see, by bytes: for plugins that compare or bring in whole files.
-
-    The medium's naming rules hold; its `before_change` and `after_change` are not called.
-    """
-
-    def __init__(self, writer: StoreWriter) -> None:
-        self._writer, self._reader = writer, writer.reader
-
-    def read(self, locator: Locator) -> bytes | None:
-        """What is stored at `locator`; `None` for nothing, and for a directory."""
-        try:
-            with Failures("read", locator, reading=True), self._reader.open_parent(locator) as parent:
-                return self._reader.read_bytes(parent, locator)
-        except NotFoundError:
-            return None
-
-    def hash(self, locator: Locator) -> str | None:
-        """The content hash of the file at `locator`, of any size and kind of text; `None` where no file is."""
-        try:
-            with Failures("read", locator, reading=True), self._reader.open_parent(locator) as parent:
-                status = parent.status(locator.name)
-                if status is None or not stat.S_ISREG(status.st_mode):
-                    return None
-                return self._reader.hash_of(parent, locator, status)
-        except NotFoundError:
-            return None
-
-    def write(self, locator: Locator, data: bytes, if_match: _Condition = None) -> None:
-        """As the verb, with bytes that need not be text."""
-        self._writer.write(locator, data, if_match)
-
-    def delete(self, locator: Locator, if_match: str | None = None) -> None:
-        """As the verb."""
-        self._writer.delete(locator, if_match)
-
-    def remove_empty_directory(self, locator: Locator) -> bool:
-        """Whether there was an empty directory, which is gone now."""
-        try:
-            with self._reader.open_parent(locator) as parent:
-                parent.remove_dir(locator.name)
-        except OSError:  # not found, not empty, not a directory
-            return False
-        return True
+BytesTree = StoreWriter

@@ -13,7 +13,7 @@ import time
 from _thread import LockType, _count, allocate_lock, start_new_thread
 
 from agentm_kernel import errors
-from agentm_kernel.errors import AgentmError, StorageIOError
+from agentm_kernel.errors import AgentmError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ _traces = bool(os.environ.get("AGENTM_TRACE_PLUGINS"))
 active: list[tuple[str, str]] = []
 """Which plugin is running, and what it was asked to do, innermost last: for whoever has waited too long."""
 
-_late: list[LockType] = []
-"""Of each thread that was left behind: free once it has ended."""
+_late: list[LockType] = []  # of each thread that was left behind: free once it has ended
 
 _calling_process = 0
 end_process = os._exit
@@ -68,7 +67,7 @@ class Call:
         failure = _failure(self._label, self._doing, reason_of(value))
         if isinstance(value, OSError):  # a failure of its medium, not of itself
             hint = "check the medium that the store lies on"
-            raise StorageIOError(failure.message, errno=value.errno, hint=hint) from value
+            raise errors.StorageIOError(failure.message, errno=value.errno, hint=hint) from value
         raise failure from value
 
 
@@ -127,10 +126,8 @@ def in_time(work: Callable[[], T], seconds: float) -> T:
     if is_late:
         _late.append(finished)
         label, doing = active[-1] if active else ("plugin", "its work")
-        raise errors.PluginError(
-            f"the {label} is late: {doing} took more than {seconds:g} s",
-            hint="check that what it needs is there (a network, a mount), or upgrade it",
-        )
+        hint = "check that what it needs is there (a network, a mount), or upgrade it"
+        raise errors.PluginError(f"the {label} is late: {doing} took more than {seconds:g} s", hint=hint)
     if failure:
         raise failure[0]
     return outcome[0]
@@ -168,7 +165,7 @@ class StdoutToStderr:
                 # Another thread may be writing its answer to the descriptor now: then only the stream is diverted.
                 # Counted, not listed: `sys._current_frames` can stop the whole interpreter for ever where a thread
                 # begins meanwhile (gh-106883, mended in 3.11.9), and `threading` takes a while to import.
-                _descriptor = _divert() if _count() == 0 else None
+                _descriptor = divert_stdout() if _count() == 0 else None
             _depth += 1
 
     def __exit__(self, *_: object) -> None:
@@ -191,8 +188,8 @@ def _flush(stream: TextIO | None) -> None:
         stream.flush()
 
 
-def _divert() -> int | None:
-    """Point the descriptor of stdout at stderr; the copy to restore it from, `None` if either is closed."""
+def divert_stdout() -> int | None:
+    """Point the descriptor of stdout at stderr, or nowhere if that is closed; a copy of what it was, if open."""
     try:
         saved = os.dup(1)
     except OSError:
@@ -200,6 +197,5 @@ def _divert() -> int | None:
     try:
         os.dup2(2, 1)
     except OSError:
-        os.close(saved)
-        return None
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return saved

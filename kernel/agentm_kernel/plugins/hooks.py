@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import sys
 
-from agentm_kernel.device.installed import HOOKS, is_hook_plugin, listens_to
+from agentm_kernel.device.installed import HOOKS, PluginRecord, is_hook_plugin, listens_to
 from agentm_kernel.errors import AgentmError, ConfigError, one_line
 from agentm_kernel.plugins import Call, hookspecs, in_time, reason_of, wrong_answer
-from agentm_kernel.plugins.hookspecs import DoctorRow, HookContext, Panel, PluginFailure, Section
+from agentm_kernel.plugins.hookspecs import Alert, DoctorRow, HookContext, Panel, PluginFailure, Section
 from agentm_kernel.plugins.table import load, refusal, unusable
 
 TYPE_CHECKING = False
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import TypeVar
 
-    from agentm_kernel.device.installed import PluginRecord
-    from agentm_kernel.plugins.hookspecs import Alert
     from agentm_kernel.seam.locator import Locator
 
     T = TypeVar("T")
@@ -41,12 +39,15 @@ class HookCaller:
     def __init__(
         self, context: HookContext, *, records: Iterable[PluginRecord] | None = None, patience: float = PATIENCE
     ) -> None:
-        self._records = tuple(_permitted(context) if records is None else records)
-        self._context = context
-        self._patience = patience
+        if records is None:
+            try:
+                config, found = context.device.config, context.device.plugins.records
+                records = [record for record in found if is_hook_plugin(record) and refusal(record, config) is None]
+            except ConfigError:
+                records = ()
+        self._records, self._context, self._patience = tuple(records), context, patience
         self._loaded: dict[PluginRecord, Mapping[str, Hook]] = {}
-        self.failures: tuple[PluginFailure, ...] = ()
-        """Every failure so far: to be shown by whoever called a hook."""
+        self.failures: tuple[PluginFailure, ...] = ()  # every failure so far: to be shown by whoever called a hook
 
     def doctor_checks(self) -> Iterator[DoctorRow]:
         """The rows that plugins add to `agentm doctor`, as they come."""
@@ -72,10 +73,6 @@ class HookCaller:
         """Tell what the operator has to see."""
         for _ in self._call("agentm_alert", alert=alert):
             pass
-
-    def has_listeners(self, hook: str) -> bool:
-        """Whether a plugin that the policy lets in would be loaded when `hook` is told."""
-        return any(listens_to(record, hook) for record in self._records)
 
     def replaced(self, locator: Locator, old: str | None, new: str | None) -> None:
         """Tell what a write replaces. The writer has nobody to show failures to, so they are shown here, once.
@@ -104,8 +101,8 @@ class HookCaller:
                 self._keep(record, wrong_answer(str(record), hook, answer, f"a list of {kind.__name__}"))
 
     def _call(self, hook: str, *, waits: bool = False, **arguments: object) -> Iterator[tuple[PluginRecord, object]]:
-        """The answers to `hook`, `None` left out. Each plugin is called by itself, in a thread that is left behind
-        when it takes too long. `waits`: the caller needs the work done, however long it takes.
+        """The answers to `hook`, `None` left out. Each plugin is called by itself and left behind when it takes too
+        long, unless the caller `waits`.
         """
         listening = [record for record in self._records if listens_to(record, hook)]
         told = [(record, *self._hooks_of(record)[hook]) for record in listening if hook in self._hooks_of(record)]
@@ -130,9 +127,8 @@ class HookCaller:
     def _hooks_of(self, record: PluginRecord) -> Mapping[str, Hook]:
         """The hooks of a plugin, which is loaded once; none, and a failure kept, if it cannot be used."""
         if record not in self._loaded:
-            self._loaded[record] = (
-                self._within(self._patience, record, "its import", lambda: _load_hooks(record)) or {}
-            )
+            found = self._within(self._patience, record, "its import", lambda: _load_hooks(record))
+            self._loaded[record] = found or {}
         return self._loaded[record]
 
     def _keep(self, record: PluginRecord, error: AgentmError) -> None:
@@ -154,9 +150,7 @@ def _load_hooks(record: PluginRecord) -> Mapping[str, Hook]:
 
 
 def plain_hooks(plugin: object) -> dict[str, Hook] | None:
-    """The hooks of a module in which each is a function of some of the arguments that the hook has, and asks for
-    nothing special; `None` for every other plugin.
-    """
+    """The hooks of a module in which each is a plain function that asks for nothing special; `None` for any other."""
     found: dict[str, Hook] = {}
     for name, function in vars(plugin).items() if isinstance(plugin, type(sys)) else ():
         options = getattr(function, hookspecs.MARK, None)
@@ -202,11 +196,3 @@ def judged_hooks(plugin: object) -> dict[str, Hook]:
         place = 0 if any(way.tryfirst for way in ways) else 2 if any(way.trylast for way in ways) else 1
         found[caller.name] = place, caller
     return found
-
-
-def _permitted(context: HookContext) -> list[PluginRecord]:
-    try:
-        config = context.device.config
-    except ConfigError:
-        return []
-    return [r for r in context.device.plugins.records if is_hook_plugin(r) and refusal(r, config) is None]

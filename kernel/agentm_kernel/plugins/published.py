@@ -33,8 +33,7 @@ _BROUGHT: dict[str, dict[str, tuple[str, ...]]] = {
     "agentm-view": {COMMANDS: ("view",)},
 }
 
-PUBLISHED: dict[str, dict[str, str]] = {}
-"""By entry-point group and name, the distribution that brings it."""
+PUBLISHED: dict[str, dict[str, str]] = {}  # by entry-point group and name, the distribution that brings it
 for _distribution, _groups in _BROUGHT.items():
     for _group, _names in _groups.items():
         PUBLISHED.setdefault(_group, {}).update(dict.fromkeys(_names, _distribution))

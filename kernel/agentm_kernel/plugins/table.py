@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 
 from agentm_kernel import errors
-from agentm_kernel.device.installed import OPTIONS, canonical_name, is_hook_plugin, kind_of
+from agentm_kernel.device.installed import OPTIONS, PluginRecord, canonical_name, is_hook_plugin, kind_of
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.plugins import Call, StdoutToStderr, reason_of, without_it
 from agentm_kernel.seam.backend import API_VERSION, StorageBackend
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from agentm_kernel.device import DeviceFacts
     from agentm_kernel.device.config import Config
-    from agentm_kernel.device.installed import PluginRecord
     from agentm_kernel.seam.options import Option
 
 OLDEST_API_VERSION = 1
@@ -33,7 +32,10 @@ def load(record: PluginRecord) -> object:
     not the plugin's doing.
     """
     check_declared_api(record)
-    module, attributes = _reference(record)
+    module, _, attribute = map(str.strip, record.value.partition("[")[0].partition(":"))  # module:attribute [extras]
+    attributes = attribute.split(".") if attribute else []
+    if not all(map(str.isidentifier, (*module.split("."), *attributes))):
+        raise unusable(record, f"cannot be loaded: its value {record.value!r} is not of the form module:attribute")
     try:
         with Call(str(record), "its import"):
             if module in sys.modules:
@@ -88,15 +90,6 @@ def unusable(record: PluginRecord, why: str, *, hint: str | None = None) -> erro
     return errors.PluginError(f"the {record} {why}", hint=hint or without_it(record.distribution))
 
 
-def _reference(record: PluginRecord) -> tuple[str, list[str]]:
-    """Module and attributes of `module:attribute [extras]`."""
-    module, _, attribute = map(str.strip, record.value.partition("[")[0].partition(":"))
-    attributes = attribute.split(".") if attribute else []
-    if not all(map(str.isidentifier, (*module.split("."), *attributes))):
-        raise unusable(record, f"cannot be loaded: its value {record.value!r} is not of the form module:attribute")
-    return module, attributes
-
-
 def find(device: DeviceFacts, group: str, name: str) -> PluginRecord | None:
     """The one plugin called `name` in `group`; `None` only if none is installed.
 
@@ -111,9 +104,8 @@ def find(device: DeviceFacts, group: str, name: str) -> PluginRecord | None:
         return let_in[0]
     if claims:
         why = refusal(claims[0], device.config)
-        raise errors.PluginError(
-            f"the {claims[0]} is not loaded: {why}", hint="`agentm config list` shows plugin_policy.*"
-        )
+        hint = "`agentm config list` shows plugin_policy.*"
+        raise errors.PluginError(f"the {claims[0]} is not loaded: {why}", hint=hint)
     if device.plugins.unreadable:
         raise errors.PluginError(
             f"cannot tell whether the {kind_of(group)} '{name}' is installed: {device.plugins.unreadable[0]}",
@@ -176,9 +168,7 @@ def conflict(claims: list[PluginRecord]) -> errors.PluginError:
 
 
 def conflicts(records: Iterable[PluginRecord]) -> list[list[PluginRecord]]:
-    """The claims on every name that is claimed more than once. Hook plugins are told, not asked for by name, so
-    theirs are labels and may repeat.
-    """
+    """The claims on every name that is claimed twice. Names of hook plugins, which nobody asks for, may repeat."""
     claims: dict[tuple[str, str], list[PluginRecord]] = {}
     for record in records:
         if not is_hook_plugin(record):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import stat
 
-from agentm_kernel.errors import ConfigError
+from agentm_kernel import errors
 from agentm_kernel.files import read_small_file
 
 TYPE_CHECKING = False
@@ -102,7 +102,7 @@ def refuse_linked_harness(root: str) -> None:
     """`.harness` may not be a link: a cloned repository could bring one that leads into another project."""
     path = harness_path(root)
     if os.path.islink(path):
-        raise ConfigError(
+        raise errors.ConfigError(
             f"{path} is a symbolic link, and state is neither read nor written through one",
             hint="a repository that you cloned may have brought it; remove it, or put a folder there",
         )
@@ -116,17 +116,17 @@ def physical_directory(cwd: str | None = None) -> str:
             return here  # the system's own answer has no links; resolving them again is half of a lookup's cost
     except OSError as error:
         if cwd is None or not os.path.isabs(cwd):
-            raise ConfigError(
+            raise errors.ConfigError(
                 f"the current directory cannot be used: {error.strerror}", hint="change to a directory that exists"
             ) from error
     path = os.path.realpath(cwd)
     if not os.path.isdir(path):
-        raise ConfigError(f"{cwd} is not a directory", hint="name the directory that you work in")
+        raise errors.ConfigError(f"{cwd} is not a directory", hint="name the directory that you work in")
     return path
 
 
-def _cannot_look(path: str, error: OSError) -> ConfigError:
-    return ConfigError(
+def _cannot_look(path: str, error: OSError) -> errors.ConfigError:
+    return errors.ConfigError(
         f"cannot tell whether there is a project at {os.path.dirname(path)}: {path}: {error.strerror}",
         hint="check the permissions of that directory, or start further down, in the project itself",
     )
@@ -159,4 +159,4 @@ def read_checkout_file(path: str) -> bytes | None:
         why, cause = str(error.strerror), error
     except ValueError:
         why, cause = "its name holds a NUL", None
-    raise ConfigError(f"{path} cannot be read: {why}", hint="repair or remove that file") from cause
+    raise errors.ConfigError(f"{path} cannot be read: {why}", hint="repair or remove that file") from cause

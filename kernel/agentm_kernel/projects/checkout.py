@@ -11,35 +11,28 @@ from __future__ import annotations
 import os
 
 from agentm_kernel import errors
-from agentm_kernel.device.json_text import dump, parse_object
-from agentm_kernel.errors import AgentmError, ConfigError
-from agentm_kernel.projects import (
-    harness_path,
-    is_work_tree,
-    read_checkout_file,
-    read_rare_file,
-    refuse_linked_harness,
-)
+from agentm_kernel.device.json_text import parse_object
+from agentm_kernel.projects import harness_path, is_work_tree, read_checkout_file, read_rare_file
 from agentm_kernel.projects.git_files import find_repository
-from agentm_kernel.seam.locator import MAX_SEGMENT_BYTES, Locator, normalize_key
+from agentm_kernel.seam.locator import normalize_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from agentm_kernel.projects.git_files import Repository
-    from agentm_kernel.projects.remote import Address
 
-_PROJECT_FILE = "project.json"
-_ID_FILE, _ID_KEY, _ID_LENGTH = "agentm-checkout", "checkout", 32
+PROJECT_FILE = "project.json"
+ID_FILE, ID_KEY, ID_LENGTH = "agentm-checkout", "checkout", 32
 _HEX = frozenset("0123456789abcdef")
 _LONGEST_CHAIN = 5
-_NAMELESS = "project"
 _MOST_OF_ONE_NAME = 1000
 
 
 class Checkout:
-    """Git's files are read once, and only if something needs them."""
+    """Git's files are read once, and only if something needs them. Addresses are taken apart only if there is more to
+    find out than the id by which most hooks find a checkout.
+    """
 
     __slots__ = ("_git", "_named", "_source", "declared", "root", "source_of_declared")
 
@@ -98,12 +91,14 @@ class Checkout:
 
     def names(self) -> Iterator[str]:
         """The names that it may have in a store, best first: what other projects have is left to them."""
+        from agentm_kernel.projects.remote import parse_remote, safe_name
+
         found = self._name()[0]
-        longer = [_made_safe(f"{found}-{part.replace('/', '-')}") for part in (self.part[1:],) if part]
-        address = _parsed(self.origin or "")
+        longer = [safe_name(f"{found}-{part.replace('/', '-')}") for part in (self.part[1:],) if part]
+        address = parse_remote(self.origin or "")
         owner = address.path.rpartition("/")[0].rpartition("/")[2]
         if owner and not address.is_local:
-            longer.append(_made_safe(f"{owner}-{found}"))
+            longer.append(safe_name(f"{owner}-{found}"))
         first = [self.declared] if self.declared else []
         yield from dict.fromkeys((*first, found, *longer))
         for number in range(2, _MOST_OF_ONE_NAME):
@@ -112,11 +107,13 @@ class Checkout:
     def _name(self) -> tuple[str, str]:
         """The name that its remote or else its directory gives, and which of them."""
         if self._named is None:
-            if name := _parsed(self.origin or "").name:
-                self._named = _made_safe(name), "the remote `origin`"
+            from agentm_kernel.projects.remote import parse_remote, safe_name
+
+            if name := parse_remote(self.origin or "").name:
+                self._named = safe_name(name), "the remote `origin`"
             else:
-                directory = _parsed(os.path.realpath(self.home))  # a bare `widgets.git` is `widgets`
-                self._named = _made_safe(directory.name), "the directory's name"
+                directory = parse_remote(os.path.realpath(self.home))  # a bare `widgets.git` is `widgets`
+                self._named = safe_name(directory.name), "the directory's name"
         return self._named
 
     def _read_git(self) -> tuple[Repository | None, str | None]:
@@ -136,23 +133,19 @@ def _source_of(repository: Repository | None, origin: str | None) -> tuple[Repos
     for _ in range(_LONGEST_CHAIN):
         if repository is None or origin is None:
             break
-        address = _parsed(origin)
+        from agentm_kernel.projects.remote import parse_remote
+
+        address = parse_remote(origin)
         if not address.is_local:
             return repository, str(address)
         path = os.path.realpath(os.path.join(repository.home, address.path))
         if os.path.isdir(f"{path}.git") or not is_work_tree(path):
-            return repository, str(_parsed(path_as_text(path)))
+            return repository, str(parse_remote(path_as_text(path)))
         source = find_repository(path)
         if source is None or source.common_dir == repository.common_dir:
             break
         repository, origin = source, source.origin_url()
     return repository, None
-
-
-def _parsed(address: str) -> Address:
-    from agentm_kernel.projects.remote import parse_remote  # here, because most hooks find a checkout by its id
-
-    return parse_remote(address)
 
 
 def path_as_text(path: str) -> str:
@@ -168,7 +161,7 @@ def read_checkout_id(checkout: Checkout) -> str | None:
     folder = checkout.id_folder
     if folder is None:
         return _id_in_folder(checkout)
-    path = f"{folder}{os.sep}{_ID_FILE}"
+    path = f"{folder}{os.sep}{ID_FILE}"
     data = read_checkout_file(path)
     return None if data is None else _checked_id(data.decode("ascii", "replace").strip(), path) + checkout.part
 
@@ -181,13 +174,13 @@ def read_former_id(checkout: Checkout) -> str | None:
 
 
 def _id_in_folder(checkout: Checkout) -> str | None:
-    found = _read_project_file(checkout.root).get(_ID_KEY)
-    return None if found is None else _checked_id(found, harness_path(checkout.root, _PROJECT_FILE))
+    found = _read_project_file(checkout.root).get(ID_KEY)
+    return None if found is None else _checked_id(found, harness_path(checkout.root, PROJECT_FILE))
 
 
 def _checked_id(found: object, path: str) -> str:
-    if not isinstance(found, str) or len(found) != _ID_LENGTH or not _HEX.issuperset(found):
-        raise ConfigError(
+    if not isinstance(found, str) or len(found) != ID_LENGTH or not _HEX.issuperset(found):
+        raise errors.ConfigError(
             f"{path} holds no id of a checkout",
             hint="remove what is there; `agentm project register --adopt` then says which project this is",
         )
@@ -205,27 +198,6 @@ def binding_keys(checkout: Checkout) -> Iterator[str]:
             yield key
 
 
-def make_checkout_id(checkout: Checkout) -> str | None:
-    """The id, made if there is none yet; `None` where it cannot be written."""
-    if (known := read_checkout_id(checkout)) is not None:
-        return known
-    from agentm_kernel.files.atomic import publish_new, replace_file
-    from agentm_kernel.files.tree import open_root
-
-    folder, new = checkout.id_folder, os.urandom(_ID_LENGTH // 2).hex()
-    try:
-        if folder is None:
-            _change_project_file(checkout.root, lambda document: {_ID_KEY: new, **document})
-        else:
-            with open_root(folder) as directory:
-                replace_file(directory, _ID_FILE, f"{new}\n".encode(), None, publish=publish_new)
-    except FileExistsError:
-        pass  # of two who make it at once, the first one's stays
-    except (OSError, AgentmError):
-        return None
-    return read_checkout_id(checkout)
-
-
 # ------------------------------------------------------------------------------------------------ what it is called
 
 
@@ -234,21 +206,23 @@ def identify_project(root: str) -> Checkout:
     document = _read_project_file(root)
     if not document:
         return Checkout(root)
-    path, key = harness_path(root, _PROJECT_FILE), "vault_project"
+    path, key = harness_path(root, PROJECT_FILE), "vault_project"
     slug = given = _text(document.get(key), key, path)
     if not given:
         github = document.get("github") or {}
         if not isinstance(github, dict):
             raise _unfit(path, "has a `github` that is not an object in braces")
+        from agentm_kernel.projects.remote import parse_remote
+
         key = "github.repo"
         given = _text(github.get("repo"), key, path)
         if not given:
             return Checkout(root)
-        slug = _parsed(given).name
+        slug = parse_remote(given).name
     try:
         return Checkout(root, plain_slug(slug), f"`{key}` in {path}")
     except errors.InvalidLocatorError as error:
-        raise ConfigError(
+        raise errors.ConfigError(
             f"`{key}` in {path} cannot name a project: {error}",
             hint="set `vault_project` in that file to a plain name such as `my-project`",
         ) from error
@@ -266,11 +240,11 @@ def plain_slug(slug: str) -> str:
 
 def _read_project_file(root: str) -> dict[str, object]:
     """The object in the `project.json` of a checkout, empty where there is none; anything else is a `ConfigError`."""
-    path = harness_path(root, _PROJECT_FILE)
-    return _parse_project_file(read_rare_file(path), path)
+    path = harness_path(root, PROJECT_FILE)
+    return parse_project_file(read_rare_file(path), path)
 
 
-def _parse_project_file(data: bytes | None, path: str) -> dict[str, object]:
+def parse_project_file(data: bytes | None, path: str) -> dict[str, object]:
     try:
         return {} if data is None else parse_object(data)
     except errors.MalformedJson as error:
@@ -283,54 +257,5 @@ def _text(value: object, key: str, path: str) -> str:
     return (value or "").strip()
 
 
-def _unfit(path: str, why: str) -> ConfigError:
-    return ConfigError(f"{path} {why}", hint="correct that file; it says what the project is called")
-
-
-def _made_safe(name: str) -> str:
-    """A name that somebody chose without us in mind, made one that stores can hold; for one name always the same one.
-
-    What cannot stand in a key becomes a dash; a name that belongs to another program or system loses its leading dots
-    or gets a word before it.
-    """
-    if key := _as_key(name):
-        return key
-    import unicodedata
-
-    composed = unicodedata.normalize("NFC", name)
-    is_safe = {character: _as_key(f"a{character}a") == f"a{character}a" for character in {*composed} - {"/"}}
-    safe = "".join(character if is_safe.get(character) else "-" for character in composed).lstrip(". ")
-    room = MAX_SEGMENT_BYTES - len(f"{_NAMELESS}-")
-    while safe and (safe[-1] == "." or safe[-1].isspace() or len(safe.encode()) > room):
-        safe = safe[:-1]
-    return _as_key(safe) or (f"{_NAMELESS}-{safe}" if safe else _NAMELESS)
-
-
-def _as_key(name: str) -> str:
-    """`name` as stores spell it; empty if they cannot hold it."""
-    try:
-        return normalize_key(name)
-    except errors.InvalidLocatorError:
-        return ""
-
-
-def declare_slug(root: str, slug: str) -> str:
-    """Name the project at `root`, whatever its remote or its directory are called; returns the path of the file."""
-    slug = plain_slug(slug)
-    return _change_project_file(root, lambda document: {**document, "vault_project": slug})
-
-
-def _change_project_file(root: str, fn: Callable[[dict[str, object]], dict[str, object]]) -> str:
-    """Replace the document in the file by `fn` of it, without losing anyone's edit; returns the path."""
-    from agentm_kernel.files.store import FileStore
-    from agentm_kernel.seam.update import update
-
-    refuse_linked_harness(root)
-    path = harness_path(root, _PROJECT_FILE)
-
-    def changed(text: str | None) -> str:
-        return dump(fn(_parse_project_file(None if text is None else text.encode(), path)))
-
-    store = FileStore(harness_path(root), create_root=True, follow_root_link=False)
-    update(store, Locator(_PROJECT_FILE), changed)
-    return path
+def _unfit(path: str, why: str) -> errors.ConfigError:
+    return errors.ConfigError(f"{path} {why}", hint="correct that file; it says what the project is called")

@@ -9,9 +9,26 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.device.json_text import dump
-from agentm_kernel.errors import ConcurrentModificationError, ConfigError, LocatorConflictError, StorageIOError
-from agentm_kernel.projects import lookup
-from agentm_kernel.projects.checkout import make_checkout_id
+from agentm_kernel.errors import (
+    AgentmError,
+    ConcurrentModificationError,
+    ConfigError,
+    LocatorConflictError,
+    StorageIOError,
+)
+from agentm_kernel.files.atomic import publish_new, replace_file
+from agentm_kernel.files.store import FileStore
+from agentm_kernel.files.tree import open_root
+from agentm_kernel.projects import harness_path, lookup, refuse_linked_harness
+from agentm_kernel.projects.checkout import (
+    ID_FILE,
+    ID_KEY,
+    ID_LENGTH,
+    PROJECT_FILE,
+    parse_project_file,
+    plain_slug,
+    read_checkout_id,
+)
 from agentm_kernel.projects.lookup import Place, ProjectRecord, find_record, if_owned, read_record, unite_copies
 from agentm_kernel.seam.backend import ABSENT
 from agentm_kernel.seam.layout import MOVES, PROJECTS
@@ -234,3 +251,43 @@ def record_move(
     fields: dict[str, object] = {"version": lookup.VERSION, "time": moment, "store": read_stamp(source)}
     fields |= {"from": old.key, "to": new.key, "into": read_stamp(target)}
     target.write(Locator(f"{MOVES}/{moment}-{os.urandom(4).hex()}.json"), dump(fields), if_match=ABSENT)
+
+
+# ------------------------------------------------------------------------------------------------ in the checkout
+
+
+def make_checkout_id(checkout: Checkout) -> str | None:
+    """The id, made if there is none yet; `None` where it cannot be written."""
+    if (known := read_checkout_id(checkout)) is not None:
+        return known
+    folder, new = checkout.id_folder, os.urandom(ID_LENGTH // 2).hex()
+    try:
+        if folder is None:
+            _change_project_file(checkout.root, lambda document: {ID_KEY: new, **document})
+        else:
+            with open_root(folder) as directory:
+                replace_file(directory, ID_FILE, f"{new}\n".encode(), None, publish=publish_new)
+    except FileExistsError:
+        pass  # of two who make it at once, the first one's stays
+    except (OSError, AgentmError):
+        return None
+    return read_checkout_id(checkout)
+
+
+def declare_slug(root: str, slug: str) -> str:
+    """Name the project at `root`, whatever its remote or its directory are called; returns the path of the file."""
+    slug = plain_slug(slug)
+    return _change_project_file(root, lambda document: {**document, "vault_project": slug})
+
+
+def _change_project_file(root: str, fn: Callable[[dict[str, object]], dict[str, object]]) -> str:
+    """Replace the document in the file by `fn` of it, without losing anyone's edit; returns the path."""
+    refuse_linked_harness(root)
+    path = harness_path(root, PROJECT_FILE)
+
+    def changed(text: str | None) -> str:
+        return dump(fn(parse_project_file(None if text is None else text.encode(), path)))
+
+    store = FileStore(harness_path(root), create_root=True, follow_root_link=False)
+    update(store, Locator(PROJECT_FILE), changed)
+    return path

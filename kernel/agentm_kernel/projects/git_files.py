@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
-from agentm_kernel.errors import ConfigError
+from agentm_kernel import errors
 from agentm_kernel.projects import is_work_tree, read_checkout_file, upward
 from agentm_kernel.seam import Frozen
 
@@ -54,17 +54,14 @@ class Repository(Frozen):
     def origin_url(self) -> str | None:
         """The address that git fetches `origin` from, as it is written: no `insteadOf` applied; `None` if none."""
         try:
-            urls = self._origin_urls()
+            settings = list(_settings(f"{self.common_dir}{os.sep}config"))
+            own = [value for name, value in settings if name == _WORKTREE_CONFIG]
+            if own and own[-1].lower() not in _FALSE:
+                settings += _settings(os.path.join(self.git_dir, "config.worktree"))
+            urls = [value for name, value in settings if name == _ORIGIN_URL]
         except _AskGit:
             urls = origin_urls(self)
         return next(filter(None, urls), None)
-
-    def _origin_urls(self) -> list[str]:
-        settings = list(_settings(f"{self.common_dir}{os.sep}config"))
-        own = [value for name, value in settings if name == _WORKTREE_CONFIG]
-        if own and own[-1].lower() not in _FALSE:
-            settings += _settings(os.path.join(self.git_dir, "config.worktree"))
-        return [value for name, value in settings if name == _ORIGIN_URL]
 
 
 def find_repository(directory: str) -> Repository | None:
@@ -89,13 +86,13 @@ def _pointed_to(work_tree: str, entry: str) -> str:
     """What a `.git` that is a file leads to."""
     pointer = read_checkout_file(entry) or b""
     if not pointer.startswith(b"gitdir: "):
-        raise ConfigError(
+        raise errors.ConfigError(
             f"{entry} is a file but does not point to a git repository",
             hint="git cannot use it either: remove it, or restore the repository",
         )
     git_dir = _joined(work_tree, pointer.removeprefix(b"gitdir: "))
     if not os.path.isdir(git_dir):
-        raise ConfigError(
+        raise errors.ConfigError(
             f"{entry} points to {git_dir}, which is not there",
             hint="make that repository available here (a container may not mount it) or run `git worktree repair` in "
             "it; or name the project with `vault_project` in .harness/project.json",
@@ -141,7 +138,7 @@ def _watched(path: str) -> Iterator[tuple[str, str | None]]:
         name, equals, value = line.partition("=")
         name = name.rstrip(" \t")
         if not (first.isalpha() and _NAME.issuperset(name)):
-            raise ConfigError(
+            raise errors.ConfigError(
                 f"{path}: line {number} is not valid git configuration",
                 hint="git cannot read it either: `git config --list` says the same; correct that line",
             )
@@ -171,7 +168,7 @@ def _is_sound(value: str) -> bool:
 
 def _included(value: str | None, path: str, depth: int) -> str:
     if depth == _DEEPEST_INCLUDE:
-        raise ConfigError(
+        raise errors.ConfigError(
             f"{path}: files include each other more than {_DEEPEST_INCLUDE} levels deep",
             hint="git cannot read it either: remove the include that leads back",
         )
@@ -188,7 +185,7 @@ def _checked_url(value: str | None, path: str) -> str:
         why = "has no value"
     except UnicodeEncodeError:
         why = "is not UTF-8 text"
-    raise ConfigError(f"{path}: {_ORIGIN_URL} {why}", hint="run `git remote set-url origin URL`")
+    raise errors.ConfigError(f"{path}: {_ORIGIN_URL} {why}", hint="run `git remote set-url origin URL`")
 
 
 _LIMIT_SECONDS = 1.0
@@ -232,7 +229,7 @@ def ask_git(repository: Repository, *arguments: str) -> str:
         reason = f"git cannot be started: {error.strerror}"
     except UnicodeDecodeError:
         reason = "it is not UTF-8 text"
-    raise ConfigError(
+    raise errors.ConfigError(
         f"the remote of {repository.work_tree} cannot be found out: {reason}",
         hint="its git configuration is not plain enough to be read without git (an include on a condition, a value "
         "in quotes); correct it, or name the project with `vault_project` in .harness/project.json",

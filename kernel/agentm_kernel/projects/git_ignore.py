@@ -25,17 +25,14 @@ def hide_from_git(root: str) -> None:
     """
     try:
         with open_root(harness_path(root), follow_link=False) as folder:
-            if folder.has(_NAME) or not _may_be_hidden(root):
+            repository = None if folder.has(_NAME) else find_repository(root)
+            is_worktree = repository is not None and repository.common_dir != repository.git_dir
+            if repository is None or is_worktree or _tracks_harness(repository):
                 return
             with Opened(folder.create_file(_NAME, 0o666)) as descriptor:
                 os.write(descriptor, b"*\n")
     except (OSError, AgentmError):
         return
-
-
-def _may_be_hidden(root: str) -> bool:
-    repository = find_repository(root)
-    return repository is not None and repository.common_dir == repository.git_dir and not _tracks_harness(repository)
 
 
 def _tracks_harness(repository: Repository) -> bool:

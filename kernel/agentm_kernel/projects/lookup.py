@@ -15,7 +15,7 @@ import os
 
 from agentm_kernel import errors
 from agentm_kernel.device.json_text import JsonTable, locked_folder, parse_object
-from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError, StorageIOError, StorageSelectionError
+from agentm_kernel.errors import AgentmError
 from agentm_kernel.projects.checkout import path_as_text, plain_slug, read_checkout_id, read_former_id
 from agentm_kernel.seam import Frozen
 from agentm_kernel.seam.facets import ConflictCopies, Identity
@@ -50,7 +50,7 @@ def read_note(store: StorageBackend, locator: Locator) -> dict[str, object] | No
     """The object in a note; `None` if there is no such note."""
     try:
         text = store.read(locator)
-    except NotFoundError:
+    except errors.NotFoundError:
         return None
     return parse_note(text, locator)
 
@@ -247,8 +247,8 @@ def _is_entry(entry: object) -> bool:
     return isinstance(entry, dict) and isinstance(entry.get("slug"), str) and isinstance(entry.get("id"), str)
 
 
-def _unreadable(path: str, why: str) -> StorageIOError:
-    return StorageIOError(
+def _unreadable(path: str, why: str) -> errors.StorageIOError:
+    return errors.StorageIOError(
         f"{path} cannot be read: {why}",
         hint="it says which project each checkout is; repair it, or move it away and run "
         "`agentm project register --adopt` in checkouts that have no remote",
@@ -306,7 +306,7 @@ def if_owned(store: StorageBackend, record: ProjectRecord | None, remote: str | 
 def refuse_elsewhere(place: Place) -> None:
     """Raise where the project's notes were moved to a store that this device does not use for it."""
     if place.record is not None and place.record.elsewhere is not None:
-        raise StorageSelectionError(
+        raise errors.StorageSelectionError(
             f"the notes of the project '{place.slug}' are in another store, {place.record.elsewhere}",
             hint="run `agentm project use-store NAME` here with the name that this device has for it (`agentm store "
             "list`); `agentm store add NAME PROTOCOL OPTION=VALUE …` adds one",
@@ -320,7 +320,7 @@ def refuse_unclaimed(store: StorageBackend, slug: str) -> ProjectRecord | None:
         return None
     record = read_record(store, slug)  # the first writer makes the record before anything else
     if record is None:
-        raise ConfigError(
+        raise errors.ConfigError(
             f"'{folder}' in this store has notes, and nothing says which repository they belong to",
             hint="if they are this project's, run `agentm project register` here; if not, give this project a name "
             "of its own with `agentm project register --slug NAME`",
@@ -328,8 +328,8 @@ def refuse_unclaimed(store: StorageBackend, slug: str) -> ProjectRecord | None:
     return record
 
 
-def no_name_left(project: Checkout) -> ConfigError:
-    return ConfigError(
+def no_name_left(project: Checkout) -> errors.ConfigError:
+    return errors.ConfigError(
         f"every name that '{project.slug}' could have in this store is taken",
         hint="choose one with `agentm project register --slug NAME`",
     )

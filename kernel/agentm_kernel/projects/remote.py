@@ -1,4 +1,4 @@
-"""Addresses of git remotes: one spelling per repository, to compare by, and the name that a repository goes by.
+"""Addresses of git remotes: one spelling per repository, to compare by, and a name that stores can hold.
 
 The spelling has no user, no password, no scheme and no `.git`: an https clone and an ssh clone of one repository have
 the same, and it can be stored and shown without giving a secret away.
@@ -6,7 +6,9 @@ the same, and it can be stored and shown without giving a secret away.
 
 from __future__ import annotations
 
+from agentm_kernel.errors import InvalidLocatorError
 from agentm_kernel.seam import Frozen
+from agentm_kernel.seam.locator import MAX_SEGMENT_BYTES, normalize_key
 
 _DEFAULT_PORTS = {"ssh": "22", "git+ssh": "22", "ssh+git": "22", "git": "9418", "http": "80", "https": "443"}
 
@@ -21,6 +23,7 @@ _CASELESS = frozenset(("github.com", "gitlab.com", "bitbucket.org", "codeberg.or
 
 _OPEN_ENDS = ("::", "://")  # of a place that is a helper's name rather than a host
 _HEX = frozenset("0123456789abcdefABCDEF")
+_NAMELESS = "project"
 
 
 class Address(Frozen):
@@ -122,3 +125,30 @@ def _unquoted(path: str) -> str:
         return decoded.decode()
     except UnicodeDecodeError:
         return path
+
+
+def safe_name(name: str) -> str:
+    """A name that somebody chose without us in mind, made one that stores can hold; for one name always the same one.
+
+    What cannot stand in a key becomes a dash; a name that belongs to another program or system loses its leading dots
+    or gets a word before it.
+    """
+    if key := _as_key(name):
+        return key
+    import unicodedata
+
+    composed = unicodedata.normalize("NFC", name)
+    is_safe = {character: _as_key(f"a{character}a") == f"a{character}a" for character in {*composed} - {"/"}}
+    safe = "".join(character if is_safe.get(character) else "-" for character in composed).lstrip(". ")
+    room = MAX_SEGMENT_BYTES - len(f"{_NAMELESS}-")
+    while safe and (safe[-1] == "." or safe[-1].isspace() or len(safe.encode()) > room):
+        safe = safe[:-1]
+    return _as_key(safe) or (f"{_NAMELESS}-{safe}" if safe else _NAMELESS)
+
+
+def _as_key(name: str) -> str:
+    """`name` as stores spell it; empty if they cannot hold it."""
+    try:
+        return normalize_key(name)
+    except InvalidLocatorError:
+        return ""

@@ -33,15 +33,10 @@ class _Fields(type):
             body["__slots__"] = fields
         return super().__new__(cls, name, bases, body)
 
-
-_keep = object.__setattr__
-_keepers: dict[type, tuple[Callable[[object, object], None], ...]] = {}
-"""How the fields of each kind are set past `__setattr__`: hooks and walks make many of these."""
-
-
-def _find_keepers(kind: type[Frozen]) -> tuple[Callable[[object, object], None], ...]:
-    _keepers[kind] = tuple(vars(kind)[name].__set__ for name in kind.__slots__)
-    return _keepers[kind]
+    def __init__(cls, *made: Any) -> None:
+        super().__init__(*made)
+        inside = vars(cls)
+        cls._keepers = tuple([inside[field].__set__ for field in inside["__slots__"]])
 
 
 @dataclass_transform(frozen_default=True)
@@ -53,9 +48,11 @@ class Frozen(metaclass=_Fields):
 
     __slots__: tuple[str, ...] = ()
     _defaults: ClassVar[dict[str, object]] = {}
+    _keepers: ClassVar[tuple[Callable[[object, object], None], ...]]
+    """How the fields are set past `__setattr__`: hooks and walks make many of these."""
 
     def __init__(self, *given: object, **named: object) -> None:
-        keepers = _keepers.get(type(self)) or _find_keepers(type(self))
+        keepers = self._keepers
         if named or len(given) != len(keepers):  # most are given everything, in order
             names = self.__slots__
             first = dict(zip(names, given, strict=False))
@@ -73,7 +70,7 @@ class Frozen(metaclass=_Fields):
     def _set(self, **values: object) -> None:
         """For a subclass with an `__init__` of its own."""
         for name, value in values.items():
-            _keep(self, name, value)
+            object.__setattr__(self, name, value)
 
     def _values(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self.__slots__)
@@ -114,10 +111,8 @@ class Info(Frozen):
         _keep_version(self, version)
 
 
-# The slots themselves: a walk makes thousands of these.
-_keep_locator, _keep_is_dir, _keep_size, _keep_mtime, _keep_version = (
-    vars(Info)[name].__set__ for name in Info.__slots__
-)
+# A walk makes thousands of these.
+_keep_locator, _keep_is_dir, _keep_size, _keep_mtime, _keep_version = Info._keepers  # noqa: SLF001
 
 
 class Capabilities(Frozen):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from agentm_kernel.errors import NotFoundError, StorageError
-from agentm_kernel.seam import MAX_CONTENT_BYTES
+from agentm_kernel import errors
+from agentm_kernel.seam import MAX_CONTENT_BYTES, Capabilities, Info, Opening
 from agentm_kernel.seam.layout import STAMP_KEY
 from agentm_kernel.seam.locator import Locator
 
@@ -15,15 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any, ClassVar, Final, Self, TypeVar
 
-    from agentm_kernel.seam import Capabilities, Info, Opening
     from agentm_kernel.seam.tier_layout import TierLayout
     from agentm_kernel.state import Device
 
     F = TypeVar("F")
     Verb = TypeVar("Verb", bound=Callable[..., Any])
 
-API_VERSION = 1
-"""The version of this contract. A backend built for another one is refused before it is used."""
+API_VERSION = 1  # the version of this contract. A backend built for another one is refused before it is used.
 
 SWAP_PROVIDER = "storage:swap-provider"
 COMMIT = "storage:commit"
@@ -52,8 +50,7 @@ class Absent:
 
 ABSENT: Final = Absent()
 
-STAMP = Locator(STAMP_KEY)
-"""Where a store carries its identity."""
+STAMP = Locator(STAMP_KEY)  # where a store carries its identity
 
 
 class StorageBackend(ABC):
@@ -66,8 +63,7 @@ class StorageBackend(ABC):
     api_version = API_VERSION
     self_stamping = False
     """Whether the first write may give an unmarked store its identity without being told to (see selection)."""
-    size_limit = MAX_CONTENT_BYTES
-    """How many bytes a note may have."""
+    size_limit = MAX_CONTENT_BYTES  # how many bytes a note may have
     own_wrappers: ClassVar[tuple[str, ...]] = ()
     """Layers that belong around this backend, outside of those that the configuration asks for."""
     scratch_options: ClassVar[Mapping[str, str]] = {}
@@ -141,7 +137,9 @@ class StorageBackend(ABC):
         """Remove one file. Only where `capabilities.delete`; nothing there: `NotFoundError`; a directory:
         `LocatorConflictError`.
         """
-        raise StorageError(f"this backend cannot delete '{locator}'", hint="its capabilities do not include delete")
+        raise errors.StorageError(
+            f"this backend cannot delete '{locator}'", hint="its capabilities do not include delete"
+        )
 
     def walk(self, locator: Locator) -> Iterator[Info]:
         """Everything below `locator`, parents before children, siblings by key; a file or nothing yields nothing.
@@ -154,7 +152,7 @@ class StorageBackend(ABC):
             child = pending.pop()
             try:
                 info = self.info(child)
-            except NotFoundError:
+            except errors.NotFoundError:
                 continue
             yield info
             if info.is_dir:
@@ -169,10 +167,7 @@ class StorageBackend(ABC):
         return type(self).__name__
 
     def check_usable(self, *, read_only: bool) -> None:  # noqa: B027 - a store that is always usable says nothing
-        """Raise `StorageSelectionError` if the store cannot be used as it is. Selection asks once.
-
-        Creates nothing and touches no network.
-        """
+        """Raise `StorageSelectionError` if the store cannot be used as it is. Creates nothing, touches no network."""
 
     def check_reachable(self, seconds: float) -> None:  # noqa: B027 - files on this device are there or not
         """Raise if a store elsewhere does not answer within `seconds`, or not as it should.
@@ -197,7 +192,7 @@ class StorageBackend(ABC):
         """
         try:
             return self.read(STAMP)
-        except NotFoundError:
+        except errors.NotFoundError:
             return None
 
     @property

@@ -37,16 +37,12 @@ def decode_content(data: bytes, locator: Locator) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise errors.InvalidContentError(
-            f"'{locator}' is not UTF-8 text (byte {error.start})",
-            hint="it was left as it is; convert it to UTF-8, or move it out of the store",
-        ) from None
+        hint = "it was left as it is; convert it to UTF-8, or move it out of the store"
+        raise errors.InvalidContentError(f"'{locator}' is not UTF-8 text (byte {error.start})", hint=hint) from None
 
 
 def check_size(size: int, locator: Locator, *, limit: int) -> None:
     """Raise `InvalidContentError` if a note of this many bytes is larger than the limit."""
     if size > limit:
-        raise errors.InvalidContentError(
-            f"'{locator}' has {size:,} bytes; the limit is {limit:,}",
-            hint="split the note, or raise the backend's size_limit option",
-        )
+        hint = "split the note, or raise the backend's size_limit option"
+        raise errors.InvalidContentError(f"'{locator}' has {size:,} bytes; the limit is {limit:,}", hint=hint)

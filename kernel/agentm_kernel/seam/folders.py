@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from agentm_kernel.seam import Frozen
+from agentm_kernel.seam import Frozen, Info
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from agentm_kernel.seam import Info
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.locator import Locator
 
@@ -30,8 +29,7 @@ class FolderWalk:
 
     def __init__(self, infos: Iterator[Info], folders: Callable[[], Iterator[Folder]]) -> None:
         self._infos = infos
-        self.folders = folders
-        """The directory that the walk began at and those below it, parents before children."""
+        self.folders = folders  # the directory that the walk began at and those below it, parents before children
 
     def __iter__(self) -> Iterator[Info]:
         return self._infos  # a loop then goes through the generator itself
@@ -41,10 +39,7 @@ class FolderWalk:
 
 
 def walk_folders(backend: StorageBackend, locator: Locator) -> Iterator[Folder]:
-    """The directory at `locator` and every one below it; nothing if there is none.
-
-    What an index or a checkpoint compares with the last time: two texts per note.
-    """
+    """The directory at `locator` and every one below it; nothing if there is none."""
     walk = backend.walk(locator)
     return walk.folders() if isinstance(walk, FolderWalk) else _grouped(backend, locator, walk)
 

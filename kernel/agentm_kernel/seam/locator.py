@@ -7,7 +7,7 @@ vault written on Linux may be opened on Windows tomorrow.
 
 from __future__ import annotations
 
-from agentm_kernel.errors import InvalidLocatorError
+from agentm_kernel import errors
 from agentm_kernel.seam import Frozen
 
 TYPE_CHECKING = False
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 MAX_KEY_BYTES = 1000
 MAX_SEGMENT_BYTES = 200
 
-TEMP_PREFIX = ".agentm-"
-"""Names of the write floor's own temporary files begin like this; no key may."""
+TEMP_PREFIX = ".agentm-"  # names of the write floor's own temporary files begin like this; no key may
 
 _FORBIDDEN = frozenset('\\<>:"|?*') | frozenset(map(chr, range(32))) | {"\x7f"}
 
@@ -51,7 +50,7 @@ def normalize_key(key: str) -> str:
     Empty and `.` segments drop, and with them a leading slash; Unicode is composed (NFC).
     """
     if not isinstance(key, str):
-        raise InvalidLocatorError(
+        raise errors.InvalidLocatorError(
             f"a locator key must be a string, not {type(key).__name__}",
             hint="pass the key as text, with / between its parts",
         )
@@ -145,8 +144,10 @@ def _is_part_of_emoji(key: str, kinds: list[str], index: int) -> bool:
     return joins and (follows_symbol or key[index - 1] in _AFTER_A_SYMBOL)
 
 
-def _refusal(key: str, reason: str) -> InvalidLocatorError:
-    return InvalidLocatorError(f"invalid locator {ascii(key)}: it {reason}", hint="choose another name for the note")
+def _refusal(key: str, reason: str) -> errors.InvalidLocatorError:
+    return errors.InvalidLocatorError(
+        f"invalid locator {ascii(key)}: it {reason}", hint="choose another name for the note"
+    )
 
 
 class Locator(Frozen):
@@ -185,7 +186,7 @@ class Locator(Frozen):
     def child(self, *parts: str) -> Locator:
         """The locator below this one; each part may itself hold slashes."""
         if not all(isinstance(part, str) for part in parts):
-            raise InvalidLocatorError("the parts of a locator must be strings")
+            raise errors.InvalidLocatorError("the parts of a locator must be strings")
         below = parts[0] if len(parts) == 1 and self.takes_plainly(parts) else normalize_key("/".join(parts))
         return _trusted(_bounded(f"{self.key}/{below}" if self.key and below else self.key or below))
 
@@ -231,4 +232,4 @@ def _trusted(key: str) -> Locator:
     return locator
 
 
-_keep_key = vars(Locator)["key"].__set__  # the slot itself: a walk makes thousands of these
+(_keep_key,) = Locator._keepers  # noqa: SLF001 - a walk makes thousands of these

@@ -15,14 +15,13 @@ What a store can do beyond the verbs, its facets tell: a `WorkingCopy` has an or
 
 from __future__ import annotations
 
-from agentm_kernel.seam import Frozen
+from agentm_kernel.seam import Frozen, Opening
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from agentm_kernel.seam import Opening
     from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.locator import Locator
     from agentm_kernel.state import Device

@@ -41,5 +41,4 @@ class BackendRegistry:
         return tuple(sorted(self._classes))
 
 
-registry = BackendRegistry()
-"""The process-wide registry. It ships empty."""
+registry = BackendRegistry()  # the process-wide registry. It ships empty.

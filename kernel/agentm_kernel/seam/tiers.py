@@ -9,12 +9,9 @@ from enum import Enum
 
 
 class Tier(Enum):
-    SOURCE = "source"
-    """The Markdown itself: the truth that the others are rebuilt from."""
-    SHARED_ABSTRACTS = "shared-abstracts"
-    """Derived, but useful everywhere: may be synced."""
-    LOCAL_INDEX = "local-index"
-    """Derived, and a database: replicating it corrupts it, so it never leaves the device."""
+    SOURCE = "source"  # the Markdown itself: the truth that the others are rebuilt from
+    SHARED_ABSTRACTS = "shared-abstracts"  # derived, but useful everywhere: may be synced
+    LOCAL_INDEX = "local-index"  # derived, and a database: replicating it corrupts it, so it never leaves the device
 
     @property
     def syncs(self) -> bool:

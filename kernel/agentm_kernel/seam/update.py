@@ -6,7 +6,7 @@ import os
 import time
 
 from agentm_kernel.errors import ConcurrentModificationError, NotFoundError
-from agentm_kernel.seam.backend import ABSENT
+from agentm_kernel.seam.backend import ABSENT, StorageBackend
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.facets import Appends
 
@@ -14,7 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.seam.locator import Locator
 
 _FIRST_PAUSE = 0.001
@@ -50,12 +49,12 @@ def append(backend: StorageBackend, locator: Locator, text: str) -> Locator:
     appends = backend.facet(Appends)
     if appends is not None:
         return appends.append(locator, text)
-    return update(backend, locator, lambda current: _join(current or "", text))
 
+    def joined(current: str | None) -> str:
+        separator = "\n" if current and not current.endswith("\n") else ""
+        return f"{current or ''}{separator}{text}"
 
-def _join(current: str, addition: str) -> str:
-    separator = "\n" if current and not current.endswith("\n") else ""
-    return current + separator + addition
+    return update(backend, locator, joined)
 
 
 def read_or_none(backend: StorageBackend, locator: Locator) -> str | None:

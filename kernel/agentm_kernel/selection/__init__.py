@@ -7,14 +7,14 @@ import sys
 
 from agentm_kernel import errors
 from agentm_kernel.device.installed import BACKENDS, WRAPPERS
-from agentm_kernel.errors import AgentmError, StorageSelectionError
+from agentm_kernel.errors import AgentmError
 from agentm_kernel.plugins import Call, StdoutToStderr, wrong_answer
 from agentm_kernel.plugins.table import find, load, load_backend
 from agentm_kernel.seam import Capabilities, Frozen, Info, Opening, facets
 from agentm_kernel.seam.backend import BackendLayer, StorageBackend, passed_on
 from agentm_kernel.seam.facets import Appends, DeviceFiles, Identity, PersonalSpace
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.selection.identity import check_store, unmarked
+from agentm_kernel.selection.identity import adopt_store, check_store, unmarked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ class Decision(Frozen):
     choice: Choice
     backend: StorageBackend
     warning: str | None
-    wrappers: tuple[str, ...] = ()
-    """The layers around the backend, the innermost first."""
+    wrappers: tuple[str, ...] = ()  # the layers around the backend, the innermost first
 
 
 def choose(device: DeviceFacts) -> Choice:
@@ -62,7 +61,7 @@ def choose(device: DeviceFacts) -> Choice:
     if config.shortcut is not None:
         setting, protocol, _ = config.shortcut
         if chosen not in (None, protocol):
-            raise StorageSelectionError(
+            raise errors.StorageSelectionError(
                 f"{config.chosen_by} and {setting} in {config.path} name two stores",
                 hint=f"keep one: run `agentm config unset {config.chosen_by}` or `agentm config unset {setting}`",
             )
@@ -73,7 +72,7 @@ def choose(device: DeviceFacts) -> Choice:
         return Choice("vault", f"${VAULT_VARIABLE}", None)
     path = config.options("vault").get("vault_path")
     if path is not None:  # older installs took it for a choice, and an empty store must not replace the notes there
-        raise StorageSelectionError(
+        raise errors.StorageSelectionError(
             f"{config.path} says where a vault is ({path}), but not which store to use",
             hint="run `agentm config set storage.backend vault` to use the vault, or "
             f"`agentm config set storage.backend {DEFAULT_PROTOCOL}` to use the store of this device",
@@ -86,27 +85,24 @@ def inspect_store(device: Device, *, read_only: bool = True) -> Decision | Refus
     choice = None
     try:
         choice = choose(device)
-        return _open_layered(device, choice, Opening(device.store_name or "default", read_only, device.state_dir))
+        opening = Opening(device.store_name or "default", read_only, device.state_dir)
+        store = open_identified(device, choice, opening)
+        warning = None
+        if store.store_id is None and not store.self_stamping:
+            warning = f"{unmarked(store, choice.protocol).message}; reading works"
+        layered: StorageBackend = store
+        if not read_only:
+            from agentm_kernel.selection.replacing import with_listeners
+
+            layered = with_listeners(device, store)
+        wrappers = device.config.wrappers
+        layered = with_wrappers(device, layered, (*wrappers, *store.inner.own_wrappers), opening)
+        return Decision(choice, layered, warning, wrappers)
     except AgentmError as error:
         from agentm_kernel.selection.refusing import Refusal, as_selection_error
 
         protocol = choice.protocol if choice else None
         return Refusal(choice, as_selection_error(error, of=device.store_name, protocol=protocol))
-
-
-def _open_layered(device: Device, choice: Choice, opening: Opening) -> Decision:
-    store = open_identified(device, choice, opening)
-    warning = None
-    if store.store_id is None and not store.self_stamping:
-        warning = f"{unmarked(store, choice.protocol).message}; reading works"
-    layered: StorageBackend = store
-    if not opening.read_only:
-        from agentm_kernel.selection.replacing import with_listeners
-
-        layered = with_listeners(device, store)
-    wrappers = device.config.wrappers
-    layered = with_wrappers(device, layered, (*wrappers, *store.inner.own_wrappers), opening)
-    return Decision(choice, layered, warning, wrappers)
 
 
 def open_identified(device: Device, choice: Choice, opening: Opening) -> IdentityGuard:
@@ -134,7 +130,7 @@ def open_backend(device: Device, choice: Choice, opening: Opening) -> PluginGuar
         cause = error.__cause__
         if not isinstance(cause, (TypeError, ValueError)) or isinstance(cause, AgentmError):
             raise
-        raise StorageSelectionError(
+        raise errors.StorageSelectionError(
             f"the {label} cannot be opened: {type(cause).__name__}: {cause}",
             hint=f"check its options: `agentm config list` shows plugins.{choice.protocol}.*",
         ) from cause
@@ -149,7 +145,7 @@ def with_wrappers(
         if record is None:
             from agentm_kernel.plugins.published import how_to_install
 
-            raise StorageSelectionError(
+            raise errors.StorageSelectionError(
                 f"the wrapper '{name}' is configured but no installed plugin provides it",
                 hint=f"{how_to_install(WRAPPERS, name) or 'install the plugin'}, or take '{name}' out of `wrappers`; "
                 "a guard is never skipped",
@@ -197,6 +193,17 @@ def require(found: Decision | Refusal, required: Capabilities | None = None) -> 
     return found.backend
 
 
+class _SettledFacet(PersonalSpace, Appends):
+    """Either facet, of a store whose identity is settled before each write."""
+
+    def __init__(self, inner: Any, settle: Callable[[], None]) -> None:
+        self.inner, self.settle = inner, settle
+
+    personal_path = passed_on(PersonalSpace.personal_path)
+    write_personal = passed_on(PersonalSpace.write_personal, lambda facet: facet.settle())
+    append = passed_on(Appends.append, lambda facet: facet.settle())
+
+
 class IdentityGuard(BackendLayer, Identity):
     """The innermost layer around every selected backend: no write before the store's identity is settled."""
 
@@ -209,8 +216,6 @@ class IdentityGuard(BackendLayer, Identity):
     def settle(self) -> None:
         """Make sure, before the first write, that this is the store that this device knows, or may come to know."""
         if not self._is_settled:
-            from agentm_kernel.selection.settling import adopt_store
-
             adopt_store(self._device, self.inner, self._protocol, may_stamp=self.inner.self_stamping)
             self._is_settled = True
 
@@ -219,11 +224,7 @@ class IdentityGuard(BackendLayer, Identity):
     delete = passed_on(BackendLayer.delete, settle)
 
     def wrap_facet(self, kind: type[Any], found: Any) -> Any:
-        if kind in (PersonalSpace, Appends):
-            from agentm_kernel.selection.settling import SettledFacet
-
-            return SettledFacet(found, self.settle)
-        return found
+        return _SettledFacet(found, self.settle) if kind in (PersonalSpace, Appends) else found
 
     def _lets_through(self, kind: type) -> bool:
         return kind in facets.AT_HAND or (kind in facets.FACETS and kind is not facets.Sealed)
@@ -250,10 +251,7 @@ def _guarded(verb: Verb, *kinds: type) -> Verb:
 
 
 class PluginGuard(BackendLayer):
-    """Around every backend and layer of a plugin: what it raises or answers wrongly is a typed error that names it.
-
-    Everything is passed on; `label` names the plugin in messages.
-    """
+    """Around every backend and layer of a plugin: what it raises or answers wrongly is a typed error, naming it."""
 
     def __init__(self, inner: StorageBackend, label: str) -> None:
         super().__init__(inner)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from agentm_kernel.device.config_writer import set_value
 from agentm_kernel.errors import AgentmError, StorageSelectionError, StoreIdentityError
 from agentm_kernel.seam import Frozen, Opening
-from agentm_kernel.seam.backend import SWAP_PROVIDER
-from agentm_kernel.selection import Choice, choose, open_backend, open_identified, with_wrappers
-from agentm_kernel.selection.identity import known_id, read_stamp
-from agentm_kernel.selection.settling import record_store, stamp_store
+from agentm_kernel.seam.backend import SWAP_PROVIDER, StorageBackend
+from agentm_kernel.selection import Choice, IdentityGuard, choose, open_backend, open_identified, with_wrappers
+from agentm_kernel.selection.identity import known_id, read_stamp, record_store, stamp_store
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentm_kernel.device import DeviceFacts
-    from agentm_kernel.seam.backend import StorageBackend
-    from agentm_kernel.selection import IdentityGuard
     from agentm_kernel.state import Device
 
 
@@ -49,11 +44,11 @@ def select_store(device: Device, protocol: str, options: Mapping[str, object]) -
     config = device.config
     if config.shortcut is not None:
         setting = config.shortcut[0]
-        raise StorageSelectionError(
-            f"{setting} in {config.path} names the store of this device already",
-            hint=f"run `agentm config unset {setting}` to leave that one, then this command again",
-        )
+        hint = f"run `agentm config unset {setting}` to leave that one, then this command again"
+        raise StorageSelectionError(f"{setting} in {config.path} names the store of this device already", hint=hint)
     check_may_leave(device)
+    from agentm_kernel.device.config_writer import set_value
+
     for name, value in options.items():
         set_value(device.environ, f"plugins.{protocol}.{name}", value)
     set_value(device.environ, "storage.backend", protocol)
@@ -63,6 +58,8 @@ def add_wrapper(device: DeviceFacts, name: str) -> str:
     """Have every store that is selected on this device wrapped, outermost; the path of the configuration."""
     config = device.renewed().config
     if name not in config.wrappers:
+        from agentm_kernel.device.config_writer import set_value
+
         set_value(device.environ, "wrappers", [*config.wrappers, name])
     return config.path
 
@@ -72,8 +69,7 @@ class UnidentifiedStore(Frozen):
 
     protocol: str
     backend: StorageBackend
-    known: str | None
-    """The id of the store that this device knows at that place."""
+    known: str | None  # the id of the store that this device knows at that place
 
 
 def open_unidentified(device: Device) -> UnidentifiedStore:

@@ -17,13 +17,13 @@ from __future__ import annotations
 import os
 
 from agentm_kernel import errors
+from agentm_kernel.seam.backend import ABSENT, STAMP, StorageBackend
 from agentm_kernel.seam.layout import STAMP_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.device import DeviceFacts
     from agentm_kernel.device.json_text import JsonTable
-    from agentm_kernel.seam.backend import StorageBackend
 
 LAYOUT_VERSION = 1
 _RECORD = "stores.json"
@@ -108,3 +108,56 @@ def known_table(state_dir: str) -> JsonTable:
         return errors.StoreIdentityError(f"the record of known stores {path} cannot be read: {why}", hint=hint)
 
     return JsonTable(f"{state_dir}{os.sep}{_RECORD}", lambda store_id: isinstance(store_id, str), refuse)
+
+
+# What the first write settles: the mark of a store that has none, and this device's record of it.
+
+
+def adopt_store(device: DeviceFacts, backend: StorageBackend, protocol: str, *, may_stamp: bool = True) -> str:
+    """Give the store an identity unless it has one, let this device know it there, and return it.
+
+    With `may_stamp=False`, a store that has none is refused.
+    """
+    store_id, place = check_store(device, backend, protocol), backend.describe()
+    if store_id is None:
+        if not may_stamp:
+            raise unmarked(backend, protocol)
+        store_id = stamp_store(backend)
+    if known_id(device.state_dir, protocol, place) != store_id:
+        record_store(device.state_dir, protocol, place, store_id)
+    return store_id
+
+
+def stamp_store(backend: StorageBackend, store_id: str | None = None) -> str:
+    """Give the store an identity unless it has one, and return it. Of two who stamp at once, one wins for both.
+
+    `store_id` is the identity that it had before it was lost; otherwise it gets a new one.
+    """
+    import json
+    from datetime import UTC, datetime
+    from uuid import uuid4
+
+    existing = read_stamp(backend)
+    if existing is not None:
+        return existing
+    new = store_id or str(uuid4())
+    fields = {"id": new, "created": datetime.now(UTC).isoformat(timespec="seconds"), "layout": LAYOUT_VERSION}
+    try:
+        backend.write(STAMP, json.dumps(fields, indent=2) + "\n", if_match=ABSENT)
+    except errors.ConcurrentModificationError:
+        other = read_stamp(backend)
+        if other is None:
+            raise
+        return other
+    return new
+
+
+def known_stores(state_dir: str) -> list[tuple[str, str, str]]:
+    """Protocol, place and id of every store that this device has written to."""
+    known = [(*key.partition(" "), store_id) for key, store_id in sorted(known_table(state_dir).read().items())]
+    return [(protocol, place, store_id) for protocol, _, place, store_id in known]
+
+
+def record_store(state_dir: str, protocol: str, place: str, store_id: str | None) -> None:
+    """Record that the store at `place` is `store_id`; `None` forgets the one that was there."""
+    known_table(state_dir).change({f"{protocol} {place}": store_id})

@@ -24,8 +24,7 @@ class Refusal(Frozen):
 class StoragePreview(Frozen):
     """What selecting the store would do now, without doing it."""
 
-    status: str
-    """`ok`, `warn` or `fail`."""
+    status: str  # `ok`, `warn` or `fail`
     protocol: str | None
     line: str
 

@@ -7,8 +7,10 @@ exactly what was lost, whoever else writes at the same time, and a crash in betw
 
 from __future__ import annotations
 
+from agentm_kernel.device.installed import listens_to
 from agentm_kernel.errors import ConcurrentModificationError, InvalidContentError, NotFoundError
-from agentm_kernel.seam.backend import ABSENT, BackendLayer
+from agentm_kernel.plugins.table import refusal
+from agentm_kernel.seam.backend import ABSENT, Absent, BackendLayer, StorageBackend
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.facets import FACETS
 from agentm_kernel.seam.update import read_or_none
@@ -17,7 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentm_kernel.seam.backend import Absent, StorageBackend
     from agentm_kernel.seam.locator import Locator
     from agentm_kernel.state import Device
 
@@ -30,16 +31,14 @@ _ATTEMPTS = 50
 
 def with_listeners(device: Device, backend: StorageBackend) -> StorageBackend:
     """The store with plugins told of what is replaced in it; the store itself where none of them listens."""
-    from agentm_kernel.device.installed import listens_to
-
-    if not any(listens_to(record, HOOK) for record in device.plugins.records):
+    records = device.plugins.records
+    if not any(listens_to(record, HOOK) and refusal(record, device.config) is None for record in records):
         return backend
     from agentm_kernel.files import current_directory
     from agentm_kernel.plugins.hooks import HookCaller
     from agentm_kernel.plugins.hookspecs import HookContext
 
-    caller = HookCaller(HookContext(device, current_directory(), store=backend))
-    return ReplacementTelling(backend, caller.replaced) if caller.has_listeners(HOOK) else backend
+    return ReplacementTelling(backend, HookCaller(HookContext(device, current_directory(), store=backend)).replaced)
 
 
 class ReplacementTelling(BackendLayer):

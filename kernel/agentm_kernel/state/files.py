@@ -8,14 +8,13 @@ from agentm_kernel.files.medium import EditedFolder
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.projects import harness_path, refuse_linked_harness
 from agentm_kernel.seam.locator import Locator
-from agentm_kernel.state.routing import checked_name, is_marker, state_file_path
+from agentm_kernel.state.routing import Resolution, checked_name, is_marker, state_file_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentm_kernel.seam.backend import Absent, StorageBackend
-    from agentm_kernel.state.routing import Resolution
 
 
 def find_state_file(resolution: Resolution, name: str) -> str | None:

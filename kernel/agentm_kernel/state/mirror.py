@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from agentm_kernel.errors import ConcurrentModificationError, InvalidContentError, NotFoundError, StoreIdentityError
 from agentm_kernel.files.medium import Medium
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.backend import ABSENT, STAMP
+from agentm_kernel.seam.backend import ABSENT, STAMP, StorageBackend
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.facets import ConflictCopy, Transfer
 from agentm_kernel.seam.layout import HARNESS, LEGACY_PROJECTS, PROJECT_RECORD, PROJECTS, REMOTES
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentm_kernel.seam import Info
-    from agentm_kernel.seam.backend import StorageBackend
 
 _REMOTES = Locator(REMOTES)
 _TREES = (Locator(PROJECTS), Locator(LEGACY_PROJECTS), _REMOTES)
@@ -65,18 +64,13 @@ class CopyFolder(Medium):
     """Agents edit the files of the copy whenever they like, and know nothing of our mutex."""
 
     def place_for_unseen(self, locator: Locator, digest: str) -> Locator:
-        return place_for(locator, digest)
-
-
-def place_for(file: Locator, digest: str) -> Locator:
-    """Where the version of `file` with this content hash is kept: no other version is called that."""
-    suffix = file.short_suffix
-    stem = file.name.removesuffix(suffix).encode()[:_LONGEST_STEM].decode(errors="ignore").rstrip()
-    return file.parent.child(f"{stem} [conflict {digest[:8]}]{suffix}")
+        suffix = locator.short_suffix
+        stem = locator.name.removesuffix(suffix).encode()[:_LONGEST_STEM].decode(errors="ignore").rstrip()
+        return locator.parent.child(f"{stem} [conflict {digest[:8]}]{suffix}")
 
 
 def file_of(version: Locator) -> Locator | None:
-    """The file that `place_for` gave this name to a version of; `None` for any other name."""
+    """The file that a `CopyFolder` gave this name to a version of; `None` for any other name."""
     suffix = version.short_suffix
     mark = _MARK.fullmatch(version.name.removesuffix(suffix))
     return None if mark is None else version.parent.child(mark.group(1) + suffix)
@@ -242,6 +236,7 @@ class Mirror:
     def _keep_aside(self, locator: Locator) -> Locator:
         """Keep this device's version under a name of its own: it is sent like any other file."""
         text = self._copy.read(locator)
+        place_for = self._copy.medium.place_for_unseen
         place = place_for(locator, content_hash(text))
         while True:
             try:

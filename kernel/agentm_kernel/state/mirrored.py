@@ -19,7 +19,7 @@ import os
 from agentm_kernel.errors import ConcurrentModificationError, StorageReadOnlyError
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam import facets
-from agentm_kernel.seam.backend import STAMP, BackendLayer
+from agentm_kernel.seam.backend import STAMP, Absent, BackendLayer, StorageBackend, passed_on
 from agentm_kernel.seam.facets import ConflictCopies, DeviceCopy, DeviceFiles
 
 TYPE_CHECKING = False
@@ -29,26 +29,14 @@ if TYPE_CHECKING:
     from typing import NoReturn, TypeVar
 
     from agentm_kernel.seam import Capabilities
-    from agentm_kernel.seam.backend import Absent, StorageBackend
     from agentm_kernel.seam.facets import ConflictCopy, Transfer
     from agentm_kernel.seam.locator import Locator
     from agentm_kernel.state.mirror import Mirror
 
     F = TypeVar("F")
-    Verb = TypeVar("Verb", bound=Callable[..., object])
 
 PULLED = "pulled"
 """A file whose modification time is when the copy was last known to be current."""
-
-
-def _confirmed(verb: Verb) -> Verb:
-    """A verb that only looks, in a store that is still the one of which this device has a copy."""
-
-    def look(self: MirroredState, locator: Locator) -> object:
-        self.confirm_store()
-        return verb(self, locator)
-
-    return look  # type: ignore[return-value]
 
 
 class MirroredState(BackendLayer, DeviceFiles, DeviceCopy, ConflictCopies):
@@ -79,12 +67,6 @@ class MirroredState(BackendLayer, DeviceFiles, DeviceCopy, ConflictCopies):
         if locator != STAMP:
             self.confirm_store()
         return self.inner.read(locator)
-
-    list = _confirmed(BackendLayer.list)
-    exists = _confirmed(BackendLayer.exists)
-    info = _confirmed(BackendLayer.info)
-    walk = _confirmed(BackendLayer.walk)
-    foreign_entries = _confirmed(BackendLayer.foreign_entries)
 
     def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
         self._check_store(locator)
@@ -118,6 +100,12 @@ class MirroredState(BackendLayer, DeviceFiles, DeviceCopy, ConflictCopies):
     def confirm_store(self) -> None:
         """Look once, in the store itself, whether it is the one that the copy was made of."""
         self.check_stamp(self._stamp_there)
+
+    list = passed_on(BackendLayer.list, confirm_store)
+    exists = passed_on(BackendLayer.exists, confirm_store)
+    info = passed_on(BackendLayer.info, confirm_store)
+    walk = passed_on(BackendLayer.walk, confirm_store)
+    foreign_entries = passed_on(BackendLayer.foreign_entries, confirm_store)
 
     def check_stamp(self, look: Callable[[], str | None]) -> None:
         """Raise unless the stamp that `look` finds in the store is the copy's, as far as the copy has one. Once."""

@@ -5,14 +5,9 @@ from __future__ import annotations
 import os
 
 from agentm_kernel import errors
-from agentm_kernel.errors import ConfigError
 from agentm_kernel.projects import harness_path
 from agentm_kernel.seam.locator import normalize_key
-from agentm_kernel.state.routing import ACTIVE_MARKER, read_marker, state_file_path
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from agentm_kernel.state.routing import Resolution
+from agentm_kernel.state.routing import ACTIVE_MARKER, Resolution, read_marker, state_file_path
 
 PLAN, PROGRESS = "PLAN.md", "progress.md"
 
@@ -42,11 +37,16 @@ def plan_files(name: str) -> tuple[str, str]:
             f"unsafe plan name {ascii(name)}: it could be PLAN.md, too",
             hint="say `PLAN` for PLAN.md; give a file PLAN-PLAN.md another name",
         )
-    if not _is_safe(slug):
+    files = (f"PLAN-{slug}.md", f"progress-{slug}.md")
+    try:  # names that every store can hold, and nothing but names
+        is_safe = slug not in (".", "..") and "/" not in slug and all(normalize_key(file) == file for file in files)
+    except errors.InvalidLocatorError:
+        is_safe = False
+    if not is_safe:
         raise errors.UnsafePlanNameError(
             f"unsafe plan name {ascii(name)}", hint="use a plain name such as `foo` for PLAN-foo.md"
         )
-    return f"PLAN-{slug}.md", f"progress-{slug}.md"
+    return files
 
 
 def resolve_active_plan(resolution: Resolution, plan_arg: str | None = None) -> tuple[str, str]:
@@ -80,7 +80,7 @@ def active_marker(resolution: Resolution) -> str | None:
     """The text of the active-plan marker, which always lies in the checkout; `None` without one."""
     try:
         return read_marker(harness_path(resolution.root, ACTIVE_MARKER))
-    except ConfigError as error:
+    except errors.ConfigError as error:
         raise errors.ActivePlanError(error.message, hint=error.hint) from error
 
 
@@ -142,15 +142,6 @@ def clear_plan(resolution: Resolution) -> bool:
     from agentm_kernel.state.files import set_marker
 
     return set_marker(resolution, ACTIVE_MARKER, None)
-
-
-def _is_safe(slug: str) -> bool:
-    """Whether the two file names of the plan are names that every store can hold, and nothing but names."""
-    names = (f"PLAN-{slug}.md", f"progress-{slug}.md")
-    try:
-        return slug not in (".", "..") and "/" not in slug and all(normalize_key(name) == name for name in names)
-    except errors.InvalidLocatorError:
-        return False
 
 
 def _is_plan(name: str) -> bool:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 from _collections_abc import Mapping  # loaded by every interpreter; `collections.abc` would import `collections`
 
+from agentm_kernel import errors
 from agentm_kernel.device import DeviceFacts
-from agentm_kernel.errors import ConfigError, InvalidLocatorError, StorageError, StorageSelectionError
 from agentm_kernel.projects import harness_path, is_no_project, read_rare_file
 from agentm_kernel.seam import Frozen
 from agentm_kernel.seam.facets import DeviceCopy, DeviceFiles
@@ -39,9 +39,6 @@ ACTIVE_MARKER = "active-plan"
 """Which plan this checkout works on."""
 
 
-_keep = object.__setattr__
-
-
 class Resolution(Mapping):  # type: ignore[type-arg]
     """Frozen; also a read-only mapping with exactly the five keys of `_KEYS`.
 
@@ -49,7 +46,6 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     to know that state lies in the checkout does not pay for reading git's files.
     """
 
-    __slots__ = ("_found", "backend", "device", "is_local_view", "root", "store_name")
     root: str
     """Whoever made it has seen that `.harness` is no link there."""
     backend: StorageBackend | None
@@ -72,12 +68,9 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         store_name: str | None = None,
         is_local_view: bool = False,
     ) -> None:
-        _keep(self, "root", root)
-        _keep(self, "backend", backend)
-        _keep(self, "device", device)
-        _keep(self, "store_name", store_name)
-        _keep(self, "is_local_view", is_local_view)
-        _keep(self, "_found", {})
+        vars(self).update(
+            root=root, backend=backend, device=device, store_name=store_name, is_local_view=is_local_view, _found={}
+        )
 
     @property
     def identity(self) -> Checkout:
@@ -119,8 +112,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     @property
     def slug(self) -> str:
         """The name of the project in the store; without a store, the one that it would like to have."""
-        place = self.place
-        return self.identity.slug if place is None else place.slug
+        return self.identity.slug if self.place is None else self.place.slug
 
     @property
     def project_root(self) -> Path:
@@ -131,14 +123,12 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     @property
     def layout(self) -> str:
         """`new` (`projects/<slug>`), `legacy` (`personal-projects/<slug>`) or `none`."""
-        place = self.place
-        return "none" if place is None else place.layout
+        return "none" if self.place is None else self.place.layout
 
     @property
     def project_locator(self) -> Locator | None:
         """The project's folder in the store; `None` when no store is asked, and where no project is."""
-        place = self.place
-        return None if place is None else place.folder
+        return None if self.place is None else self.place.folder
 
     @property
     def is_claimed(self) -> bool:
@@ -146,16 +136,14 @@ class Resolution(Mapping):  # type: ignore[type-arg]
 
         As long as it does not, nothing of this project was written, and nothing is there to be read.
         """
-        place = self.place
-        return place is not None and place.record is not None
+        return self.place is not None and self.place.record is not None
 
     @property
     def notice(self) -> str | None:
         """One line for the operator, where the store and the checkout do not quite agree on which project this is."""
         from agentm_kernel.projects.lookup import notice_about
 
-        place = self.place
-        return None if place is None else notice_about(place, self.identity)
+        return None if self.place is None else notice_about(self.place, self.identity)
 
     def claim(self) -> Locator:
         """The project's folder in the store, which is its own from now on: before the first write of any kind."""
@@ -184,7 +172,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     def refuse_no_project(self) -> None:
         """Raise where everything lies, so that nothing is saved there as if it were one project."""
         if is_no_project(self.root):
-            raise ConfigError(
+            raise errors.ConfigError(
                 f"{self.root} is not a project",
                 hint="change to the project's folder, or say what is meant with `--project NAME`; a note for every "
                 "project is saved with `--personal`",
@@ -201,7 +189,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         folder = self.project_locator
         if folder is None:
             self.refuse_no_project()
-            raise StorageError("this project keeps its state in its own folder, not in a store")
+            raise errors.StorageError("this project keeps its state in its own folder, not in a store")
         return folder.child(HARNESS)
 
     def on_this_device(self) -> Resolution:
@@ -254,10 +242,10 @@ def route(device: Device, root: str, *, read_only: bool) -> Resolution:
         return Resolution(root, None, device=device)
     try:
         return in_store(device, root, read_only=read_only)
-    except StorageSelectionError:
+    except errors.StorageSelectionError:
         try:
             readable = None if read_only else in_store(device, root, read_only=True)
-        except StorageSelectionError:
+        except errors.StorageSelectionError:
             readable = None
         if readable is None or readable.is_synced:
             raise
@@ -274,7 +262,7 @@ def bound_store(device: Device, root: str) -> str | None:
     """The further store that the operator has bound the project at `root` to; `None` for the default store."""
     try:
         bindings = device.config.bindings
-    except ConfigError:
+    except errors.ConfigError:
         return None  # opening the store says what is wrong with it
     if not bindings:
         return None
@@ -290,7 +278,7 @@ def state_directory(resolution: Resolution) -> str:
         return harness_path(resolution.root)
     files = backend.facet(DeviceFiles)
     if files is None:
-        raise StorageError(
+        raise errors.StorageError(
             f"the synced store at {backend.describe()} has no files on this device, so a project's state cannot lie "
             "there",
             hint="choose another store, or keep state in the checkout: `agentm config set state_mode local`",
@@ -307,11 +295,11 @@ def checked_name(name: str) -> str:
     """`name` if a state file may have it: a plain name, in either place, and not that of a marker."""
     locator = Locator(name)
     if locator.key != name or len(locator.parts) != 1:
-        raise InvalidLocatorError(
+        raise errors.InvalidLocatorError(
             f"{ascii(name)} is not the name of a state file", hint="state files have plain names such as PLAN.md"
         )
     if is_marker(name):
-        raise InvalidLocatorError(
+        raise errors.InvalidLocatorError(
             f"{ascii(name)} is not a state file but a marker of this checkout",
             hint="`agentm plan use NAME` sets the active plan; other markers are edited by hand in .harness/",
         )
@@ -337,7 +325,7 @@ def is_local(device: Device, project_root: str) -> bool:
 
     mode = STATE_MODES.get(word.lower())
     if mode is None:
-        raise ConfigError(
+        raise errors.ConfigError(
             f"{path} says {ascii(word[:40])}, which is not a state mode",
             hint="write `local` or `backend` into it, or remove it",
         )
@@ -352,4 +340,4 @@ def read_marker(path: str) -> str | None:
     try:
         return data.decode().strip()
     except UnicodeDecodeError:
-        raise ConfigError(f"{path} is not UTF-8 text", hint="repair or remove that file") from None
+        raise errors.ConfigError(f"{path} is not UTF-8 text", hint="repair or remove that file") from None

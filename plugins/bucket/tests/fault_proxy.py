@@ -27,10 +27,16 @@ class FaultProxy:
         self.passed = 0
         self.partitioned = False
         self._closing = threading.Event()
-        threading.Thread(target=self._serve, daemon=True).start()
+        self._serving = threading.Thread(target=self._serve, daemon=True)
+        self._serving.start()
 
     def close(self) -> None:
+        """Wake the thread that waits for a connection, and only then close: its `accept` would outlive the socket,
+        and take the connections of whichever other server is given the same descriptor next.
+        """
         self._closing.set()
+        socket.create_connection(self._listener.getsockname()[:2]).close()
+        self._serving.join()
         self._listener.close()
 
     def __enter__(self) -> FaultProxy:

@@ -175,6 +175,7 @@ def _by_daemon(root: str, token: str | None) -> Iterator[str]:
 @contextlib.contextmanager
 def _by_http(root: str, token: str | None) -> Iterator[str]:
     server = SmartServer(root, token)
+    server.socket.settimeout(1.0)  # one that was reset meanwhile must not keep `shutdown` waiting for another
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:

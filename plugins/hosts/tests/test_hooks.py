@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from agentm_hosts import ledger
 from agentm_hosts.ledger import given_keys, keys_in
 from agentm_hosts.receipt import found_in, is_whole, receipt_of, stamped
 from agentm_kernel.cli.command_table import HOOK_EVENTS
@@ -70,6 +71,19 @@ def test_the_ledger_holds_no_text_and_is_private(laptop):
     assert file.stat().st_mode & 0o077 == 0
     assert "private" not in file.read_text()
     assert "Plan" not in file.read_text()
+
+
+def test_of_two_first_hooks_at_once_each_leaves_its_line(tmp_path, monkeypatch):
+    real = ledger._open
+
+    def open_just_before_the_other_makes_the_folder(path: str) -> int:
+        monkeypatch.setattr(ledger, "_open", real)
+        ledger.append(str(tmp_path), "codex", "the other's\n")
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(ledger, "_open", open_just_before_the_other_makes_the_folder)
+    ledger.append(str(tmp_path), "codex", "mine\n")
+    assert (tmp_path / "deliveries" / "codex.jsonl").read_text().splitlines() == ["the other's", "mine"]
 
 
 def test_a_ledger_that_is_full_is_begun_anew(laptop):

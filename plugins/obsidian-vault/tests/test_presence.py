@@ -15,7 +15,8 @@ import pytest
 from agentm_kernel import Locator
 from agentm_kernel.files.tree import Directory
 from agentm_kernel.plugin import ABSENT, NotFoundError, StorageIOError, content_hash, stamp_store
-from agentm_obsidian_vault import VaultBackend, presence
+from agentm_obsidian_vault import VaultBackend
+from agentm_obsidian_vault.medium import SyncedFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,19 +102,17 @@ def test_a_system_that_refuses_to_wait_says_the_same(vault: VaultBackend, code: 
 @pytest.mark.parametrize(
     ("platform", "field", "mark"), [("darwin", "st_flags", 0x40000000), ("win32", "st_file_attributes", 0x400000)]
 )
-def test_macos_and_windows_mark_such_files(platform: str, field: str, mark: int) -> None:
+def test_macos_and_windows_mark_such_files(platform: str, field: str, mark: int, root: Path) -> None:
     class Status:
         st_size = 10
         st_blocks = 0
 
-    def never() -> bool:
-        raise AssertionError
-
+    folder = SyncedFolder(str(root))
     with mock.patch("sys.platform", platform):
         setattr(Status, field, mark)
-        assert presence.is_elsewhere(Status(), never)  # type: ignore[arg-type]
+        assert not folder.is_at_hand(Status())  # type: ignore[arg-type]
         setattr(Status, field, 0)
-        assert not presence.is_elsewhere(Status(), never)  # type: ignore[arg-type]
+        assert folder.is_at_hand(Status())  # type: ignore[arg-type]
 
 
 def test_what_takes_long_to_read_takes_long_before_the_mutex_and_once(vault: VaultBackend) -> None:
@@ -203,3 +202,52 @@ def test_a_note_of_any_size_is_here_on_every_file_system_and_a_hole_is_not(tmp_p
         with (root / "far.md").open("wb") as file:
             file.truncate(1000)
         refuses(vault)
+
+
+VERBS = {
+    "write": lambda vault: vault.write(NOTE, "mine"),
+    "replace": lambda vault: vault.write(NOTE, "mine", if_match=content_hash(TEXT)),
+    "append": lambda vault: vault.append(NOTE, "mine"),
+    "delete": lambda vault: vault.delete(NOTE, if_match=content_hash(TEXT)),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(
+    ("seconds", "is_done"),
+    [([0.49], True), ([0.5, 0.49], True), ([60.0, 0.0], True), ([0.5, 0.5], False), ([60.0, 0.5, 0.0], False)],
+    ids=["at hand", "nearly", "fetched", "always slow", "not a third time"],
+)
+def test_a_file_that_takes_long_takes_long_once_and_before_the_mutex(
+    vault: VaultBackend, monkeypatch: pytest.MonkeyPatch, verb: str, seconds: list[float], is_done: bool
+) -> None:
+    vault.write(NOTE, TEXT)
+    clock = [100.0]
+    waits = iter(seconds)
+    real = type(vault.tree).hash
+
+    def hash_slowly(tree: object, locator: Locator) -> str | None:
+        clock[0] += next(waits)
+        return real(tree, locator)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(vault.tree), "hash", hash_slowly)
+        patch.setattr("agentm_obsidian_vault.backend.time", mock.Mock(monotonic=lambda: clock[0]))
+        if is_done:
+            VERBS[verb](vault)
+            assert [*waits] == [], "it was read as often as that, and not again"
+        else:
+            with pytest.raises(StorageIOError, match="not on this device yet"):
+                VERBS[verb](vault)
+    assert is_done or vault.read(NOTE) == TEXT
+
+
+@pytest.mark.parametrize("verb", ["create", "delete"])
+def test_what_compares_nothing_waits_for_nothing(vault: VaultBackend, verb: str) -> None:
+    with mock.patch.object(type(vault.tree), "hash", side_effect=AssertionError("it was read")):
+        if verb == "create":
+            vault.write(NOTE, TEXT, if_match=ABSENT)
+        else:
+            vault.write(NOTE, TEXT, if_match=ABSENT)
+            vault.delete(NOTE)
+    assert vault.exists(NOTE) is (verb == "create")

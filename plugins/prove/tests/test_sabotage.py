@@ -23,8 +23,8 @@ NO_LOCK = """
 """
 NO_IDENTITY = """
     from agentm_kernel import selection
-    from agentm_kernel.selection import settling
-    selection.check_store = settling.check_store = lambda device, backend, protocol: settling.read_stamp(backend)
+    from agentm_kernel.selection import identity
+    selection.check_store = identity.check_store = lambda device, backend, protocol: identity.read_stamp(backend)
 """
 NO_HOOK_TEXT = """
     from agentm_kernel.cli import session_text

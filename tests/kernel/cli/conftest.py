@@ -27,7 +27,7 @@ from agentm_kernel.cli import exit_code_of
 from agentm_kernel.cli.app import run as run_click
 from agentm_kernel.plugin import Device
 from agentm_kernel.seam.registry import registry
-from agentm_kernel.selection.settling import record_store, stamp_store
+from agentm_kernel.selection.identity import record_store, stamp_store
 
 if TYPE_CHECKING:
     from typing import Any

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel import AgentmError
-from agentm_kernel.cli import exit_code_of
+from agentm_kernel.cli import app, exit_code_of, main, patience
 from agentm_kernel.cli.output import confirm, counted, echo_table
 from agentm_kernel.plugin import DeclinedError
+from agentm_kernel.state import Device
 
 if TYPE_CHECKING:
     from tests.kernel.cli.conftest import Machine
@@ -160,3 +161,46 @@ def test_a_terminal_gets_control_characters_spelled_out_and_a_pipe_every_byte(ma
     sent = on_terminal(machine, "state", "read", "PLAN.md")
     assert "caf\u00e9 \\x1b]52;c;eA==\\x07 \\u202edne\\r" in sent
     assert "\x1b" not in sent
+
+
+@pytest.mark.parametrize(("columns", "width"), [(20, 30), (32, 30), (33, 31), (80, 78), (100, 98), (300, 98)])
+def test_help_fits_a_narrow_terminal_and_does_not_fill_a_wide_one(
+    monkeypatch: pytest.MonkeyPatch, columns: int, width: int
+) -> None:
+    asked: list[int] = []
+
+    def main(*, terminal_width: int, **_: object) -> int:
+        asked.append(terminal_width)
+        return 0
+
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr(app.app, "main", main)
+    assert app.run(Device.now(), ["--help"]) == 0
+    assert asked == [width]
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"), [("0", 0.1), ("-5", 0.1), ("0.3", 0.3), ("600", 600.0), ("soon", 7.0), ("", 7.0)]
+)
+def test_patience_is_what_the_environment_says_and_never_none_at_all(value: str, seconds: float) -> None:
+    assert patience({"AGENTM_PATIENCE": value}, 7.0) == seconds
+    assert patience({}, 7.0) == 7.0
+
+
+@pytest.mark.parametrize(
+    ("words", "is_ours"),
+    [
+        ([], False),
+        (["--version"], True),
+        (["--store", "x"], False),
+        (["doctor"], True),
+        (["doctor", "x"], True),
+        (["config"], True),
+        (["config", "set"], True),
+        (["config", "--help"], True),
+        (["config", "added-by-a-plugin"], False),
+        (["recall"], False),
+    ],
+)
+def test_a_process_ends_at_once_only_after_a_command_of_the_kernel(words: list[str], is_ours: bool) -> None:
+    assert main._is_of_kernel(words) is is_ours

@@ -63,6 +63,16 @@ def test_list_has_one_line_for_each_plugin(site: Site) -> None:
     assert any("selected   device-local chosen by the default" in line for line in lines)
 
 
+@pytest.mark.parametrize(("count", "shown"), [(1, "command c0"), (2, "command c0, c1"), (3, "3 commands")])
+def test_list_names_a_few_commands_and_counts_more(site: Site, count: int, shown: str) -> None:
+    commands = "".join(f"c{number} = m:c\n" for number in range(count))
+    site.install("agentm-mem", "1.2", entry_points=f"[agentm.commands]\n{commands}")
+
+    (line,) = (line for line in site.agentm("plugins", "list").stdout.splitlines() if line.startswith("agentm-mem"))
+
+    assert line.endswith(shown)
+
+
 def test_list_has_a_line_more_for_what_is_in_conflict(rogues: Site) -> None:
     shown = rogues.agentm("plugins", "list").stdout
     assert "another distribution claims the name, too" in shown

@@ -435,6 +435,16 @@ def test_a_conflict_copy_of_a_plan_is_one_line(machine, plans):
     assert "PLAN (unseen 1a2b3c4d).md, PLAN.sync-conflict-20261116-170500-ABCDEFG.md" in lines[0]
 
 
+@pytest.mark.parametrize(("count", "end"), [(3, ""), (4, " and 1 more"), (12, " and 9 more")])
+def test_of_many_conflict_copies_three_are_named(machine, count, end):
+    machine.harness.mkdir()
+    names = [f"PLAN (unseen {number:08x}).md" for number in range(count)]
+    for name in names:
+        (machine.harness / name).write_text("# Another plan\n")
+    (line,) = (line for line in start_session(machine).splitlines() if line.startswith(COPY))
+    assert line.startswith(f"{COPY}{', '.join(names[:3])}{end}. Ask the operator")
+
+
 def test_a_plan_of_white_space_is_no_plan(machine):
     machine.harness.mkdir()
     (machine.harness / "PLAN.md").write_text(" \n\n")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel.selection.settling import known_stores, record_store
+from agentm_kernel.selection.identity import known_stores, record_store
 
 if TYPE_CHECKING:
     from tests.kernel.cli.conftest import Machine

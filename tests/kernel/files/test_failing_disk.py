@@ -17,6 +17,7 @@ from agentm_kernel.files.mutex import store_mutex
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.files.tree import Directory, identity_of, make_private_folder, make_root
 from agentm_kernel.seam.backend import STAMP_KEY
+from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.locator import TEMP_PREFIX, Locator
 
 if TYPE_CHECKING:
@@ -220,3 +221,33 @@ def test_a_folder_whose_maker_died_is_durable_before_a_note_in_it_is(store: File
     with Tap(watch):
         store.write(NOTE, "acknowledged")
     assert synced.index((tmp_path / "memory").stat().st_ino) < synced.index(folder.stat().st_ino)
+
+
+@pytest.mark.parametrize("verb", ["create", "write", "replace", "append"])
+def test_whatever_is_written_is_durable_before_anything_else_happens_to_its_file(store: FileStore, verb: str) -> None:
+    """A crash of the machine keeps what was synced; bytes that come after the sync of their file may be gone."""
+    if verb != "create":
+        store.write(NOTE, "first\n")
+    unsynced: dict[int, str] = {}
+    lost: list[str] = []
+
+    def watch(name: str, real: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if name in ("write", "pwrite", "ftruncate"):
+            unsynced[args[0]] = name
+        elif name == "fsync":
+            unsynced.pop(args[0], None)
+        elif name == "close" and (left := unsynced.pop(args[0], None)):
+            lost.append(left)
+        elif name in ("rename", "replace", "link", "exchange", "rename_to_free") and unsynced:
+            lost.append(name)
+        return real(*args, **kwargs)
+
+    with Tap(watch):
+        if verb == "append":
+            store.append(NOTE, "second\n")
+        elif verb == "replace":
+            store.write(NOTE, "second\n", if_match=content_hash("first\n"))
+        else:
+            store.write(NOTE, "second\n")
+    assert lost == []
+    assert store.read(NOTE).endswith("second\n")

@@ -12,7 +12,7 @@ import pytest
 from tests.kernel.files.shared_store import NOTE, Shared, kept, leftovers
 
 from agentm_kernel import Locator, update
-from agentm_kernel.files import appending, displaced, lease
+from agentm_kernel.files import appending, displaced
 from agentm_kernel.files.tree import open_root
 from agentm_kernel.plugin import (
     ABSENT,
@@ -50,7 +50,7 @@ def note(root: Path) -> Path:
 
 @pytest.fixture
 def no_leases(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lease, "_CAN_LEASE", False)
+    monkeypatch.setattr(displaced, "_CAN_LEASE", False)
 
 
 # ------------------------------------------------------------------------------------------------ replacing
@@ -229,7 +229,7 @@ def test_the_end_of_a_lease_does_not_end_the_process(root: Path) -> None:
     """Who opens the file breaks the lease, and the system signals us: with SIGIO we would be gone."""
     code = """
 import os, sys, threading, time
-from agentm_kernel.files.lease import Lease
+from agentm_kernel.files.displaced import Lease
 from agentm_kernel.files.tree import open_root
 path = os.path.join(sys.argv[1], "a")
 open(path, "w").close()
@@ -245,15 +245,15 @@ print("alive")
     assert done.stdout == "alive\n", done
 
 
-@pytest.mark.skipif(not lease._CAN_LEASE, reason="needs leases")
+@pytest.mark.skipif(not displaced._CAN_LEASE, reason="needs leases")
 def test_how_a_lease_ends_is_said_before_it_is_taken(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     (root / "a").touch()
-    call = lease.fcntl.fcntl
-    monkeypatch.setattr(lease.fcntl, "fcntl", lambda *given: (asked.append(given[1]), call(*given)))
-    with open_root(str(root)) as directory, lease.Lease(directory, "a"):
+    call = displaced.fcntl.fcntl
+    monkeypatch.setattr(displaced.fcntl, "fcntl", lambda *given: (asked.append(given[1]), call(*given)))
+    with open_root(str(root)) as directory, displaced.Lease(directory, "a"):
         pass
-    assert asked == [lease.fcntl.F_SETSIG, lease.fcntl.F_SETLEASE, lease.fcntl.F_SETLEASE]
+    assert asked == [displaced.fcntl.F_SETSIG, displaced.fcntl.F_SETLEASE, displaced.fcntl.F_SETLEASE]
 
 
 # ------------------------------------------------------------------------------------------------ appending

@@ -12,6 +12,7 @@ from agentm_kernel import Locator
 from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
+    EditedFolder,
     FileStore,
     InvalidContentError,
     Medium,
@@ -180,3 +181,8 @@ def test_bytes_follow_no_link_either(root: Path) -> None:
 def test_an_unseen_version_has_a_place_whatever_the_length_of_its_key(key: str, place: str | None) -> None:
     long = f"_meta/conflicts/long-{content_hash(key)}/unseen-0123456789ab"
     assert Medium().place_for_unseen(Locator(key), "0123456789abcdef") == Locator(place or long)
+
+
+def test_what_people_did_not_see_lies_beside_the_file_that_they_edit() -> None:
+    place = EditedFolder().place_for_unseen(Locator("a/PLAN.md"), "0123456789abcdef")
+    assert place == Locator("a/PLAN (unseen 01234567).md")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentm_kernel import Locator
-from agentm_kernel.files import lease, native_lock
+from agentm_kernel.files import displaced, native_lock
 from agentm_kernel.plugin import DirectoryLock, FileStore
 
 if TYPE_CHECKING:
@@ -76,13 +76,13 @@ def test_the_new_version_of_a_note_is_private_until_it_has_the_mode_of_the_old_o
 def test_the_file_that_asks_for_a_lease_is_private(
     store: FileStore, root: Path, asked_for: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lease, "_gives_leases", {})
+    monkeypatch.setattr(displaced, "_gives_leases", {})
     store.write(NOTE, "one\n")
     asked_for.clear()
     with (root / NOTE.key).open("a"):  # somebody has it open for writing, if the system is to be believed
         store.write(NOTE, "two\n")
     assert {*asked_for} == {0o600}
-    assert len(asked_for) == (2 if lease._CAN_LEASE else 1)
+    assert len(asked_for) == (2 if displaced._CAN_LEASE else 1)
 
 
 def test_a_shared_store_asks_for_no_less_than_other_programs_do(store: FileStore, root: Path) -> None:

@@ -167,7 +167,28 @@ def test_a_fast_look_loads_nothing_that_reads(stamp: Path) -> None:
         "print(*(name for name in sys.modules if name.startswith('agentm_kernel.files.')))"
     )
     done = subprocess.run([sys.executable, "-c", code, root_of(stamp)], check=True, capture_output=True, text=True)
-    assert set(done.stdout.split()) == {f"agentm_kernel.files.{name}" for name in ("short_note", "medium", "store")}
+    assert set(done.stdout.split()) == {f"agentm_kernel.files.{name}" for name in ("medium", "store")}
+
+
+def test_a_store_that_was_never_written_to_loads_nothing_that_reads(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from agentm_kernel.files.store import FileStore\n"
+        "assert FileStore(sys.argv[1], create_root=True).stamp_text() is None\n"
+        "print('agentm_kernel.files.reading' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / "new"], check=True, capture_output=True, text=True)
+    assert done.stdout == "False\n"
+
+
+def test_a_store_that_was_never_written_to_says_so_either_way(tmp_path: Path) -> None:
+    def store() -> FileStore:
+        return FileStore(tmp_path / "new", create_root=True)
+
+    note = Locator("a.md")
+    glimpsed = outcome(lambda: store().read(note))
+    assert glimpsed == outcome(lambda: store()._reader.read(note))
+    assert "has not been written to yet" in str(glimpsed)
 
 
 def test_the_root_that_was_glimpsed_is_the_only_one(stamp: Path) -> None:

@@ -473,7 +473,7 @@ def test_a_reader_that_looks_just_before_another_thread_makes_the_root_sees_noth
 
     monkeypatch.setattr(reading, "open_root", too_early)
     with pytest.raises(NotFoundError):
-        store.read(Locator("a.md"))
+        store.info(Locator("a.md"))
     assert store.read(Locator("a.md")) == "x"
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel import Locator, update
-from agentm_kernel.files import tree as root_module
-from agentm_kernel.files.failures import TooLarge
+from agentm_kernel.files import TooLarge, tree as root_module
 from agentm_kernel.files.tree import Directory, PathDirectory, make_private_folder, open_root
 from agentm_kernel.plugin import FileStore, InvalidContentError, StorageError
 

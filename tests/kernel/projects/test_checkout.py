@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agentm_kernel.plugin import ConfigError
-from agentm_kernel.projects.checkout import Checkout, make_checkout_id, read_checkout_id
+from agentm_kernel.projects.checkout import Checkout, read_checkout_id
+from agentm_kernel.projects.claiming import make_checkout_id
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,6 +65,70 @@ def refuse(*arguments: object, **options: object) -> int:
     if str(arguments[0]).endswith("HEAD") or "agentm-checkout." not in str(arguments[0]):
         raise FileNotFoundError(2, "No such file")
     raise PermissionError(13, "Permission denied")
+
+
+@pytest.mark.parametrize("kind", ["repository", "folder"])
+def test_of_two_who_make_an_id_at_once_the_first_ones_stays(
+    git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    root = tmp_path / "widgets"
+    root.mkdir()
+    if kind == "repository":
+        git.init(root)
+    real, others = os.urandom, []
+
+    def meanwhile(size: int) -> bytes:
+        if not others:
+            others.append("")
+            others.append(make_checkout_id(Checkout(str(root))) or "")
+        return real(size)
+
+    monkeypatch.setattr(os, "urandom", meanwhile)
+    assert make_checkout_id(Checkout(str(root))) == others[1] == read_checkout_id(Checkout(str(root)))
+
+
+def test_an_id_is_32_hexadecimal_digits_that_no_other_has(git: Git, tmp_path: Path) -> None:
+    ids = [make_checkout_id(Checkout(str(git.init(tmp_path / str(number))))) for number in range(3)]
+    assert len({*ids}) == 3
+    assert all(one and len(one) == 32 and {*one} <= {*"0123456789abcdef"} for one in ids)
+
+
+@pytest.mark.parametrize("wrong", ["0" * 31, "0" * 33, "0" * 31 + "g", "0" * 31 + "A", ""])
+def test_what_is_no_id_is_refused_wherever_it_lies(git: Git, tmp_path: Path, wrong: str) -> None:
+    repository, folder = git.init(tmp_path / "repository"), tmp_path / "folder"
+    (repository / ".git" / "agentm-checkout").write_text(f"{wrong}\n")
+    (folder / ".harness").mkdir(parents=True)
+    (folder / ".harness" / "project.json").write_text(json.dumps({"checkout": wrong}))
+    for root in (repository, folder):
+        with pytest.raises(ConfigError, match="no id of a checkout") as refused:
+            read_checkout_id(Checkout(str(root)))
+        assert "register --adopt" in (refused.value.hint or "")
+
+
+def test_a_repository_that_is_its_own_origin_has_no_remote(git: Git, tmp_path: Path) -> None:
+    root = git.init(tmp_path / "widgets", remote=".")
+    assert identity(root) is None
+    assert home_of_id(root) == str(root / ".git")
+
+
+def test_clones_of_clones_are_the_first_ones_project(git: Git, tmp_path: Path) -> None:
+    places = [git.init(tmp_path / "0")]
+    for number in range(1, 5):
+        git(tmp_path, "clone", "--quiet", str(places[-1]), str(number))
+        places.append(tmp_path / str(number))
+    assert {home_of_id(place) for place in places} == {str(tmp_path / "0" / ".git")}
+
+
+def test_repositories_that_are_each_others_origin_have_no_remote(git: Git, tmp_path: Path) -> None:
+    one, other = git.init(tmp_path / "one", remote="../other"), git.init(tmp_path / "other", remote="../one")
+    assert identity(one) is identity(other) is None
+
+
+def test_a_bare_origin_beside_a_folder_of_its_name_is_the_remote(git: Git, tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet", "--bare", "widgets.git")
+    git.init(tmp_path / "widgets")
+    clone = git.init(tmp_path / "clone", remote=str(tmp_path / "widgets.git"))
+    assert identity(clone) == str(tmp_path / "widgets")
 
 
 def test_a_repository_without_a_remote_is_the_origin_of_its_clones_and_worktrees(git: Git, tmp_path: Path) -> None:

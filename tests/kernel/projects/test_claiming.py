@@ -20,7 +20,7 @@ from agentm_kernel.plugin import (
     read_record,
     record_move,
 )
-from agentm_kernel.projects.claiming import add_remote
+from agentm_kernel.projects.claiming import add_remote, point
 from agentm_kernel.projects.lookup import pointer_locator, read_pointer
 from agentm_kernel.seam.backend import BackendLayer
 
@@ -65,6 +65,14 @@ def test_remotes_of_one_checksum_share_a_pointer_file(store: FileStore) -> None:
     store.write(locator, json.dumps({"example.com/of/the/same/checksum": "other"}))
     claimed(store, MINE)
     assert json.loads(store.read(locator)) == {"example.com/of/the/same/checksum": "other", MINE: "widgets"}
+
+
+def test_a_pointer_is_left_to_another_only_where_somebody_says_what_they_saw(store: FileStore) -> None:
+    assert point(store, MINE, "widgets") == "widgets"
+    assert point(store, MINE, "gadgets") == "gadgets", "who saw nothing and asks for nothing decides"
+    assert point(store, MINE, "mine", unless_changed_from="widgets") == "gadgets"
+    assert point(store, MINE, "mine", unless_changed_from=None) == "gadgets"
+    assert point(store, MINE, "mine", unless_changed_from="gadgets") == "mine" == read_pointer(store, MINE)
 
 
 def test_a_claim_that_was_cut_off_after_the_pointer_goes_on(store: FileStore) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel.plugin import ConfigError, InvalidLocatorError
-from agentm_kernel.projects.checkout import declare_slug, identify_project
+from agentm_kernel.plugin import AgentmError, ConfigError, InvalidLocatorError
+from agentm_kernel.projects import claiming
+from agentm_kernel.projects.checkout import identify_project
+from agentm_kernel.projects.claiming import declare_slug
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,3 +48,20 @@ def test_a_name_that_is_no_plain_name_is_refused_before_anything_is_made(tmp_pat
     with pytest.raises(InvalidLocatorError):
         declare_slug(str(tmp_path), "a/b")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
+def test_a_link_that_comes_after_the_look_is_not_written_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    victim, root = tmp_path / "victim", tmp_path / "root"
+    victim.mkdir()
+    root.mkdir()
+
+    def look_and_be_deceived(root: str) -> None:
+        os.symlink(victim, os.path.join(root, ".harness"))
+
+    monkeypatch.setattr(claiming, "refuse_linked_harness", look_and_be_deceived)
+    with pytest.raises(AgentmError):
+        declare_slug(str(root), "widgets")
+    assert os.listdir(victim) == []

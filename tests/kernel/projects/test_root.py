@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel.plugin import ConfigError
-from agentm_kernel.projects import find_project_root
+from agentm_kernel.projects import find_project_root, read_checkout_file, read_rare_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,3 +137,15 @@ def test_looking_for_a_root_imports_nothing_and_starts_nothing(tmp_path: Path) -
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.stdout.split() == []
+
+
+def test_a_file_of_a_checkout_has_four_megabytes_at_most(tmp_path: Path) -> None:
+    file = tmp_path / "project.json"
+    for size, is_read in ((4 * 2**20, True), (4 * 2**20 + 1, False)):
+        file.write_bytes(b"x" * size)
+        for read in (read_checkout_file, read_rare_file):
+            if is_read:
+                assert len(read(str(file)) or b"") == size
+            else:
+                with pytest.raises(ConfigError, match=r"project\.json"):
+                    read(str(file))

@@ -11,7 +11,8 @@ from hypothesis import given, strategies as st
 
 from agentm_kernel.plugin import ConfigError, InvalidLocatorError, normalize_key
 from agentm_kernel.projects import find_project_root
-from agentm_kernel.projects.checkout import _made_safe, identify_project, plain_slug
+from agentm_kernel.projects.checkout import identify_project, plain_slug
+from agentm_kernel.projects.remote import safe_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -211,12 +212,12 @@ def test_a_name_that_is_not_one_plain_name_is_an_invalid_locator(name: object) -
     ],
 )
 def test_a_found_name_is_kept_where_stores_can_hold_it_and_made_safe_where_not(name: str, safe: str) -> None:
-    assert _made_safe(name) == safe
+    assert safe_name(name) == safe
 
 
 @given(st.text(max_size=300) | st.text(alphabet="éa\u0301\u3000 .~-日<\u0338\u200d", max_size=120))
 def test_whatever_a_directory_is_called_its_project_has_a_name_that_stores_can_hold(name: str) -> None:
-    safe = _made_safe(name.replace("/", ""))
+    safe = safe_name(name.replace("/", ""))
     assert normalize_key(safe) == safe
     assert "/" not in safe
 

@@ -122,3 +122,20 @@ def test_an_error_of_the_caller_s_function_passes_through_and_nothing_is_written
     with pytest.raises(KeyError):
         update(store, NOTE, fail)
     assert store.read(NOTE) == "x"
+
+
+def test_who_says_nothing_about_time_gives_up_after_half_a_minute(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+
+    def overtaken(text: str | None) -> str:
+        clock[0] += 1.0
+        store.write(NOTE, f"{text}!")
+        return "mine"
+
+    with pytest.raises(ConcurrentModificationError):
+        update(store, NOTE, overtaken)
+    assert clock[0] == 130.0

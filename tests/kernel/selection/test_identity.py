@@ -24,7 +24,7 @@ from agentm_kernel.plugin import (
     content_hash,
 )
 from agentm_kernel.selection import IdentityGuard
-from agentm_kernel.selection.settling import stamp_store
+from agentm_kernel.selection.identity import stamp_store
 
 NOTE = Locator("note.md")
 

@@ -11,8 +11,7 @@ from agentm_kernel.device.config import load
 from agentm_kernel.plugin import Device, StorageReadOnlyError, select_store
 from agentm_kernel.seam.registry import registry
 from agentm_kernel.selection.adopting import add_wrapper, open_other, open_unidentified
-from agentm_kernel.selection.identity import read_stamp
-from agentm_kernel.selection.settling import adopt_store
+from agentm_kernel.selection.identity import adopt_store, read_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

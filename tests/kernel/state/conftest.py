@@ -14,7 +14,7 @@ from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel import Locator
 from agentm_kernel.plugin import StorageSelectionError
 from agentm_kernel.seam.registry import registry
-from agentm_kernel.selection.settling import record_store, stamp_store
+from agentm_kernel.selection.identity import record_store, stamp_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,8 +17,9 @@ from agentm_kernel import (
     update_state_file,
     write_state_file,
 )
-from agentm_kernel.plugin import ConfigError
+from agentm_kernel.plugin import AgentmError, ConfigError
 from agentm_kernel.projects.git_ignore import hide_from_git
+from agentm_kernel.state import files as state_files
 from agentm_kernel.state.files import append_state_file, set_marker
 
 if TYPE_CHECKING:
@@ -102,6 +103,18 @@ def test_a_linked_worktree_is_not_hidden_so_that_git_refuses_to_remove_it(reposi
 
 
 @needs_git
+@pytest.mark.skipif(os.name == "nt", reason="needs modes of files")
+def test_what_hides_the_folder_can_be_read_by_whoever_may_read_the_checkout(repository):
+    """Else the git of another user of the machine fails, or shows them everything that is hidden."""
+    previous = os.umask(0o022)
+    try:
+        save_plan(repository)
+    finally:
+        os.umask(previous)
+    assert (repository / ".harness" / ".gitignore").stat().st_mode & 0o777 == 0o644
+
+
+@needs_git
 def test_what_is_there_already_stays(repository):
     (repository / ".harness").mkdir()
     (repository / ".harness" / ".gitignore").write_text("progress.md\n")
@@ -151,3 +164,33 @@ def test_a_home_is_no_project_to_write_a_plan_into(device):
     with pytest.raises(ConfigError, match="is not a project"):
         save_plan(device.home)
     assert not (device.home / ".harness").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
+def test_a_link_that_comes_after_the_look_leads_nowhere(device, monkeypatch):
+    victim, cloned = device.project("victim"), device.project("cloned")
+    save_plan(victim)
+    here = resolve_project({"cwd": cloned})
+
+    def look_and_be_deceived(root):
+        (cloned / ".harness").symlink_to(victim / ".harness", target_is_directory=True)
+
+    for attempt in (
+        lambda: read_state_file(here, "PLAN.md"),
+        lambda: write_state_file(here, "PLAN.md", "mine\n"),
+        lambda: append_state_file(here, "PLAN.md", "mine\n"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(state_files, "refuse_linked_harness", look_and_be_deceived)
+            with pytest.raises(AgentmError):
+                attempt()
+        (cloned / ".harness").unlink()
+    assert (victim / ".harness" / "PLAN.md").read_text() == "the plan\n"
+
+
+def test_what_an_append_notes_down_for_the_case_of_a_crash_lies_with_the_device_and_not_in_the_checkout(device):
+    here = resolve_project({"cwd": device.project()})
+    append_state_file(here, "progress.md", "- done\n")
+    append_state_file(here, "progress.md", "- done\n")
+    assert os.path.isdir(os.path.join(here.device.state_dir, "appends"))
+    assert {*os.listdir(here.project_root / ".harness")} <= {"progress.md", ".gitignore"}

@@ -17,7 +17,7 @@ from agentm_kernel.plugin import (
     StoreIdentityError,
     Transfer,
 )
-from agentm_kernel.state.mirror import Mirror, file_of, is_mirrored, place_for
+from agentm_kernel.state.mirror import CopyFolder, Mirror, file_of, is_mirrored
 
 if TYPE_CHECKING:
     from agentm_kernel.plugin import Absent
@@ -236,7 +236,7 @@ def test_what_is_deleted_and_was_never_in_the_copy_leaves_nothing_there(store: M
 
 def test_the_name_of_a_version_has_room_for_its_mark() -> None:
     file = HARNESS.child("x" + "é" * 98 + ".md")
-    version = place_for(file, "0123456789abcdef")
+    version = CopyFolder().place_for_unseen(file, "0123456789abcdef")
     assert version == HARNESS.child("x" + "é" * 59 + " [conflict 01234567].md")
     assert file_of(version) == HARNESS.child("x" + "é" * 59 + ".md")
     assert file_of(PLAN) is None

@@ -510,15 +510,15 @@ def test_synchronising_goes_through_the_layers_around_the_store(store):
     assert not store.inner.exists(PLAN)
 
 
-def test_what_a_killed_process_had_displaced_in_the_copy_is_kept_beside_the_file(tmp_path):
-    copy = FileStore(tmp_path, medium=CopyFolder())
-    copy.write(PLAN, "seen")
-    file = tmp_path.joinpath(*PLAN.parts)
+def test_what_a_killed_process_had_displaced_in_the_copy_is_kept_beside_the_file(store, tmp_path):
+    store.write(PLAN, "seen")
+    file = Path(store.device_path(PLAN))
+    copy = FileStore(store.device_path(Locator()), medium=CopyFolder())
     with mock.patch.object(SwapPublisher, "_settle", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
         copy.write(PLAN, "fetched", if_match=content_hash("seen"))
     (swap,) = file.parent.glob(".agentm-*")
     swap.write_text("an edit of that moment")
-    FileStore(tmp_path, medium=CopyFolder()).write(PLAN.parent.child("progress.md"), "x")
+    MirroredState(store.inner, str(tmp_path / "mirror")).write(PLAN.parent.child("progress.md"), "x")
     assert file.read_text() == "fetched"
     (kept,) = file.parent.glob("PLAN [[]conflict *].md")
     assert kept.read_text() == "an edit of that moment"

@@ -5,7 +5,7 @@ answers with itself for each type that it inherits, or with a companion object. 
 its `passes`, and wraps them where its rule has a say (`wrap_facet`). What a layer does not name is `None`, so a facet
 that is added later never slips past a rule that does not know it.
 
-Here are those that hooks ask for. The others are had from here too, and loaded when they are first used.
+Here are those that hooks ask every store for. The others are had from here too, and loaded when they are first used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agentm_kernel.seam.backend import Absent, StorageBackend
-    from agentm_kernel.seam.facets.rarer import *
+    from agentm_kernel.seam.facets.managed import *
     from agentm_kernel.seam.locator import Locator
 
 
@@ -90,8 +90,7 @@ class Appends(ABC):
 class Identity(ABC):
     """The store is known on this device by the mark that it carries."""
 
-    store_id: str | None = None
-    """What the mark said when the store was opened; `None` for one that had none then."""
+    store_id: str | None = None  # what the mark said when the store was opened; `None` for one that had none then
 
     @abstractmethod
     def confirm(self) -> None:
@@ -103,4 +102,6 @@ AT_HAND = (DeviceFiles, DeviceCopy, PersonalSpace, ConflictCopies, Appends, Iden
 if not TYPE_CHECKING:  # hidden from type checkers: for them, a misspelt name must stay an error
 
     def __getattr__(name: str) -> object:
-        return getattr(__import__(f"{__name__}.rarer", fromlist=["rarer"]), name)
+        value: object = getattr(__import__(f"{__name__}.managed", fromlist=["managed"]), name)
+        globals()[name] = value
+        return value

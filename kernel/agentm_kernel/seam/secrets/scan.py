@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 _WORD = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 _LONGEST_NAME = 60
-_JUDGED = 96
-"""How much of a value is looked at to judge it."""
+_JUDGED = 96  # how much of a value is looked at to judge it
 
 
 _FORMATS = [

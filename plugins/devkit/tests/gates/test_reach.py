@@ -91,6 +91,13 @@ def test_the_store_itself_opens_nothing_by_path(rules):
     assert rules({"kernel/agentm_kernel/files/store.py": calling("os.open(name, 0)")}) == ["raw-file-access"]
 
 
+def test_but_for_the_walk_in_its_short_form(rules):
+    text = calling("os.open(name, 0)").replace("def f(", "def _read_at_a_glance(")
+
+    assert rules({"kernel/agentm_kernel/files/store.py": text}) == []
+    assert rules({"kernel/agentm_kernel/files/swap.py": text}) == ["raw-file-access"]
+
+
 def test_the_confined_walk_and_the_lock_do(rules):
     assert (
         rules({f"kernel/agentm_kernel/files/{name}.py": calling("os.open(name, 0)") for name in ("tree", "mutex")})

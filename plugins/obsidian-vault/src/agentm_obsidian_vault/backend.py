@@ -5,19 +5,9 @@ from __future__ import annotations
 import os
 import time
 
-from agentm_kernel.plugin import (
-    ABSENT,
-    MAX_CONTENT_BYTES,
-    Capabilities,
-    ConflictCopies,
-    FileStore,
-    Locator,
-    NotFoundError,
-    PersonalSpace,
-    StorageSelectionError,
-)
-from agentm_obsidian_vault.medium import SyncedFolder
-from agentm_obsidian_vault.presence import elsewhere
+from agentm_kernel import plugin  # of which names are taken where they are needed, if hooks seldom need them
+from agentm_kernel.plugin import ABSENT, MAX_CONTENT_BYTES, Capabilities, ConflictCopies, FileStore, Locator
+from agentm_obsidian_vault.medium import SyncedFolder, elsewhere
 
 TYPE_CHECKING = False  # importing `typing` would cost hooks more than this module does
 if TYPE_CHECKING:
@@ -81,7 +71,7 @@ class VaultBackend(FileStore, ConflictCopies):
         given.pop("spaces", None)
         path = device.environ.get(PATH_VARIABLE, "").strip() or path
         if not path:
-            raise StorageSelectionError(
+            raise plugin.StorageSelectionError(
                 "the vault is selected, but not where it is",
                 hint="run `agentm vault init PATH --use`, with the folder in your vault that the agent may have",
             )
@@ -104,7 +94,7 @@ class VaultBackend(FileStore, ConflictCopies):
 
     def check_usable(self, *, read_only: bool) -> None:
         if not os.path.isdir(self.describe()):
-            raise StorageSelectionError(
+            raise plugin.StorageSelectionError(
                 f"the vault's folder {self.describe()} is missing or not a folder",
                 hint="start the sync tool or mount the disk that brings it; if it has moved, run "
                 f"`agentm config set plugins.{PROTOCOL}.vault_path PATH`; for a new one `agentm vault init PATH`",
@@ -113,7 +103,7 @@ class VaultBackend(FileStore, ConflictCopies):
             return
         super().check_usable(read_only=False)
         if self._personal_root is not None and _is_inside(self._personal_root, self.describe()):
-            raise StorageSelectionError(
+            raise plugin.StorageSelectionError(
                 f"the personal space {self._personal_root} lies inside the agent's store {self.describe()}",
                 hint=_SET_PERSONAL_ROOT,
             )
@@ -123,7 +113,7 @@ class VaultBackend(FileStore, ConflictCopies):
     def read(self, locator: Locator) -> str:
         try:
             return super().read(locator)
-        except NotFoundError:
+        except plugin.NotFoundError:
             # A note of which a tool renamed both versions is not absent. Looking for names that it would have costs
             # microseconds; listing a folder of thousands of notes for each new one would cost its writer more.
             path = self.device_path(locator)
@@ -167,7 +157,7 @@ class VaultBackend(FileStore, ConflictCopies):
     # -- what else there is ---------------------------------------------------------------------------------------
 
     def facet(self, kind: type[F]) -> F | None:
-        if kind is PersonalSpace and self._personal_root is not None:
+        if self._personal_root is not None and kind is plugin.PersonalSpace:
             from agentm_obsidian_vault.personal import PersonalNotes
 
             return PersonalNotes(  # type: ignore[return-value]
@@ -188,7 +178,7 @@ class VaultBackend(FileStore, ConflictCopies):
 
 def _folder(path: object, option: str, device: Device) -> str:
     if not isinstance(path, str) or not os.path.isabs(expanded := device.expand(path.strip())):
-        raise StorageSelectionError(
+        raise plugin.StorageSelectionError(
             f"the vault's {option} is {path!r}, not the full path of a folder",
             hint=f"run `agentm config set plugins.{PROTOCOL}.{option} PATH` with a path that begins with / or ~",
         )

@@ -19,10 +19,11 @@ _DEVICE_PATH = "device_path"
 DEVICE_PATH_CALLERS = (f"{KERNEL}.state.routing", "agentm_devkit.conformance")
 """Routing gives hooks their paths; the conformance kit checks that it will be able to."""
 
-STORE_OPENERS = tuple(
-    f"{KERNEL}.files.{name}" for name in ("tree", "short_note", "mutex", "native_lock", "appending")
-)
-"""The confined walk, its short form for hooks, and the lock on the root directory."""
+STORE_OPENERS = tuple(f"{KERNEL}.files.{name}" for name in ("tree", "mutex", "native_lock", "appending"))
+"""The confined walk, and the lock on the root directory."""
+
+SHORT_WALK = (f"{KERNEL}.files.store", "_read_at_a_glance")
+"""The walk's short form for hooks, which is a function of the store."""
 
 OUTSIDE_OF_STORES = f"{KERNEL}.files"
 """Looks at files of the device and of checkouts."""
@@ -71,8 +72,10 @@ def check_file_access(sources: Sources) -> Iterator[Finding]:
     for module in sources.modules.values():
         if not _is_on_the_floor(names, module):
             continue
+        short = [node for node in module.nodes if (module.name, getattr(node, "name", "")) == SHORT_WALK]
+        walking = {id(node) for function in short for node in ast.walk(function)}
         for node in module.nodes:
-            if isinstance(node, ast.Call) and _touches_files(names, module, node):
+            if isinstance(node, ast.Call) and id(node) not in walking and _touches_files(names, module, node):
                 yield module.finding(
                     node.lineno,
                     "raw-file-access",

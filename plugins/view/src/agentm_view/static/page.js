@@ -166,7 +166,8 @@
       window.scrollTo(0, scroll);
     } else {
       window.scrollTo(0, 0);
-      if (document.activeElement !== query) (main.querySelector("[autofocus], h1") || main).focus({ preventScroll: true });
+      const isBusy = document.activeElement === query || said.contains(document.activeElement); // searching, undoing
+      if (!isBusy) (main.querySelector("[autofocus], h1") || main).focus({ preventScroll: true });
       follow();
     }
   }

@@ -1,8 +1,9 @@
-"""The errors that a write or a refusal ends with, and that no hook needs as long as all is well."""
+"""What a write, a store, a plugin or a command line is refused with: no hook needs these as long as all is well."""
 
 from __future__ import annotations
 
-from agentm_kernel.errors import AgentmError, ConfigError, StorageError, StorageSelectionError
+from agentm_kernel.errors import AgentmError
+from agentm_kernel.errors.reading import ConfigError, StorageError, StorageSelectionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

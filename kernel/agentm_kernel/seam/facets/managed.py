@@ -1,4 +1,4 @@
-"""The facets that no hook asks every store for."""
+"""What a store can do that is synced, watched, under a policy, encrypted, or keeps its history; hooks seldom ask."""
 
 from __future__ import annotations
 

@@ -1,0 +1,157 @@
+"""Which tests call which function: learned once, kept in `.cache/mutants`, and again for a test file that changed.
+
+A function is known by its name, so the code may change meanwhile.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tests.mutants.changes import PROMISES
+from tests.mutants.tree import HINTS, is_near, test_files, tests_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tests.mutants.copies import PrivateCopy
+    from tests.mutants.tree import Mutant
+
+_ENOUGH = 60.0
+"""Seconds of tests that one selection has at most, by the time that each took when it was learned."""
+_LONG = 240.0
+"""The same for a promise and the tests of its room: each has to be noticed, and races take their time."""
+MODULE = "<module>"
+"""Stands for what is outside of functions."""
+
+
+class Test(NamedTuple):
+    name: str
+    file: str
+    seconds: float
+
+
+class Lessons:
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._folder = root / ".cache/mutants"
+        self._callers: dict[tuple[str, str], set[Test]] = defaultdict(set)
+        self._known: set[str] = set()
+        self._texts: dict[str, str] = {}
+        for place in self._folder.glob("*.json"):
+            self._load(place.stem.replace("+", "/"))
+
+    def missing(self, files: Iterable[str]) -> list[str]:
+        """Those of these test files about which nothing is known."""
+        return [file for file in files if file not in self._known and not self._load(file)]
+
+    def learn(self, copy: PrivateCopy, files: list[str]) -> None:
+        calls, tests = copy.learn(files)
+        called: dict[str, set[str]] = defaultdict(set)
+        for line in calls.splitlines():
+            by, _, what = line.partition("\t")
+            called[by].add(what)
+        lessons: dict[str, list[list[object]]] = {file: [] for file in files}
+        for line in tests.splitlines():
+            name, seconds, shared = json.loads(line)
+            functions = called[name].union(*(called[one] for one in shared))
+            lessons.setdefault(name.partition("::")[0], []).append([name, seconds, sorted(functions)])
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for file, lesson in lessons.items():
+            data = {"of": _hash(copy.root / file), "tests": lesson}
+            self._place(file).write_text(json.dumps(data), encoding="utf-8")
+            self._load(file)
+
+    def callers(self, mutant: Mutant) -> set[Test]:
+        """Every test that calls the function that is changed; for what is outside of functions, any of its file."""
+        name = function_at((self._root / mutant.file).read_bytes(), mutant.change.line)
+        return self._callers[mutant.file, name]
+
+    def selections(self, mutant: Mutant) -> Iterator[list[str]]:
+        """The tests for it, as arguments of pytest: those that call the function, and whole files not known yet."""
+        stages = tests_for(self._root, mutant.file)
+        files = test_files(self._root, stages)
+        unknown = set(self.missing(files))
+        if mutant.before.count("hint=") > mutant.after.count("hint=") and (self._root / HINTS).exists():
+            yield [HINTS]
+        for near in (True, False):
+            tests = [test for test in self.callers(mutant) if self._is_near(mutant, test) is near]
+            if known := _enough(tests, _LONG if near and mutant.change.kind in PROMISES else _ENOUGH):
+                yield known
+        for stage in stages:
+            if left := [file for file in test_files(self._root, [stage]) if file in unknown]:
+                unknown.difference_update(left)
+                yield left
+
+    def _is_near(self, mutant: Mutant, test: Test) -> bool:
+        """Whether a test is of the same room, or of a file that imports the module."""
+        if is_near(mutant.file, test.file):
+            return True
+        module = mutant.file.rpartition("/src/")[2].removeprefix("kernel/").removesuffix(".py").replace("/", ".")
+        return f"{module} import " in self._texts[test.file]
+
+    def _load(self, file: str) -> bool:
+        try:
+            lesson = json.loads(self._place(file).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return False
+        if not (self._root / file).is_file() or lesson["of"] != _hash(self._root / file):
+            return False
+        self._known.add(file)
+        self._texts[file] = (self._root / file).read_text(encoding="utf-8")
+        for name, seconds, functions in lesson["tests"]:
+            for function in functions:
+                source, _, called = function.partition("\t")
+                outer = called.partition(".<locals>")[0]
+                for one in (outer, MODULE):
+                    self._callers[source, one].add(Test(name, file, seconds))
+        return True
+
+    def _place(self, file: str) -> Path:
+        return self._folder / f"{file.replace('/', '+')}.json"
+
+
+def _hash(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _enough(tests: list[Test], limit: float) -> list[str]:
+    """The quickest of each file in turn, for so many seconds."""
+    turns: dict[str, int] = defaultdict(int)
+    order = []
+    for test in sorted(tests, key=lambda test: (test.seconds, test.name)):
+        order.append((turns[test.file], test))
+        turns[test.file] += 1
+    taken: list[str] = []
+    seconds = 0.0
+    for _, test in sorted(order):
+        if taken and seconds + test.seconds > limit:
+            continue
+        seconds += test.seconds
+        taken.append(test.name)
+    return taken
+
+
+def function_at(source: bytes, line: int) -> str:
+    """The outermost function or method there, with its class, or `MODULE`."""
+    return _function_in(ast.parse(source).body, line, "") or MODULE
+
+
+def _function_in(statements: list[ast.stmt], line: int, prefix: str) -> str:
+    for statement in statements:
+        if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            parts = [getattr(statement, name, []) for name in ("body", "orelse", "finalbody")]
+            if found := next(filter(None, (_function_in(part, line, prefix) for part in parts if part)), ""):
+                return found
+            continue
+        first = min((one.lineno for one in statement.decorator_list), default=statement.lineno)
+        if not first <= line <= (statement.end_lineno or first):
+            continue
+        if isinstance(statement, ast.ClassDef):
+            return _function_in(statement.body, line, f"{prefix}{statement.name}.")
+        return f"{prefix}{statement.name}"
+    return ""

@@ -59,7 +59,9 @@ def test_every_public_name_has_one_home_and_is_listed_for_people_who_look(door, 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
 def test_a_home_lists_its_names_in_order(door):
-    by_home = {home: [name for name in door._HOMES if door._HOMES[name] == home] for home in door._HOMES.values()}
+    by_home: dict[str, list[str]] = {}
+    for name, home in door._HOMES.items():
+        by_home.setdefault(home, []).append(name)
 
     assert {home: names for home, names in by_home.items() if names != sorted(names)} == {}
 

@@ -12,12 +12,12 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not 
 
 _TYPES = {
     *("__future__", "errno", "gc", "agentm_device_local", "agentm_kernel.errors", "agentm_kernel.plugin"),
-    *("agentm_kernel.seam.facets", "agentm_kernel.seam.layout"),
+    "agentm_kernel.seam.layout",
 }
 MERELY_IMPORTED = {
     "state-path plan": _TYPES - {"errno"},
     "hook session-start": _TYPES
-    | {"agentm_recall", "agentm_recall.index", "agentm_kernel.plugins.hookspecs", "agentm_kernel.seam.facets.managed"}
+    | {"agentm_recall", "agentm_recall.index", "agentm_kernel.plugins.hookspecs", "agentm_kernel.seam.facets"}
     | {"agentm_kernel.errors.reading"}  # for a file that is not there yet
     | {"agentm_checkpoint", "agentm_checkpoint.patterns", "agentm_checkpoint.session"}  # called in another thread
     | {"agentm_kernel.projects.remote", "agentm_kernel.seam.content"},  # for a remote, and for a note that is long

@@ -26,7 +26,7 @@ from agentm_kernel.errors import ConcurrentModificationError
 from agentm_kernel.files import appending
 from agentm_kernel.files.appending import AppendRecords
 from agentm_kernel.files.displaced import DisplacedVersions
-from agentm_kernel.seam.facets import Appends
+from agentm_kernel.seam.backend import Appends
 from agentm_kernel.seam.locator import TEMP_PREFIX, Locator
 from agentm_kernel.seam.update import append, update
 from tests.faults.controls import until_caught

@@ -7,11 +7,10 @@ import click
 from agentm_kernel import errors
 from agentm_kernel.cli.command_table import as_text
 from agentm_kernel.cli.output import Answer, KernelGroup, completing, nearest
-from agentm_kernel.device.config import find, spellings
+from agentm_kernel.device.config import KNOWN, find, is_group, is_list, is_text, spellings
 from agentm_kernel.device.config_writer import set_value, unset_value
 from agentm_kernel.device.installed import BACKENDS, WRAPPERS
 from agentm_kernel.device.json_text import parse
-from agentm_kernel.device.settings import KNOWN, is_group, is_list, is_text
 from agentm_kernel.errors import ConfigError, PluginError, StorageSelectionError
 from agentm_kernel.plugins.table import declared_options, find_plugin, known_option_keys
 from agentm_kernel.seam.options import Option, check_option

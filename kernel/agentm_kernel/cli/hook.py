@@ -214,7 +214,8 @@ class HookCall:
         """Let a store that lies elsewhere fetch what is new, for a moment: what takes longer is there next time."""
         if not self.raises or store is None or not hasattr(os, "fork"):
             return  # plugins are told when the answer is out
-        from agentm_kernel.seam.facets import DeviceCopy, WorkingCopy
+        from agentm_kernel.seam.backend import DeviceCopy
+        from agentm_kernel.seam.facets import WorkingCopy
 
         if store.facet(DeviceCopy) or store.facet(WorkingCopy):
             self.doing = "fetching what is new"

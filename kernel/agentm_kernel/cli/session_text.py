@@ -107,7 +107,7 @@ def _place(resolution: Resolution) -> str:
     store = resolution.backend
     if store is None or not resolution.is_synced:
         return f"{HARNESS_DIR}/"
-    from agentm_kernel.seam.facets import DeviceCopy
+    from agentm_kernel.seam.backend import DeviceCopy
 
     age = ""
     if copy := store.facet(DeviceCopy):

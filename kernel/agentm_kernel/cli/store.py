@@ -13,7 +13,7 @@ from agentm_kernel.device.installed import BACKENDS
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
 from agentm_kernel.plugins.table import declared_options, find_plugin, load_backend
 from agentm_kernel.seam import Opening
-from agentm_kernel.seam.facets import DeviceCopy
+from agentm_kernel.seam.backend import DeviceCopy
 from agentm_kernel.selection import choose, inspect_store, open_backend
 from agentm_kernel.selection.identity import known_stores, record_store
 from agentm_kernel.selection.refusing import Refusal

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentm_kernel import errors
 from agentm_kernel.device import config
-from agentm_kernel.device.settings import is_group, normalised
+from agentm_kernel.device.config import is_group, normalised
 from agentm_kernel.errors import AgentmError, ConfigError
 from agentm_kernel.files.atomic import replace_file
 from agentm_kernel.files.mutex import store_mutex

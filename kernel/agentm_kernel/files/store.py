@@ -14,8 +14,7 @@ from agentm_kernel import errors
 from agentm_kernel.files import NOT_WAITING, close_quietly, never_written, read_open_file
 from agentm_kernel.files.medium import Medium
 from agentm_kernel.seam import MAX_CONTENT_BYTES, Capabilities, Info
-from agentm_kernel.seam.backend import Absent, StorageBackend
-from agentm_kernel.seam.facets import Appends, DeviceFiles
+from agentm_kernel.seam.backend import Absent, Appends, DeviceFiles, StorageBackend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

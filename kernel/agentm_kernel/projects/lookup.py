@@ -18,7 +18,7 @@ from agentm_kernel.device.json_text import JsonTable, locked_folder, parse_objec
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.projects.checkout import path_as_text, plain_slug, read_checkout_id, read_former_id
 from agentm_kernel.seam import Frozen
-from agentm_kernel.seam.facets import ConflictCopies, Identity
+from agentm_kernel.seam.backend import ConflictCopies, Identity
 from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECT_RECORD, PROJECTS, REMOTES
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.selection.identity import read_stamp

@@ -6,9 +6,8 @@ import os
 import time
 
 from agentm_kernel.errors import ConcurrentModificationError, NotFoundError
-from agentm_kernel.seam.backend import ABSENT, StorageBackend
+from agentm_kernel.seam.backend import ABSENT, Appends, StorageBackend
 from agentm_kernel.seam.content import content_hash
-from agentm_kernel.seam.facets import Appends
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

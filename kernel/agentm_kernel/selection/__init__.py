@@ -10,9 +10,17 @@ from agentm_kernel.device.installed import BACKENDS, WRAPPERS
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.plugins import Call, StdoutToStderr, wrong_answer
 from agentm_kernel.plugins.table import find, load, load_backend
-from agentm_kernel.seam import Capabilities, Frozen, Info, Opening, facets
-from agentm_kernel.seam.backend import BackendLayer, StorageBackend, passed_on
-from agentm_kernel.seam.facets import Appends, DeviceFiles, Identity, PersonalSpace
+from agentm_kernel.seam import Capabilities, Frozen, Info, Opening
+from agentm_kernel.seam.backend import (
+    AT_HAND,
+    Appends,
+    BackendLayer,
+    DeviceFiles,
+    Identity,
+    PersonalSpace,
+    StorageBackend,
+    passed_on,
+)
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.selection.identity import adopt_store, check_store, unmarked
 
@@ -227,7 +235,11 @@ class IdentityGuard(BackendLayer, Identity):
         return _SettledFacet(found, self.settle) if kind in (PersonalSpace, Appends) else found
 
     def _lets_through(self, kind: type) -> bool:
-        return kind in facets.AT_HAND or (kind in facets.FACETS and kind is not facets.Sealed)
+        if kind in AT_HAND:
+            return True
+        from agentm_kernel.seam.facets import FACETS, Sealed
+
+        return kind in FACETS and kind is not Sealed
 
     def confirm(self) -> None:
         check_store(self._device, self.inner, self._protocol)
@@ -259,7 +271,11 @@ class PluginGuard(BackendLayer):
         self.own_wrappers = inner.own_wrappers  # type: ignore[misc]
 
     def _lets_through(self, kind: type) -> bool:
-        return kind in facets.AT_HAND or kind in facets.FACETS
+        if kind in AT_HAND:
+            return True
+        from agentm_kernel.seam.facets import FACETS
+
+        return kind in FACETS
 
     read = _guarded(BackendLayer.read, str)
     write = _guarded(BackendLayer.write, Locator)

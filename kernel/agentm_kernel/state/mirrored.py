@@ -18,9 +18,19 @@ import os
 
 from agentm_kernel.errors import ConcurrentModificationError, StorageReadOnlyError
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam import facets
-from agentm_kernel.seam.backend import STAMP, Absent, BackendLayer, StorageBackend, passed_on
-from agentm_kernel.seam.facets import ConflictCopies, DeviceCopy, DeviceFiles
+from agentm_kernel.seam.backend import (
+    STAMP,
+    Absent,
+    BackendLayer,
+    ConflictCopies,
+    DeviceCopy,
+    DeviceFiles,
+    Identity,
+    PersonalSpace,
+    StorageBackend,
+    passed_on,
+)
+from agentm_kernel.seam.facets import History, Rules, Unguarded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +56,7 @@ class MirroredState(BackendLayer, DeviceFiles, DeviceCopy, ConflictCopies):
     written.
     """
 
-    passes = (facets.PersonalSpace, facets.History, facets.Identity, facets.Rules, facets.Unguarded)
+    passes = (PersonalSpace, History, Identity, Rules, Unguarded)
 
     def __init__(self, inner: StorageBackend, folder: str, *, read_only: bool = False) -> None:
         super().__init__(inner)
@@ -169,7 +179,7 @@ class MirroredState(BackendLayer, DeviceFiles, DeviceCopy, ConflictCopies):
 class LocalCopy(FileStore):
     """A store elsewhere as its copy below `root` shows it. What the copy lacks is absent; nothing is written."""
 
-    passes = (DeviceFiles, DeviceCopy, ConflictCopies, facets.Identity, facets.Rules)
+    passes = (DeviceFiles, DeviceCopy, ConflictCopies, Identity, Rules)
     """The facets that are the store's own. Of the copy itself there is none: whatever changes it is refused."""
 
     def __init__(self, store: StorageBackend, root: str) -> None:

@@ -98,7 +98,7 @@ def list_plan_files(resolution: Resolution, names: list[str] | None = None) -> l
 
 def list_plans_and_copies(resolution: Resolution) -> tuple[list[str], list[str]]:
     """The plans, and their conflict copies: those that lie beside them, and those that the store keeps elsewhere."""
-    from agentm_kernel.seam.facets import ConflictCopies
+    from agentm_kernel.seam.backend import ConflictCopies
     from agentm_kernel.state.files import list_state_files
 
     names = list_state_files(resolution)

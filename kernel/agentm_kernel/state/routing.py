@@ -15,7 +15,7 @@ from agentm_kernel import errors
 from agentm_kernel.device import DeviceFacts
 from agentm_kernel.projects import harness_path, is_no_project, read_rare_file
 from agentm_kernel.seam import Frozen
-from agentm_kernel.seam.facets import DeviceCopy, DeviceFiles
+from agentm_kernel.seam.backend import DeviceCopy, DeviceFiles
 from agentm_kernel.seam.layout import HARNESS
 from agentm_kernel.seam.locator import Locator
 
@@ -321,7 +321,7 @@ def is_local(device: Device, project_root: str) -> bool:
     word = read_marker(path)
     if not word:
         return device.config.state_mode == "local"
-    from agentm_kernel.device.settings import STATE_MODES
+    from agentm_kernel.device.config import STATE_MODES
 
     mode = STATE_MODES.get(word.lower())
     if mode is None:

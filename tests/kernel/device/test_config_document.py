@@ -6,8 +6,8 @@ import json
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from agentm_kernel.device.config import settings_of
 from agentm_kernel.device.config_writer import put, take_out
-from agentm_kernel.device.settings import settings_of
 
 PUT = {
     "into an empty document: as it is typed": ({}, "storage.backend", {"storage.backend": 1}),

@@ -9,8 +9,7 @@ from broken_backends.table import Files, broken
 
 from agentm_kernel.errors import StorageIOError
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.seam.backend import BackendLayer
-from agentm_kernel.seam.facets import DeviceFiles
+from agentm_kernel.seam.backend import BackendLayer, DeviceFiles
 from agentm_kernel.seam.locator import Locator
 
 

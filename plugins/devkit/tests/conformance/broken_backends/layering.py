@@ -10,8 +10,8 @@ from agentm_devkit.conformance import LayerSubject
 from agentm_kernel.errors import NotFoundError, StorageError
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam import Capabilities, Info
-from agentm_kernel.seam.backend import BackendLayer
-from agentm_kernel.seam.facets import FACETS, Appends, History
+from agentm_kernel.seam.backend import Appends, BackendLayer
+from agentm_kernel.seam.facets import FACETS, History
 
 
 class Transparent(BackendLayer):

@@ -1,11 +1,14 @@
-"""What a store can do that is synced, watched, under a policy, encrypted, or keeps its history; hooks seldom ask."""
+"""The facets of stores that are synced, watched, under a policy, encrypted, or keep their history; hooks seldom ask.
+
+What a facet is, and those that hooks ask every store for: `backend`.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
 from agentm_kernel.seam import Frozen
-from agentm_kernel.seam.facets import AT_HAND
+from agentm_kernel.seam.backend import AT_HAND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ class RacesForDirectories(Files):
     def write(self, locator, content, *, if_match=None):
         directory = self.device_path(locator.parent)
         if locator.parts[:1] == ("shared",) and not os.path.isdir(os.path.dirname(directory)):
-            time.sleep(0.1)
+            time.sleep(0.5)  # long enough for the others to come, on a busy machine too
             os.mkdir(os.path.dirname(directory))
         return super().write(locator, content, if_match=if_match)
 

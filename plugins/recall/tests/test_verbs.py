@@ -62,6 +62,33 @@ def test_edit_without_a_change_changes_nothing(filled):
     assert text(filled) == NOTE
 
 
+def test_an_edit_keeps_the_bytes_that_it_does_not_mean(filled):
+    file = filled.root / "projects/widgets/decisions/use-files.md"
+    before = b"\xef\xbb\xbf---\r\nkind: decision\r\nupdated: 2025-01-01\r\n---\r\n\r\nThey last.\r\nNo end"
+    file.write_bytes(before)
+
+    assert done(filled.run("notes", "edit", "use-files", **editor(filled, "true"))) == "nothing was changed\n"
+    assert file.read_bytes() == before
+    done(filled.run("notes", "edit", "use-files", **editor(filled, 'sed -i s/last/stay/ "$1"')))
+    head, _, body = file.read_bytes().partition(b"updated: ")
+    assert head == b"\xef\xbb\xbf---\r\nkind: decision\r\n"
+    assert body.partition(b"\r\n")[2] == b"---\r\n\r\nThey stay.\r\nNo end"
+
+
+def test_what_an_editor_leaves_that_is_no_text_is_kept_and_changes_nothing(filled):
+    said = filled.run("notes", "edit", "use-files", **editor(filled, "printf 'long work\\377' > \"$1\""))
+
+    assert said.returncode == 1
+    assert "the text is not UTF-8" in said.stderr
+    kept = said.stderr.partition("your text is kept in ")[2].split(";")[0].strip()
+    assert Path(kept).read_bytes() == b"long work\xff"
+    os.unlink(kept)
+    gone = filled.run("notes", "edit", "use-files", **editor(filled, 'rm "$1"'))
+    assert gone.returncode == 1
+    assert "the editor removed the file" in gone.stderr
+    assert text(filled) == NOTE
+
+
 @pytest.mark.parametrize(
     "name", ["use-files", "decisions/use-files", "projects/widgets/decisions/use-files.md", "fil"]
 )

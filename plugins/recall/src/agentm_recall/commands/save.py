@@ -173,7 +173,7 @@ def _save(
     try:
         for backend, group in drafts:
             for draft, folder in group:
-                done = proposed(device, backend, draft, folder) or save_note(
+                done = proposed(device, backend, draft, folder, replace=replace) or save_note(
                     backend, draft, project=folder, replace=replace, allow_secrets=allow_secrets
                 )
                 saved.append((backend, done))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentm_recall import RecallIndex, phase_recall
+from agentm_recall.note import parse_note
 
 NOTE = "---\nkind: decision\nstatus: active\nupdated: 2025-01-01T00:00:00+00:00\n---\n\n# Use files\n\nThey last.\n"
 
@@ -127,6 +128,19 @@ def test_move_gives_another_name_and_kind(filled):
     moved = text(filled, "references/web-port")
     assert all(part in moved for part in ("kind: reference", "It is 80.", "tags: [net]"))
     assert "web-port" in done(filled.run("search", "port"))
+
+
+def test_a_note_that_is_for_every_project_now_is_of_none(filled):
+    done(filled.run("save", "--slug", "tabs", "--kind", "convention", input="Tabs.\n"))
+    assert done(filled.run("notes", "move", "tabs", "--personal")) == (
+        "moved projects/widgets/conventions/tabs.md to personal/conventions/tabs.md\n"
+    )
+    moved = (filled.root / "personal/conventions/tabs.md").read_text()
+    assert "widgets" not in moved
+    by_hand = moved.replace('project: ""', "project: widgets")
+    assert "project: widgets" in by_hand
+    assert parse_note("personal/conventions/tabs.md", by_hand)[0].project is None
+    assert parse_note("tabs.md", by_hand)[0].project == "widgets"
 
 
 def test_move_takes_nobodys_place(filled):

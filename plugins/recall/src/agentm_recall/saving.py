@@ -157,7 +157,7 @@ def settled(
     if current is None:
         return CREATED, _new_note(draft, place, project, moment, own)
     note, body = parse_note(place.key, current)
-    changes = own.changes(_fields_of(current))
+    changes = own.changes(stored_fields(current))
     has_same_text = _plain(body) == _plain(own.text)
     is_same = has_same_text and not changes
     if not replace and (not is_same or note.status in (DELETED, SUPERSEDED)):
@@ -197,7 +197,7 @@ def with_given_fields(draft: Draft, place: Locator) -> str:
     return with_fields(place.key, own.whole, fields) if own.has_block else new_text(fields, own.text)
 
 
-def _fields_of(text: str) -> Fields:
+def stored_fields(text: str) -> Fields:
     block = find_block(text)
     return read_fields(text[block.start : block.end])[0] if block is not None else {}
 

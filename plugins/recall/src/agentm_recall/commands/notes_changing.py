@@ -57,7 +57,9 @@ def _edited(locator: Locator, text: str) -> str:
     try:
         left = click.edit(text.encode(), extension=".md", require_save=False)
     except FileNotFoundError:
-        raise AgentmError("the editor removed the file; nothing was changed") from None
+        raise AgentmError(
+            "the editor removed the file; nothing was changed", hint="$VISUAL or $EDITOR has to save it where it was"
+        ) from None
     try:
         return (left or b"").decode()
     except UnicodeDecodeError:

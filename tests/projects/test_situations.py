@@ -331,6 +331,33 @@ def test_without_git_two_folders_of_one_name_are_two_projects(desk: Desk) -> Non
     assert len(json.loads((folders[0] / ".harness" / "project.json").read_text())["checkout"]) == 32
 
 
+@on_files
+@pytest.mark.parametrize("kind", ["repository", "folder"])
+def test_a_copy_without_a_remote_is_a_project_of_its_own(desk: Desk, kind: str) -> None:
+    root, copied = desk.folder / "src" / "widgets", desk.folder / "src" / "copied"
+    if kind == "repository":
+        desk.clone("widgets")
+    else:
+        root.mkdir(parents=True)
+    desk.one.save(root, "first")
+    shutil.copytree(root, copied)
+    assert desk.one.notes(copied) == []
+    assert desk.one.save(copied, "second") == "copied"
+    assert [desk.one.notes(place) for place in (root, copied)] == [["first"], ["second"]]
+
+
+@on_files
+def test_a_copy_that_gets_another_remote_is_another_project(desk: Desk) -> None:
+    root = desk.clone("template", ANA)
+    desk.one.save(root, "first")
+    copied = desk.folder / "src" / "copied"
+    shutil.copytree(root, copied)
+    assert desk.one.notes(copied) == ["first"]
+    desk.git(copied, "remote", "set-url", "origin", BEN)
+    assert desk.one.notes(copied) == []
+    assert desk.one.save(copied, "second") != desk.one.save(root, "third")
+
+
 def test_a_folder_that_becomes_a_repository_goes_on_being_the_project(desk: Desk) -> None:
     folder = desk.folder / "src" / "widgets"
     folder.mkdir(parents=True)

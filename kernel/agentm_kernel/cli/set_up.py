@@ -74,6 +74,8 @@ def conclude_set_up(
     elif use_it or take_along:
         select_store(device, protocol, options)
         click.echo("this device uses it now")
+        if take_along:
+            click.echo("nothing was taken along: there are no notes in the store before, or this is it")
         if there:
             click.echo(f"the notes of the store before stay at {there}")
         if kind != protocol:

@@ -4,6 +4,8 @@ The name, or slug, is the one that `.harness/project.json` gives, else the remot
 random, made at the first write, and never in a store. It lies in git's common directory, which no clone and no commit
 carries, so what a repository holds cannot claim to be another checkout. A folder without git has it in its
 `.harness/project.json`; when it becomes a repository, that one is believed where this device gave it to this folder.
+Beside it stands where it lay then: a copy of a folder brings both, and is a checkout of its own as long as the one
+that it was copied from is there.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 PROJECT_FILE = "project.json"
 ID_FILE, ID_KEY, ID_LENGTH = "agentm-checkout", "checkout", 32
+PLACE_KEY = "checkout_place"
 _HEX = frozenset("0123456789abcdef")
 _LONGEST_CHAIN = 5
 _MOST_OF_ONE_NAME = 1000
@@ -158,24 +161,49 @@ def path_as_text(path: str) -> str:
 
 def read_checkout_id(checkout: Checkout) -> str | None:
     """The id, `None` if the checkout has none yet; one that cannot be understood is an error."""
+    found = read_placed_id(checkout)[0]
+    return None if found is None else found + checkout.part
+
+
+def read_placed_id(checkout: Checkout) -> tuple[str | None, bool]:
+    """The id without the part of the repository, and whether it is said to lie where it lies; none in a copy."""
     folder = checkout.id_folder
-    if folder is None:
-        return _id_in_folder(checkout)
-    path = f"{folder}{os.sep}{ID_FILE}"
-    data = read_checkout_file(path)
-    return None if data is None else _checked_id(data.decode("ascii", "replace").strip(), path) + checkout.part
+    here = folder or checkout.root
+    found, place = _id_at(here, in_git=folder is not None)
+    if found is None or place == path_as_text(here):
+        return found, found is not None
+    return (None if place and _is_copy(found, place, here, in_git=folder is not None) else found), False
+
+
+def _id_at(here: str, *, in_git: bool) -> tuple[str | None, str]:
+    """The id that lies in a git directory or in a folder without git, and where it lay when it was written."""
+    if not in_git:
+        document = _read_project_file(here)
+        found, place = document.get(ID_KEY), document.get(PLACE_KEY)
+        path = harness_path(here, PROJECT_FILE)
+    else:
+        path = f"{here}{os.sep}{ID_FILE}"
+        data = read_checkout_file(path)
+        if data is None:
+            return None, ""
+        found, _, place = data.decode("utf-8", "replace").removesuffix("\n").partition("\n")
+    return None if found is None else _checked_id(found, path), place if isinstance(place, str) else ""
+
+
+def _is_copy(found: str, place: str, here: str, *, in_git: bool) -> bool:
+    """Whether the id lies at `place` still, and that is not this very folder by another name."""
+    try:
+        return not os.path.samefile(place, here) and _id_at(place, in_git=in_git)[0] == found
+    except (OSError, errors.AgentmError):
+        return False  # it was moved here, or nobody can tell
 
 
 def read_former_id(checkout: Checkout) -> str | None:
     """The id that a checkout without one had as a folder, before it became a repository. Anybody may have written it
     who wrote the repository: it is for `Checkouts.find` to believe.
     """
-    return None if checkout.id_folder is None or read_checkout_id(checkout) is not None else _id_in_folder(checkout)
-
-
-def _id_in_folder(checkout: Checkout) -> str | None:
-    found = _read_project_file(checkout.root).get(ID_KEY)
-    return None if found is None else _checked_id(found, harness_path(checkout.root, PROJECT_FILE))
+    is_none = checkout.id_folder is None or read_checkout_id(checkout) is not None
+    return None if is_none else _id_at(checkout.root, in_git=False)[0]
 
 
 def _checked_id(found: object, path: str) -> str:

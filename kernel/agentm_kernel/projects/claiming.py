@@ -16,7 +16,8 @@ from agentm_kernel.errors import (
     LocatorConflictError,
     StorageIOError,
 )
-from agentm_kernel.files.atomic import publish_new, replace_file
+from agentm_kernel.files.atomic import replace_file
+from agentm_kernel.files.mutex import store_mutex
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.files.tree import open_root
 from agentm_kernel.projects import harness_path, lookup, refuse_linked_harness
@@ -24,10 +25,13 @@ from agentm_kernel.projects.checkout import (
     ID_FILE,
     ID_KEY,
     ID_LENGTH,
+    PLACE_KEY,
     PROJECT_FILE,
     parse_project_file,
+    path_as_text,
     plain_slug,
     read_checkout_id,
+    read_placed_id,
 )
 from agentm_kernel.projects.lookup import Place, ProjectRecord, find_record, if_owned, read_record, unite_copies
 from agentm_kernel.seam.backend import ABSENT
@@ -257,20 +261,27 @@ def record_move(
 
 
 def make_checkout_id(checkout: Checkout) -> str | None:
-    """The id, made if there is none yet; `None` where it cannot be written."""
-    if (known := read_checkout_id(checkout)) is not None:
-        return known
+    """The id, made if there is none yet or only that of a folder that this is a copy of; `None` where it cannot be
+    written.
+    """
+    known, is_placed = read_placed_id(checkout)
+    if known is not None and is_placed:
+        return known + checkout.part
     folder, new = checkout.id_folder, os.urandom(ID_LENGTH // 2).hex()
+    place = path_as_text(folder or checkout.root)
+
+    def placed(document: dict[str, object]) -> dict[str, object]:
+        return {**document, ID_KEY: read_placed_id(checkout)[0] or new, PLACE_KEY: place}
+
     try:
         if folder is None:
-            _change_project_file(checkout.root, lambda document: {ID_KEY: new, **document})
+            _change_project_file(checkout.root, placed)
         else:
-            with open_root(folder) as directory:
-                replace_file(directory, ID_FILE, f"{new}\n".encode(), None, publish=publish_new)
-    except FileExistsError:
-        pass  # of two who make it at once, the first one's stays
+            with open_root(folder) as directory, store_mutex(folder):  # of two who make it at once, the first's stays
+                text = f"{read_placed_id(checkout)[0] or new}\n{place}\n"
+                replace_file(directory, ID_FILE, text.encode(), directory.status(ID_FILE))
     except (OSError, AgentmError):
-        return None
+        pass  # then that of a folder that was moved still counts
     return read_checkout_id(checkout)
 
 

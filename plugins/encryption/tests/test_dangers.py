@@ -458,6 +458,20 @@ def test_a_conflict_copy_opens_with_the_key_of_its_note(shared, note):
     assert Locator("notes/a (conflicted copy 2026-01-01).md") not in one.store().list(Locator("notes"))
 
 
+def test_a_conflict_copy_is_reported_and_can_be_read(shared, note):
+    one, _ = shared
+    one.store().write(note, "theirs")
+    theirs = stored(one.store(), note)
+    one.store().write(note, "ours")
+    copy = "notes/a (conflicted copy 2026-01-01).md"
+    put(one, copy, theirs)
+    assert one.status()["conflicts"] == {copy: note.key}
+    assert copy in one.run("encryption", "status").output
+    assert "1 to settle" in one.run("doctor").output
+    assert "theirs" in one.done("encryption", "show", copy)
+    assert "encryption status" in one.run("vault", "conflicts").exception.hint
+
+
 def test_a_conflict_copy_of_another_note_is_refused(shared, note):
     one, _ = shared
     one.store().write(note, "ours")

@@ -97,6 +97,7 @@ def test_one_command_makes_the_store_takes_the_notes_along_and_selects_it(device
     shown = device.agentm("vault", "init", "~/notes", "--take-along").stdout
     assert "selected store: vault" in shown
     assert "widgets" in (device.home / "notes" / "_meta" / "repos.json").read_text()
+    assert "nothing was taken along" in device.agentm("vault", "init", "~/notes", "--take-along").stdout
 
 
 def test_notes_of_another_vault_stay_where_they_are(device: Device) -> None:

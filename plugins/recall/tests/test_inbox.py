@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel.plugin import (
+    AgentmError,
     ConcurrentModificationError,
     Device,
     InvalidContentError,
@@ -255,6 +256,47 @@ def test_a_program_that_calls_save_proposes_too(home: Home, store: StorageBacken
     code, said = at_a_terminal(home, "save", "--kind", "fact", "--slug", "use-uv", "--body-file", str(_file(home)))
     assert code == 0, said
     assert store.exists(Locator(TARGET))
+
+
+def test_what_is_said_beside_the_text_is_proposed_and_accepted_with_it(home: Home, store: StorageBackend) -> None:
+    assert home.run("save", "--slug", "use-pip", input="Slow.\n").returncode == 0
+    approve(home, "all")
+    said = ("--tag", "tools", "--source", "web", "--confidence", "0.5", "--stale-after", "2030-01-01")
+    done = home.run("save", "--slug", "use-uv", *said, "--supersedes", "use-pip", input="Fast.\n")
+    assert done.returncode == 0, done.stderr
+    (waiting,) = pending(store)
+    accept(store, waiting)
+    text = store.read(Locator(TARGET))
+    for line in (
+        "tags: [tools]",
+        "source: web",
+        "confidence: 0.5",
+        "stale_after: 2030-01-01",
+        "supersedes: [use-pip]",
+    ):
+        assert f"{line}\n" in text
+    assert text.endswith("---\n\nFast.\n")
+
+
+def test_an_update_is_proposed_as_one_and_what_saving_refuses_is_not_proposed(
+    home: Home, store: StorageBackend, call: ToolCall
+) -> None:
+    save(call, "Use uv", "Fast.")
+    approve(home, "all")
+    now = ToolCall(call.device.renewed(), call.roots, call.client, call.progress)
+    with pytest.raises(AgentmError, match="says something else"):
+        save(now, "Use uv", "Slow.")
+    done = home.run("save", "--slug", "use-uv", input="Slow.\n")
+    assert done.returncode == 1
+    assert "--update" in done.stderr
+    assert pending(store) == []
+    done = home.run("save", "--slug", "use-uv", "--update", "--tag", "tools", input="Slow.\n")
+    assert done.returncode == 0, done.stderr
+    (waiting,) = pending(store)
+    accept(store, waiting)
+    text = store.read(Locator(TARGET))
+    assert "tags: [tools]\n" in text
+    assert text.endswith("---\n\nSlow.\n")
 
 
 def _file(home: Home) -> Path:

@@ -37,7 +37,8 @@ def test_every_field_is_read():
 
 def test_the_folder_says_whose_note_it_is():
     assert parse_note("projects/widgets/decisions/a.md", FULL)[0].project == "widgets"
-    assert parse_note("personal/facts/a.md", FULL)[0].project == "elsewhere"
+    assert parse_note("personal/facts/a.md", FULL)[0].project is None
+    assert parse_note("facts/a.md", FULL)[0].project == "elsewhere"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentm_recall import RecallIndex, phase_recall
+from agentm_recall.note import parse_note
 
 NOTE = "---\nkind: decision\nstatus: active\nupdated: 2025-01-01T00:00:00+00:00\n---\n\n# Use files\n\nThey last.\n"
 
@@ -62,6 +63,33 @@ def test_edit_without_a_change_changes_nothing(filled):
     assert text(filled) == NOTE
 
 
+def test_an_edit_keeps_the_bytes_that_it_does_not_mean(filled):
+    file = filled.root / "projects/widgets/decisions/use-files.md"
+    before = b"\xef\xbb\xbf---\r\nkind: decision\r\nupdated: 2025-01-01\r\n---\r\n\r\nThey last.\r\nNo end"
+    file.write_bytes(before)
+
+    assert done(filled.run("notes", "edit", "use-files", **editor(filled, "true"))) == "nothing was changed\n"
+    assert file.read_bytes() == before
+    done(filled.run("notes", "edit", "use-files", **editor(filled, 'sed -i s/last/stay/ "$1"')))
+    head, _, body = file.read_bytes().partition(b"updated: ")
+    assert head == b"\xef\xbb\xbf---\r\nkind: decision\r\n"
+    assert body.partition(b"\r\n")[2] == b"---\r\n\r\nThey stay.\r\nNo end"
+
+
+def test_what_an_editor_leaves_that_is_no_text_is_kept_and_changes_nothing(filled):
+    said = filled.run("notes", "edit", "use-files", **editor(filled, "printf 'long work\\377' > \"$1\""))
+
+    assert said.returncode == 1
+    assert "the text is not UTF-8" in said.stderr
+    kept = said.stderr.partition("your text is kept in ")[2].split(";")[0].strip()
+    assert Path(kept).read_bytes() == b"long work\xff"
+    os.unlink(kept)
+    gone = filled.run("notes", "edit", "use-files", **editor(filled, 'rm "$1"'))
+    assert gone.returncode == 1
+    assert "the editor removed the file" in gone.stderr
+    assert text(filled) == NOTE
+
+
 @pytest.mark.parametrize(
     "name", ["use-files", "decisions/use-files", "projects/widgets/decisions/use-files.md", "fil"]
 )
@@ -100,6 +128,19 @@ def test_move_gives_another_name_and_kind(filled):
     moved = text(filled, "references/web-port")
     assert all(part in moved for part in ("kind: reference", "It is 80.", "tags: [net]"))
     assert "web-port" in done(filled.run("search", "port"))
+
+
+def test_a_note_that_is_for_every_project_now_is_of_none(filled):
+    done(filled.run("save", "--slug", "tabs", "--kind", "convention", input="Tabs.\n"))
+    assert done(filled.run("notes", "move", "tabs", "--personal")) == (
+        "moved projects/widgets/conventions/tabs.md to personal/conventions/tabs.md\n"
+    )
+    moved = (filled.root / "personal/conventions/tabs.md").read_text()
+    assert "widgets" not in moved
+    by_hand = moved.replace('project: ""', "project: widgets")
+    assert "project: widgets" in by_hand
+    assert parse_note("personal/conventions/tabs.md", by_hand)[0].project is None
+    assert parse_note("tabs.md", by_hand)[0].project == "widgets"
 
 
 def test_move_takes_nobodys_place(filled):

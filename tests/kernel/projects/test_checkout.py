@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -85,6 +86,35 @@ def test_of_two_who_make_an_id_at_once_the_first_ones_stays(
 
     monkeypatch.setattr(os, "urandom", meanwhile)
     assert make_checkout_id(Checkout(str(root))) == others[1] == read_checkout_id(Checkout(str(root)))
+
+
+@pytest.mark.parametrize("kind", ["repository", "folder"])
+def test_a_copy_is_another_checkout_and_a_moved_one_the_same(git: Git, tmp_path: Path, kind: str) -> None:
+    root, copied, moved = (tmp_path / name for name in ("widgets", "copied", "moved"))
+    root.mkdir()
+    if kind == "repository":
+        git.init(root)
+    first = make_checkout_id(Checkout(str(root)))
+    shutil.copytree(root, copied)
+    assert read_checkout_id(Checkout(str(copied))) is None
+    second = make_checkout_id(Checkout(str(copied)))
+    assert second is not None
+    assert second != first
+    root.rename(moved)
+    assert [read_checkout_id(Checkout(str(place))) for place in (moved, copied)] == [first, second]
+    assert make_checkout_id(Checkout(str(moved))) == first
+    shutil.copytree(moved, root)
+    assert [read_checkout_id(Checkout(str(place))) for place in (moved, root)] == [first, None]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
+def test_one_folder_under_two_names_is_no_copy(git: Git, tmp_path: Path) -> None:
+    root = git.init(tmp_path / "widgets")
+    first = make_checkout_id(Checkout(str(root)))
+    (tmp_path / "link").symlink_to("widgets")
+    git(root, "worktree", "add", "--quiet", str(tmp_path / "tree"))
+    (tmp_path / "tree" / ".git").write_text(f"gitdir: {tmp_path / 'link' / '.git' / 'worktrees' / 'tree'}\n")
+    assert read_checkout_id(Checkout(str(tmp_path / "tree"))) == first
 
 
 def test_an_id_is_32_hexadecimal_digits_that_no_other_has(git: Git, tmp_path: Path) -> None:

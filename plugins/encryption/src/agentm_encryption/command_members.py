@@ -12,8 +12,9 @@ from agentm_encryption.envelope import open_note
 from agentm_encryption.epochs import format_fingerprint
 from agentm_encryption.membership import admit as admit_member, device_name, offered_keys, read_identity_file
 from agentm_encryption.selected import SelectedStore
+from agentm_encryption.survey import conflicts
 from agentm_kernel.command import answering, confirm, show_text, shown, store_device
-from agentm_kernel.plugin import AgentmError, Locator, StorageSelectionError
+from agentm_kernel.plugin import AgentmError, ConflictCopies, Locator, StorageSelectionError
 
 if TYPE_CHECKING:
     from agentm_encryption.epochs import Keys
@@ -145,7 +146,10 @@ def show(key: str) -> None:
     For what is refused as a note: a version that lost to another one, one that was moved, or one that is too old.
     """
     encrypted = SelectedStore(store_device()).joined()
-    found = open_note(encrypted.keys, encrypted.as_stored.read(Locator(key)), key)
+    copies = encrypted.as_stored.facet(ConflictCopies)
+    is_copy = key in conflicts(encrypted.as_stored)
+    text = copies.read_copy(Locator(key)) if copies and is_copy else encrypted.as_stored.read(Locator(key))
+    found = open_note(encrypted.keys, text, key)
     written = f"written as {found.key}, epoch {found.epoch}, by the device {found.device}"
     click.echo(shown(written, err=True), err=True)
     show_text(found.text)

@@ -12,7 +12,7 @@ from agentm_encryption.journal import DECRYPT, INIT, Journal
 from agentm_encryption.key_source import newest_epoch
 from agentm_encryption.places import key_file
 from agentm_encryption.selected import SelectedStore
-from agentm_encryption.survey import plain_leftovers, survey
+from agentm_encryption.survey import conflicts, plain_leftovers, survey
 from agentm_kernel.command import echo_json, json_option, shown, store_device
 from agentm_kernel.plugin import AgentmError, read_stamp
 
@@ -65,6 +65,7 @@ def status(recovery_file: str | None, as_json: bool) -> None:
         "no_text": found.no_text,
         "old": found.old,
         "problems": found.problems,
+        "conflicts": conflicts(encrypted.as_stored),
         "leftovers": leftovers,
         "unfinished": unfinished,
         "recovery_key_opens": recovers,
@@ -125,5 +126,9 @@ def _show(fields: dict[str, Any], found: Survey, encrypted: EncryptedStore) -> N
     reasons |= found.problems | dict.fromkeys(found.no_text, "no text, and not encrypted")
     for line in listed(reasons):
         click.echo(line, err=True)
+    for copy, note in fields["conflicts"].items():
+        click.echo(
+            shown(f"  {copy}: a conflict copy of {note}; `agentm encryption show` prints it", err=True), err=True
+        )
     for path in fields["leftovers"]:
         click.echo(f"  a plain version waits for the program that has it open: {path}", err=True)

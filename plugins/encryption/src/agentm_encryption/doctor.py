@@ -23,7 +23,8 @@ def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
         sealed = store.facet(Sealed)
         if sealed is None:
             return _plain_rows(store, is_configured=NAME in context.device.config.wrappers)
-        return [_keys_row(sealed), _identity_row(context.device.state_dir), _plain_state_row(store)]
+        rows = [_keys_row(sealed), _identity_row(context.device.state_dir), _plain_state_row(store)]
+        return [*rows, *_conflict_rows(sealed.as_stored)]
     except AgentmError as error:
         return [DoctorRow("fail", _CHECK, error.message, error.hint)]
 
@@ -61,6 +62,16 @@ def _keys_row(sealed: Sealed) -> DoctorRow:
         _CHECK,
         f"epoch {keys.current.number}, members: {members}, {format_fingerprint(keys.fingerprint)}",
     )
+
+
+def _conflict_rows(stored: StorageBackend) -> list[DoctorRow]:
+    from agentm_encryption.survey import conflicts
+
+    found = conflicts(stored) if stored.capabilities.device_files else {}
+    if not found:
+        return []
+    what = f"{len(found)} to settle, of '{min(found.values())}' for one"
+    return [DoctorRow("warn", "conflicts", what, "`agentm encryption status` lists them")]
 
 
 def _identity_row(state_dir: str) -> DoctorRow:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentm_encryption.envelope import ARMOR, is_sealed
 from agentm_encryption.places import is_plain
-from agentm_kernel.plugin import TEMP_PREFIX, AgentmError, InvalidContentError, Locator, NotFoundError
+from agentm_kernel.plugin import TEMP_PREFIX, AgentmError, ConflictCopies, InvalidContentError, Locator, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +22,12 @@ _SWAP = ".swap"
 
 def silent(_label: str, items: list[Locator]) -> Iterable[Locator]:
     return items
+
+
+def conflicts(stored: StorageBackend) -> dict[str, str]:
+    """Each conflict copy that a sync tool left, and its note. No verb shows them, so commands have to."""
+    found = stored.facet(ConflictCopies)
+    return {} if found is None else {copy.copy.key: copy.note.key for copy in found.conflict_copies(Locator())}
 
 
 def note_locators(store: StorageBackend) -> list[Locator]:

@@ -18,8 +18,16 @@ from agentm_kernel.command import (
     json_option,
     selected_store,
     shown,
+    store_device,
 )
-from agentm_kernel.plugin import AgentmError, AuthorizationError, BackendLayer, ConflictCopies
+from agentm_kernel.plugin import (
+    AgentmError,
+    AuthorizationError,
+    BackendLayer,
+    ConflictCopies,
+    Sealed,
+    StorageSelectionError,
+)
 from agentm_obsidian_vault.backend import PROTOCOL, VaultBackend
 from agentm_obsidian_vault.lost_and_found import lost_files
 from agentm_obsidian_vault.merge import is_append_only
@@ -67,6 +75,20 @@ def init(path: str, adopt: bool, create: bool, use_it: bool, take_along: bool, a
     )
 
 
+def _selected_vault(*, read_only: bool = False) -> tuple[StorageBackend, VaultBackend]:
+    try:
+        return selected_store(*_KIND, read_only=read_only)
+    except StorageSelectionError:
+        sealed = store_device().store().facet(Sealed)
+        if sealed is None or sealed.as_stored.facet(ConflictCopies) is None:
+            raise
+    raise StorageSelectionError(
+        "the vault is encrypted, so its versions of a note cannot be compared here",
+        hint="`agentm encryption status` lists the copies and `agentm encryption show COPY` prints one; save what "
+        "the note lacks, then remove the file",
+    )
+
+
 @command.command("conflicts")
 @json_option
 def conflicts(as_json: bool) -> None:
@@ -75,7 +97,7 @@ def conflicts(as_json: bool) -> None:
     A suspect only has a name like a copy (`Sprint 2` beside `Sprint`): it is a note, and nothing is done to it. What
     Google Drive put into its lost_and_found is listed too.
     """
-    _, vault = selected_store(*_KIND, read_only=True)
+    _, vault = _selected_vault(read_only=True)
     found = find_conflicts(vault)
     lost = lost_files()
     if as_json:
@@ -128,7 +150,7 @@ def resolve(
         raise click.UsageError("--union and --take exclude each other")
     if take and not name:
         raise click.UsageError("--take needs the NAME of one note or copy")
-    store, vault = selected_store(*_KIND)
+    store, vault = _selected_vault()
     found = [conflict for conflict in find_conflicts(vault) if _is_meant(conflict, name)]
     if name is not None and not found:
         raise AgentmError(f"'{name}' has no conflict", hint="`agentm vault conflicts` lists them")

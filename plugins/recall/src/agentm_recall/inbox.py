@@ -29,7 +29,7 @@ from agentm_recall.front_matter import find_block, read_fields
 from agentm_recall.layout import is_note, place_of, project_of, slug_of
 from agentm_recall.rendering import new_text
 from agentm_recall.replacing import replace_text
-from agentm_recall.saving import Draft, Saved, check_draft, save_note
+from agentm_recall.saving import Draft, Saved, check_draft, save_note, settled, with_given_fields
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -114,14 +114,34 @@ def propose(backend: StorageBackend, proposal: Proposal, config: Config) -> str:
     return name
 
 
-def proposed(device: Device, backend: StorageBackend, draft: Draft, project: Locator | None) -> Saved | None:
+def proposed(
+    device: Device, backend: StorageBackend, draft: Draft, project: Locator | None, *, replace: bool = False
+) -> Saved | None:
     """What `agentm save` does instead of saving, where a program calls it and notes of the kind need approval."""
     if sys.stdin.isatty() or sys.stderr.isatty() or not needs_approval(device, draft.kind):
         return None
     check_draft(draft)
-    target = place_of(draft.kind, draft.slug, project)
-    proposal = Proposal(SAVE, target.key, draft.kind, draft.body, by=draft.source)
+    proposal = proposal_of(backend, draft, project, replace=replace)
     return Saved(_file(propose(backend, proposal, device.config)), PROPOSED)
+
+
+def proposal_of(
+    backend: StorageBackend, draft: Draft, project: Locator | None, *, by: str = "", replace: bool = False
+) -> Proposal:
+    """The draft with all its fields. What saving would refuse is refused now, for nobody could accept it."""
+    target = place_of(draft.kind, draft.slug, project)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    try:
+        current = backend.read(target)
+    except NotFoundError:
+        current = None
+    else:
+        settled(draft, target, project, current, now, replace=replace)
+    body = with_given_fields(draft, target)
+    by = by or draft.source
+    if current is not None and replace:
+        return Proposal(REPLACE, target.key, draft.kind, body, expect=content_hash(current), by=by)
+    return Proposal(SAVE, target.key, draft.kind, body, by=by)
 
 
 def pending(backend: StorageBackend) -> list[Proposal]:

@@ -76,6 +76,11 @@ def project_of(key: str) -> str | None:
     return project if slash and top in (PROJECTS, LEGACY_PROJECTS) else None
 
 
+def is_personal(key: str) -> bool:
+    """Whether it is for every project, whatever its front matter says: it may have been moved here."""
+    return key.startswith(f"{PERSONAL}/")
+
+
 def kind_folder(key: str) -> str:
     """What `PHASES` calls the note's place: the folder below the project or `personal`, or the anchor's own name."""
     parts = key.split("/")

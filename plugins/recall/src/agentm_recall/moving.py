@@ -15,6 +15,7 @@ from agentm_kernel.plugin import (
 )
 from agentm_recall.editing import with_fields
 from agentm_recall.layout import ALWAYS_LOAD_KIND
+from agentm_recall.saving import stored_fields
 
 if TYPE_CHECKING:
     from agentm_kernel.plugin import Locator, StorageBackend
@@ -36,6 +37,8 @@ def move_note(
     fields = {"kind": kind, "updated": moment}
     if project is not None and kind != ALWAYS_LOAD_KIND:
         fields["project"] = project.name
+    elif "project" in stored_fields(current):
+        fields["project"] = ""  # it says nothing any more
     backend.write(target, with_fields(target.key, current, fields), if_match=ABSENT)
     record_move(backend, source, backend, target)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import strftime
 
 from agentm_recall.front_matter import find_block, read_fields
-from agentm_recall.layout import kind_by_place, project_of, slug_of
+from agentm_recall.layout import is_personal, kind_by_place, project_of, slug_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def parse_note(key: str, text: str) -> tuple[Note, str]:
         said("status", ACTIVE).lower() or ACTIVE,
         said("title") or title_of(body) or slug_of(key),
         _lines(fields, "tags"),
-        project_of(key) or said("project") or None,
+        project_of(key) or (None if is_personal(key) else said("project") or None),
         said("created", ""),
         said("updated", ""),
         said("source", ""),

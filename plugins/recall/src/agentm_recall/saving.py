@@ -157,7 +157,7 @@ def settled(
     if current is None:
         return CREATED, _new_note(draft, place, project, moment, own)
     note, body = parse_note(place.key, current)
-    changes = own.changes(_fields_of(current))
+    changes = own.changes(stored_fields(current))
     has_same_text = _plain(body) == _plain(own.text)
     is_same = has_same_text and not changes
     if not replace and (not is_same or note.status in (DELETED, SUPERSEDED)):
@@ -182,7 +182,22 @@ def _new_note(draft: Draft, place: Locator, project: Locator | None, moment: str
     return with_fields(place.key, _with_final_newline(own.whole), wanted)
 
 
-def _fields_of(text: str) -> Fields:
+def with_given_fields(draft: Draft, place: Locator) -> str:
+    """The body with what was said beside it as front matter of its own, for one who saves it later."""
+    own = Body(draft.body)
+    fields: dict[str, str | Sequence[str]] = {**_judgement(draft)}
+    for name, given in (("tags", draft.tags), ("supersedes", draft.supersedes)):
+        brought = own.fields.get(name, [])
+        if given:
+            fields[name] = tuple(dict.fromkeys((*([brought] if isinstance(brought, str) else brought), *given)))
+    if draft.source != Draft.source:
+        fields["source"] = draft.source
+    if not fields:
+        return draft.body
+    return with_fields(place.key, own.whole, fields) if own.has_block else new_text(fields, own.text)
+
+
+def stored_fields(text: str) -> Fields:
     block = find_block(text)
     return read_fields(text[block.start : block.end])[0] if block is not None else {}
 

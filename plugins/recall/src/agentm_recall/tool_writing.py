@@ -23,7 +23,7 @@ from agentm_kernel.plugin import (
 )
 from agentm_recall.bodies import Body
 from agentm_recall.fence import visible
-from agentm_recall.inbox import APPEND, REPLACE, SAVE, Proposal, needs_approval, propose
+from agentm_recall.inbox import APPEND, REPLACE, Proposal, needs_approval, proposal_of, propose
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.judging import judge, judged
 from agentm_recall.layout import ALWAYS_LOAD_KIND, PERSONAL, place_of
@@ -69,9 +69,9 @@ def save(
 def _save_new(call: ToolCall, place: Place, draft: Draft) -> dict[str, object]:
     check_draft(draft)
     target = place_of(draft.kind, draft.slug, place.folder)
-    if needs_approval(call.device, draft.kind):
-        return _proposed(call, place, Proposal(SAVE, target.key, draft.kind, draft.body, by=call.client))
     try:
+        if needs_approval(call.device, draft.kind):
+            return _proposed(call, place, proposal_of(place.backend, draft, place.folder, by=call.client))
         saved = save_note(place.backend, draft, project=place.folder)
     except LocatorConflictError as error:
         raise _conflict(place.backend, target, error.message, can_replace=_keeps_history(call, place)) from error

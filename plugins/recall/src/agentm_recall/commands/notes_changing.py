@@ -30,9 +30,9 @@ def edit(name: str, project: str | None, cwd: str | None, answer: dict[str, obje
     """Open the note NAME in your editor ($VISUAL or $EDITOR), and save it if nobody else changed it meanwhile."""
     backend, locator = found_note(name, project, cwd, read_only=False)
     before = backend.read(locator)
-    after = click.edit(before, extension=".md", require_save=False)
+    after = _edited(locator, before)
     answer.update(key=locator.key, changed=False)
-    if after is None or after == before:
+    if after == before:
         click.echo("nothing was changed")
         return
     if not after.strip():
@@ -44,11 +44,27 @@ def edit(name: str, project: str | None, cwd: str | None, answer: dict[str, obje
         written = _dated(locator, before, after)
         backend.write(locator, written, if_match=content_hash(before))
     except AgentmError as error:
-        error.hint = f"your text is kept in {_kept(locator, after)}" + (f"; {error.hint}" if error.hint else "")
+        kept = _kept(locator, after.encode())
+        error.hint = f"your text is kept in {kept}" + (f"; {error.hint}" if error.hint else "")
         raise
     RecallIndex(backend).note_written([locator])
     answer["changed"] = True
     click.echo(f"updated {locator}")
+
+
+def _edited(locator: Locator, text: str) -> str:
+    """What the editor leaves of it. In bytes: from text, click takes a BOM and the CR of line ends."""
+    try:
+        left = click.edit(text.encode(), extension=".md", require_save=False)
+    except FileNotFoundError:
+        raise AgentmError(
+            "the editor removed the file; nothing was changed", hint="$VISUAL or $EDITOR has to save it where it was"
+        ) from None
+    try:
+        return (left or b"").decode()
+    except UnicodeDecodeError:
+        kept = _kept(locator, left or b"")
+        raise AgentmError("the text is not UTF-8; nothing was changed", hint=f"your text is kept in {kept}") from None
 
 
 def _dated(locator: Locator, before: str, after: str) -> str:
@@ -59,10 +75,10 @@ def _dated(locator: Locator, before: str, after: str) -> str:
     return with_fields(locator.key, after, {"updated": datetime.now(UTC).isoformat(timespec="seconds")})
 
 
-def _kept(locator: Locator, text: str) -> str:
+def _kept(locator: Locator, data: bytes) -> str:
     descriptor, path = tempfile.mkstemp(prefix=f"{locator.name.removesuffix('.md')}-", suffix=".md")
-    with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-        file.write(text)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
     return path
 
 

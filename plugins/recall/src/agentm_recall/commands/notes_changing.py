@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from datetime import UTC, datetime
 
@@ -20,6 +21,8 @@ from agentm_recall.moving import move_note
 from agentm_recall.note import parse_note
 from agentm_recall.saving import check_slug
 
+_EDITOR = "$VISUAL or $EDITOR names your editor; `agentm notes path NAME` prints the file, for any other"
+
 
 @click.command("edit")
 @name_argument
@@ -30,7 +33,7 @@ def edit(name: str, project: str | None, cwd: str | None, answer: dict[str, obje
     """Open the note NAME in your editor ($VISUAL or $EDITOR), and save it if nobody else changed it meanwhile."""
     backend, locator = found_note(name, project, cwd, read_only=False)
     before = backend.read(locator)
-    after = click.edit(before, extension=".md", require_save=False)
+    after = _edited(before)
     answer.update(key=locator.key, changed=False)
     if after is None or after == before:
         click.echo("nothing was changed")
@@ -49,6 +52,17 @@ def edit(name: str, project: str | None, cwd: str | None, answer: dict[str, obje
     RecallIndex(backend).note_written([locator])
     answer["changed"] = True
     click.echo(f"updated {locator}")
+
+
+def _edited(before: str) -> str | None:
+    """What an editor leaves of the text. One that nobody chose is opened only where there is somebody to type."""
+    environ = current_device().environ
+    if not (environ.get("VISUAL") or environ.get("EDITOR") or sys.stdin.isatty()):
+        raise AgentmError("there is no terminal to edit on", hint=_EDITOR)
+    try:
+        return click.edit(before, extension=".md", require_save=False)
+    except click.ClickException as error:
+        raise AgentmError(f"nothing was changed: {error.message}", hint=_EDITOR) from error
 
 
 def _dated(locator: Locator, before: str, after: str) -> str:

@@ -46,7 +46,8 @@ def with_past(home: Home) -> None:
     home.propose("idempotency-keys", "# Every request has an idempotency key\n\nThe bank repeats webhooks.\n")
 
 
-BEYOND = "Math.max(0, ...[...document.querySelectorAll('#menu [aria-current]')].map((link) => link.getBoundingClientRect().right - innerWidth))"
+BEYOND = """Math.max(...Array.from(document.querySelectorAll("#menu [aria-current]"), (link) =>
+    link.getBoundingClientRect().right - innerWidth))"""
 
 
 @pytest.mark.timeout(180)

@@ -73,8 +73,8 @@ class VaultBackend(FileStore, ConflictCopies):
         if not path:
             raise plugin.StorageSelectionError(
                 "nothing says where the vault is",
-                hint="run `agentm vault init PATH --use`, with the folder in your vault that the agent may have, or with "
-                "--take-along to bring the notes of the store before",
+                hint="run `agentm vault init PATH --use`, with the folder in your vault that the agent may have; "
+                "with --take-along instead to bring the notes of the store before",
             )
         if given.get("personal_root"):
             given["personal_root"] = _folder(given["personal_root"], "personal_root", device)

@@ -85,7 +85,9 @@ def write(
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
         raise StorageIOError(
-            f"{folder} cannot be made: {error.strerror}", hint="give a folder that you may write to", errno=error.errno
+            f"{folder} cannot be made: {error.strerror}",
+            hint="give a folder that you may write to",
+            errno=error.errno,
         ) from error
     new = {path: [content_hash(text)] for path, text in files.items()}
     during = {path: [*new.get(path, []), *listed.get(path, [])] for path in {*new, *listed}}

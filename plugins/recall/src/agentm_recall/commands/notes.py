@@ -8,6 +8,7 @@ import time
 import click
 
 from agentm_kernel.command import counted, echo_json, echo_table, json_option, show_text, shown
+from agentm_kernel.plugin import NotFoundError
 from agentm_recall.commands.common import (
     as_json as note_as_json,
     catch_up,
@@ -100,7 +101,7 @@ def list_notes(
         ]
         unreached += catalog.unreached
     if kind not in (None, *KINDS) and not rows and not hidden:  # by hand, a note may be of any kind
-        raise click.UsageError(f"no note is of the kind {kind!r}; kinds are {', '.join(KINDS)}")
+        raise NotFoundError(f"no note is of the kind {kind!r}", hint=f"run it with one of {', '.join(KINDS)}")
     rows.sort(key=lambda row: (row[0].changed, row[0].key), reverse=True)
     problems += [(note.key, note.problem) for note, _, _ in rows if note.problem]
     if as_json:

@@ -27,6 +27,7 @@ setup: $(READY) ## Make the virtual environment, with everything the other targe
 
 $(READY): pyproject.toml $(PLUGINS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "agentm needs Python 3.11 or newer")'
+	@test -e $@ || echo "making $(VENV) with the tools, which takes a minute or two" >&2
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@test -x $(UV) || $(BIN)/pip install --quiet --disable-pip-version-check uv
 	@$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --group dev -e . $(EDITABLE)

@@ -96,6 +96,26 @@ def test_a_plan_with_a_secret_does_not_go_to_the_team(laptop: Laptop, widgets: P
     assert not (laptop.team / "projects").exists()
 
 
+@pytest.mark.parametrize("moved", [(), ("--move", "--yes")])
+def test_a_second_name_for_the_same_store_is_no_place_to_move_to(
+    laptop: Laptop, widgets: Path, moved: tuple[str, ...]
+) -> None:
+    laptop.run(laptop.home, "store", "add", "again", "device-local", f"root={laptop.own}")
+    before = laptop.run(widgets, "notes", "show", "sqlite").stdout
+    refused = laptop.run(widgets, "project", "use-store", "again", *moved, ok=False)
+    assert refused.returncode == 1
+    assert "is the store that the project is in" in refused.stderr
+    assert laptop.run(widgets, "notes", "show", "sqlite").stdout == before
+    assert Device.now(laptop.environ).config.bindings == {}
+
+
+def test_an_empty_store_is_known_by_its_second_name_too(laptop: Laptop) -> None:
+    checkout = laptop.checkout("fresh")
+    laptop.run(laptop.home, "store", "add", "again", "device-local", f"root={laptop.own}")
+    assert laptop.run(checkout, "project", "use-store", "again", ok=False).returncode == 1
+    laptop.save(checkout, "sqlite", "We use SQLite.\n")
+
+
 def test_state_that_is_local_stays_where_it_is(laptop: Laptop, widgets: Path) -> None:
     laptop.run(laptop.home, "config", "set", "state_mode", "local")
     assert ".harness" not in laptop.run(widgets, *MOVE).stdout

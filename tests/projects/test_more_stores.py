@@ -363,3 +363,13 @@ def test_the_variable_of_the_default_vault_does_not_reach_a_further_one(laptop: 
     laptop.environ["MEMORY_VAULT_PATH"] = str(tmp_path / "mine")
     stores = json.loads(laptop.run(laptop.home, "store", "list", "--json").stdout)["stores"]
     assert [row["place"] for row in stores] == [str(tmp_path / "mine"), str(laptop.team)]
+
+
+@pytest.mark.parametrize("protocol", ["git", "vault"])
+def test_a_store_that_is_added_without_its_place_is_not_looked_for_in_the_checkout(
+    laptop: Laptop, protocol: str
+) -> None:
+    checkout = laptop.checkout("widgets")
+    refused = laptop.run(checkout, "store", "add", "team", protocol, ok=False)
+    assert refused.returncode == 1
+    assert f"hint: run `agentm {protocol} init PATH" in refused.stderr

@@ -46,6 +46,10 @@ def with_past(home: Home) -> None:
     home.propose("idempotency-keys", "# Every request has an idempotency key\n\nThe bank repeats webhooks.\n")
 
 
+BEYOND = """Math.max(...Array.from(document.querySelectorAll("#menu [aria-current]"), (link) =>
+    link.getBoundingClientRect().right - innerWidth))"""
+
+
 @pytest.mark.timeout(180)
 def test_every_screen_in_light_dark_and_on_a_phone(home: Home, browsing: Browsing, axe: str) -> None:
     with_past(home)
@@ -58,6 +62,8 @@ def test_every_screen_in_light_dark_and_on_a_phone(home: Home, browsing: Browsin
                 assert window.tab.inner_text("main h1").startswith(title), (mode, name)
                 wide = window.tab.evaluate("document.documentElement.scrollWidth - innerWidth")
                 assert wide <= 0, f"{name} is wider than the window in {mode}"
+                beyond = window.tab.evaluate(BEYOND)
+                assert beyond <= 0, f"the menu does not show that this is {name} in {mode}"
                 if mode == "light" or name in OFTEN:
                     assert window.violations(axe) == [], (mode, name)
                 if SHOTS:
@@ -87,6 +93,15 @@ def test_by_mouse_from_the_first_screen_to_a_note_and_back(page: Page, browsing:
     window.settle()
     assert tab.inner_text("h1") == "payments", "a reload keeps the key and the place"
     assert window.said == []
+
+
+def test_a_note_says_how_long_ago_it_was_confirmed(home: Home, browsing: Browsing) -> None:
+    home.agentm("notes", "confirm", "zoom-levels", "--project", "atlas")
+    with Page(home) as page:
+        window = browsing.window(page)
+        window.go("/note/projects/atlas/facts/zoom-levels.md")
+        said = window.tab.inner_text("dt:has-text('Verified') + dd")
+        assert said.endswith(("now", "ago"))
 
 
 def test_a_note_says_where_it_came_from(page: Page, browsing: Browsing) -> None:

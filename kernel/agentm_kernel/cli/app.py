@@ -51,16 +51,17 @@ class OpenGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Without importing one of a plugin; at the top none at all, and by what a person wants to do."""
+        from agentm_kernel.cli.guide import BELOW, DESCRIBED, GROUPS as GUIDE
+
         theirs = plugin_commands(self.path)
         if self.path:
-            rows = [(name, command.get_short_help_str()) for name, command in sorted(self.commands.items())]
-            sections = {"Commands": rows}
+            lines = {name: command.get_short_help_str() for name, command in self.commands.items()}
+            lines |= {name: BELOW[each] for name in theirs if (each := f"{self.path} {name}") in BELOW}
+            sections = {"Commands": sorted(lines.items())}
         else:
-            from agentm_kernel.cli.guide import DESCRIBED, GROUPS as GUIDE
-
             there = self.list_commands(ctx)
-            sections = {title: [row for row in lines.items() if row[0] in there] for title, lines in GUIDE.items()}
-            theirs = {name: record for name, record in theirs.items() if name not in DESCRIBED}
+            sections = {title: [row for row in each.items() if row[0] in there] for title, each in GUIDE.items()}
+        theirs = {name: each for name, each in theirs.items() if f"{self.path} {name}".strip() not in DESCRIBED}
         for title, rows in sections.items():
             with formatter.section(title):
                 formatter.write_dl(rows)

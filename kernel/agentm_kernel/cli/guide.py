@@ -23,7 +23,8 @@ from agentm_kernel.state import Device
 _loader: Any = __spec__.loader  # it reads zip files too
 _GUIDE = tomllib.loads(_loader.get_data(os.path.join(os.path.dirname(__file__), "guide.toml")).decode())
 GROUPS: dict[str, dict[str, str]] = _GUIDE["groups"]
-DESCRIBED = frozenset(name for lines in GROUPS.values() for name in lines)
+BELOW: dict[str, str] = _GUIDE["below"]
+DESCRIBED = frozenset(name for lines in (*GROUPS.values(), BELOW) for name in lines)
 GUESSES = {word: command for command, words in _GUIDE["meant"].items() for word in words.split()}
 """Words that are no commands, and what people mean by them."""
 GUESSES_WITH = {("git", "sync"): "git sync"}

@@ -313,6 +313,18 @@ def test_a_version_can_be_read(device):
     assert result.stdout_bytes == "\ufeffone\r\n".encode()
 
 
+def test_the_version_that_a_note_has_is_not_brought_back(device):
+    store = select_backend()
+    for text in ("one\n", "two\n", "one\n"):
+        store.write(NOTE, text)
+    before = entries_of(device)
+
+    result = device.result("undo", NOTE.key, short("one\n"))
+
+    assert "is that version already" in str(result.exception)
+    assert entries_of(device) == before
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -136,6 +136,8 @@ def test_check_lists_every_kind_that_it_can_check(site: Site) -> None:
 
     assert "no installed plugin is called 'nosuch'; installed: backend " in result.stderr
     assert "mem; wrapper my-rule; command plugins check, plugins new; hooks listener\n" in result.stderr
+    near = site.agentm("plugins", "check", "my_rule").stderr
+    assert "hint: did you mean `agentm plugins check my-rule`? install the distribution" in near
     first = explained.partition("Your own store")[0]
     for kind in ("store", "wrapper", "host", "importer", "tool", "command", "hooks"):
         assert kind in first

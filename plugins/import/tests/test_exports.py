@@ -133,6 +133,15 @@ def test_an_export_overwrites_nothing_that_it_did_not_write(home: Home, tmp_path
     assert (folder / "personal/facts/port.md").read_text() == "Edited there.\n"
 
 
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_a_folder_that_cannot_be_made_is_an_error_that_names_it(home: Home, tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_text("Mine.\n")
+    done = home.run("export", "markdown", str(tmp_path / place))
+    assert done.returncode == 1
+    assert f"{tmp_path / place} cannot be made" in done.stderr
+    assert "hint: give a folder" in done.stderr
+
+
 def test_a_second_export_follows_the_store(home: Home, tmp_path: Path) -> None:
     fill(home)
     folder = tmp_path / "out"

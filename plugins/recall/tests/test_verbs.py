@@ -58,6 +58,15 @@ def test_edit_leaves_alone_what_somebody_else_changed_and_keeps_the_text(filled)
     assert text(filled).endswith("They last.\nmore\n")
 
 
+@pytest.mark.parametrize("chosen", ["", "false", "/no/such/editor"])
+def test_an_editor_that_cannot_be_had_is_an_error_that_says_how_to_choose_one(filled, chosen):
+    said = filled.run("notes", "edit", "use-files", VISUAL="", EDITOR=chosen, input="")
+
+    assert said.returncode == 1
+    assert "$EDITOR names your editor" in said.stderr
+    assert text(filled) == NOTE
+
+
 def test_edit_without_a_change_changes_nothing(filled):
     assert done(filled.run("notes", "edit", "use-files", **editor(filled, "true"))) == "nothing was changed\n"
     assert text(filled) == NOTE
@@ -187,6 +196,14 @@ def test_list_by_day_and_tag(filled):
     assert listed("--since", "yesterday") == ["fresh"]
     assert listed("--since", "99999d") == listed()
     assert filled.run("notes", "list", "--since", "lately").returncode == 2
+
+
+def test_a_kind_that_no_note_is_of_is_a_wrong_word_unless_a_note_has_it(filled):
+    refused = filled.run("notes", "list", "--kind", "decison")
+    assert refused.returncode == 1
+    assert "no note is of the kind 'decison'\nhint: run it with one of always-load" in refused.stderr
+    filled.note("projects/widgets/facts/odd.md", "---\nkind: recipe\n---\n# Odd\n")
+    assert "Odd" in done(filled.run("notes", "list", "--kind", "recipe"))
 
 
 def test_history_and_undo_by_the_name_of_a_note(filled):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentm_kernel.cli.command_table import KERNEL_COMMANDS
-from agentm_kernel.cli.guide import DESCRIBED, GROUPS, GUESSES, GUESSES_WITH
+from agentm_kernel.cli.guide import BELOW, DESCRIBED, GROUPS, GUESSES, GUESSES_WITH
 from agentm_kernel.device.installed import BACKENDS, COMMANDS
 from agentm_kernel.plugins.published import PUBLISHED
 
@@ -15,6 +15,18 @@ def test_every_command_of_ours_stands_in_one_group():
     assert len(described) == len(set(described))
     ours = {*KERNEL_COMMANDS, *(name for name in PUBLISHED[COMMANDS] if " " not in name)}
     assert ours <= set(described)
+
+
+def test_every_subcommand_of_our_plugins_has_a_line_of_its_own():
+    assert set(BELOW) == {name for name in PUBLISHED[COMMANDS] if " " in name}
+
+
+def test_the_help_of_a_group_says_what_each_of_them_does(machine):
+    machine.install("mover", "raise SystemExit('imported')", "[agentm.commands]\nproject rename = m:go\n")
+    shown = machine.execute("project", "--help").out
+    assert f"  rename      {BELOW['project rename']}\n" in shown
+    assert "use-store" not in shown, "what is not installed is not listed"
+    assert "Commands of plugins" not in shown
 
 
 def test_what_people_guess_leads_to_a_command_of_ours():

@@ -90,6 +90,8 @@ def undo(backend: StorageBackend, past: Past, key: str, version: str | None = No
     else:
         found = _version(entries, key, version)
     text = decode_content(past.read(found, backend), locator)
+    if text == now:
+        raise NotFoundError(f"'{key}' is that version already; nothing was changed", hint=_LIST)
     backend.write(locator, text, if_match=ABSENT if now is None else content_hash(now))
     return text, now
 

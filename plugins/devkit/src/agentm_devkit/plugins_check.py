@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import tempfile
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -105,6 +106,9 @@ def _find(name: str, kind: str | None) -> tuple[list[PluginRecord], str]:
         if kind is None:
             installed = "; ".join(f"{each} {', '.join(names)}" for each in KINDS if (names := _names(device, each)))
             error.message = f"no installed plugin is called '{name}'; installed: {installed or 'none'}"
+            names = [near for each in KINDS for near in _names(device, each)]
+            if close := get_close_matches(name, names, 1):
+                error.hint = f"did you mean `agentm plugins check {close[0]}`? {error.hint}"
         raise
 
 

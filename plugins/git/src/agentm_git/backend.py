@@ -100,7 +100,8 @@ class GitStore(FileStore, WorkingCopy):
         from agentm_git.setup import known_origin
 
         root = device.expand(str(options.get("root", "")))
-        origin = known_origin(root, device.environ) if os.path.isdir(os.path.join(root, ".git")) else ""
+        is_clone = bool(root) and os.path.isdir(os.path.join(root, ".git"))
+        origin = known_origin(root, device.environ) if is_clone else ""
         return {"remote": origin} if origin else {}
 
     @property

@@ -72,8 +72,9 @@ class VaultBackend(FileStore, ConflictCopies):
         path = device.environ.get(PATH_VARIABLE, "").strip() or path
         if not path:
             raise plugin.StorageSelectionError(
-                "the vault is selected, but not where it is",
-                hint="run `agentm vault init PATH --use`, with the folder in your vault that the agent may have",
+                "nothing says where the vault is",
+                hint="run `agentm vault init PATH --use`, with the folder in your vault that the agent may have; "
+                "with --take-along instead to bring the notes of the store before",
             )
         if given.get("personal_root"):
             given["personal_root"] = _folder(given["personal_root"], "personal_root", device)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agentm_import.exports.manifest import NAME, manifest_text, read_manifest
 from agentm_import.source_files import Unreadable, read_bytes
-from agentm_kernel.plugin import AgentmError, atomic_write, content_hash
+from agentm_kernel.plugin import AgentmError, StorageIOError, atomic_write, content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -81,7 +81,14 @@ def write(
             "nothing was written",
             hint="move it away, or export into another folder",
         )
-    os.makedirs(folder, exist_ok=True)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise StorageIOError(
+            f"{folder} cannot be made: {error.strerror}",
+            hint="give a folder that you may write to",
+            errno=error.errno,
+        ) from error
     new = {path: [content_hash(text)] for path, text in files.items()}
     during = {path: [*new.get(path, []), *listed.get(path, [])] for path in {*new, *listed}}
     atomic_write(os.path.join(folder, NAME), manifest_text(form, during))

@@ -146,6 +146,7 @@ class StoreChange:
     def check(self, *, move: bool) -> None:
         """Find out what goes where, and whether it can. Only reads."""
         self._source.check_allowed(SWAP_PROVIDER)
+        self._refuse_one_store()
         before = find_place(self._source, self._identity, Checkouts(self._device.state_dir, self._source))
         after = find_place(self._target, self._identity, Checkouts(self._device.state_dir, self._target))
         self.slug_before, self.slug = before.slug, after.slug
@@ -178,6 +179,7 @@ class StoreChange:
     def make(self) -> int:
         """Copy, bind the project, and leave word in the store before; how many files were copied."""
         before, after = self._claim(self._source), self._claim(self._target)
+        self._refuse_one_store()  # a store that was empty has its identity only now
         if after.elsewhere is not None:
             change_record(self._target, after, {MOVED_TO_STORE: None})  # it comes back
         self._plan(before.folder, after.folder)
@@ -195,6 +197,14 @@ class StoreChange:
     def remove(self) -> int:
         """Take out of the store before, and of the checkout, what was copied; how many files are gone."""
         return sum(move.remove(copied) for move, copied in self._copied)
+
+    def _refuse_one_store(self) -> None:
+        """Two names, or two clones, of one store: what is removed here is gone there."""
+        if read_stamp(self._source) == read_stamp(self._target) is not None:
+            raise ConfigError(
+                f"{self.place} is the store that the project is in, under another name; nothing was changed",
+                hint="`agentm store list` shows where each store lies",
+            )
 
     def _copy(self) -> int:
         self._copied = [(move, move.copy()) for move in self._moves()]

@@ -8,6 +8,7 @@ import time
 import click
 
 from agentm_kernel.command import counted, echo_json, echo_table, json_option, show_text, shown
+from agentm_kernel.plugin import NotFoundError
 from agentm_recall.commands.common import (
     as_json as note_as_json,
     catch_up,
@@ -24,6 +25,7 @@ from agentm_recall.commands.notes_looking import history, path, review, undo
 from agentm_recall.gathering import gather
 from agentm_recall.in_conflict import WAITS, notes_in_conflict
 from agentm_recall.index.place import is_elsewhere
+from agentm_recall.layout import KINDS
 from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, is_date, parse_note
 from agentm_recall.supersession import superseded_keys
 
@@ -98,6 +100,8 @@ def list_notes(
             *((note.key, WAITS) for note in notes_in_conflict(part.backend, part.folders)),
         ]
         unreached += catalog.unreached
+    if kind not in (None, *KINDS) and not rows and not hidden:  # by hand, a note may be of any kind
+        raise NotFoundError(f"no note is of the kind {kind!r}", hint=f"run it with one of {', '.join(KINDS)}")
     rows.sort(key=lambda row: (row[0].changed, row[0].key), reverse=True)
     problems += [(note.key, note.problem) for note, _, _ in rows if note.problem]
     if as_json:

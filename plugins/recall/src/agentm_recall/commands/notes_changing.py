@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from datetime import UTC, datetime
 
@@ -19,6 +20,8 @@ from agentm_recall.layout import ALWAYS_LOAD_KIND, FOLDERS, KINDS, place_of, pro
 from agentm_recall.moving import move_note
 from agentm_recall.note import parse_note
 from agentm_recall.saving import check_slug
+
+_EDITOR = "$VISUAL or $EDITOR names your editor; `agentm notes path NAME` prints the file, for any other"
 
 
 @click.command("edit")
@@ -53,13 +56,20 @@ def edit(name: str, project: str | None, cwd: str | None, answer: dict[str, obje
 
 
 def _edited(locator: Locator, text: str) -> str:
-    """What the editor leaves of it. In bytes: from text, click takes a BOM and the CR of line ends."""
+    """What an editor leaves of it. In bytes: from text, click takes a BOM and the CR of line ends. An editor that
+    nobody chose is opened only where there is somebody to type.
+    """
+    environ = current_device().environ
+    if not (environ.get("VISUAL") or environ.get("EDITOR") or sys.stdin.isatty()):
+        raise AgentmError("there is no terminal to edit on", hint=_EDITOR)
     try:
         left = click.edit(text.encode(), extension=".md", require_save=False)
     except FileNotFoundError:
         raise AgentmError(
             "the editor removed the file; nothing was changed", hint="$VISUAL or $EDITOR has to save it where it was"
         ) from None
+    except click.ClickException as error:
+        raise AgentmError(f"nothing was changed: {error.message}", hint=_EDITOR) from error
     try:
         return (left or b"").decode()
     except UnicodeDecodeError:

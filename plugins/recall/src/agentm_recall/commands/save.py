@@ -261,7 +261,9 @@ def _offers(text: str) -> list[dict[str, Any]]:
     try:
         offers = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidContentError(f"the offers are not JSON: {error}") from error
+        raise InvalidContentError(
+            f"the offers are not JSON: {error}", hint="give what `agentm offer-save-here` printed"
+        ) from error
     offers = offers if isinstance(offers, list) else [offers]
     if not all(isinstance(offer, dict) for offer in offers):
         raise InvalidContentError(

@@ -93,6 +93,9 @@ def _past(given: Asked, status: str, replaced_by: list[dict[str, Any]]) -> Html:
     return tag("p", words, links and Html(" "), *links, class_="notice")
 
 
+_MOMENTS = ("verified", "doubted")  # what agentm itself writes about a note, with the time
+
+
 def _facts(given: Asked, found: Mapping[str, Any]) -> Html:
     project = found["project"]
     confidence = found["confidence"]
@@ -107,7 +110,10 @@ def _facts(given: Asked, found: Mapping[str, Any]) -> Html:
         ("Written", when(found["created"])),
         ("Source", found["source"]),
         ("Confidence", f"{confidence:.0%}" if confidence is not None else None),
-        *((name.replace("_", " ").capitalize(), value) for name, value in found.get("more", ())),
+        *(
+            (name.replace("_", " ").capitalize(), when(value) if name in _MOMENTS else value)
+            for name, value in found.get("more", ())
+        ),
         ("File", tag("code", found["key"])),
     )
 

@@ -224,7 +224,14 @@
       const is = path === at || (path === "/notes" && /^\/(note\/|edit|new)/.test(at)) || (path === "/projects" && at.startsWith("/project/"));
       link.toggleAttribute("aria-current", is);
       if (is) link.setAttribute("aria-current", "page");
+      if (is) bringIntoView(link, link.parentElement);
     }
+  }
+
+  /** Sideways only: on a phone the menu is a line that goes on beyond the edge, and the page stays where it is. */
+  function bringIntoView(link, menu) {
+    const [inner, outer] = [link.getBoundingClientRect(), menu.getBoundingClientRect()];
+    menu.scrollLeft += Math.max(inner.right - outer.right, 0) + Math.min(inner.left - outer.left, 0);
   }
 
   const refresh = () => open(here(), { push: false, quiet: true });

@@ -68,31 +68,37 @@ class Lessons:
 
     def callers(self, mutant: Mutant) -> set[Test]:
         """Every test that calls the function that is changed; for what is outside of functions, any of its file."""
-        name = function_at((self._root / mutant.file).read_bytes(), mutant.change.line)
-        return self._callers[mutant.file, name]
+        return self._callers[mutant.file, self._function(mutant)]
+
+    def _function(self, mutant: Mutant) -> str:
+        return function_at((self._root / mutant.file).read_bytes(), mutant.change.line)
 
     def selections(self, mutant: Mutant) -> Iterator[list[str]]:
         """The tests for it, as arguments of pytest: those that call the function, and whole files not known yet."""
-        stages = tests_for(self._root, mutant.file)
-        files = test_files(self._root, stages)
-        unknown = set(self.missing(files))
+        unknown = self.missing(test_files(self._root, tests_for(self._root, mutant.file)))
         if mutant.before.count("hint=") > mutant.after.count("hint=") and (self._root / HINTS).exists():
             yield [HINTS]
         for near in (True, False):
-            tests = [test for test in self.callers(mutant) if self._is_near(mutant, test) is near]
+            tests = [test for test in self.callers(mutant) if self._is_near(mutant, test.file) is near]
             if known := _enough(tests, _LONG if near and mutant.change.kind in PROMISES else _ENOUGH):
                 yield known
-        for stage in stages:
-            if left := [file for file in test_files(self._root, [stage]) if file in unknown]:
-                unknown.difference_update(left)
-                yield left
+        for near in (True, False):
+            if files := [file for file in unknown if self._is_near(mutant, file) is near]:
+                yield sorted(files, key=lambda file: self._is_about(mutant, file), reverse=True)
 
-    def _is_near(self, mutant: Mutant, test: Test) -> bool:
-        """Whether a test is of the same room, or of a file that imports the module."""
-        if is_near(mutant.file, test.file):
-            return True
-        module = mutant.file.rpartition("/src/")[2].removeprefix("kernel/").removesuffix(".py").replace("/", ".")
-        return f"{module} import " in self._texts[test.file]
+    def _is_near(self, mutant: Mutant, test_file: str) -> bool:
+        """Whether a test file is of the same room, or imports the module."""
+        return is_near(mutant.file, test_file) or f"{_module(mutant)} import " in self._text(test_file)
+
+    def _is_about(self, mutant: Mutant, test_file: str) -> tuple[bool, bool]:
+        """Whether it imports the module, and whether it names the function that is changed."""
+        text, name = self._text(test_file), self._function(mutant).rpartition(".")[2].strip("_")
+        return f"{_module(mutant)} import " in text, name in text
+
+    def _text(self, test_file: str) -> str:
+        if test_file not in self._texts:
+            self._texts[test_file] = (self._root / test_file).read_text(encoding="utf-8")
+        return self._texts[test_file]
 
     def _load(self, file: str) -> bool:
         try:
@@ -102,7 +108,6 @@ class Lessons:
         if not (self._root / file).is_file() or lesson["of"] != _hash(self._root / file):
             return False
         self._known.add(file)
-        self._texts[file] = (self._root / file).read_text(encoding="utf-8")
         for name, seconds, functions in lesson["tests"]:
             for function in functions:
                 source, _, called = function.partition("\t")
@@ -113,6 +118,11 @@ class Lessons:
 
     def _place(self, file: str) -> Path:
         return self._folder / f"{file.replace('/', '+')}.json"
+
+
+def _module(mutant: Mutant) -> str:
+    path = mutant.file.rpartition("/src/")[2].removeprefix("kernel/").removesuffix(".py").removesuffix("/__init__")
+    return path.replace("/", ".")
 
 
 def _hash(file: Path) -> str:

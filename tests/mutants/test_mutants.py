@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants.__main__ import main
-from tests.mutants.changes import changes_in
+from tests.mutants.changes import PROMISES, changes_in
 from tests.mutants.lessons import Lessons, function_at
 from tests.mutants.tree import mutants_of, sample, tests_for as stages_for
 
@@ -137,11 +137,12 @@ def test_every_change_of_this_repository_is_still_python() -> None:
         ast.parse(mutant.change.applied_to((root / mutant.file).read_bytes()))
 
 
-def test_a_sample_can_be_repeated_and_begins_with_promises(tiny: Path) -> None:
+def test_a_sample_can_be_repeated_and_every_third_is_a_promise(tiny: Path) -> None:
     mutants = mutants_of(tiny)
     assert sample(mutants, 6, seed=7) == sample(mutants, 6, seed=7)
     assert sample(mutants, 6, seed=7) != sample(mutants, 6, seed=8)
-    assert {mutant.change.kind for mutant in sample(mutants, 6, seed=7)[:2]} <= {"if_match", "lock", "mode"}
+    are_promises = [mutant.change.kind in PROMISES for mutant in sample(mutants, 6, seed=7)]
+    assert are_promises == [True, False, False, True, False, False], "whenever the time is over"
     assert {mutant.change.kind for mutant in sample(mutants, 99, seed=7, only=["lock"])} == {"lock"}
 
 
@@ -179,7 +180,9 @@ def test_survivors_are_listed_and_miss_the_goal(tiny: Path, capsys: pytest.Captu
     assert {line.split()[-1] for line in survivors} == {"(lock)", "(if_match)", "(call)"}
     assert "survivor kernel/agentm_kernel/files/ages.py:15 (lock)" in survivors
     assert "  - with _lock:\n  + with __import__('contextlib').nullcontext():" in said
-    assert "2 were not" in said
+    assert "and 2 of 3 was not" in said
+    noticed = next(line.split() for line in said.splitlines() if line.startswith("files "))
+    assert noticed[1:] == ["12", "9", "(75%)", "95%,", "missed", "0"]
     assert (tiny / "kernel/agentm_kernel/files/ages.py").read_text() == MODULE, "only copies are changed"
 
 
@@ -194,6 +197,37 @@ def test_an_equivalent_mutant_with_a_reason_does_not_count(tiny: Path, capsys: p
     said = capsys.readouterr().out
     assert "1 of " in said
     assert "gone.py no longer has" in said
+
+
+def test_what_is_being_judged_when_the_time_is_over_is_not_counted(
+    tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    endless = "def test_that_never_ends():\n    import time\n    time.sleep(600)\n"
+    (tiny / "tests/kernel/files/test_ages.py").write_text(endless)
+    assert main(["--seed", "1", "--minutes", "0.1"], tiny) == 0
+    assert "the time was over after 0 of " in capsys.readouterr().out
+
+
+def test_tests_that_were_cut_are_said_to_be(
+    tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that nothing is known about may take any time: that it did not end tells nothing of the mutant."""
+    monkeypatch.setattr("tests.mutants.copies._LOOK", {False: 0.2, True: 0.2})
+    assert main(["--only", "lock", "--seed", "1"], tiny) == 1
+    assert "survivor kernel/agentm_kernel/files/ages.py:15 (lock)\n  not all of its tests" in capsys.readouterr().out
+
+
+def test_of_files_that_nothing_is_known_about_those_come_first_that_speak_of_the_function(tiny: Path) -> None:
+    tests = tiny / "tests/kernel/files"
+    (tests / "test_a.py").write_text("")
+    (tests / "test_of_keep.py").write_text("from agentm_kernel.files.ages import keep")
+    (tiny / "tests/pins").mkdir()
+    (tiny / "tests/pins/test_far.py").write_text("")
+    (tiny / "tests/pins/test_near.py").write_text("from agentm_kernel.files.ages import is_adult")
+    mutant = next(mutant for mutant in mutants_of(tiny) if mutant.change.kind == "lock")
+    near, far = ([Path(file).stem for file in files] for files in Lessons(tiny).selections(mutant))
+    assert near == ["test_ages", "test_of_keep", "test_near", "test_a"]
+    assert far == ["test_far"]
 
 
 # ------------------------------------------------------------------------------------------------ who calls what

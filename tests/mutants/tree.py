@@ -123,14 +123,17 @@ def _relative(root: Path, path: Path) -> str:
 
 
 def sample(mutants: list[Mutant], size: int, seed: int, only: Iterable[str] = ()) -> list[Mutant]:
-    """`size` of them, the same for the same seed: a third of the promises, the rest from each room in turn."""
+    """`size` of them, the same for the same seed: every third a promise, the others from each room in turn."""
     wanted = set(only)
     chosen = [mutant for mutant in mutants if not wanted or {mutant.room, mutant.change.kind} & wanted]
     random.Random(seed).shuffle(chosen)
     promises = [mutant for mutant in chosen if mutant.change.kind in PROMISES]
-    taken = promises[: -(-size // 3)]
-    rest = _in_turn([mutant for mutant in chosen if mutant.change.kind not in PROMISES])
-    return (taken + rest + promises[len(taken) :])[:size]
+    others = _in_turn([mutant for mutant in chosen if mutant.change.kind not in PROMISES])
+    taken: list[Mutant] = []
+    while promises or others:
+        taken += [*promises[:1], *others[:2]]
+        del promises[:1], others[:2]
+    return taken[:size]
 
 
 def _in_turn(mutants: list[Mutant]) -> list[Mutant]:

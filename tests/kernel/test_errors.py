@@ -39,7 +39,7 @@ BASES: dict[str, tuple[type[BaseException], ...]] = {
 }
 OF_THE_KERNEL = {"UnsafePlanNameError", "UsageError"}
 """What no plugin raises or catches."""
-EXIT_CODES = {"ConcurrentModificationError": 3, "LockTimeout": 4}
+EXIT_CODES = {"UsageError": 2, "ConcurrentModificationError": 3, "LockTimeout": 4}
 CODES = {
     "StorageConflictError": "storage_conflict",
     "StorageReadOnlyError": "storage_read_only",
@@ -71,7 +71,7 @@ def test_an_error_has_its_bases_and_can_be_had_from_the_package(name: str) -> No
     assert cls.__doc__
 
 
-@pytest.mark.parametrize("name", BASES)
+@pytest.mark.parametrize("name", [*BASES, *sorted(OF_THE_KERNEL)])
 def test_an_error_has_its_exit_code_and_its_machine_name(name: str) -> None:
     cls = getattr(errors, name)
     assert cls.exit_code == EXIT_CODES.get(name, 1)

@@ -114,7 +114,7 @@ class PrivateCopy:
                     return Verdict(mutant, True, str(by))
                 without = by if without in (_UNCALLED, "") else without
                 break
-        return Verdict(mutant, False, without)
+        return Verdict(mutant, False, without or self._lessons.left_out(mutant))
 
     def learn(self, files: list[str]) -> tuple[str, str]:
         """Run these test files with a recorder; what was called, and which tests there are, as it writes them."""

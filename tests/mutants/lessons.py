@@ -67,8 +67,11 @@ class Lessons:
             self._load(file)
 
     def callers(self, mutant: Mutant) -> set[Test]:
-        """Every test that calls the function that is changed; for what is outside of functions, any of its file."""
-        return self._callers[mutant.file, self._function(mutant)]
+        """Every test that calls the function that is changed; for what is outside of functions, any of its file.
+
+        So it is for a function that nobody was seen to call: some threads cannot be watched.
+        """
+        return self._callers[mutant.file, self._function(mutant)] or self._callers[mutant.file, MODULE]
 
     def _function(self, mutant: Mutant) -> str:
         return function_at((self._root / mutant.file).read_bytes(), mutant.change.line)
@@ -78,13 +81,22 @@ class Lessons:
         unknown = self.missing(test_files(self._root, tests_for(self._root, mutant.file)))
         if mutant.before.count("hint=") > mutant.after.count("hint=") and (self._root / HINTS).exists():
             yield [HINTS]
-        for near in (True, False):
-            tests = [test for test in self.callers(mutant) if self._is_near(mutant, test.file) is near]
-            if known := _enough(tests, _LONG if near and mutant.change.kind in PROMISES else _ENOUGH):
-                yield known
+        yield from self._learned(mutant)
         for near in (True, False):
             if files := [file for file in unknown if self._is_near(mutant, file) is near]:
                 yield sorted(files, key=lambda file: self._is_about(mutant, file), reverse=True)
+
+    def _learned(self, mutant: Mutant) -> list[list[str]]:
+        chosen = []
+        for near in (True, False):
+            tests = [test for test in self.callers(mutant) if self._is_near(mutant, test.file) is near]
+            chosen.append(_enough(tests, _LONG if near and mutant.change.kind in PROMISES else _ENOUGH))
+        return [tests for tests in chosen if tests]
+
+    def left_out(self, mutant: Mutant) -> str:
+        """How many of the tests that call it were too many; nothing where none was."""
+        run, known = sum(map(len, self._learned(mutant))), len(self.callers(mutant))
+        return f"{run} of {known} tests that call it were run, the quickest" if run < known else ""
 
     def _is_near(self, mutant: Mutant, test_file: str) -> bool:
         """Whether a test file is of the same room, or imports the module."""

@@ -11,7 +11,7 @@ import pytest
 from tests.mutants.__main__ import main
 from tests.mutants.changes import PROMISES, changes_in
 from tests.mutants.lessons import Lessons, function_at
-from tests.mutants.tree import mutants_of, sample, tests_for as stages_for
+from tests.mutants.tree import _FROM_PLUGINS, mutants_of, sample, tests_for as stages_for
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="needs process groups and links"),
@@ -170,6 +170,12 @@ def test_tests_that_span_distributions_come_last() -> None:
     ]
 
 
+def test_what_only_plugins_call_is_tested_by_them() -> None:
+    root = Path(__file__).resolve().parents[2]
+    assert ["plugins/hosts/tests/test_hooks.py"] in stages_for(root, "kernel/agentm_kernel/cli/hook.py")
+    assert all((root / one).exists() for several in _FROM_PLUGINS.values() for one in several)
+
+
 def test_survivors_are_listed_and_miss_the_goal(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--sample", "99", "--seed", "1"], tiny) == 1
     said = capsys.readouterr().out
@@ -261,7 +267,7 @@ def test_neither():
 
 
 def test_the_tests_that_call_a_function_are_learned_whoever_calls_it_for_them(
-    tiny: Path, capsys: pytest.CaptureFixture[str]
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tiny / "tests/kernel/files/test_started.py"
     file.write_text(STARTED)
@@ -278,6 +284,12 @@ def test_the_tests_that_call_a_function_are_learned_whoever_calls_it_for_them(
     processes = {"test_a_process[with site]", "test_a_process[without]"}
     assert callers("is_adult") == {"test_the_first_of_a_fixture", *processes}
     assert callers("keep") == {"test_the_first_of_a_fixture", "test_the_second_of_a_fixture"}
+    (mutant, *_) = (one for one in mutants_of(tiny) if one.change.kind == "if_match")
+    assert lessons.callers(mutant), "nobody was seen to call it: any test of the file"
+    assert lessons.left_out(mutant) == ""
+    monkeypatch.setattr("tests.mutants.lessons._LONG", 0.0)
+    monkeypatch.setattr("tests.mutants.lessons._ENOUGH", 0.0)
+    assert lessons.left_out(mutant).startswith("1 of 6 tests that call it were run")
     file.write_text(f"{STARTED}\n# changed\n")
     assert Lessons(tiny).missing([name]) == [name]
 

@@ -102,10 +102,12 @@ class Lessons:
         """Whether a test file is of the same room, or imports the module."""
         return is_near(mutant.file, test_file) or f"{_module(mutant)} import " in self._text(test_file)
 
-    def _is_about(self, mutant: Mutant, test_file: str) -> tuple[bool, bool]:
-        """Whether it imports the module, and whether it names the function that is changed."""
-        text, name = self._text(test_file), self._function(mutant).rpartition(".")[2].strip("_")
-        return f"{_module(mutant)} import " in text, name in text
+    def _is_about(self, mutant: Mutant, test_file: str) -> tuple[bool, bool, bool]:
+        """Whether it imports the module, is called like it, and names the function that is changed."""
+        module, text = _module(mutant), self._text(test_file)
+        words = [word for word in module.rpartition(".")[2].split("_") if len(word) > 3]
+        is_called_so = any(word in test_file.rpartition("/")[2] for word in words)
+        return f"{module} import " in text, is_called_so, self._function(mutant).rpartition(".")[2].strip("_") in text
 
     def _text(self, test_file: str) -> str:
         if test_file not in self._texts:

@@ -226,13 +226,14 @@ def test_tests_that_were_cut_are_said_to_be(
 def test_of_files_that_nothing_is_known_about_those_come_first_that_speak_of_the_function(tiny: Path) -> None:
     tests = tiny / "tests/kernel/files"
     (tests / "test_a.py").write_text("")
+    (tests / "test_old_ages.py").write_text("")
     (tests / "test_of_keep.py").write_text("from agentm_kernel.files.ages import keep")
     (tiny / "tests/pins").mkdir()
     (tiny / "tests/pins/test_far.py").write_text("")
     (tiny / "tests/pins/test_near.py").write_text("from agentm_kernel.files.ages import is_adult")
     mutant = next(mutant for mutant in mutants_of(tiny) if mutant.change.kind == "lock")
     near, far = ([Path(file).stem for file in files] for files in Lessons(tiny).selections(mutant))
-    assert near == ["test_ages", "test_of_keep", "test_near", "test_a"]
+    assert near == ["test_ages", "test_of_keep", "test_near", "test_old_ages", "test_a"]
     assert far == ["test_far"]
 
 

@@ -99,8 +99,11 @@ class Lessons:
         return f"{run} of {known} tests that call it were run, the quickest" if run < known else ""
 
     def _is_near(self, mutant: Mutant, test_file: str) -> bool:
-        """Whether a test file is of the same room, or imports the module."""
-        return is_near(mutant.file, test_file) or f"{_module(mutant)} import " in self._text(test_file)
+        """Whether a test file is of the same room, imports the module, or names the function in several words."""
+        if is_near(mutant.file, test_file) or f"{_module(mutant)} import " in self._text(test_file):
+            return True
+        name = self._function(mutant).rpartition(".")[2]
+        return "_" in name.strip("_") and name in self._text(test_file)
 
     def _is_about(self, mutant: Mutant, test_file: str) -> tuple[bool, bool, bool]:
         """Whether it imports the module, is called like it, and names the function that is changed."""

@@ -231,9 +231,14 @@ def test_of_files_that_nothing_is_known_about_those_come_first_that_speak_of_the
     (tiny / "tests/pins").mkdir()
     (tiny / "tests/pins/test_far.py").write_text("")
     (tiny / "tests/pins/test_near.py").write_text("from agentm_kernel.files.ages import is_adult")
+    (tiny / "tests/pins/test_other.py").write_text("files.is_adult, files.keep")
     mutant = next(mutant for mutant in mutants_of(tiny) if mutant.change.kind == "lock")
     near, far = ([Path(file).stem for file in files] for files in Lessons(tiny).selections(mutant))
     assert near == ["test_ages", "test_of_keep", "test_near", "test_old_ages", "test_a"]
+    assert far == ["test_other", "test_far"], "one word may mean anything"
+    mutant = next(mutant for mutant in mutants_of(tiny) if mutant.change.kind == "comparison")
+    near, far = ([Path(file).stem for file in files] for files in Lessons(tiny).selections(mutant))
+    assert "test_other" in near
     assert far == ["test_far"]
 
 

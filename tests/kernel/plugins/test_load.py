@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentm_kernel import plugins
 from agentm_kernel.device.installed import scan
 from agentm_kernel.plugin import API_VERSION, PluginError, StorageBackend
+from agentm_kernel.plugins import without_it, wrong_answer
 from agentm_kernel.plugins.table import load, load_backend
 
 if TYPE_CHECKING:
@@ -175,3 +177,24 @@ def test_loading_an_entry_point_does_not_register_it(site: Site) -> None:
     load_backend(installed(site, GOOD))
 
     assert "mem" not in registry
+
+
+def test_who_failed_is_named_by_its_distribution_in_what_to_do() -> None:
+    error = wrong_answer("backend 'mem' of agentm-mem 1.0", "read", None, "str")
+    assert error.hint is not None
+    assert error.hint.startswith(f"{without_it('agentm-mem')}; ")
+    error = wrong_answer("backend 'mem'", "read", None, "str")
+    assert error.hint is not None
+    assert error.hint.startswith(f"{without_it('it')}; "), "one that no distribution brought"
+
+
+def test_what_is_late_shares_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Late:
+        def acquire(self, timeout: float) -> bool:
+            waited.append(timeout)
+            return False
+
+    waited: list[float] = []
+    monkeypatch.setattr(plugins, "_late", [Late(), Late()])
+    plugins.wait_for_late(-1.0)
+    assert waited == [0.0, 0.0]

@@ -267,6 +267,13 @@ def test_a_process(options):
     code = "from agentm_kernel.files import ages; ages.is_adult(18)"
     subprocess.run([sys.executable, *options, "-c", code], env=environ, check=True)
 
+def test_a_thread():
+    import _thread
+    done = _thread.allocate_lock()
+    done.acquire()
+    _thread.start_new_thread(lambda: ages.is_adult(18) and done.release(), ())
+    done.acquire()
+
 def test_neither():
     pass
 """
@@ -288,14 +295,14 @@ def test_the_tests_that_call_a_function_are_learned_whoever_calls_it_for_them(
         return {test.name.partition("::")[2] for test in lessons.callers(mutant) if test.file == name}
 
     processes = {"test_a_process[with site]", "test_a_process[without]"}
-    assert callers("is_adult") == {"test_the_first_of_a_fixture", *processes}
+    assert callers("is_adult") == {"test_the_first_of_a_fixture", "test_a_thread", *processes}
     assert callers("keep") == {"test_the_first_of_a_fixture", "test_the_second_of_a_fixture"}
     (mutant, *_) = (one for one in mutants_of(tiny) if one.change.kind == "if_match")
     assert lessons.callers(mutant), "nobody was seen to call it: any test of the file"
     assert lessons.left_out(mutant) == ""
     monkeypatch.setattr("tests.mutants.lessons._LONG", 0.0)
     monkeypatch.setattr("tests.mutants.lessons._ENOUGH", 0.0)
-    assert lessons.left_out(mutant).startswith("1 of 6 tests that call it were run")
+    assert lessons.left_out(mutant).startswith("1 of 7 tests that call it were run")
     file.write_text(f"{STARTED}\n# changed\n")
     assert Lessons(tiny).missing([name]) == [name]
 

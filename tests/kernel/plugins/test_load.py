@@ -198,3 +198,18 @@ def test_what_is_late_shares_the_time_that_is_left(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(plugins, "_late", [Late(), Late()])
     plugins.wait_for_late(-1.0)
     assert waited == [0.0, 0.0]
+
+
+def test_who_is_being_called_is_known_for_as_long_as_it_takes() -> None:
+    before = [*plugins.active]
+
+    def fail_after_help() -> None:
+        with plugins.Call("plugin 'a'", "work"):
+            with plugins.Call("plugin 'b'", "help"):
+                assert plugins.active == [*before, ("plugin 'a'", "work"), ("plugin 'b'", "help")]
+            assert plugins.active == [*before, ("plugin 'a'", "work")]
+            raise RuntimeError
+
+    with pytest.raises(PluginError):
+        fail_after_help()
+    assert plugins.active == before

@@ -84,6 +84,17 @@ def test_the_refusal_of_a_store_that_is_gone_names_the_command_that_forgets_it(s
     assert "is gone" not in synced.run("state", "read", "PLAN.md").err
 
 
+def test_a_further_store_that_is_not_marked_yet_is_added_with_a_warning(synced: Machine) -> None:
+    team = synced.folder / "team"
+    team.mkdir()
+    (team / "note.md").write_text("somebody's\n")
+    done = synced.execute("store", "add", "team", "stub", f"root={team}")
+    assert done.code == 0
+    assert done.err.startswith("warning: ")
+    assert "reading works" in done.err
+    assert "warning" not in done.out
+
+
 def test_show_and_doctor_name_the_layers_around_the_store(machine: Machine) -> None:
     assert machine.run("config", "set", "wrappers", "integrity").code == 0
 

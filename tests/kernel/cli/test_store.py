@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -93,6 +94,9 @@ def test_a_further_store_that_is_not_marked_yet_is_added_with_a_warning(synced: 
     assert done.err.startswith("warning: ")
     assert "reading works" in done.err
     assert "warning" not in done.out
+    shown = [json.loads(synced.execute("store", "show", *name, "--json").out) for name in ([], ["team"])]
+    assert [store["name"] for store in shown] == ["default", "team"]
+    assert [bool(store["warning"]) for store in shown] == [False, True]
 
 
 def test_show_and_doctor_name_the_layers_around_the_store(machine: Machine) -> None:

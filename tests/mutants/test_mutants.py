@@ -11,7 +11,7 @@ import pytest
 from tests.mutants.__main__ import main
 from tests.mutants.changes import PROMISES, changes_in
 from tests.mutants.lessons import Lessons, function_at
-from tests.mutants.tree import _FROM_PLUGINS, mutants_of, sample, tests_for as stages_for
+from tests.mutants.tree import _FROM_PLUGINS, is_near, mutants_of, sample, tests_for as stages_for
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="needs process groups and links"),
@@ -154,6 +154,10 @@ def test_the_nearest_tests_come_first() -> None:
     assert stages[2:5] == [["tests/architecture/test_layers.py"], ["tests/projects"], ["tests/pins"]]
     stages = stages_for(root, "kernel/agentm_kernel/seam/secrets/judging.py")
     assert stages[:2] == [["tests/kernel/seam/test_secrets_judging.py"], ["tests/kernel/seam"]], "a package in a room"
+    assert stages_for(root, "kernel/agentm_kernel/errors/refusals.py")[0] == ["tests/kernel/test_errors.py"]
+    assert is_near("kernel/agentm_kernel/errors/refusals.py", "tests/kernel/test_errors.py")
+    assert is_near("kernel/agentm_kernel/process_seam.py", "tests/kernel/test_process_seam.py")
+    assert not is_near("kernel/agentm_kernel/errors/refusals.py", "tests/kernel/test_process_seam.py")
     stages = stages_for(root, "plugins/git/src/agentm_git/history.py")
     files = sorted(path.relative_to(root).as_posix() for path in (root / "plugins/git/tests").glob("test_*.py"))
     assert stages[: len(files)] == [[file] for file in files], "each file has the time of one selection"

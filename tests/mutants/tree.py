@@ -101,6 +101,7 @@ def tests_for(root: Path, file: str) -> list[list[str]]:
         wide = [[LAYERS], [PINS], _ACROSS.get(path.parts[1], []), _ON_THE_PAGE if is_on_the_page else []]
     stem = path.stem.strip("_")
     named = sorted({*room.glob(f"test_{stem}*.py"), *room.glob(f"test_{path.parent.name}*{stem}*.py")})
+    named.append(room.with_name(f"test_{room.name}.py"))  # a small room has no folder of tests
     parts = [room] if path.is_relative_to(KERNEL) else sorted(room.rglob("test_*.py"))
     stages = [[_relative(root, one) for one in named], *([_relative(root, part)] for part in parts), *wide]
     existing = [[one for one in stage if (root / one).exists()] for stage in stages]
@@ -118,7 +119,8 @@ def is_near(file: str, test: str) -> bool:
     """Whether the test file is of the same room."""
     path = Path(file)
     if path.is_relative_to(KERNEL):
-        return Path(test).is_relative_to(Path("tests/kernel") / path.relative_to(KERNEL).parts[0])
+        room = Path("tests/kernel") / path.relative_to(KERNEL).parts[0]
+        return Path(test).is_relative_to(room) or test == f"{room.parent}/test_{room.stem}.py"
     return Path(test).is_relative_to(Path(*path.parts[:2]))
 
 

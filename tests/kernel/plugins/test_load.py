@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import pytest
 
 from agentm_kernel import plugins
 from agentm_kernel.device.installed import scan
-from agentm_kernel.plugin import API_VERSION, PluginError, StorageBackend
+from agentm_kernel.plugin import API_VERSION, PluginError, StorageBackend, StorageIOError
 from agentm_kernel.plugins import without_it, wrong_answer
 from agentm_kernel.plugins.table import load, load_backend
 
@@ -213,3 +214,14 @@ def test_who_is_being_called_is_known_for_as_long_as_it_takes() -> None:
     with pytest.raises(PluginError):
         fail_after_help()
     assert plugins.active == before
+
+
+def test_a_failure_of_the_medium_keeps_its_number() -> None:
+    def fill() -> None:
+        with plugins.Call("backend 'mem'", "write"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(StorageIOError, match="backend 'mem' failed in write") as caught:
+        fill()
+    assert caught.value.errno == errno.ENOSPC
+    assert caught.value.hint == "check the medium that the store lies on"

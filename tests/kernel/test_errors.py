@@ -119,3 +119,18 @@ def test_an_unsatisfied_capability_is_named() -> None:
     assert str(error) == "backend 'vault' does not satisfy required capabilities: sync, delete"
     assert error.protocol == "vault"
     assert error.unsatisfied == ("sync", "delete")
+
+
+@pytest.mark.parametrize(
+    ("key", "remedy", "command"),
+    [
+        ("storage.backend", "unset", "agentm config unset storage.backend"),
+        ("plugin_policy.allowed", "set", "agentm config set plugin_policy.allowed VALUE"),
+        ("it's", "unset", r"agentm config unset 'it'\''s'"),
+        ("größe", "set", "agentm config set 'größe' VALUE"),
+    ],
+)
+def test_the_remedy_of_a_setting_is_a_command_that_a_shell_takes(key: str, remedy: str, command: str) -> None:
+    error = refusals.UnfitSetting(key, "may not stand", remedy)
+    assert error.remedy == command
+    assert str(error) == f"'{key}' may not stand"

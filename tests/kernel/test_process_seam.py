@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
-from agentm_kernel import is_available, offer_save_here, recall_here, resolve_project, state_path, write_state_file
+from agentm_kernel import (
+    is_available,
+    offer_save_here,
+    read_state_file,
+    recall_here,
+    resolve_project,
+    state_path,
+    update_state_file,
+    write_state_file,
+)
 from agentm_kernel.plugin import ActivePlanError, Device, StorageSelectionError
 from agentm_kernel.process_seam import PHASES, own_notes, recall_for_prompt
 from agentm_kernel.projects.checkout import identify_project
@@ -333,5 +342,8 @@ def test_whoever_only_reads_a_project_needs_no_store_that_can_be_written(here, m
     asked = []
     monkeypatch.setattr(SyncedStub, "check_usable", lambda _, *, read_only: asked.append(read_only))
     for read_only in (True, False):
-        resolve_project(read_only=read_only)
+        found = resolve_project(read_only=read_only)
     assert asked == [True, False]
+    read_state_file(found, "PLAN.md")
+    update_state_file(found, "PLAN.md", lambda _: "# Plan\n")
+    assert asked[2:] == [True, False], "a question of its own for each"

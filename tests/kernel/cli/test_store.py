@@ -96,7 +96,7 @@ def test_a_further_store_that_is_not_marked_yet_is_added_with_a_warning(synced: 
     assert "warning" not in done.out
     shown = [json.loads(synced.execute("store", "show", *name, "--json").out) for name in ([], ["team"])]
     assert [(store["name"], store["protocol"]) for store in shown] == [("default", "stub"), ("team", "stub")]
-    assert [*shown[0]][:5] == ["name", "protocol", "chosen_by", "place", "warning"]
+    assert [*shown[0]][1:6] == ["name", "protocol", "chosen_by", "place", "warning"]
     assert [bool(store["warning"]) for store in shown] == [False, True]
 
 

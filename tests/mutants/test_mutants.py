@@ -11,7 +11,7 @@ import pytest
 from tests.mutants.__main__ import main
 from tests.mutants.changes import PROMISES, changes_in
 from tests.mutants.lessons import Lessons, function_at
-from tests.mutants.tree import _FROM_PLUGINS, is_near, mutants_of, sample, tests_for as stages_for
+from tests.mutants.tree import _ELSEWHERE, is_near, mutants_of, sample, tests_for as stages_for
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="needs process groups and links"),
@@ -174,10 +174,10 @@ def test_tests_that_span_distributions_come_last() -> None:
     ]
 
 
-def test_what_only_plugins_call_is_tested_by_them() -> None:
+def test_what_only_plugins_call_is_tested_elsewhere() -> None:
     root = Path(__file__).resolve().parents[2]
     assert ["plugins/hosts/tests/test_hooks.py"] in stages_for(root, "kernel/agentm_kernel/cli/hook.py")
-    assert all((root / one).exists() for several in _FROM_PLUGINS.values() for one in several)
+    assert all((root / one).exists() for several in _ELSEWHERE.values() for one in several)
 
 
 def test_survivors_are_listed_and_miss_the_goal(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:

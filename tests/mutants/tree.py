@@ -30,12 +30,13 @@ _ACROSS = {
     "view": ["tests/view"],
 }
 """Tests that span distributions, by the plugin that they are most about."""
-_FROM_PLUGINS = {
+_ELSEWHERE = {
+    "__init__.py": ["tests/architecture/test_doors.py"],
     "cli/hook.py": ["plugins/hosts/tests/test_hooks.py"],
     "cli/set_up.py": ["plugins/obsidian-vault/tests/test_setup.py"],
     "cli/store.py": ["tests/projects/test_more_stores.py"],
 }
-"""Tests of what only plugins call, or that need several of them, by the file of the kernel."""
+"""Tests that are not in the room of what they test, by the file of the kernel."""
 _ON_THE_PAGE = ["tests/view"]
 """What a plugin adds to the page of `agentm view` is tested there, in a browser."""
 _UNTESTED = frozenset({"conformance", "gates", "__main__.py"})
@@ -89,7 +90,7 @@ def tests_for(root: Path, file: str) -> list[list[str]]:
         folders = path.relative_to(KERNEL).parts[:-1]
         room = root / "tests/kernel" / Path(*folders[:1])  # a package inside of a room is tested there, too
         wide = [
-            _FROM_PLUGINS.get(path.relative_to(KERNEL).as_posix(), []),
+            _ELSEWHERE.get(path.relative_to(KERNEL).as_posix(), []),
             [LAYERS],
             ["tests/projects"],
             [PINS],

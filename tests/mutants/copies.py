@@ -28,7 +28,7 @@ _HANGS = 60.0  # for one test
 _LESSON = 1800.0  # for the tests of one folder, all of them and with a recorder
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)  # a parameter may have spaces in its name
 _NOTHING_COLLECTED = 5
-_CUT = "not all of its tests were run, as none of them was learned to call it; use --learn"
+CUT = "not all of its tests were run in the time for one mutant; --learn finds those that call it"
 _UNCALLED = "no test is known to call it; where it is newer than what was learned, use --learn"
 _WITHOUT = ("-pno:cacheprovider", "-pno:langsmith_plugin")  # the latter takes longer to import than all the rest
 
@@ -153,7 +153,7 @@ class PrivateCopy:
         if code in (0, _NOTHING_COLLECTED):
             return ""
         if code is None:
-            return late if is_learned else _CUT
+            return late if is_learned else CUT
         failed = _FAILED.search(output)
         return Failure((failed[1],)) if failed else whole
 

@@ -189,10 +189,16 @@ def test_what_people_did_not_see_lies_beside_the_file_that_they_edit() -> None:
 
 
 def test_where_the_medium_is_not_here_its_bytes_are_not_either(tmp_path: Path) -> None:
-    class Gone(Medium):
-        def check_here(self) -> None:
-            raise StorageIOError("it is not mounted")
+    class Leaving(Medium):
+        is_here = True
 
-    store = FileStore(tmp_path, medium=Gone())
+        def check_here(self) -> None:
+            if not self.is_here:
+                raise StorageIOError("it is not mounted")
+
+    medium = Leaving()
+    store = FileStore(tmp_path, medium=medium)
+    assert store.tree is store.tree
+    medium.is_here = False
     with pytest.raises(StorageIOError, match="not mounted"):
         _ = store.tree

@@ -86,7 +86,7 @@ e2e: $(SERVERS) ## Rounds with real programs that are too long for the suite: ag
 docs: $(READY) ## Build the documentation as a site into .cache/site
 	@$(BIN)/zensical build --clean --strict
 
-mutants: $(READY) ## Change the code and see whether tests notice: 20 minutes (ARGS="--sample N --seed S --only files")
+mutants: $(SERVERS) ## Change the code and see whether tests notice: 20 minutes (ARGS="--sample N --seed S --only files")
 	@$(BIN)/python -m tests.mutants $(ARGS)
 
 dist: $(READY) ## Build every source distribution, and every wheel from it, into dist/

@@ -39,7 +39,7 @@ BASES: dict[str, tuple[type[BaseException], ...]] = {
 }
 OF_THE_KERNEL = {"UnsafePlanNameError", "UsageError"}
 """What no plugin raises or catches."""
-EXIT_CODES = {"ConcurrentModificationError": 3, "LockTimeout": 4}
+EXIT_CODES = {"UsageError": 2, "ConcurrentModificationError": 3, "LockTimeout": 4}
 CODES = {
     "StorageConflictError": "storage_conflict",
     "StorageReadOnlyError": "storage_read_only",
@@ -71,7 +71,7 @@ def test_an_error_has_its_bases_and_can_be_had_from_the_package(name: str) -> No
     assert cls.__doc__
 
 
-@pytest.mark.parametrize("name", BASES)
+@pytest.mark.parametrize("name", [*BASES, *sorted(OF_THE_KERNEL)])
 def test_an_error_has_its_exit_code_and_its_machine_name(name: str) -> None:
     cls = getattr(errors, name)
     assert cls.exit_code == EXIT_CODES.get(name, 1)
@@ -119,3 +119,18 @@ def test_an_unsatisfied_capability_is_named() -> None:
     assert str(error) == "backend 'vault' does not satisfy required capabilities: sync, delete"
     assert error.protocol == "vault"
     assert error.unsatisfied == ("sync", "delete")
+
+
+@pytest.mark.parametrize(
+    ("key", "remedy", "command"),
+    [
+        ("storage.backend", "unset", "agentm config unset storage.backend"),
+        ("plugin_policy.allowed", "set", "agentm config set plugin_policy.allowed VALUE"),
+        ("it's", "unset", r"agentm config unset 'it'\''s'"),
+        ("größe", "set", "agentm config set 'größe' VALUE"),
+    ],
+)
+def test_the_remedy_of_a_setting_is_a_command_that_a_shell_takes(key: str, remedy: str, command: str) -> None:
+    error = refusals.UnfitSetting(key, "may not stand", remedy)
+    assert error.remedy == command
+    assert str(error) == f"'{key}' may not stand"

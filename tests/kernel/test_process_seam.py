@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
-from agentm_kernel import is_available, offer_save_here, recall_here, resolve_project, state_path, write_state_file
+from agentm_kernel import (
+    is_available,
+    offer_save_here,
+    read_state_file,
+    recall_here,
+    resolve_project,
+    state_path,
+    update_state_file,
+    write_state_file,
+)
 from agentm_kernel.plugin import ActivePlanError, Device, StorageSelectionError
-from agentm_kernel.process_seam import PHASES
+from agentm_kernel.process_seam import PHASES, own_notes, recall_for_prompt
 from agentm_kernel.projects.checkout import identify_project
 from agentm_kernel.projects.claiming import claim_as
 from agentm_kernel.projects.lookup import Checkouts
@@ -268,3 +277,73 @@ def test_whether_the_store_can_be_had_is_known(here):
     assert is_available() is False
     here.configure(**{"storage.backend": "not installed"})
     assert is_available() is False
+
+
+# ------------------------------------------------------------------------------------------------ a further store
+
+OWN = """
+def provide(resolution, *, phase, query, limit):
+    return ""
+
+def own(device, *, phase, query, limit):
+    if query == "fail":
+        raise ValueError("no words")
+    return f"{type(device).__name__} {phase} {query} {limit}"
+
+def for_prompt(memory, *, prompt, limit, known):
+    return f"{memory.store_name} {prompt} {limit} {known}"
+
+provide.own, provide.for_prompt = own, for_prompt
+"""
+
+
+@pytest.fixture
+def bound(here, monkeypatch):
+    """The project is bound to a further store."""
+    monkeypatch.setattr(Device, "bound_store", lambda self, cwd=None: "team")
+    return here
+
+
+def test_beside_a_further_store_the_operator_s_own_notes_are_asked_for(bound, capsys):
+    bound.install_recall(OWN)
+    assert own_notes(Device.now(), None, 50, phase="plan", query="locks") == "Device plan locks 50"
+    assert own_notes(Device.now(), None, 50, query="fail") == ""
+    assert "no words" in capsys.readouterr().err
+
+
+def test_a_provider_that_knows_no_own_notes_is_not_asked_for_them(bound, capsys):
+    assert own_notes(Device.now(), None, 50) == ""
+    bound.install_recall(ECHO)
+    assert own_notes(Device.now(), None, 50) == ""
+    assert capsys.readouterr().err == ""
+
+
+def test_without_a_further_store_there_are_no_notes_beside(here):
+    here.install_recall(OWN)
+    assert own_notes(Device.now(), None, 50) == ""
+
+
+def test_a_prompt_is_answered_without_a_further_store_that_cannot_be_had(bound, capsys):
+    bound.install_recall(OWN)
+    bound.configure(**{"storage.backend": "not installed"})
+    assert recall_for_prompt(Device.now(), None, "words", 50, ("a",)) == "team words 50 ('a',)"
+    assert capsys.readouterr().err.startswith("agentm recall: ")
+
+
+def test_a_prompt_without_a_store_is_an_error(here):
+    here.install_recall(OWN)
+    here.configure(**{"storage.backend": "not installed"})
+    with pytest.raises(StorageSelectionError):
+        recall_for_prompt(Device.now(), None, "words", 50, ())
+
+
+def test_whoever_only_reads_a_project_needs_no_store_that_can_be_written(here, monkeypatch):
+    here.use_synced_store()
+    asked = []
+    monkeypatch.setattr(SyncedStub, "check_usable", lambda _, *, read_only: asked.append(read_only))
+    for read_only in (True, False):
+        found = resolve_project(read_only=read_only)
+    assert asked == [True, False]
+    read_state_file(found, "PLAN.md")
+    update_state_file(found, "PLAN.md", lambda _: "# Plan\n")
+    assert asked[2:] == [True, False], "a question of its own for each"

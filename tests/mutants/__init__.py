@@ -11,5 +11,7 @@ own.
 Which tests meet a mutant: `--learn` runs them once with a recorder and keeps in `.cache/mutants` which functions each
 of them calls, also in processes that it starts. A mutant then meets the tests that call its function, those of its
 room and those that import its module first, a minute of them, and then a minute of the others, the quickest of each
-file in turn. Test files that nothing is known about are run as a whole.
+file in turn. Test files that nothing is known about are run as they are, first those that import the module, are
+called like it or name the function: a minute of the near ones (four for what has to be noticed in any case), and a
+minute of the others. A survivor says so where some were not run.
 """

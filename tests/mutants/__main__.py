@@ -8,17 +8,18 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 from tests.mutants.changes import PROMISES
-from tests.mutants.copies import PrivateCopy, Soundness
+from tests.mutants.copies import CUT, PrivateCopy, Soundness, TimeOver
 from tests.mutants.lessons import Lessons
 from tests.mutants.tree import equivalents, mutants_of, sample, test_files, tests_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tests.mutants.copies import Verdict
     from tests.mutants.tree import Mutant
@@ -43,13 +44,14 @@ def main(arguments: Sequence[str] | None = None, root: Path = REPOSITORY) -> int
         return 2
     chosen = sample(living, options.sample, options.seed, only)
     print(f"seed {options.seed}: {len(chosen)} of {len(living):,} mutants; {len(known)} are known to be equivalent")
+    equivalent = Counter(mutant.room for mutant in everything if any(entry.is_(mutant) for entry in known))
     lessons = Lessons(root)
     if options.learn:
         learn(root, chosen, lessons, workers=options.workers)
     verdicts = run(root, chosen, lessons, workers=options.workers, minutes=options.minutes)
     if len(verdicts) < len(chosen):
-        print(f"the time was over after {len(verdicts)} of {len(chosen)}")
-    return report(verdicts)
+        print(f"\nthe time was over after {len(verdicts)} of {len(chosen)}: nothing is said about the others")
+    return report(verdicts, equivalent)
 
 
 def learn(root: Path, mutants: Sequence[Mutant], lessons: Lessons, *, workers: int) -> None:
@@ -68,15 +70,18 @@ def learn(root: Path, mutants: Sequence[Mutant], lessons: Lessons, *, workers: i
 
 
 def run(root: Path, mutants: Sequence[Mutant], lessons: Lessons, *, workers: int, minutes: float) -> list[Verdict]:
-    """Judge them until all are done or the time is over."""
+    """Judge them until all are done or the time is over, which ends what is being judged then."""
     end = time.monotonic() + minutes * 60
     verdicts: list[Verdict] = []
 
     def judge(copy: PrivateCopy, mutant: Mutant) -> None:
-        if time.monotonic() < end:
+        copy.end = end
+        try:
             verdict = copy.judge(mutant)
-            verdicts.append(verdict)
-            print(_line(verdict), flush=True)
+        except TimeOver:
+            return
+        verdicts.append(verdict)
+        print(_line(verdict), flush=True)
 
     _in_copies(root, lessons, mutants, judge, workers=workers)
     return verdicts
@@ -113,34 +118,36 @@ def _in_copies(
 
 
 def _line(verdict: Verdict) -> str:
-    said = f"noticed by {verdict.by}" if verdict.is_noticed else f"SURVIVED {verdict.by}".rstrip()
+    said = f"noticed by {verdict.by}" if verdict.is_noticed else "SURVIVED"
     return f"{verdict.mutant.change.kind:<10} {verdict.mutant.place}: {said}"
 
 
-def report(verdicts: Sequence[Verdict]) -> int:
-    """A line per room, then every survivor; 1 if a goal is missed."""
+def report(verdicts: Sequence[Verdict], equivalent: Mapping[str, int]) -> int:
+    """A line per room, then every survivor; 1 if a goal is not met. What is not decided counts as not noticed."""
     is_missed = False
-    print("\nroom               mutants  noticed  goal")
+    print("\nroom             behaviour changed      noticed  not decided  goal         listed as equivalent")
     for room in sorted({verdict.mutant.room for verdict in verdicts}):
         here = [verdict for verdict in verdicts if verdict.mutant.room == room]
         noticed = sum(verdict.is_noticed for verdict in here)
+        cut = sum(verdict.by == CUT for verdict in here)
         goal = STRICT_GOAL if room in STRICT else GOAL
-        is_below = noticed < goal * len(here)
-        is_missed |= is_below
+        wanted = goal * len(here)
+        said = f"{goal:.0%}" + (", missed" if noticed + cut < wanted else ", open" if noticed < wanted else "")
+        is_missed |= noticed < wanted
         share = f"{noticed} ({noticed / len(here):.0%})"
-        print(f"{room:<18} {len(here):>7}  {share:>11}  {goal:.0%}{'  missed' if is_below else ''}")
-    survivors = [verdict.mutant for verdict in verdicts if not verdict.is_noticed]
-    uncalled = [verdict.mutant for verdict in verdicts if not verdict.is_noticed and verdict.by]
-    for mutant in survivors:
+        print(f"{room:<18} {len(here):>15}  {share:>11}  {cut:>11}  {said:<11}  {equivalent.get(room, 0):>20}")
+    survivors = sorted((one for one in verdicts if not one.is_noticed), key=lambda one: one.mutant.place)
+    for mutant, _, without in survivors:
         print(f"\nsurvivor {mutant.place} ({mutant.change.kind})")
-        if mutant in uncalled:
-            print("  no test is known to call it; where it is newer than what was learned, use --learn")
+        if without:
+            print(f"  {without}")
         for sign, text in (("-", mutant.before), ("+", mutant.after)):
             print("\n".join(f"  {sign} {line}" for line in text.splitlines()))
-    broken = [mutant for mutant in survivors if mutant.change.kind in PROMISES]
-    if broken:
-        print(f"\nevery mutant of {', '.join(sorted(PROMISES))} has to be noticed; {len(broken)} were not")
-    return int(is_missed or bool(broken))
+    promises = [verdict for verdict in verdicts if verdict.mutant.change.kind in PROMISES]
+    broken = sum(not verdict.is_noticed for verdict in promises)
+    print(f"\n{len(verdicts) - len(survivors)} of {len(verdicts)} were noticed", end=", ")
+    print(f"and {len(promises) - broken} of the {len(promises)} that have to be ({', '.join(sorted(PROMISES))})")
+    return int(is_missed or broken > 0)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -148,7 +155,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sample", type=int, default=120, metavar="N", help="how many mutants (120)")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="repeat the run with this seed")
     parser.add_argument("--only", metavar="NAMES", help="rooms or kinds of mutants, with commas: files,if_match")
-    parser.add_argument("--minutes", type=float, default=20, help="start no further mutant after this time (20)")
+    parser.add_argument("--minutes", type=float, default=20, help="the time for all of them (20)")
     parser.add_argument("--learn", action="store_true", help="first let the tests show what they call (long, once)")
     parser.add_argument("--workers", type=int, default=2, help="copies that work at the same time (2)")
     return parser

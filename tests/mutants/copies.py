@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -14,16 +15,21 @@ import venv
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from tests.mutants.changes import PROMISES
 from tests.mutants.tree import files_of
 
 if TYPE_CHECKING:
     from tests.mutants.lessons import Lessons
     from tests.mutants.tree import Mutant
 
-_LIMIT = 300.0  # seconds, for one selection of tests
+_LIMIT = 300.0  # seconds, for one selection of tests that take a minute or so
+_LOOK = {False: 60.0, True: 240.0}  # for whole test files, which may take any time; longer for a promise
+_HANGS = 60.0  # for one test
 _LESSON = 1800.0  # for the tests of one folder, all of them and with a recorder
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)  # a parameter may have spaces in its name
 _NOTHING_COLLECTED = 5
+CUT = "not all of its tests were run in the time for one mutant; --learn finds those that call it"
+_UNCALLED = "no test is known to call it; where it is newer than what was learned, use --learn"
 _WITHOUT = ("-pno:cacheprovider", "-pno:langsmith_plugin")  # the latter takes longer to import than all the rest
 
 
@@ -32,6 +38,10 @@ class Verdict(NamedTuple):
     is_noticed: bool
     by: str
     """The first test that failed, or what else happened."""
+
+
+class TimeOver(Exception):
+    """That of the whole run: nothing is known about the mutant that was being judged."""
 
 
 class Failure(NamedTuple):
@@ -69,6 +79,9 @@ class Soundness:
 class PrivateCopy:
     """Made in `folder`, which the caller removes. Nothing in it leads back to the tree that it is a copy of."""
 
+    end = math.inf
+    """When no test may run any longer, by the monotonic clock."""
+
     def __init__(self, root: Path, folder: Path, soundness: Soundness, lessons: Lessons) -> None:
         self.root = folder / "tree"
         self._home = folder / "home"
@@ -87,19 +100,21 @@ class PrivateCopy:
         """Let the tests that concern it run, the nearest first, until one fails that does not fail without it."""
         file = self.root / mutant.file
         original = file.read_bytes()
-        stages = [*self._lessons.selections(mutant)]
-        for stage in stages:
+        without = _UNCALLED
+        for stage in self._lessons.selections(mutant):
             while True:
                 try:
                     self._write(file, mutant.change.applied_to(original))
-                    by = self._failing(stage)
+                    by = self._failing(stage, mutant)
                 finally:
                     self._write(file, original)
-                if not by:
-                    break  # the next stage
-                if self._soundness.of(by, self):
+                if isinstance(by, Failure) and not self._soundness.of(by, self):
+                    continue  # without that test
+                if isinstance(by, Failure):
                     return Verdict(mutant, True, str(by))
-        return Verdict(mutant, False, "" if stages else "no test is known to call it")
+                without = by if without in (_UNCALLED, "") else without
+                break
+        return Verdict(mutant, False, without or self._lessons.left_out(mutant))
 
     def learn(self, files: list[str]) -> tuple[str, str]:
         """Run these test files with a recorder; what was called, and which tests there are, as it writes them."""
@@ -125,23 +140,28 @@ class PrivateCopy:
         file.write_bytes(data)
         os.utime(file, (self._clock, self._clock))
 
-    def _failing(self, stage: list[str]) -> Failure | None:
-        """The first test that fails and does not always; `None` if there is none."""
+    def _failing(self, stage: list[str], mutant: Mutant) -> Failure | str:
+        """The first test that fails and does not always; else what has to be said of those that did not."""
         whole, late = Failure(tuple(stage)), Failure(tuple(stage), is_late=True)
         known = self._soundness.unsound
         if whole in known or late in known:
-            return None
+            return ""
         left_out = [f"--deselect={name}" for failure in known for name in failure.tests if "::" in name]
-        code, output = self._pytest("-x", *left_out, *stage, limit=_LIMIT)
+        is_learned = "::" in stage[0]
+        limit = _LIMIT if is_learned else _LOOK[mutant.change.kind in PROMISES]
+        code, output = self._pytest("-x", f"--timeout={_HANGS}", *left_out, *stage, limit=limit)
         if code in (0, _NOTHING_COLLECTED):
-            return None
+            return ""
         if code is None:
-            return late
+            return late if is_learned else CUT
         failed = _FAILED.search(output)
         return Failure((failed[1],)) if failed else whole
 
     def _pytest(self, *arguments: str, limit: float) -> tuple[int | None, str]:
         """Its exit code and output; no code if it had to be ended, with everything that it started."""
+        left = self.end - time.monotonic()
+        if left <= 0:
+            raise TimeOver
         python = str(self._environment / "bin" / "python")
         listed = self.root.parent / "arguments"
         listed.write_text("\n".join(one for one in arguments if not one.startswith("-")))
@@ -161,10 +181,12 @@ class PrivateCopy:
             start_new_session=True,
         )
         try:
-            output, _ = process.communicate(timeout=limit)
+            output, _ = process.communicate(timeout=min(limit, left))
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
+            if left < limit:
+                raise TimeOver from None
             return None, ""
         return process.returncode, output
 

@@ -67,32 +67,55 @@ class Lessons:
             self._load(file)
 
     def callers(self, mutant: Mutant) -> set[Test]:
-        """Every test that calls the function that is changed; for what is outside of functions, any of its file."""
-        name = function_at((self._root / mutant.file).read_bytes(), mutant.change.line)
-        return self._callers[mutant.file, name]
+        """Every test that calls the function that is changed; for what is outside of functions, any of its file.
+
+        So it is for a function that nobody was seen to call: some threads cannot be watched.
+        """
+        return self._callers[mutant.file, self._function(mutant)] or self._callers[mutant.file, MODULE]
+
+    def _function(self, mutant: Mutant) -> str:
+        return function_at((self._root / mutant.file).read_bytes(), mutant.change.line)
 
     def selections(self, mutant: Mutant) -> Iterator[list[str]]:
         """The tests for it, as arguments of pytest: those that call the function, and whole files not known yet."""
-        stages = tests_for(self._root, mutant.file)
-        files = test_files(self._root, stages)
-        unknown = set(self.missing(files))
+        unknown = self.missing(test_files(self._root, tests_for(self._root, mutant.file)))
         if mutant.before.count("hint=") > mutant.after.count("hint=") and (self._root / HINTS).exists():
             yield [HINTS]
+        yield from self._learned(mutant)
         for near in (True, False):
-            tests = [test for test in self.callers(mutant) if self._is_near(mutant, test) is near]
-            if known := _enough(tests, _LONG if near and mutant.change.kind in PROMISES else _ENOUGH):
-                yield known
-        for stage in stages:
-            if left := [file for file in test_files(self._root, [stage]) if file in unknown]:
-                unknown.difference_update(left)
-                yield left
+            if files := [file for file in unknown if self._is_near(mutant, file) is near]:
+                yield sorted(files, key=lambda file: self._is_about(mutant, file), reverse=True)
 
-    def _is_near(self, mutant: Mutant, test: Test) -> bool:
-        """Whether a test is of the same room, or of a file that imports the module."""
-        if is_near(mutant.file, test.file):
+    def _learned(self, mutant: Mutant) -> list[list[str]]:
+        chosen = []
+        for near in (True, False):
+            tests = [test for test in self.callers(mutant) if self._is_near(mutant, test.file) is near]
+            chosen.append(_enough(tests, _LONG if near and mutant.change.kind in PROMISES else _ENOUGH))
+        return [tests for tests in chosen if tests]
+
+    def left_out(self, mutant: Mutant) -> str:
+        """How many of the tests that call it were too many; nothing where none was."""
+        run, known = sum(map(len, self._learned(mutant))), len(self.callers(mutant))
+        return f"{run} of {known} tests that call it were run, the quickest" if run < known else ""
+
+    def _is_near(self, mutant: Mutant, test_file: str) -> bool:
+        """Whether a test file is of the same room, imports the module, or names the function in several words."""
+        if is_near(mutant.file, test_file) or f"{_module(mutant)} import " in self._text(test_file):
             return True
-        module = mutant.file.rpartition("/src/")[2].removeprefix("kernel/").removesuffix(".py").replace("/", ".")
-        return f"{module} import " in self._texts[test.file]
+        name = self._function(mutant).rpartition(".")[2]
+        return "_" in name.strip("_") and name in self._text(test_file)
+
+    def _is_about(self, mutant: Mutant, test_file: str) -> tuple[bool, bool, bool]:
+        """Whether it imports the module, is called like it, and names the function that is changed."""
+        module, text = _module(mutant), self._text(test_file)
+        words = [word for word in module.rpartition(".")[2].split("_") if len(word) > 3]
+        is_called_so = any(word in test_file.rpartition("/")[2] for word in words)
+        return f"{module} import " in text, is_called_so, self._function(mutant).rpartition(".")[2].strip("_") in text
+
+    def _text(self, test_file: str) -> str:
+        if test_file not in self._texts:
+            self._texts[test_file] = (self._root / test_file).read_text(encoding="utf-8")
+        return self._texts[test_file]
 
     def _load(self, file: str) -> bool:
         try:
@@ -102,7 +125,6 @@ class Lessons:
         if not (self._root / file).is_file() or lesson["of"] != _hash(self._root / file):
             return False
         self._known.add(file)
-        self._texts[file] = (self._root / file).read_text(encoding="utf-8")
         for name, seconds, functions in lesson["tests"]:
             for function in functions:
                 source, _, called = function.partition("\t")
@@ -113,6 +135,11 @@ class Lessons:
 
     def _place(self, file: str) -> Path:
         return self._folder / f"{file.replace('/', '+')}.json"
+
+
+def _module(mutant: Mutant) -> str:
+    path = mutant.file.rpartition("/src/")[2].removeprefix("kernel/").removesuffix(".py").removesuffix("/__init__")
+    return path.replace("/", ".")
 
 
 def _hash(file: Path) -> str:

@@ -6,6 +6,7 @@ process begin with it. What is called is written when it is first seen: many of 
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 import threading
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _open, _write, _close = os.open, os.write, os.close  # tests replace those of `os`
+_start_thread = _thread.start_new_thread
 _PLACE = os.path.abspath(__file__).rpartition("/environment/")[0]
 _TREE = f"{_PLACE}/tree/"
 _SOURCES = (f"{_TREE}kernel/", f"{_TREE}plugins/")
@@ -72,6 +74,16 @@ def start() -> None:
     sys.settrace(_tracer)
 
 
+def _start_watched(function: Any, *given: Any) -> int:
+    """Threads that are started without `threading` have to be told, too."""
+
+    def watched(*arguments: Any, **named: Any) -> None:
+        sys.settrace(threading.gettrace())
+        function(*arguments, **named)
+
+    return _start_thread(watched, *given)
+
+
 def start_if_tests_run() -> None:
     """In a process that a test started, whatever environment it was given."""
     global _current
@@ -85,4 +97,5 @@ def start_if_tests_run() -> None:
 
 
 if __name__ != "tests.mutants.recorder":
+    _thread.start_new_thread = _start_watched  # type: ignore[assignment]
     start_if_tests_run()

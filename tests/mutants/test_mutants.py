@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.mutants.__main__ import main
-from tests.mutants.changes import changes_in
+from tests.mutants.changes import PROMISES, changes_in
 from tests.mutants.lessons import Lessons, function_at
-from tests.mutants.tree import mutants_of, sample, tests_for as stages_for
+from tests.mutants.tree import _ELSEWHERE, is_near, mutants_of, sample, tests_for as stages_for
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="needs process groups and links"),
@@ -137,11 +137,12 @@ def test_every_change_of_this_repository_is_still_python() -> None:
         ast.parse(mutant.change.applied_to((root / mutant.file).read_bytes()))
 
 
-def test_a_sample_can_be_repeated_and_begins_with_promises(tiny: Path) -> None:
+def test_a_sample_can_be_repeated_and_every_third_is_a_promise(tiny: Path) -> None:
     mutants = mutants_of(tiny)
     assert sample(mutants, 6, seed=7) == sample(mutants, 6, seed=7)
     assert sample(mutants, 6, seed=7) != sample(mutants, 6, seed=8)
-    assert {mutant.change.kind for mutant in sample(mutants, 6, seed=7)[:2]} <= {"if_match", "lock", "mode"}
+    are_promises = [mutant.change.kind in PROMISES for mutant in sample(mutants, 6, seed=7)]
+    assert are_promises == [True, False, False, True, False, False], "whenever the time is over"
     assert {mutant.change.kind for mutant in sample(mutants, 99, seed=7, only=["lock"])} == {"lock"}
 
 
@@ -153,6 +154,10 @@ def test_the_nearest_tests_come_first() -> None:
     assert stages[2:5] == [["tests/architecture/test_layers.py"], ["tests/projects"], ["tests/pins"]]
     stages = stages_for(root, "kernel/agentm_kernel/seam/secrets/judging.py")
     assert stages[:2] == [["tests/kernel/seam/test_secrets_judging.py"], ["tests/kernel/seam"]], "a package in a room"
+    assert stages_for(root, "kernel/agentm_kernel/errors/refusals.py")[0] == ["tests/kernel/test_errors.py"]
+    assert is_near("kernel/agentm_kernel/errors/refusals.py", "tests/kernel/test_errors.py")
+    assert is_near("kernel/agentm_kernel/process_seam.py", "tests/kernel/test_process_seam.py")
+    assert not is_near("kernel/agentm_kernel/errors/refusals.py", "tests/kernel/test_process_seam.py")
     stages = stages_for(root, "plugins/git/src/agentm_git/history.py")
     files = sorted(path.relative_to(root).as_posix() for path in (root / "plugins/git/tests").glob("test_*.py"))
     assert stages[: len(files)] == [[file] for file in files], "each file has the time of one selection"
@@ -169,6 +174,12 @@ def test_tests_that_span_distributions_come_last() -> None:
     ]
 
 
+def test_what_only_plugins_call_is_tested_elsewhere() -> None:
+    root = Path(__file__).resolve().parents[2]
+    assert ["plugins/hosts/tests/test_hooks.py"] in stages_for(root, "kernel/agentm_kernel/cli/hook.py")
+    assert all((root / one).exists() for several in _ELSEWHERE.values() for one in several)
+
+
 def test_survivors_are_listed_and_miss_the_goal(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--sample", "99", "--seed", "1"], tiny) == 1
     said = capsys.readouterr().out
@@ -179,7 +190,9 @@ def test_survivors_are_listed_and_miss_the_goal(tiny: Path, capsys: pytest.Captu
     assert {line.split()[-1] for line in survivors} == {"(lock)", "(if_match)", "(call)"}
     assert "survivor kernel/agentm_kernel/files/ages.py:15 (lock)" in survivors
     assert "  - with _lock:\n  + with __import__('contextlib').nullcontext():" in said
-    assert "2 were not" in said
+    assert "and 1 of the 3 that have to be (if_match, lock, mode)" in said
+    noticed = next(line.split() for line in said.splitlines() if line.startswith("files "))
+    assert noticed[1:] == ["12", "9", "(75%)", "0", "95%,", "missed", "0"]
     assert (tiny / "kernel/agentm_kernel/files/ages.py").read_text() == MODULE, "only copies are changed"
 
 
@@ -194,6 +207,47 @@ def test_an_equivalent_mutant_with_a_reason_does_not_count(tiny: Path, capsys: p
     said = capsys.readouterr().out
     assert "1 of " in said
     assert "gone.py no longer has" in said
+
+
+def test_what_is_being_judged_when_the_time_is_over_is_not_counted(
+    tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    endless = "def test_that_never_ends():\n    import time\n    time.sleep(600)\n"
+    (tiny / "tests/kernel/files/test_ages.py").write_text(endless)
+    assert main(["--seed", "1", "--minutes", "0.1"], tiny) == 0
+    assert "the time was over after 0 of " in capsys.readouterr().out
+
+
+def test_tests_that_were_cut_are_said_to_be(
+    tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that nothing is known about may take any time: that it did not end tells nothing of the mutant."""
+    monkeypatch.setattr("tests.mutants.copies._LOOK", {False: 0.2, True: 0.2})
+    assert main(["--only", "lock", "--seed", "1"], tiny) == 1
+    said = capsys.readouterr().out
+    assert "survivor kernel/agentm_kernel/files/ages.py:15 (lock)\n  not all of its tests" in said
+    assert next(line.split() for line in said.splitlines() if line.startswith("files "))[1:-1] == [
+        *("1", "0", "(0%)", "1", "95%,", "open")
+    ]
+
+
+def test_of_files_that_nothing_is_known_about_those_come_first_that_speak_of_the_function(tiny: Path) -> None:
+    tests = tiny / "tests/kernel/files"
+    (tests / "test_a.py").write_text("")
+    (tests / "test_old_ages.py").write_text("")
+    (tests / "test_of_keep.py").write_text("from agentm_kernel.files.ages import keep")
+    (tiny / "tests/pins").mkdir()
+    (tiny / "tests/pins/test_far.py").write_text("")
+    (tiny / "tests/pins/test_near.py").write_text("from agentm_kernel.files.ages import is_adult")
+    (tiny / "tests/pins/test_other.py").write_text("files.is_adult, files.keep")
+    mutant = next(mutant for mutant in mutants_of(tiny) if mutant.change.kind == "lock")
+    near, far = ([Path(file).stem for file in files] for files in Lessons(tiny).selections(mutant))
+    assert near == ["test_ages", "test_of_keep", "test_near", "test_old_ages", "test_a"]
+    assert far == ["test_other", "test_far"], "one word may mean anything"
+    mutant = next(mutant for mutant in mutants_of(tiny) if mutant.change.kind == "comparison")
+    near, far = ([Path(file).stem for file in files] for files in Lessons(tiny).selections(mutant))
+    assert "test_other" in near
+    assert far == ["test_far"]
 
 
 # ------------------------------------------------------------------------------------------------ who calls what
@@ -221,13 +275,20 @@ def test_a_process(options):
     code = "from agentm_kernel.files import ages; ages.is_adult(18)"
     subprocess.run([sys.executable, *options, "-c", code], env=environ, check=True)
 
+def test_a_thread():
+    import _thread
+    done = _thread.allocate_lock()
+    done.acquire()
+    _thread.start_new_thread(lambda: ages.is_adult(18) and done.release(), ())
+    done.acquire()
+
 def test_neither():
     pass
 """
 
 
 def test_the_tests_that_call_a_function_are_learned_whoever_calls_it_for_them(
-    tiny: Path, capsys: pytest.CaptureFixture[str]
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tiny / "tests/kernel/files/test_started.py"
     file.write_text(STARTED)
@@ -242,8 +303,14 @@ def test_the_tests_that_call_a_function_are_learned_whoever_calls_it_for_them(
         return {test.name.partition("::")[2] for test in lessons.callers(mutant) if test.file == name}
 
     processes = {"test_a_process[with site]", "test_a_process[without]"}
-    assert callers("is_adult") == {"test_the_first_of_a_fixture", *processes}
+    assert callers("is_adult") == {"test_the_first_of_a_fixture", "test_a_thread", *processes}
     assert callers("keep") == {"test_the_first_of_a_fixture", "test_the_second_of_a_fixture"}
+    (mutant, *_) = (one for one in mutants_of(tiny) if one.change.kind == "if_match")
+    assert lessons.callers(mutant), "nobody was seen to call it: any test of the file"
+    assert lessons.left_out(mutant) == ""
+    monkeypatch.setattr("tests.mutants.lessons._LONG", 0.0)
+    monkeypatch.setattr("tests.mutants.lessons._ENOUGH", 0.0)
+    assert lessons.left_out(mutant).startswith("1 of 7 tests that call it were run")
     file.write_text(f"{STARTED}\n# changed\n")
     assert Lessons(tiny).missing([name]) == [name]
 

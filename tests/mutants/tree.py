@@ -30,6 +30,13 @@ _ACROSS = {
     "view": ["tests/view"],
 }
 """Tests that span distributions, by the plugin that they are most about."""
+_ELSEWHERE = {
+    "__init__.py": ["tests/architecture/test_doors.py"],
+    "cli/hook.py": ["plugins/hosts/tests/test_hooks.py"],
+    "cli/set_up.py": ["plugins/obsidian-vault/tests/test_setup.py"],
+    "cli/store.py": ["tests/projects/test_more_stores.py"],
+}
+"""Tests that are not in the room of what they test, by the file of the kernel."""
 _ON_THE_PAGE = ["tests/view"]
 """What a plugin adds to the page of `agentm view` is tested there, in a browser."""
 _UNTESTED = frozenset({"conformance", "gates", "__main__.py"})
@@ -83,6 +90,7 @@ def tests_for(root: Path, file: str) -> list[list[str]]:
         folders = path.relative_to(KERNEL).parts[:-1]
         room = root / "tests/kernel" / Path(*folders[:1])  # a package inside of a room is tested there, too
         wide = [
+            _ELSEWHERE.get(path.relative_to(KERNEL).as_posix(), []),
             [LAYERS],
             ["tests/projects"],
             [PINS],
@@ -94,6 +102,7 @@ def tests_for(root: Path, file: str) -> list[list[str]]:
         wide = [[LAYERS], [PINS], _ACROSS.get(path.parts[1], []), _ON_THE_PAGE if is_on_the_page else []]
     stem = path.stem.strip("_")
     named = sorted({*room.glob(f"test_{stem}*.py"), *room.glob(f"test_{path.parent.name}*{stem}*.py")})
+    named.append(room.with_name(f"test_{room.name}.py"))  # a small room has no folder of tests
     parts = [room] if path.is_relative_to(KERNEL) else sorted(room.rglob("test_*.py"))
     stages = [[_relative(root, one) for one in named], *([_relative(root, part)] for part in parts), *wide]
     existing = [[one for one in stage if (root / one).exists()] for stage in stages]
@@ -111,7 +120,8 @@ def is_near(file: str, test: str) -> bool:
     """Whether the test file is of the same room."""
     path = Path(file)
     if path.is_relative_to(KERNEL):
-        return Path(test).is_relative_to(Path("tests/kernel") / path.relative_to(KERNEL).parts[0])
+        room = Path("tests/kernel") / path.relative_to(KERNEL).parts[0]
+        return Path(test).is_relative_to(room) or test == f"{room.parent}/test_{room.stem}.py"
     return Path(test).is_relative_to(Path(*path.parts[:2]))
 
 
@@ -123,14 +133,17 @@ def _relative(root: Path, path: Path) -> str:
 
 
 def sample(mutants: list[Mutant], size: int, seed: int, only: Iterable[str] = ()) -> list[Mutant]:
-    """`size` of them, the same for the same seed: a third of the promises, the rest from each room in turn."""
+    """`size` of them, the same for the same seed: every third a promise, the others from each room in turn."""
     wanted = set(only)
     chosen = [mutant for mutant in mutants if not wanted or {mutant.room, mutant.change.kind} & wanted]
     random.Random(seed).shuffle(chosen)
     promises = [mutant for mutant in chosen if mutant.change.kind in PROMISES]
-    taken = promises[: -(-size // 3)]
-    rest = _in_turn([mutant for mutant in chosen if mutant.change.kind not in PROMISES])
-    return (taken + rest + promises[len(taken) :])[:size]
+    others = _in_turn([mutant for mutant in chosen if mutant.change.kind not in PROMISES])
+    taken: list[Mutant] = []
+    while promises or others:
+        taken += [*promises[:1], *others[:2]]
+        del promises[:1], others[:2]
+    return taken[:size]
 
 
 def _in_turn(mutants: list[Mutant]) -> list[Mutant]:

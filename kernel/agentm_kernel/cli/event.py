@@ -141,12 +141,14 @@ def in_a_child(work: Callable[[], int]) -> int:
     code = b""
     with os.fdopen(_start(work, is_heard=True), "rb") as lines:
         for line in lines:
-            if line.startswith(b"\0"):
-                code = line[1:].strip()
+            said, _, last = line.rpartition(b"\0")  # a plugin need not end its last line
+            if last != line and last.strip().isdigit():
+                code = last.strip()
+                sys.stderr.buffer.write(said)
                 break
             sys.stderr.buffer.write(line)
     sys.stderr.flush()
-    if code.isdigit():
+    if code:
         return int(code)
     hint = "`agentm plugins list --verify` may say which"
     raise errors.PluginError("a plugin ended the process that told it", hint=hint)

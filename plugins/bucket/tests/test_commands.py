@@ -129,7 +129,9 @@ def test_versions_that_lost_are_listed_until_they_are_discarded_on_every_device(
         laptop.run("event", "turn-end")
     one.run("event", "turn-start")
     for laptop in laptops:
-        (found,) = json.loads(laptop.run("bucket", "conflicts", "--json").stdout)["conflicts"]
+        answer = json.loads(laptop.run("bucket", "conflicts", "--json").stdout)
+        assert answer["store"] in laptop.run("store", "show").stdout
+        (found,) = answer["conflicts"]
         assert found["file"] == "projects/widgets/_harness/PLAN.md"
         assert found["version"] in laptop.run("bucket", "conflicts").stdout
         assert "kept versions of projects/widgets/_harness/PLAN.md: 1" in laptop.run("doctor", ok=False).stdout

@@ -22,7 +22,8 @@ from agentm_kernel.plugin import (
     Tier,
 )
 from agentm_recall import RecallIndex
-from agentm_recall.index.database import Database, IndexUnavailable
+from agentm_recall.index import database, reading
+from agentm_recall.index.database import Database, IndexDamaged, IndexUnavailable
 from agentm_recall.index.search import Scope, search
 
 
@@ -287,6 +288,55 @@ def test_damage_in_the_middle_is_noticed_or_harmless(watched, home, place):
         ["cache"],
         [],
     )  # a page of text may be lost; a search that says so is not wrong
+
+
+@pytest.fixture
+def connections(monkeypatch):
+    """Every connection to an index file, in the order in which they were opened."""
+    made = []
+    connect = database._connect
+
+    def remember(*given):
+        made.append(connect(*given))
+        return made[-1]
+
+    monkeypatch.setattr(database, "_connect", remember)
+    return made
+
+
+def is_closed(connection):
+    try:
+        connection.execute("SELECT 1")
+    except sqlite3.ProgrammingError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_file_that_turns_out_to_be_no_index_is_not_kept_open(watched, home, connections, read_only):
+    index = RecallIndex(watched)
+    index.update()
+    home.index_file().write_bytes(b"not a database")
+    connections.clear()
+
+    with pytest.raises(IndexUnavailable):
+        Database.open(index.path(), read_only=read_only)
+    assert [is_closed(connection) for connection in connections] == [True]
+
+
+def test_an_index_that_turns_out_to_be_damaged_is_not_kept_open(watched, connections, monkeypatch):
+    index = RecallIndex(watched)
+    index.update()
+    connections.clear()
+
+    def fail(*_):
+        raise IndexDamaged("a page is lost")
+
+    monkeypatch.setattr(reading, "find_changes", fail)
+    with index.opened(may_write=False) as opened:
+        assert opened.notices == ("the index was not used: a page is lost",)
+        assert [is_closed(connection) for connection in connections] == [True]
+        assert [hit.note.slug for hit in opened.search("evicted", Scope()).hits] == ["cache"]
 
 
 def test_an_index_of_another_version_is_built_anew(watched, home):

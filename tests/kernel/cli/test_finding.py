@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import py_compile
+import subprocess
 import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -73,3 +74,15 @@ def test_what_is_not_ours_or_not_there_is_left_to_python(module):
     assert QuickFinder.find_spec("agentm_x", None) is None
     assert QuickFinder.find_spec("agentm_x.two", folder) is None
     assert QuickFinder in sys.meta_path
+
+
+@pytest.mark.parametrize(
+    ("options", "is_used"),
+    [([], True), (["-O"], False), (["-X", "pycache_prefix=elsewhere"], False)],
+    ids=["plain", "optimised", "compiled elsewhere"],
+)
+def test_where_compiled_files_lie_elsewhere_python_looks_for_them_itself(options: list[str], is_used: bool) -> None:
+    code = "import sys; from agentm_kernel.cli import QuickFinder; print(QuickFinder in sys.meta_path)"
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    command = [sys.executable, "-B", *options, "-c", code]
+    assert subprocess.check_output(command, env=environ, text=True) == f"{is_used}\n"

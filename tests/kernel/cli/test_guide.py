@@ -46,6 +46,24 @@ def test_alone_it_shows_what_memory_holds_and_what_to_try(machine):
     assert "agentm doctor" in done.out
 
 
+NOTES_SERVICE = """
+class Service:
+    def __init__(self, device):
+        pass
+
+    def count(self, store, project):
+        return 7, 0
+"""
+
+
+def test_alone_it_counts_the_notes_of_a_project_that_is_known_to_the_store(synced):
+    synced.install("notes", NOTES_SERVICE, "[agentm.notes]\nnotes = plugin_notes:Service\n")
+    line = "Project widgets: {} notes in {}"
+    assert synced.execute().out.splitlines()[0] == line.format(0, synced.store), "perhaps they are somebody else's"
+    assert synced.execute("state", "write", "PLAN.md", input="# Plan\n").code == 0
+    assert synced.execute().out.splitlines()[0] == line.format(7, synced.store)
+
+
 def test_alone_it_says_why_there_is_no_store(machine):
     machine.execute("config", "set", "storage.backend", "nothing-like-it")
     done = machine.execute()

@@ -9,8 +9,10 @@ import time
 
 import pytest
 
+from agentm_kernel.cli import hook
 from agentm_kernel.cli.command_table import COMMANDS, HOOK_EVENTS
 from agentm_kernel.cli.hook import CONTEXT_LIMIT, DEADLINE_SECONDS, fitted
+from agentm_kernel.plugin import Device
 from agentm_kernel.plugins.events import is_event
 
 HOSTS = ("plain",)
@@ -364,6 +366,16 @@ def test_a_store_that_is_stuck_is_given_up_at_the_deadline(machine):
         f"[agentm] Not everything is here: finding the project's state took more than {DEADLINE_SECONDS:g} s: "
         "the backend 'stuck' of stuck 1.0 has not answered (check_usable). Run `agentm doctor`."
     )
+
+
+def test_an_answer_whose_time_is_over_already_does_not_wait(machine, monkeypatch):
+    waited = []
+    monkeypatch.setattr(hook, "DEADLINE_SECONDS", -5.0)
+    monkeypatch.setattr(hook, "divert_stdout", lambda: None)
+    monkeypatch.setattr(hook, "end_process", waited.append)
+    monkeypatch.setattr(hook.time, "sleep", waited.append)
+    hook.HookCall(Device(machine.environ), "prompt", hook.PLAIN).answer_late()
+    assert waited == [0.0, 0], "no second, and the exit code"
 
 
 def test_a_plugin_that_is_stuck_does_not_cost_the_plan(machine):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -82,6 +83,21 @@ def test_the_refusal_of_a_store_that_is_gone_names_the_command_that_forgets_it(s
 
     assert synced.run(*command.strip().rstrip("`").split(), "--yes").code == 0
     assert "is gone" not in synced.run("state", "read", "PLAN.md").err
+
+
+def test_a_further_store_that_is_not_marked_yet_is_added_with_a_warning(synced: Machine) -> None:
+    team = synced.folder / "team"
+    team.mkdir()
+    (team / "note.md").write_text("somebody's\n")
+    done = synced.execute("store", "add", "team", "stub", f"root={team}")
+    assert done.code == 0
+    assert done.err.startswith("warning: ")
+    assert "reading works" in done.err
+    assert "warning" not in done.out
+    shown = [json.loads(synced.execute("store", "show", *name, "--json").out) for name in ([], ["team"])]
+    assert [(store["name"], store["protocol"]) for store in shown] == [("default", "stub"), ("team", "stub")]
+    assert [*shown[0]][1:6] == ["name", "protocol", "chosen_by", "place", "warning"]
+    assert [bool(store["warning"]) for store in shown] == [False, True]
 
 
 def test_show_and_doctor_name_the_layers_around_the_store(machine: Machine) -> None:

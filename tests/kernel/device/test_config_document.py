@@ -48,6 +48,27 @@ PUT = {
         {"plugins": {"v": {"spaces": {"a": 0, "b": 1}}}},
     ),
     "into somebody's object": ({"clones": {"a": 0}}, "clones.b", {"clones": {"a": 0, "b": 1}}),
+    "into a nested group beside dotted keys: nested there": (
+        {"plugins": {"w": {}}, "storage.backend": 0},
+        "plugins.v.path",
+        {"plugins": {"w": {}, "v": {"path": 1}}, "storage.backend": 0},
+    ),
+    "below a plugin's option: no deeper than options go": (
+        {"plugins": {"v": {}}},
+        "plugins.v.spaces.b",
+        {"plugins": {"v": {"spaces.b": 1}}},
+    ),
+    "beside a value where the group should be: dotted, and the value stays": (
+        {"plugins": {}, "storage": 0},
+        "storage.backend",
+        {"plugins": {}, "storage": 0, "storage.backend": 1},
+    ),
+    "below somebody's key in a nested document: dotted": (
+        {"plugins": {}},
+        "theirs.key",
+        {"plugins": {}, "theirs.key": 1},
+    ),
+    "a group as a whole, beside nested groups": ({"storage": {}}, "plugins", {"storage": {}, "plugins": 1}),
     "a top-level key": ({"storage": {}}, "state_mode", {"storage": {}, "state_mode": 1}),
 }
 

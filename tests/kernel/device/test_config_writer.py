@@ -147,6 +147,16 @@ def test_what_could_not_be_read_back_is_not_written(home, key, value, start):
     assert [entry for entry in home.snapshot() if entry[2] is not None] == before
 
 
+def test_as_much_is_written_as_can_be_read_back(home):
+    set_value(home.environ, "plugins.x.y", "")
+    room = SIZE_LIMIT - home.config.stat().st_size
+    set_value(home.environ, "plugins.x.y", "x" * room)
+    assert home.config.stat().st_size == SIZE_LIMIT
+    assert load(home.environ).options("x") == {"y": "x" * room}
+    with pytest.raises(ConfigError, match="larger than 1,000,000 bytes"):
+        set_value(home.environ, "plugins.x.y", "x" * (room + 1))
+
+
 def test_a_group_may_be_set_as_a_whole(home):
     set_value(home.environ, "plugins.vault", {"vault_path": "/a"})
     assert load(home.environ).options("vault") == {"vault_path": "/a"}

@@ -300,7 +300,21 @@ def test_a_line_without_a_value_is_still_seen(site: Site) -> None:
 def test_a_file_that_is_not_utf8_keeps_its_good_entries(site: Site) -> None:
     site.install("agentm-mem", entry_points=b"[agentm.backends]\ngood = m:A\nb\xffd = m:B\n")
 
-    assert [record.name for record in scan([str(site.path)]).records] == ["b\\xffd", "good"]
+    found = scan([str(site.path)])
+    assert [record.name for record in found.records] == ["b\\xffd", "good"]
+    assert [text.partition(": ")[2] for text in found.unreadable] == [
+        "entry_points.txt is not UTF-8: invalid start byte"
+    ]
+
+
+def test_of_a_metadata_file_a_million_bytes_are_read_and_no_more(site: Site) -> None:
+    padded = BACKEND + "#" * (1_000_000 - len(BACKEND))
+    info = site.install("agentm-mem", entry_points=padded)
+    assert [record.name for record in scan([str(site.path)]).records] == ["mem"]
+    (info / "entry_points.txt").write_text(f"{padded}#")
+    found = scan([str(site.path)])
+    assert not found.records
+    assert len(found.unreadable) == 1
 
 
 @pytest.fixture

@@ -41,6 +41,18 @@ def test_a_file_that_is_no_configuration_is_refused_by_name(home, data, reason, 
     assert caught.value.hint
 
 
+def test_only_of_a_file_that_is_too_large_people_are_told_to_move_it_away(home):
+    home.write(MALFORMED["too large"][0])
+    with pytest.raises(ConfigError) as large:
+        load(home.environ)
+    assert large.value.hint == "move it away and set what you need"
+    home.config.unlink()
+    home.config.mkdir()
+    with pytest.raises(ConfigError) as folder:
+        load(home.environ)
+    assert "move it away" not in folder.value.hint
+
+
 UNFIT: dict[str, tuple[dict[str, object], str, str]] = {
     "unknown storage key": ({"storage.bakend": "v"}, "'storage.bakend' is not a setting", "unset storage.bakend"),
     "unknown nested storage key": ({"storage": {"bakend": "v"}}, "'storage.bakend'", "unset storage.bakend"),

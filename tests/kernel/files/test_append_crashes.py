@@ -91,3 +91,16 @@ def test_without_its_record_it_would_be_torn(tmp_path: Path, monkeypatch: pytest
     for moment in range(start, len(events) + 1):
         found |= _found(tmp_path / "state", events[:moment], monkeypatch)
     assert not found <= {BEFORE, AFTER}
+
+
+def test_records_of_neighbours_are_joined_up_to_a_page() -> None:
+    def record(offset: int, size: int, key: str = "note.md", inode: int = 1) -> appending.Record:
+        return appending.Record(key, inode, offset, 0.0, b"x" * size)
+
+    joined = record(7 + 4000, 96).joined_to(record(7, 4000))
+    assert joined is not None
+    assert (joined.offset, len(joined.data)) == (7, 4096)
+    assert record(7 + 4000, 97).joined_to(record(7, 4000)) is None, "too long"
+    assert record(7 + 4001, 96).joined_to(record(7, 4000)) is None, "not right behind it"
+    assert record(4007, 96, key="other.md").joined_to(record(7, 4000)) is None
+    assert record(4007, 96, inode=2).joined_to(record(7, 4000)) is None

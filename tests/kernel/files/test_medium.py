@@ -186,3 +186,19 @@ def test_an_unseen_version_has_a_place_whatever_the_length_of_its_key(key: str, 
 def test_what_people_did_not_see_lies_beside_the_file_that_they_edit() -> None:
     place = EditedFolder().place_for_unseen(Locator("a/PLAN.md"), "0123456789abcdef")
     assert place == Locator("a/PLAN (unseen 01234567).md")
+
+
+def test_where_the_medium_is_not_here_its_bytes_are_not_either(tmp_path: Path) -> None:
+    class Leaving(Medium):
+        is_here = True
+
+        def check_here(self) -> None:
+            if not self.is_here:
+                raise StorageIOError("it is not mounted")
+
+    medium = Leaving()
+    store = FileStore(tmp_path, medium=medium)
+    assert store.tree is store.tree
+    medium.is_here = False
+    with pytest.raises(StorageIOError, match="not mounted"):
+        _ = store.tree

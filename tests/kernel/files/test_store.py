@@ -56,6 +56,14 @@ def test_text_comes_back_byte_for_byte(store: FileStore, root: Path, text: str) 
     assert (root / "a.md").read_bytes() == text.encode()
 
 
+def test_the_root_of_a_store_that_is_not_made_yet_is_an_empty_folder(tmp_path: Path) -> None:
+    store = FileStore(tmp_path / "new", create_root=True)
+    found = store.info(Locator())
+    assert (found.is_dir, found.size, found.mtime, found.version) == (True, 0, 0.0, "")
+    assert store.list(Locator()) == []
+    assert not (tmp_path / "new").exists()
+
+
 def test_directories_above_a_note_appear_by_themselves(store: FileStore, root: Path) -> None:
     store.write(Locator("a/b/c.md"), "x")
     assert tree(root) == {"a": None, "a/b": None, "a/b/c.md": b"x"}

@@ -53,6 +53,13 @@ def test_entries_say_what_they_are_without_following(directory: Directory) -> No
     assert sorted(directory.names()) == ["a.md", "link", "link.md", "sub"]
 
 
+def test_a_name_looks_free_where_nothing_is(directory: Directory) -> None:
+    assert [name for name in ("a.md", "sub", "link", "absent", "A.md") if directory.looks_free(name)] == [
+        "absent",
+        "A.md",
+    ]
+
+
 def test_status_is_that_of_the_name_itself(directory: Directory, folder: Path) -> None:
     assert directory.status("absent") is None
     for name in ("a.md", "sub", "link"):

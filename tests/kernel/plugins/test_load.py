@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from agentm_kernel import plugins
 from agentm_kernel.device.installed import scan
-from agentm_kernel.plugin import API_VERSION, PluginError, StorageBackend
+from agentm_kernel.plugin import API_VERSION, PluginError, StorageBackend, StorageIOError
+from agentm_kernel.plugins import without_it, wrong_answer
 from agentm_kernel.plugins.table import load, load_backend
 
 if TYPE_CHECKING:
@@ -175,3 +178,50 @@ def test_loading_an_entry_point_does_not_register_it(site: Site) -> None:
     load_backend(installed(site, GOOD))
 
     assert "mem" not in registry
+
+
+def test_who_failed_is_named_by_its_distribution_in_what_to_do() -> None:
+    error = wrong_answer("backend 'mem' of agentm-mem 1.0", "read", None, "str")
+    assert error.hint is not None
+    assert error.hint.startswith(f"{without_it('agentm-mem')}; ")
+    error = wrong_answer("backend 'mem'", "read", None, "str")
+    assert error.hint is not None
+    assert error.hint.startswith(f"{without_it('it')}; "), "one that no distribution brought"
+
+
+def test_what_is_late_shares_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Late:
+        def acquire(self, timeout: float) -> bool:
+            waited.append(timeout)
+            return False
+
+    waited: list[float] = []
+    monkeypatch.setattr(plugins, "_late", [Late(), Late()])
+    plugins.wait_for_late(-1.0)
+    assert waited == [0.0, 0.0]
+
+
+def test_who_is_being_called_is_known_for_as_long_as_it_takes() -> None:
+    before = [*plugins.active]
+
+    def fail_after_help() -> None:
+        with plugins.Call("plugin 'a'", "work"):
+            with plugins.Call("plugin 'b'", "help"):
+                assert plugins.active == [*before, ("plugin 'a'", "work"), ("plugin 'b'", "help")]
+            assert plugins.active == [*before, ("plugin 'a'", "work")]
+            raise RuntimeError
+
+    with pytest.raises(PluginError):
+        fail_after_help()
+    assert plugins.active == before
+
+
+def test_a_failure_of_the_medium_keeps_its_number() -> None:
+    def fill() -> None:
+        with plugins.Call("backend 'mem'", "write"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(StorageIOError, match="backend 'mem' failed in write") as caught:
+        fill()
+    assert caught.value.errno == errno.ENOSPC
+    assert caught.value.hint == "check the medium that the store lies on"

@@ -143,10 +143,12 @@ def test_a_repository_that_is_its_own_origin_has_no_remote(git: Git, tmp_path: P
 
 def test_clones_of_clones_are_the_first_ones_project(git: Git, tmp_path: Path) -> None:
     places = [git.init(tmp_path / "0")]
-    for number in range(1, 5):
+    for number in range(1, 7):
         git(tmp_path, "clone", "--quiet", str(places[-1]), str(number))
         places.append(tmp_path / str(number))
-    assert {home_of_id(place) for place in places} == {str(tmp_path / "0" / ".git")}
+    *near, far = [home_of_id(place) for place in places]
+    assert set(near) == {str(tmp_path / "0" / ".git")}
+    assert far == str(tmp_path / "1" / ".git"), "five steps are enough"
 
 
 def test_repositories_that_are_each_others_origin_have_no_remote(git: Git, tmp_path: Path) -> None:

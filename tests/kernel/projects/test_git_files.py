@@ -273,7 +273,7 @@ def test_where_git_has_to_be_asked_and_is_not_installed_it_says_so(
 @pytest.mark.parametrize(
     ("script", "complaint"),
     [
-        ("exec sleep 60", "did not answer"),
+        ("exec sleep 60", "did not answer within 1 s"),
         ("echo broken >&2; exit 128", "broken"),
         ("printf 'local\\0\\377\\0'", "UTF-8"),
     ],

@@ -13,6 +13,7 @@ from agentm_kernel import Locator
 from agentm_kernel.plugin import (
     ConcurrentModificationError,
     ConfigError,
+    ConflictCopies,
     FileStore,
     InvalidContentError,
     StorageIOError,
@@ -31,6 +32,7 @@ from agentm_kernel.projects.claiming import (
 )
 from agentm_kernel.projects.lookup import Checkouts, Place, ProjectRecord, find_place, find_record, notice_about
 from agentm_kernel.seam.backend import BackendLayer
+from agentm_kernel.seam.facets import ConflictCopy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +56,31 @@ def owned(store: FileStore, slug: str, *remotes: str, **fields: object) -> Proje
     folder = Locator(f"projects/{slug}")
     store.write(folder.child("_project.json"), json.dumps(document))
     return lookup.record_in(document, folder)
+
+
+# ------------------------------------------------------------------------------------------------ copies of a record
+
+
+class Copied(FileStore, ConflictCopies):
+    """A store in which sync tools left copies of one record."""
+
+    texts: tuple[str, ...] = ()
+
+    def conflict_copies(self, below: Locator) -> list[ConflictCopy]:
+        return [ConflictCopy(below, Locator(str(number)), "a tool", 0, 0.0) for number in range(len(self.texts))]
+
+    def read_copy(self, copy: Locator) -> str:
+        return self.texts[int(copy.key)]
+
+
+def test_a_record_is_united_with_its_copies_and_each_remote_is_named_once(tmp_path: Path) -> None:
+    store = Copied(tmp_path / "store", create_root=True)
+    record = owned(store, "widgets", MINE)
+    copies: list[dict[str, object]] = [{"id": "a", "remotes": [MINE, THEIRS]}, {"id": "b", "remotes": [THEIRS]}]
+    store.texts = ("{", *map(json.dumps, copies))
+    united = lookup.unite_copies(store, record)
+    assert united.remotes == (MINE, THEIRS)
+    assert united.ids == ("widgets", "a", "b"), "what nobody can read says nothing"
 
 
 # ------------------------------------------------------------------------------------------------ names that moved

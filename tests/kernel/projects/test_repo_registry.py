@@ -141,6 +141,12 @@ def test_a_registry_that_cannot_be_understood_is_an_error_and_never_written_over
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other names")
+def test_the_entry_that_cannot_be_understood_is_counted_as_people_count(store: FileStore) -> None:
+    store.write(REGISTRY, '{"version": 1, "repos": [{"slug": "a"}, {}]}')
+    with pytest.raises(InvalidContentError, match="without a slug, number 2"):
+        read_registry(store)
+
+
 def test_a_folder_whose_name_is_not_text_can_be_registered(store: FileStore) -> None:
     register_repo(store, "widgets", os.fsdecode(b"/src/caf\xe9"))
     assert list_repos(store) == [{"slug": "widgets", "root_path": "/src/caf\\xe9"}]

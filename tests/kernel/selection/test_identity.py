@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -240,3 +242,12 @@ def test_a_stamp_that_can_neither_be_written_nor_found_is_an_error(tmp_path):
 
     with pytest.raises(ConcurrentModificationError):
         stamp_store(Refusing(tmp_path))
+
+
+def test_in_a_new_home_nothing_is_read_to_know_that_no_store_is_known(tmp_path):
+    code = (
+        "import sys; from agentm_kernel.selection.identity import known_id\n"
+        "print(known_id(sys.argv[1], 'vault', '/notes'), 'agentm_kernel.device.json_text' in sys.modules)"
+    )
+    said = subprocess.check_output([sys.executable, "-c", code, str(tmp_path)], text=True)
+    assert said == "None False\n"

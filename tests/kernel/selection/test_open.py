@@ -171,6 +171,18 @@ def test_an_answer_of_another_kind_is_the_plugin_s_failure_and_not_the_caller_s(
         store.exists(Locator("note.md"))
 
 
+def test_everything_in_a_list_has_to_be_a_locator(device, tmp_path):
+    class Odd(SyncedStub):
+        def list(self, locator):
+            return [Locator("note.md"), "other.md"]
+
+    registry.register("odd", Odd)
+    device.configure(**{"storage.backend": "odd", "plugins.odd.root": str(tmp_path)})
+    store = select_backend(environ=device.environ)
+    with pytest.raises(PluginError, match="backend 'odd' failed in list: it answered with str, not with Locator"):
+        store.list(Locator(""))
+
+
 LISTENER = """
 from agentm_kernel.plugin import hookimpl
 

@@ -229,7 +229,7 @@ def test_a_secret_is_refused_and_the_file_stays_as_it_was(resolution):
 
 def test_text_that_only_looks_like_a_secret_can_be_written(resolution):
     write_state_file(resolution, "PLAN.md", SECRET, allow_secrets=True)
-    update_state_file(resolution, "PLAN.md", lambda current: f"{current}\nmore", allow_secrets=True)
+    update_state_file(resolution, "PLAN.md", lambda current: f"{current}\nmore {SECRET}", allow_secrets=True)
     update_state_file(resolution, "PLAN.md", lambda current: f"{current}\nlines that stood there are let be")
     append_state_file(resolution, "PLAN.md", SECRET, allow_secrets=True)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
 
 import pytest
@@ -475,12 +474,3 @@ def test_a_list_says_how_many_it_hides(filled):
 
     answer = filled.json("notes", "list")
     assert (len(answer["notes"]), answer["hidden"]) == (2, 1)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="nobody can tell there without reading it")
-def test_text_on_standard_input_beside_words_is_not_dropped_in_silence(home, store):
-    said = home.run("save", "Use uv", input="The long reasons.\n")
-    assert said.stdout == "created projects/widgets/facts/use-uv.md\n"
-    assert "was not saved" in said.stderr
-    assert "--slug use-uv --update" in said.stderr
-    assert home.run("save", "Use pip").stderr == ""

@@ -120,26 +120,6 @@ def command(
     else:
         backend, _, folder = store_and_project(project, cwd, read_only=False, claiming=True, may_be_new=new_project)
     _save([(backend, [(draft, folder)])], replace=replace, allow_secrets=allow_secrets, as_json=as_json)
-    if text and _is_input_waiting():
-        click.echo(
-            "the text on standard input was not saved, because TEXT was given: if it belongs to the note, give it "
-            f"alone with --slug {slug} --update",
-            err=True,
-        )
-
-
-def _is_input_waiting() -> bool:
-    """Whether somebody gave text on standard input too. It is left there: it may be the list of a loop around us."""
-    if sys.stdin is None or sys.stdin.isatty():
-        return False
-    try:
-        import fcntl
-        import termios
-
-        count = fcntl.ioctl(sys.stdin.fileno(), termios.FIONREAD, bytes(4))
-    except (ImportError, OSError):
-        return False
-    return int.from_bytes(count, sys.byteorder, signed=True) > 0
 
 
 def _from_words(words: Sequence[str]) -> str:

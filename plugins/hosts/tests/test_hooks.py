@@ -275,6 +275,17 @@ def test_the_summariser_is_told_the_questions_that_are_open_and_no_others(laptop
     assert "# Plan" in text
 
 
+def test_the_log_says_what_the_summariser_was_told_and_what_a_host_keeps_from_it(laptop):
+    assert laptop.hook("pre-compact") != ""
+    assert laptop.hook("pre-compact", host="codex") == ""
+
+    lines = json.loads(laptop.must("log", "--json"))["lines"]
+    assert {line["host"]: (line["status"], line["length"] > 0) for line in lines} == {
+        "claude-code": ("unknown", True),
+        "codex": ("silent", False),
+    }
+
+
 def test_a_reminder_comes_once_in_a_session_and_only_where_it_is_wanted(laptop):
     assert laptop.hook("turn-end") == ""
     laptop.must("config", "set", "plugins.hosts.remind", "true")

@@ -251,6 +251,41 @@ def test_what_must_survive_a_compaction_is_said_to_the_summariser(laptop):
     assert len(text) < 6_000
 
 
+def test_the_summariser_is_told_the_questions_that_are_open_and_no_others(laptop):
+    for number in range(10):
+        laptop.must("save", "--kind", "open-question", "--slug", f"a{number}", text=f"Settled question {number}")
+        laptop.must("forget", f"a{number}")
+    laptop.must("save", "--kind", "open-question", "--slug", "shards", text="How many \u202eshards\x1b[2J?")
+    folder = next(laptop.home.rglob("open-questions"))
+    for name, text in {
+        "b-quoted": b"---\nstatus: 'Deleted' # long ago\n---\nForgotten\n",
+        "b-from-windows": b"\xef\xbb\xbf---\r\nkind: open-question\r\nstatus: deleted\r\n---\r\nForgotten\r\n",
+        "b-replaced": b"---\nstatus: superseded\n---\nForgotten\n",
+        "b-unreadable": b"\xff\xfe",
+        "c-by-hand": b"Which region?\n",
+    }.items():
+        (folder / f"{name}.md").write_bytes(text)
+    laptop.must("state", "write", "PLAN.md", text="# Plan\n")
+
+    text = laptop.hook("pre-compact")
+
+    assert "- c-by-hand: Which region?\n- shards: How many \\u202eshards\\x1b[2J?\n" in text
+    assert "Settled" not in text
+    assert "Forgotten" not in text
+    assert "# Plan" in text
+
+
+def test_the_log_says_what_the_summariser_was_told_and_what_a_host_keeps_from_it(laptop):
+    assert laptop.hook("pre-compact") != ""
+    assert laptop.hook("pre-compact", host="codex") == ""
+
+    lines = json.loads(laptop.must("log", "--json"))["lines"]
+    assert {line["host"]: (line["status"], line["length"] > 0) for line in lines} == {
+        "claude-code": ("unknown", True),
+        "codex": ("silent", False),
+    }
+
+
 def test_a_reminder_comes_once_in_a_session_and_only_where_it_is_wanted(laptop):
     assert laptop.hook("turn-end") == ""
     laptop.must("config", "set", "plugins.hosts.remind", "true")

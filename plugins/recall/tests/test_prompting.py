@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from agentm_kernel.plugin import Device
 from agentm_recall.fence import tokens
 from agentm_recall.index.maintenance import RecallIndex
+from agentm_recall.phases import phase_recall
 from agentm_recall.prompting import answer_prompt
 from agentm_recall.provider import recall
 
@@ -102,6 +105,34 @@ def test_a_note_that_was_forgotten_since_it_was_indexed_is_not_shown(memory, sto
     home.note(
         "projects/widgets/decisions/carts.md", "---\nstatus: deleted\n---\n\n# A cart holds at most 120 lines\n"
     )
+
+    assert memory("how many lines may a cart hold?") == ""
+
+
+def settle(home, store):
+    """An index of notes and folders that have not changed for a while."""
+    for path in (home.root, *home.root.rglob("*")):
+        os.utime(path, (1e9, 1e9))
+    RecallIndex(store, home.environ).rebuild()
+
+
+def test_a_note_that_was_replaced_does_not_come_back_by_being_touched(memory, store, home):
+    cart = home.root / "projects/widgets/decisions/carts.md"
+    home.note("projects/widgets/facts/baskets.md", "---\nupdated: 2030-01-01\nsupersedes: [carts]\n---\nNone now.\n")
+    settle(home, store)
+    cart.with_suffix(".tmp").write_text(cart.read_text() + "\nA sync tool was here.\n")
+    cart.with_suffix(".tmp").rename(cart)
+
+    assert memory("how many lines may a cart hold?") == ""
+    assert "carts" not in phase_recall("work", "widgets", query="how many lines may a cart hold?", backend=store)
+
+
+def test_where_a_note_came_from_is_read_from_the_note(memory, store, home):
+    settle(home, store)
+    cart = home.root / "projects/widgets/decisions/carts.md"
+    folder = cart.parent.stat()
+    cart.write_text("---\nsource: https://example.org\n---\n\n# A cart holds at most 120 lines\n")
+    assert cart.parent.stat().st_mtime == folder.st_mtime
 
     assert memory("how many lines may a cart hold?") == ""
 

@@ -257,6 +257,19 @@ def test_why_a_note_is_not_recalled(filled):
     assert "it is of the project other" in why("--why", "foreign")
 
 
+def test_why_a_note_is_not_recalled_is_known_before_the_index_knows(filled, store):
+    RecallIndex(store).update()
+    filled.note("projects/widgets/facts/gate.md", "---\nupdated: 2030-01-01\nsupersedes: [port]\n---\nIt is 81.\n")
+    why = done(filled.run("recall-here", "--why", "port"))
+    assert why == "projects/widgets/facts/port: not shown\n  projects/widgets/facts/gate has replaced it\n"
+
+    filled.note("projects/widgets/facts/port.md", "---\nupdated: 2031-01-01\nsupersedes: [gate]\n---\nIt is 82.\n")
+    assert "port: shown\n  the phase" in done(filled.run("recall-here", "--why", "port"))
+    assert "gate: not shown\n  projects/widgets/facts/port has replaced it" in done(
+        filled.run("recall-here", "--why", "gate")
+    )
+
+
 def test_review_lists_what_no_agent_was_given_in_many_sessions(filled):
     ledger = filled.path / ".local/state/agentm/deliveries/claude-code.jsonl"
     ledger.parent.mkdir(parents=True)

@@ -10,6 +10,9 @@ _PLAN = 3_000
 _PROGRESS = 1_500
 _QUESTION = 200
 _MOST_QUESTIONS = 10
+_SETTLED = ("deleted", "superseded")
+_FOR_THE_PLAN = 1.0
+"""Seconds of the hook's time that questions leave."""
 _ASKED = "[agentm] Keep in the summary: the plan and its state, decisions with their reasons, and what is still open."
 
 
@@ -36,19 +39,40 @@ def what_must_survive(call: HookCall) -> str:
 
 def _open_questions(call: HookCall) -> str:
     """The notes of that kind, each by its name and beginning; none where the store is too far away to ask."""
+    from agentm_kernel.plugin import AgentmError, one_line
+
     memory = call.device.memory(call.cwd)
     if memory.backend is None or memory.project_locator is None or not memory.is_claimed:
         return ""
     if not memory.backend.capabilities.device_files:
         return ""
-    shown = []
-    for locator in memory.backend.list(memory.project_locator.child("open-questions"))[:_MOST_QUESTIONS]:
-        if locator.suffix == ".md":
-            text = memory.backend.read(locator)
-            body = text.partition("\n---\n")[2] if text.startswith("---\n") else text
-            if "\nstatus: deleted\n" not in text[: len(text) - len(body)]:
-                shown.append(f"- {locator.name.removesuffix('.md')}: {' '.join(body.split())[:_QUESTION]}")
+    shown: list[str] = []
+    for locator in memory.backend.list(memory.project_locator.child("open-questions")):
+        if len(shown) == _MOST_QUESTIONS or call.time_left < _FOR_THE_PLAN:
+            break
+        if locator.suffix != ".md":
+            continue
+        try:
+            status, body = _status_and_body(memory.backend.read(locator))
+        except AgentmError:
+            continue  # session start and `agentm doctor` say so; the plan must survive all the same
+        if status not in _SETTLED:
+            name = locator.name.removesuffix(".md")
+            shown.append(one_line(f"- {name}: {' '.join(body.split())[:_QUESTION]}"))
     return "\n".join(shown)
+
+
+def _status_and_body(text: str) -> tuple[str, str]:
+    """What the front matter says the note is, as people write it, and the text below it."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    if not text.startswith("---\n"):
+        return "", text
+    fields, _, body = text[3:].partition("\n---\n")
+    for line in fields.split("\n"):
+        key, _, value = line.partition(":")
+        if key == "status":
+            return value.partition("#")[0].strip(" \t\"'").lower(), body
+    return "", body
 
 
 def _head(text: str, most: int) -> str:

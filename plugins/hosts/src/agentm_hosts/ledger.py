@@ -40,7 +40,7 @@ def note_delivery(adapter: HostAdapter, call: HookCall) -> None:
     """
     from agentm_kernel.plugin import current_directory
 
-    text = call.text
+    text = call.text if adapter.passes_on(call.event) else ""
     transcript = adapter.transcript(call.payload)[:_LONGEST_FIELD]
     fields = {
         "time": f"{time.time():.3f}",
@@ -69,7 +69,7 @@ def _store(call: HookCall) -> str:
 
 
 def _receipt(call: HookCall, text: str) -> str:
-    if not text or call.event not in TOLD or not call.adapter.passes_on(call.event):
+    if not text or call.event not in TOLD:
         return ""
     from agentm_hosts.receipt import receipt_of
 

@@ -84,7 +84,7 @@ def settle(device: Device, adapter: HostAdapter, *, seconds: float = MOST_SECOND
     """Look for what is open, write down what was found, and return every line."""
     lines = deliveries(device, adapter.name)
     if not adapter.writes_down or device.config.get("plugins.hosts.read_transcripts") is False:
-        return [replace(line, status=UNKNOWN if line.receipt else SILENT) for line in lines]
+        return [replace(line, status=UNKNOWN if line.length else SILENT) for line in lines]
     folder = adapter.user_folder(device)
     deadline = time.monotonic() + seconds
     groups: dict[str, list[Delivery]] = {}
@@ -185,7 +185,7 @@ def _entry(line: bytes) -> Iterator[dict[str, Any]]:
 
 def _with_status(line: Delivery, settled: dict[str, str]) -> Delivery:
     if not line.receipt:
-        status = SILENT
+        status = UNKNOWN if line.length else SILENT  # no transcript has what a summariser is told
     else:
         status = settled.get(line.name) or (PENDING if time.time() - line.time < _PENDING_FOR else UNKNOWN)
     return replace(line, status=status)

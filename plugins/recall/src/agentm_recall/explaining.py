@@ -66,10 +66,11 @@ def _reasons(backend: StorageBackend, project: str, home: Locator, note: Note) -
 
 def _replaced_by(backend: StorageBackend, home: Locator, note: Note) -> str | None:
     def claimants(opened: Opened) -> list[Note]:
-        return opened.database.select_notes("id IN (SELECT note FROM claims WHERE slug = ?) AND dead = 0", note.slug)
+        return opened.claimants(note.slug)
 
     for other in RecallIndex(backend).ask(claimants, (Locator(PERSONAL), home), may_write=False):
-        if other.key != note.key and any(names(reference, note.key) for reference in other.supersedes):
+        is_named = other.status != DELETED and any(names(reference, note.key) for reference in other.supersedes)
+        if is_named and other.key != note.key and note.key in superseded_keys((note, other)):
             return other.key
     return None
 

@@ -135,8 +135,7 @@ def proposal_of(
         current = backend.read(target)
     except NotFoundError:
         current = None
-    else:
-        settled(draft, target, project, current, now, replace=replace)
+    settled(draft, target, project, current, now, replace=replace)
     body = with_given_fields(draft, target)
     by = by or draft.source
     if current is not None and replace:

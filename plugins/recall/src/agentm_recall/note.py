@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import strftime
 
 from agentm_recall.front_matter import find_block, read_fields
-from agentm_recall.layout import is_personal, kind_by_place, project_of, slug_of
+from agentm_recall.layout import ALWAYS_LOAD, is_personal, kind_by_place, project_of, slug_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 ACTIVE = "active"
 DELETED = "deleted"
 SUPERSEDED = "superseded"
+OPERATOR = "operator"
 
 _LONGEST_TITLE = 120
 
@@ -104,6 +105,11 @@ class Note(Brief):
 
     def __repr__(self) -> str:
         return f"Note({self.key!r}, kind={self.kind!r}, status={self.status!r})"
+
+
+def is_by_operator(note: Note) -> bool:
+    """Whether it is a standing note and the operator's own word: written by hand, or saved on a terminal."""
+    return note.key.startswith(f"{ALWAYS_LOAD}/") and note.source.casefold() in ("", OPERATOR)
 
 
 def is_date(text: str) -> bool:

@@ -170,4 +170,4 @@ def _stored(backend: StorageBackend, key: str) -> tuple[Note, str] | None:
 
         sys.stderr.write(f"agentm recall: {one_line(error.message)}\n")
         return None
-    return None if note.status in (DELETED, SUPERSEDED) else (note, body)
+    return None if note.status in (DELETED, SUPERSEDED) or not is_for_prompts(note) else (note, body)

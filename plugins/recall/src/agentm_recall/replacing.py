@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import ConcurrentModificationError, content_hash
 from agentm_recall.layout import project_of, slug_of
-from agentm_recall.note import parse_note
+from agentm_recall.note import DELETED, SUPERSEDED, parse_note
 from agentm_recall.saving import REINFORCED, Draft, settled
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def replace_text(backend: StorageBackend, target: Locator, text: str, expect: st
     moment = datetime.now(UTC).isoformat(timespec="seconds")
     project = target.parent.parent if project_of(target.key) else None
     outcome, wanted = settled(draft, target, project, current, moment, replace=True)
-    if outcome == REINFORCED:
+    if outcome == REINFORCED and note.status not in (DELETED, SUPERSEDED):
         return False
     backend.write(target, wanted, if_match=expect)
     return True

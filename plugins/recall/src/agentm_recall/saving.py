@@ -154,10 +154,12 @@ def settled(
 ) -> tuple[str, str]:
     """What saving the draft means for the text that is stored now: the outcome, and the text to store."""
     own = Body(draft.body)
+    stored = stored_fields(current or "")
+    refuse_dead(own, stored)
     if current is None:
         return CREATED, _new_note(draft, place, project, moment, own)
     note, body = parse_note(place.key, current)
-    changes = own.changes(stored_fields(current))
+    changes = own.changes(stored)
     has_same_text = _plain(body) == _plain(own.text)
     is_same = has_same_text and not changes
     if not replace and (not is_same or note.status in (DELETED, SUPERSEDED)):
@@ -195,6 +197,16 @@ def with_given_fields(draft: Draft, place: Locator) -> str:
     if not fields:
         return draft.body
     return with_fields(place.key, own.whole, fields) if own.has_block else new_text(fields, own.text)
+
+
+def refuse_dead(own: Body, stored: Fields) -> None:
+    """Refuse a text that would be saved and then shown to nobody, unless that is what the note says already."""
+    status = str(own.changes(stored).get("status", "")).lower()
+    if status in (DELETED, SUPERSEDED):
+        raise InvalidContentError(
+            f"the front matter of the text says that it is {status}, so no session would be given it",
+            hint="leave `status` out of it; to take a note out of memory, the operator runs `agentm forget NAME`",
+        )
 
 
 def stored_fields(text: str) -> Fields:

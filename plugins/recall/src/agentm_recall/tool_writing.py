@@ -27,14 +27,24 @@ from agentm_recall.inbox import APPEND, REPLACE, Proposal, needs_approval, propo
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.judging import judge, judged
 from agentm_recall.layout import ALWAYS_LOAD_KIND, PERSONAL, place_of
-from agentm_recall.note import parse_note
+from agentm_recall.note import DELETED, OPERATOR, SUPERSEDED, is_by_operator, parse_note
 from agentm_recall.replacing import replace_text
-from agentm_recall.saving import REINFORCED, UNCHANGED, Draft, check_draft, save_note, slugify
+from agentm_recall.saving import (
+    REINFORCED,
+    UNCHANGED,
+    Draft,
+    check_draft,
+    refuse_dead,
+    save_note,
+    slugify,
+    stored_fields,
+)
 from agentm_recall.scopes import own_store
 from agentm_recall.tool_place import Place, place_for_writing
 
 if TYPE_CHECKING:
     from agentm_kernel.plugin import StorageBackend, ToolCall
+    from agentm_recall.note import Note
 
 _LONGEST_SLUG = 80
 _SHOWN = 20_000
@@ -61,6 +71,7 @@ def save(
     is_own = scope == PERSONAL or (kind == ALWAYS_LOAD_KIND and note is None)
     place = Place(own_store(call.device), PERSONAL, None) if is_own else place_for_writing(call, project)
     text = _with_title(title, body)
+    _refuse_claim(text)
     if note is not None and expect is not None:
         return _replace(call, *place.find(call, note, read_only=False), text, expect)
     return _save_new(call, place, Draft(kind or "fact", _slug(title), text))
@@ -90,9 +101,12 @@ def _replace(call: ToolCall, place: Place, target: Locator, text: str, expect: s
             hint="save a new note under another title that says what is different now; with agentm-checkpoint "
             "installed, notes can be changed",
         )
-    kind = parse_note(target.key, place.backend.read(target))[0].kind
-    if needs_approval(call.device, kind):
-        return _proposed(call, place, Proposal(REPLACE, target.key, kind, text, expect=expect, by=call.client))
+    current = place.backend.read(target)
+    refuse_dead(Body(text), stored_fields(current))
+    known = parse_note(target.key, current)[0]
+    if needs_approval(call.device, known.kind):
+        return _proposed(call, place, Proposal(REPLACE, target.key, known.kind, text, expect=expect, by=call.client))
+    _refuse_operators(known)
     try:
         is_changed = replace_text(place.backend, target, text, expect)
     except ConcurrentModificationError as error:
@@ -106,9 +120,10 @@ def append(call: ToolCall, note: str, text: str, project: str | None = None) -> 
     refuse_secrets("the text", text)
     place, target = place_for_writing(call, project).find(call, note, read_only=False)
     lines = text if text.endswith("\n") else f"{text}\n"
-    kind = parse_note(target.key, place.backend.read(target))[0].kind
-    if needs_approval(call.device, kind):
-        return _proposed(call, place, Proposal(APPEND, target.key, kind, lines, by=call.client))
+    known = _living(target, place.backend.read(target))
+    if needs_approval(call.device, known.kind):
+        return _proposed(call, place, Proposal(APPEND, target.key, known.kind, lines, by=call.client))
+    _refuse_operators(known)
     append_text(place.backend, target, lines)
     RecallIndex(place.backend, call.device.environ).note_written([target])
     return _saved(place, target, "saved")
@@ -120,7 +135,7 @@ def feedback(
     """Say in the front matter that the note was confirmed or doubted, and when. Its text stays as it is."""
     place, target = place_for_writing(call, project).find(call, note, read_only=False)
     now = place.backend.read(target)
-    kind = parse_note(target.key, now)[0].kind
+    kind = _living(target, now).kind
     if needs_approval(call.device, kind):
         text = judged(target, now, verdict, reason)
         change = Proposal(REPLACE, target.key, kind, text, expect=content_hash(now), by=call.client)
@@ -171,6 +186,34 @@ def _conflict(backend: StorageBackend, target: Locator, why: str, *, can_replace
 def _keeps_history(call: ToolCall, place: Place) -> bool:
     """Whether the version before can be had back: the store keeps it, or a plugin that is told of it."""
     return place.backend.facet(History) is not None or bool(permitted(call.device, _TOLD))
+
+
+def _living(target: Locator, text: str) -> Note:
+    """The note; refused if no session would be given what is said of it now."""
+    note = parse_note(target.key, text)[0]
+    if note.status in (DELETED, SUPERSEDED):
+        raise InvalidContentError(
+            f"'{target}' is {note.status}, so no session is given it",
+            hint="save what holds now as a new note; memory_save with note and expect makes this one current again",
+        )
+    return note
+
+
+def _refuse_operators(note: Note) -> None:
+    """Sessions are told to follow what the operator wants, so nobody else may put words into it."""
+    if is_by_operator(note):
+        raise InvalidContentError(
+            f"'{note.key}' is the operator's own word, which every session follows",
+            hint="save a note of your own, or ask the operator to run `agentm notes edit " + note.slug + "`",
+        )
+
+
+def _refuse_claim(text: str) -> None:
+    if str(Body(text).fields.get("source", "")).casefold() == OPERATOR:
+        raise InvalidContentError(
+            "what comes from the operator does not come through a tool, and so not from an agent",
+            hint="leave `source` out of the front matter of the text",
+        )
 
 
 def _with_title(title: str, body: str) -> str:

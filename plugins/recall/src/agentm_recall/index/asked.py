@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agentm_recall.index.database import Database
     from agentm_recall.index.differences import Changes
     from agentm_recall.index.search import Hit, Result, Scope
+    from agentm_recall.note import Note
 
 
 class Opened:
@@ -47,6 +48,12 @@ class Opened:
         """Where the text of a hit is."""
         return self.fresh if hit.is_fresh and self.fresh is not None else self.database
 
+    def claimants(self, slug: str) -> list[Note]:
+        """The notes that say that they replace one of this slug."""
+        condition = "id IN (SELECT note FROM claims WHERE slug = ?)"
+        found = [note for note in self.database.select_notes(condition, slug) if note.key not in self.hidden]
+        return found if self.fresh is None else [*found, *self.fresh.select_notes(condition, slug)]
+
     def search(self, question: str, scope: Scope, *, limit: int = 10, today: float | None = None) -> Result:
         """The best notes of both."""
         from agentm_recall.index.search import search  # writers open an index too, and ask nothing
@@ -58,8 +65,11 @@ class Opened:
         from agentm_recall.supersession import superseded_keys
 
         other = search(self.fresh, question, scope, limit=limit, today=today)
-        claims = self.fresh.select_notes("supersedes != ''")
-        dead = superseded_keys([*(hit.note for hit in result.hits), *claims]) | self.hidden
+        notes = [hit.note for hit in result.hits if hit.note.key not in self.hidden]
+        notes += self.fresh.select_notes("supersedes != ''")
+        for hit in other.hits:
+            notes += (hit.note, *self.claimants(hit.note.slug))
+        dead = superseded_keys({note.key: note for note in notes}.values())
         return _merged(result, other, set() if scope.with_dead else dead, self.hidden, limit)
 
 
@@ -69,9 +79,11 @@ def _merged(result: Result, other: Result, dead: set[str], hidden: set[str], lim
     pairs = [
         (hit, sure)
         for hit, sure in zip(result.hits, _padded(result), strict=True)
-        if hit.note.key not in dead and hit.note.key not in hidden
+        if hit.note.key not in hidden and not (hit.is_current and hit.note.key in dead)
     ]
     for hit, sure in zip(other.hits, _padded(other), strict=True):
+        if hit.is_current and hit.note.key in dead:
+            continue
         place = next((at for at, (_, known) in enumerate(pairs) if known < sure), len(pairs))
         pairs.insert(place, (hit.as_fresh(), sure))
     pairs = pairs[:limit]

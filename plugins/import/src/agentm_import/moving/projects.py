@@ -133,15 +133,22 @@ def _files(store: StorageBackend, folder: Locator) -> list[Locator]:
 
 
 def _move(store: StorageBackend, file: Locator, folder: Locator, target: Locator, begun: int) -> None:
-    wanted = place = target.child(*file.parts[len(folder.parts) :])
+    wanted = target.child(*file.parts[len(folder.parts) :])
+    place, copied = wanted, ""
     for _ in range(_ROUNDS):
         text = store.read(file)
-        place = _put(store, place, text, folder.name)
+        try:
+            if copied:
+                store.write(place, text, if_match=copied)
+        except ConcurrentModificationError:
+            copied = ""  # somebody changed the copy, which is theirs now
+        if not copied:
+            place = _put(store, wanted, text, folder.name)
+        copied = content_hash(text)
         if place != wanted:  # beside a file of the same name; it takes its own history along
             record_move(store, file, store, place, begun)
-            wanted = place
         try:
-            store.delete(file, if_match=content_hash(text))
+            store.delete(file, if_match=copied)
         except ConcurrentModificationError:
             continue  # edited while it was copied: the copy is brought up to date
         return

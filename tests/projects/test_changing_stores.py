@@ -116,6 +116,16 @@ def test_an_empty_store_is_known_by_its_second_name_too(laptop: Laptop) -> None:
     laptop.save(checkout, "sqlite", "We use SQLite.\n")
 
 
+@pytest.mark.parametrize("inside", ["inner", "projects/widgets/inner"])
+def test_a_store_inside_the_store_is_no_place_to_move_to(laptop: Laptop, widgets: Path, inside: str) -> None:
+    laptop.run(laptop.home, "store", "add", "inner", "device-local", f"root={laptop.own / inside}")
+    before = sorted(laptop.own.rglob("*"))
+    refused = laptop.run(widgets, "project", "use-store", "inner", "--move", "--yes", ok=False)
+    assert refused.returncode == 1
+    assert "lies inside" in refused.stderr
+    assert sorted(laptop.own.rglob("*")) == before
+
+
 def test_state_that_is_local_stays_where_it_is(laptop: Laptop, widgets: Path) -> None:
     laptop.run(laptop.home, "config", "set", "state_mode", "local")
     assert ".harness" not in laptop.run(widgets, *MOVE).stdout

@@ -102,6 +102,16 @@ def test_a_target_that_differs_is_refused_before_anything_is_written(source, tar
     assert content(target) == {key: "mine\n"}
 
 
+def test_a_target_inside_the_source_or_around_it_is_refused(source, tmp_path):
+    before = content(source)
+    (tmp_path / "link").symlink_to(tmp_path / "source")
+    inside = SyncedStub(tmp_path / "link" / "projects" / "p0", create_root=True)
+    for one, other in ((source, inside), (inside, source)):
+        with pytest.raises(LocatorConflictError, match="lies inside"):
+            plan_migration(one, other, quietly)
+    assert content(source) == before
+
+
 def test_what_is_not_a_note_is_named(source, target, tmp_path):
     (tmp_path / "source/picture.png").write_bytes(b"\x89PNG\xff")
     (tmp_path / "source/a:b.md").write_text("no key can say this")

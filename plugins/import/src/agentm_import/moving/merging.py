@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentm_import.moving.stores import Plan, hash_at, read_source
+from agentm_import.moving.stores import Plan, hash_at, read_source, refuse_nested
 from agentm_kernel.plugin import Locator, LocatorConflictError, add_remote, layout, read_or_none, read_record
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def plan_merge(
     source: StorageBackend, target: StorageBackend, progress: Progress, name: str, *, keep_apart: bool
 ) -> Plan:
     """What a merge will do; `name` says where notes that are kept apart came from."""
+    refuse_nested(source, target)
     plan = read_source(source, progress)
     collisions = []
     for locator in list(plan.hashes):

@@ -7,6 +7,7 @@ read. The configuration is switched last, in one atomic step, and only when both
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,7 @@ def _notes(store: StorageBackend) -> list[Locator]:
 
 def plan_migration(source: StorageBackend, target: StorageBackend, progress: Progress) -> Plan:
     """Compare the two stores; a target that differs from the source anywhere is refused."""
+    refuse_nested(source, target)
     plan = read_source(source, progress)
     differing = []
     for locator in plan.hashes:
@@ -82,6 +84,17 @@ def plan_migration(source: StorageBackend, target: StorageBackend, progress: Pro
             hint="nothing was written; `--merge` moves into a store that has notes, and overwrites none of them",
         )
     return plan
+
+
+def refuse_nested(source: StorageBackend, target: StorageBackend) -> None:
+    """Refuse where one store lies in a folder of the other: what is copied would be there to be copied again."""
+    places = [os.path.realpath(store.describe()) for store in (source, target) if os.path.isabs(store.describe())]
+    if len(places) == 2 and places[0] != places[1] and os.path.commonpath(places) in places:
+        outer, inner = sorted(places, key=len)
+        raise LocatorConflictError(
+            f"the store {inner} lies inside the store {outer}",
+            hint="nothing was written; move its folder out of there, and tell agentm: `agentm config list` shows where",
+        )
 
 
 def read_source(source: StorageBackend, progress: Progress) -> Plan:

@@ -11,6 +11,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from agentm_import.moving.stores import refuse_nested
 from agentm_kernel.command import bind_project, counted
 from agentm_kernel.plugin import (
     ABSENT,
@@ -151,6 +152,7 @@ class StoreChange:
         """Find out what goes where, and whether it can. Only reads."""
         self._source.check_allowed(SWAP_PROVIDER)
         self._refuse_one_store()
+        refuse_nested(self._source, self._target)
         before = find_place(self._source, self._identity, Checkouts(self._device.state_dir, self._source))
         after = find_place(self._target, self._identity, Checkouts(self._device.state_dir, self._target))
         self.slug_before, self.slug = before.slug, after.slug

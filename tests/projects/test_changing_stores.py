@@ -126,6 +126,16 @@ def test_a_store_inside_the_store_is_no_place_to_move_to(laptop: Laptop, widgets
     assert sorted(laptop.own.rglob("*")) == before
 
 
+def test_other_versions_of_a_note_are_settled_before_it_moves(laptop: Laptop, widgets: Path) -> None:
+    laptop.run(widgets, *MOVE)
+    copy = next(laptop.team.rglob("sqlite.md")).with_name("sqlite (Ada's conflicted copy 2026-05-01).md")
+    copy.write_text("Another version.\n")
+    refused = laptop.run(widgets, *BACK, ok=False)
+    assert refused.returncode == 1
+    assert "is a conflict copy, which would be left behind" in refused.stderr
+    assert laptop.run(widgets, "notes", "show", "sqlite").stdout.endswith("We use SQLite.\n")
+
+
 def test_state_that_is_local_stays_where_it_is(laptop: Laptop, widgets: Path) -> None:
     laptop.run(laptop.home, "config", "set", "state_mode", "local")
     assert ".harness" not in laptop.run(widgets, *MOVE).stdout

@@ -94,10 +94,10 @@ def _settle(store: StorageBackend, note: Locator, versions: Versions, choice: st
     if mine == theirs:
         return f"'{note}' has the same content already"
     if choice == BOTH:
-        beside = _place_beside(note, theirs)
-        store.write(beside, theirs, if_match=ABSENT)
+        beside = _put(store, _place_beside(note, theirs), theirs)
         return f"'{note}' stays as it is; the other version is now the note '{beside}'"
-    place = _keep(store, note, mine if choice == THEIRS else theirs)
+    loser = mine if choice == THEIRS else theirs
+    place = _put(store, place_for(note, content_hash(loser), KEPT), loser)
     if choice == MINE:
         return f"'{note}' stays as it is; the other version is kept as {place}"
     store.write(note, theirs if choice == THEIRS else union(mine, theirs), if_match=content_hash(mine))
@@ -106,14 +106,13 @@ def _settle(store: StorageBackend, note: Locator, versions: Versions, choice: st
     return f"'{note}' has the lines of both; the other version is kept as {place}"
 
 
-def _keep(store: StorageBackend, note: Locator, text: str) -> Locator:
-    place = place_for(note, content_hash(text), KEPT)
+def _put(store: StorageBackend, place: Locator, text: str) -> Locator:
     try:
         return store.write(place, text, if_match=ABSENT)
     except ConcurrentModificationError:
         if store.read(place) != text:
             raise
-        return place  # the same version lost twice within a second
+        return place  # from a run that was cut off, or the same version lost twice within a second
 
 
 def _place_beside(note: Locator, text: str) -> Locator:

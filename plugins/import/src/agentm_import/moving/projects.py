@@ -10,11 +10,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from agentm_import.moving.stores import refuse_conflict_copies
 from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
     ConfigError,
-    ConflictCopies,
     Locator,
     NotFoundError,
     ProjectRecord,
@@ -94,13 +94,7 @@ def _movable(store: StorageBackend, old: str, new: str) -> ProjectRecord:
     if not store.capabilities.delete:
         raise StorageError(f"the store at {store.describe()} cannot delete, so nothing can be moved in it")
     folder = Locator(f"{record.folder.parent}/{old}")
-    copies = store.facet(ConflictCopies)
-    found = [] if copies is None else copies.conflict_copies(folder)
-    if found:
-        raise ConfigError(
-            f"'{found[0].copy}' is a conflict copy, which would be left behind",
-            hint="settle conflict copies first; `agentm vault conflicts` lists those of a vault",
-        )
+    refuse_conflict_copies(store, folder)
     for info in store.walk(folder):
         if not info.is_dir:
             store.read(info.locator)  # a file that is no text cannot be moved, and says so now

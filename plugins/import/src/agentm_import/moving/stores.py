@@ -15,6 +15,8 @@ from agentm_kernel.plugin import (
     ABSENT,
     STAMP_KEY,
     ConcurrentModificationError,
+    ConfigError,
+    ConflictCopies,
     InvalidContentError,
     InvalidLocatorError,
     Locator,
@@ -97,10 +99,26 @@ def refuse_nested(source: StorageBackend, target: StorageBackend) -> None:
         )
 
 
+def refuse_conflict_copies(store: StorageBackend, folder: Locator) -> None:
+    """Refuse to move the notes below a folder while other versions of them wait beside them."""
+    for copy in _conflict_copies(store, folder):
+        raise ConfigError(
+            f"'{copy}' is a conflict copy, which would be left behind",
+            hint="settle conflict copies first; `agentm vault conflicts` lists those of a vault",
+        )
+
+
+def _conflict_copies(store: StorageBackend, folder: Locator) -> list[Locator]:
+    copies = store.facet(ConflictCopies)
+    return [] if copies is None else [found.copy for found in copies.conflict_copies(folder)]
+
+
 def read_source(source: StorageBackend, progress: Progress) -> Plan:
     """Every note of the source with its hash, and what is none."""
-    plan = Plan(skipped=list(source.foreign_entries(Locator())))
-    for locator in progress("Reading the source", _notes(source)):
+    notes = _notes(source)
+    copies = [copy.key for copy in _conflict_copies(source, Locator()) if copy not in notes]
+    plan = Plan(skipped=[*source.foreign_entries(Locator()), *copies])
+    for locator in progress("Reading the source", notes):
         try:
             plan.hashes[locator] = content_hash(source.read(locator))
         except InvalidContentError:

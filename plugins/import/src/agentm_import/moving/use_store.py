@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agentm_import.moving.stores import refuse_nested
+from agentm_import.moving.stores import refuse_conflict_copies, refuse_nested
 from agentm_kernel.command import bind_project, counted
 from agentm_kernel.plugin import (
     ABSENT,
@@ -155,6 +155,8 @@ class StoreChange:
         refuse_nested(self._source, self._target)
         before = find_place(self._source, self._identity, Checkouts(self._device.state_dir, self._source))
         after = find_place(self._target, self._identity, Checkouts(self._device.state_dir, self._target))
+        if move:
+            refuse_conflict_copies(self._source, before.folder)
         self.slug_before, self.slug = before.slug, after.slug
         self._plan(before.folder, after.folder)
         self.state = [file.name for file in self._state.files()] if self._state else []

@@ -91,7 +91,9 @@ def test_a_note_that_comes_where_another_moves_to_stays(store: Busy) -> None:
 def test_a_note_does_not_leave_other_versions_behind_or_come_to_those_of_another(note: Locator) -> None:
     class WithCopy(Busy, ConflictCopies):
         def conflict_copies(self, below: Locator) -> list[ConflictCopy]:
-            return [ConflictCopy(note, note.parent.child("a copy.md"), "a sync tool", 7, 0.0)] if below == note else []
+            return (
+                [ConflictCopy(note, note.parent.child("a copy.md"), "a sync tool", 7, 0.0)] if below == note else []
+            )
 
         def read_copy(self, copy: Locator) -> str:
             return THEIRS

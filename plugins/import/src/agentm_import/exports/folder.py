@@ -104,7 +104,7 @@ def write(
 
 
 def _refuse_store(folder: str) -> None:
-    """What is written there would be notes, and be exported in its turn; what is removed there would be notes, too."""
+    """What is written there would be a note, and be exported in its turn; what is removed there is a note, too."""
     above = os.path.realpath(folder)
     while not os.path.lexists(os.path.join(above, *STAMP_KEY.split("/"))):
         if os.path.dirname(above) == above:

@@ -95,7 +95,7 @@ def refuse_nested(source: StorageBackend, target: StorageBackend) -> None:
         outer, inner = sorted(places, key=len)
         raise LocatorConflictError(
             f"the store {inner} lies inside the store {outer}",
-            hint="nothing was written; move its folder out of there, and tell agentm: `agentm config list` shows where",
+            hint="nothing was written; move its folder out of there; `agentm config list` shows the setting",
         )
 
 

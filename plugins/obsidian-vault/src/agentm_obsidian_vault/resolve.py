@@ -96,14 +96,17 @@ def _settle(store: StorageBackend, note: Locator, versions: Versions, choice: st
     if choice == BOTH:
         beside = _put(store, _place_beside(note, theirs), theirs)
         return f"'{note}' stays as it is; the other version is now the note '{beside}'"
-    loser = mine if choice == THEIRS else theirs
-    place = _put(store, place_for(note, content_hash(loser), KEPT), loser)
+    place = _keep(store, note, mine if choice == THEIRS else theirs)
     if choice == MINE:
         return f"'{note}' stays as it is; the other version is kept as {place}"
     store.write(note, theirs if choice == THEIRS else union(mine, theirs), if_match=content_hash(mine))
     if choice == THEIRS:
         return f"'{note}' has the copy's content; what it had is kept as {place}"
     return f"'{note}' has the lines of both; the other version is kept as {place}"
+
+
+def _keep(store: StorageBackend, note: Locator, text: str) -> Locator:
+    return _put(store, place_for(note, content_hash(text), KEPT), text)
 
 
 def _put(store: StorageBackend, place: Locator, text: str) -> Locator:

@@ -52,6 +52,8 @@ class Plan:
     """Notes of a merge that are kept apart, each with its place in the target."""
     kept: set[Locator] = field(default_factory=set)
     """Records of a merge for which the target keeps its own."""
+    shared: set[Locator] = field(default_factory=set)
+    """Notes of a merge that the target has with the same text: they are its own, too."""
     projects: list[str] = field(default_factory=list)
     """The projects of the source, in a merge."""
     united: list[str] = field(default_factory=list)
@@ -176,7 +178,14 @@ def _carry_over(source: StorageBackend, target: StorageBackend, plan: Plan, loca
     """Make the target's copy what the source holds now, provided that it is still the copy that was made."""
     copied = plan.hashes.pop(locator, None)
     text = read_or_none(source, locator)
-    if text is not None:
+    if locator in plan.shared:
+        if text is not None:
+            raise ConcurrentModificationError(
+                f"'{locator}', which both stores have, was changed meanwhile",
+                hint="run the migration again; the configuration was not switched",
+            )
+        plan.kept.add(locator)
+    elif text is not None:
         target.write(plan.place(locator), text, if_match=ABSENT if copied is None else copied)
         plan.hashes[locator] = content_hash(text)
     elif copied is not None:

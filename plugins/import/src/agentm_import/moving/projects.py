@@ -74,6 +74,7 @@ def merge_projects(store: StorageBackend, source: str, into: str) -> int:
         )
     if target.folder == record.folder:  # the name that it had before leads back to it
         raise ConfigError(f"'{into}' is called '{target.slug}' now", hint="there is nothing to merge: both are one")
+    _refuse_elsewhere(target)
     for remote in record.remotes:
         target = add_remote(store, target, remote)
     return _move_all(store, record, target)
@@ -91,6 +92,7 @@ def _movable(store: StorageBackend, old: str, new: str) -> ProjectRecord:
         )
     if record.slug not in (old, new):
         raise ConfigError(f"'{old}' is called '{record.slug}' now", hint="use that name")
+    _refuse_elsewhere(record)
     if not store.capabilities.delete:
         raise StorageError(f"the store at {store.describe()} cannot delete, so nothing can be moved in it")
     folder = Locator(f"{record.folder.parent}/{old}")
@@ -99,6 +101,16 @@ def _movable(store: StorageBackend, old: str, new: str) -> ProjectRecord:
         if not info.is_dir:
             store.read(info.locator)  # a file that is no text cannot be moved, and says so now
     return ProjectRecord(folder, (record.id,), record.remotes)
+
+
+def _refuse_elsewhere(record: ProjectRecord) -> None:
+    """Refuse a project that this store only says of where it went: nobody would read what came to it."""
+    if record.elsewhere is not None:
+        raise ConfigError(
+            f"the notes of the project '{record.slug}' are in another store, {record.elsewhere}",
+            hint="name that store (`agentm store list`): `agentm --store NAME project …`; or bring the project back "
+            "first, in its folder: `agentm project use-store default --move`",
+        )
 
 
 def _move_all(store: StorageBackend, record: ProjectRecord, target: ProjectRecord) -> int:

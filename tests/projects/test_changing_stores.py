@@ -116,6 +116,64 @@ def test_an_empty_store_is_known_by_its_second_name_too(laptop: Laptop) -> None:
     laptop.save(checkout, "sqlite", "We use SQLite.\n")
 
 
+@pytest.mark.parametrize("inside", ["inner", "projects/widgets/inner"])
+def test_a_store_inside_the_store_is_no_place_to_move_to(laptop: Laptop, widgets: Path, inside: str) -> None:
+    laptop.run(laptop.home, "store", "add", "inner", "device-local", f"root={laptop.own / inside}")
+    before = sorted(laptop.own.rglob("*"))
+    refused = laptop.run(widgets, "project", "use-store", "inner", "--move", "--yes", ok=False)
+    assert refused.returncode == 1
+    assert "lies inside" in refused.stderr
+    assert sorted(laptop.own.rglob("*")) == before
+
+
+def test_other_versions_of_a_note_are_settled_before_it_moves(laptop: Laptop, widgets: Path) -> None:
+    laptop.run(widgets, *MOVE)
+    copy = next(laptop.team.rglob("sqlite.md")).with_name("sqlite (Ada's conflicted copy 2026-05-01).md")
+    copy.write_text("Another version.\n")
+    refused = laptop.run(widgets, *BACK, ok=False)
+    assert refused.returncode == 1
+    assert "is a conflict copy, which would be left behind" in refused.stderr
+    assert laptop.run(widgets, "notes", "show", "sqlite").stdout.endswith("We use SQLite.\n")
+
+
+def test_nothing_is_moved_to_a_project_that_has_left_the_store(laptop: Laptop, widgets: Path) -> None:
+    gadgets = laptop.checkout("gadgets", "git@example.com:ana/gadgets.git")
+    laptop.save(gadgets, "tea", "We drink tea.\n")
+    laptop.run(widgets, *MOVE)
+    record = (laptop.own / "projects" / "widgets" / "_project.json").read_text()
+    for words in (
+        ("notes", "move", "tea", "--to-project", "widgets"),
+        ("project", "merge", "gadgets", "widgets"),
+        ("project", "merge", "widgets", "gadgets"),
+        ("project", "rename", "widgets", "things"),
+    ):
+        refused = laptop.run(gadgets, *words, ok=False)
+        assert refused.returncode == 1
+        assert "are in another store" in refused.stderr
+    assert "We drink tea." in laptop.run(gadgets, "notes", "show", "tea").stdout
+    assert (laptop.own / "projects" / "widgets" / "_project.json").read_text() == record
+
+
+@pytest.mark.parametrize("words", [("--personal",), ("--kind", "always-load")])
+def test_a_note_of_a_bound_project_does_not_become_one_that_nobody_reads(
+    laptop: Laptop, widgets: Path, words: tuple[str, ...]
+) -> None:
+    laptop.run(widgets, *MOVE)
+    refused = laptop.run(widgets, "notes", "move", "sqlite", *words, ok=False)
+    assert refused.returncode == 1
+    assert "are in the default store" in refused.stderr
+    assert "We use SQLite." in laptop.run(widgets, "search", "SQLite").stdout
+
+
+def test_a_note_is_moved_to_a_project_by_the_name_that_it_had(laptop: Laptop, widgets: Path) -> None:
+    gadgets = laptop.checkout("gadgets", "git@example.com:ana/gadgets.git")
+    laptop.save(gadgets, "tea", "We drink tea.\n")
+    laptop.run(widgets, "project", "rename", "widgets", "things")
+    laptop.run(gadgets, "notes", "move", "tea", "--to-project", "widgets")
+    assert "We drink tea." in laptop.run(widgets, "notes", "show", "tea").stdout
+    assert (laptop.own / "projects" / "things" / "decisions" / "tea.md").exists()
+
+
 def test_state_that_is_local_stays_where_it_is(laptop: Laptop, widgets: Path) -> None:
     laptop.run(laptop.home, "config", "set", "state_mode", "local")
     assert ".harness" not in laptop.run(widgets, *MOVE).stdout

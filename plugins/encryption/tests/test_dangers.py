@@ -483,6 +483,21 @@ def test_a_conflict_copy_of_another_note_is_refused(shared, note):
         copies.read_copy(copy.copy)
 
 
+def test_conflict_copies_are_settled_before_a_store_is_plain_again(shared, note):
+    """Without its keys, nothing would show what a copy says, and settling the conflict would make a note of it."""
+    one, _ = shared
+    one.store().write(note, "theirs")
+    theirs = stored(one.store(), note)
+    one.store().write(note, "ours")
+    copy = "notes/a (conflicted copy 2026-01-01).md"
+    put(one, copy, theirs)
+    assert copy in one.refused("encryption", "decrypt", "--yes")
+    assert "theirs" in one.done("encryption", "show", copy)
+    (one.place / copy).unlink()
+    one.done("encryption", "decrypt", "--yes")
+    assert one.store().read(note) == "ours"
+
+
 def test_conflict_copies_are_settled_before_a_store_is_encrypted(tmp_path, note):
     laptop = Laptop(tmp_path / "home", tmp_path / "vault")
     laptop.store().write(note, "ours")

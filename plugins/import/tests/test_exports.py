@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from samples import claude_code
 from agentm_import.exports.folder import Comparison
 from agentm_import.exports.okf import original
 from agentm_import.importing import Import
+from agentm_kernel.plugin import content_hash
 
 HARD = {
     "projects/widgets/decisions/plain.md": "---\nkind: decision\nstatus: active\ntags: [a, "
@@ -43,6 +45,40 @@ def fill(home: Home) -> None:
         path = home.root / key
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
+
+
+@pytest.mark.parametrize("form", ["okf", "markdown", "claude-code", "codex"])
+@pytest.mark.parametrize("place", ["", "backup", "projects/widgets/decisions/new/folder"])
+def test_an_export_into_a_store_is_refused(form: str, place: str, home: Home, tmp_path: Path) -> None:
+    fill(home)
+    (tmp_path / "link").symlink_to(home.root)
+    before = snapshot(home.root)
+    refused = home.run("export", form, str(tmp_path / "link" / place))
+    assert refused.returncode == 1
+    assert "is a store" in refused.stderr
+    assert snapshot(home.root) == before
+
+
+def test_an_export_that_became_a_store_is_not_exported_to(home: Home, tmp_path: Path) -> None:
+    fill(home)
+    folder = tmp_path / "out"
+    assert home.run("export", "markdown", str(folder)).returncode == 0
+    (folder / "_meta" / "store.json").write_text("{}")
+    (home.root / "personal" / "facts" / "port.md").unlink()
+    assert home.run("export", "markdown", str(folder)).returncode == 1
+    assert (folder / "personal" / "facts" / "port.md").exists()
+
+
+@pytest.mark.parametrize("listed", ["../mine.md", "/{}/mine.md", "a/../../mine.md"])
+def test_a_list_of_files_cannot_have_others_removed(home: Home, tmp_path: Path, listed: str) -> None:
+    mine = tmp_path / "mine.md"
+    mine.write_text("mine\n")
+    folder = tmp_path / "out"
+    (folder / "a").mkdir(parents=True)
+    files = {listed.format(tmp_path): [content_hash("mine\n")]}
+    (folder / ".agentm-export.json").write_text(json.dumps({"schema": 1, "format": "okf", "files": files}))
+    home.run("export", "okf", str(folder))
+    assert mine.read_text() == "mine\n"
 
 
 @pytest.mark.parametrize("form", ["okf", "markdown"])

@@ -11,7 +11,7 @@ from agentm_devkit.conformance.stubs import SyncedStub
 from agentm_import.moving.merging import plan_merge, unite_projects
 from agentm_import.moving.stores import copy_notes, settle
 from agentm_kernel import Locator
-from agentm_kernel.plugin import LocatorConflictError, stamp_store
+from agentm_kernel.plugin import ConcurrentModificationError, LocatorConflictError, stamp_store
 
 MINE, THEIRS = "projects/widgets/decisions/tea.md", "projects/widgets/decisions/tea-from-old.md"
 
@@ -97,6 +97,33 @@ def test_collisions_are_kept_apart_and_a_second_run_adds_nothing(stores):
     assert content(target)[THEIRS] == "Tea, says the source.\n", "what was kept apart is not overwritten either"
     assert "Tea, says the source anew.\n" in content(target).values()
     assert len(content(target)) == 3
+
+
+def test_a_note_that_has_the_name_of_one_that_is_kept_apart_keeps_it(stores):
+    source, target = stores
+    source.write(Locator(MINE), "Tea.\n")
+    source.write(Locator(THEIRS), "Tea, from an older store.\n")
+    target.write(Locator(MINE), "Coffee.\n")
+    plan = merge(source, target, keep_apart=True)
+    assert target.read(Locator(THEIRS)) == "Tea, from an older store.\n"
+    assert target.read(plan.place(Locator(MINE))) == "Tea.\n"
+    assert target.read(Locator(MINE)) == "Coffee.\n"
+
+
+@pytest.mark.parametrize("change", ["removed", "changed"])
+def test_a_note_that_the_target_had_itself_stays_whatever_becomes_of_it_in_the_source(stores, change):
+    source, target = stores
+    for store in stores:
+        store.write(Locator(MINE), "Tea.\n")
+    plan = plan_merge(source, target, quietly, "old", keep_apart=False)
+    if change == "removed":
+        source.delete(Locator(MINE))
+        settle(source, target, plan, quietly)
+    else:
+        source.write(Locator(MINE), "Green tea.\n")
+        with pytest.raises(ConcurrentModificationError):
+            settle(source, target, plan, quietly)
+    assert target.read(Locator(MINE)) == "Tea.\n"
 
 
 def test_one_project_in_both_stores_keeps_all_its_remotes(stores):

@@ -145,7 +145,25 @@ def test_an_edit_while_a_file_is_moved_is_not_lost(store: FileStore) -> None:
 
     project(store, "widgets", MINE)
     rename_project(Edited(store), "widgets", "gadgets")
-    assert "edited\n" in files(store, "gadgets").values()
+    assert files(store, "gadgets") == {**FILES, "_harness/PLAN.md": "edited\n"}
+    assert files(store, "widgets") == {}
+
+
+def test_an_edit_at_both_places_while_a_file_is_moved_keeps_both(store: FileStore) -> None:
+    class Edited(BackendLayer):
+        is_edited = False
+
+        def delete(self, locator, **condition):  # type: ignore[no-untyped-def]
+            if not self.is_edited:
+                self.is_edited = True
+                self.inner.write(locator, "edited\n")
+                self.inner.write(Locator(locator.key.replace("widgets", "gadgets")), "edited there\n")
+            return self.inner.delete(locator, **condition)
+
+    project(store, "widgets", MINE)
+    rename_project(Edited(store), "widgets", "gadgets")
+    texts = {"_harness/PLAN.md": "edited there\n", "_harness/PLAN-from-widgets.md": "edited\n"}
+    assert files(store, "gadgets") == {**FILES, **texts}
     assert files(store, "widgets") == {}
 
 

@@ -22,6 +22,7 @@ from agentm_kernel.plugin import (
     content_hash,
     stamp_store,
 )
+from agentm_obsidian_vault import VaultBackend
 
 TEXTS = ["", "plain\n", "no final newline", "win\r\nmac\r", "\ufeffbom", "žluť 🦉\n", "\0nul", "x" * 70_000]
 
@@ -102,12 +103,31 @@ def test_a_target_that_differs_is_refused_before_anything_is_written(source, tar
     assert content(target) == {key: "mine\n"}
 
 
+def test_a_target_inside_the_source_or_around_it_is_refused(source, tmp_path):
+    before = content(source)
+    (tmp_path / "link").symlink_to(tmp_path / "source")
+    inside = SyncedStub(tmp_path / "link" / "projects" / "p0", create_root=True)
+    for one, other in ((source, inside), (inside, source)):
+        with pytest.raises(LocatorConflictError, match="lies inside"):
+            plan_migration(one, other, quietly)
+    assert content(source) == before
+
+
 def test_what_is_not_a_note_is_named(source, target, tmp_path):
     (tmp_path / "source/picture.png").write_bytes(b"\x89PNG\xff")
     (tmp_path / "source/a:b.md").write_text("no key can say this")
     (tmp_path / "source/link.md").symlink_to("picture.png")
     plan = migrate(source, target)
     assert sorted(plan.skipped) == ["a:b.md", "link.md", "picture.png"]
+
+
+def test_a_conflict_copy_is_named_like_what_is_not_a_note(target, tmp_path):
+    (tmp_path / "vault").mkdir()
+    vault = VaultBackend(str(tmp_path / "vault"))
+    vault.write(Locator("notes/a.md"), "mine\n")
+    copy = "notes/a (Ada's conflicted copy 2026-05-01).md"
+    (tmp_path / "vault" / copy).write_text("theirs\n")
+    assert plan_migration(vault, target, quietly).skipped == [copy]
 
 
 def test_a_name_that_the_other_store_cannot_have_is_named_with_what_to_do(source, target):

@@ -38,3 +38,23 @@ def test_everything_comes_over_once_and_the_source_stays_as_it_is(source: str, h
     assert again.counts()[CREATE] == 0
     assert home.notes() == notes
     assert snapshot(place) == before
+
+
+@pytest.mark.parametrize("source", ["markdown", "obsidian"])
+def test_a_store_is_not_imported_into_itself(source: str, home: Home) -> None:
+    """The agent's folder lies inside the operator's vault, mostly."""
+    vault = home.root.parent
+    assert home.run("save", "--kind", "fact", "--slug", "port", input="The port is 80.").returncode == 0
+    (vault / ".obsidian").mkdir()
+    (vault / "mine.md").write_text("Mine.\n")
+    done = home.json("import", source, str(vault), "--yes")
+    assert done["counts"] == {"create": 1, "skip": 1}
+    assert sorted(home.notes()) == [
+        "personal/references/mine.md",
+        "projects/widgets/_project.json",
+        "projects/widgets/facts/port.md",
+    ]
+    before = home.notes()
+    refused = home.run("import", "markdown", str(home.root), "--yes")
+    assert "a store of agentm" in refused.stderr
+    assert home.notes() == before

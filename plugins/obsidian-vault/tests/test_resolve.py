@@ -66,6 +66,17 @@ def test_both_makes_the_copy_a_note_of_its_own(vault: VaultBackend, conflict: Co
     assert vault.read(other) == "- start\n- theirs\n"
 
 
+def test_a_choice_that_was_cut_off_before_the_copy_went_is_made_again(
+    vault: VaultBackend, root: Path, conflict: Conflict
+) -> None:
+    settle(vault, vault, conflict, BOTH)
+    before = vault.list(Locator("p"))
+    (root / "p" / COPY).write_text("- start\n- theirs\n")
+    settle(vault, vault, conflict, BOTH)
+    assert vault.list(Locator("p")) == before
+    assert find_conflicts(vault) == []
+
+
 @pytest.mark.parametrize("choice", [MINE, THEIRS, BOTH, UNION])
 def test_a_copy_that_says_the_same_just_goes(
     vault: VaultBackend, root: Path, conflict: Conflict, choice: str

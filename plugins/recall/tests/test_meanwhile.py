@@ -11,7 +11,17 @@ import pytest
 
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Capabilities
-from agentm_kernel.plugin import ConcurrentModificationError, Device, FileStore, Locator, content_hash, stamp_store
+from agentm_kernel.plugin import (
+    ConcurrentModificationError,
+    ConflictCopies,
+    ConflictCopy,
+    Device,
+    FileStore,
+    Locator,
+    LocatorConflictError,
+    content_hash,
+    stamp_store,
+)
 from agentm_recall import inbox
 from agentm_recall.inbox import SAVE, Proposal, pending, propose, reject
 from agentm_recall.index.maintenance import RecallIndex
@@ -75,6 +85,25 @@ def test_a_note_that_comes_where_another_moves_to_stays(store: Busy) -> None:
     with pytest.raises(ConcurrentModificationError):
         move_note(store, NOTE, PLACE, kind="fact", project=None)
     assert (store.read(PLACE), store.read(NOTE)) == (THEIRS, MINE)
+
+
+@pytest.mark.parametrize("note", [NOTE, PLACE])
+def test_a_note_does_not_leave_other_versions_behind_or_come_to_those_of_another(note: Locator) -> None:
+    class WithCopy(Busy, ConflictCopies):
+        def conflict_copies(self, below: Locator) -> list[ConflictCopy]:
+            return (
+                [ConflictCopy(note, note.parent.child("a copy.md"), "a sync tool", 7, 0.0)] if below == note else []
+            )
+
+        def read_copy(self, copy: Locator) -> str:
+            return THEIRS
+
+    store = WithCopy()
+    store.write(NOTE, MINE)
+    with pytest.raises(LocatorConflictError, match="a copy"):
+        move_note(store, NOTE, PLACE, kind="fact", project=None)
+    assert store.read(NOTE) == MINE
+    assert not store.exists(PLACE)
 
 
 def test_a_note_that_is_edited_while_it_is_replaced_stays(store: Busy) -> None:

@@ -27,7 +27,7 @@ from agentm_encryption.opening import refuse_shared_folder
 from agentm_encryption.places import KEYS, key_file, retired_folder
 from agentm_encryption.rewriting import drop_leftovers, open_all, plain_hashes, reseal_all, seal_all
 from agentm_encryption.selected import SelectedStore
-from agentm_encryption.survey import note_locators
+from agentm_encryption.survey import conflicts, note_locators
 from agentm_kernel.command import answering, confirm, counted, shown, store_device
 from agentm_kernel.plugin import (
     ABSENT,
@@ -301,6 +301,7 @@ def decrypt(yes: bool, answer: dict[str, object]) -> None:
     journal = Journal(source.folder)
     if newest_epoch(store.backend):
         encrypted = store.joined()
+        _refuse_sealed_copies(encrypted)
         if journal.work != DECRYPT:
             confirm(f"Write every note of the store at {store.backend.describe()} in plain?", yes=yes)
             send_state(device)
@@ -328,6 +329,17 @@ def decrypt(yes: bool, answer: dict[str, object]) -> None:
     answer.update(place=store.backend.describe(), decrypted=changed)
     click.echo(f"the store at {store.backend.describe()} is plain; {_files(changed)} decrypted")
     click.echo("on other devices, take `encryption` out of `wrappers`: `agentm config list` shows it")
+
+
+def _refuse_sealed_copies(encrypted: EncryptedStore) -> None:
+    """What a sync tool left beside notes is no note, and would stay sealed without its keys."""
+    notes = {locator.key for locator in note_locators(encrypted.as_stored)}
+    for copy, note in conflicts(encrypted.as_stored).items():
+        if copy not in notes:
+            raise AgentmError(
+                f"'{copy}' is a conflict copy of '{note}', which would stay encrypted without its keys",
+                hint="`agentm encryption show COPY` prints it; save what the note lacks, then remove the file",
+            )
 
 
 def send_state(device: Device) -> None:

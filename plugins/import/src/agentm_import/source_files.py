@@ -11,7 +11,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from agentm_import.items import Skipped
-from agentm_kernel.plugin import MAX_CONTENT_BYTES, AgentmError
+from agentm_kernel.plugin import MAX_CONTENT_BYTES, STAMP_KEY, AgentmError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -123,10 +123,12 @@ def iso_time(seconds: float) -> str:
         return ""
 
 
-def walk(root: str, enter: Callable[[str], bool] = lambda name: not name.startswith(".")) -> Iterator[str | Skipped]:
+def walk(
+    root: str, enter: Callable[[str], bool] = lambda name: not name.startswith("."), *, stores: bool = True
+) -> Iterator[str | Skipped]:
     """The files below `root` as relative paths with `/`, sorted; links, pipes and bad names come with the reason.
 
-    `enter` says by its name whether a folder is looked into.
+    `enter` says by its name whether a folder is looked into, `stores` whether one that is a store of agentm is.
     """
     seen = 0
     pending = [("", 0)]
@@ -137,6 +139,10 @@ def walk(root: str, enter: Callable[[str], bool] = lambda name: not name.startsw
                 entries = sorted(scan, key=lambda entry: entry.name)
         except OSError as error:
             yield Skipped(folder or ".", f"cannot be listed: {error.strerror}")
+            continue
+        if not stores and os.path.lexists(os.path.join(root, *folder.split("/"), *STAMP_KEY.split("/"))):
+            why = "a store of agentm; `agentm migrate` takes notes from one store to another"
+            yield Skipped(folder or ".", why, is_problem=not folder)
             continue
         inner: list[tuple[str, int]] = []
         for entry in entries:

@@ -94,8 +94,7 @@ def _settle(store: StorageBackend, note: Locator, versions: Versions, choice: st
     if mine == theirs:
         return f"'{note}' has the same content already"
     if choice == BOTH:
-        beside = _place_beside(note, theirs)
-        store.write(beside, theirs, if_match=ABSENT)
+        beside = _put(store, _place_beside(note, theirs), theirs)
         return f"'{note}' stays as it is; the other version is now the note '{beside}'"
     place = _keep(store, note, mine if choice == THEIRS else theirs)
     if choice == MINE:
@@ -107,13 +106,16 @@ def _settle(store: StorageBackend, note: Locator, versions: Versions, choice: st
 
 
 def _keep(store: StorageBackend, note: Locator, text: str) -> Locator:
-    place = place_for(note, content_hash(text), KEPT)
+    return _put(store, place_for(note, content_hash(text), KEPT), text)
+
+
+def _put(store: StorageBackend, place: Locator, text: str) -> Locator:
     try:
         return store.write(place, text, if_match=ABSENT)
     except ConcurrentModificationError:
         if store.read(place) != text:
             raise
-        return place  # the same version lost twice within a second
+        return place  # from a run that was cut off, or the same version lost twice within a second
 
 
 def _place_beside(note: Locator, text: str) -> Locator:

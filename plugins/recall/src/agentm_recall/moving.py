@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
+    ConflictCopies,
     LocatorConflictError,
     StorageError,
     content_hash,
@@ -32,6 +33,12 @@ def move_note(
         )
     if backend.exists(target):
         raise LocatorConflictError(f"'{target}' exists already", hint="give another --slug")
+    copies = backend.facet(ConflictCopies)
+    for found in [*copies.conflict_copies(source), *copies.conflict_copies(target)] if copies else ():
+        raise LocatorConflictError(
+            f"'{found.copy}' is another version of '{found.note}', and would be one of another note then",
+            hint="settle it first; `agentm vault conflicts` lists those of a vault",
+        )
     current = backend.read(source)
     moment = datetime.now(UTC).isoformat(timespec="seconds")
     fields = {"kind": kind, "updated": moment}

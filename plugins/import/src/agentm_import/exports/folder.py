@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agentm_import.exports.manifest import NAME, manifest_text, read_manifest
 from agentm_import.source_files import Unreadable, read_bytes
-from agentm_kernel.plugin import AgentmError, StorageIOError, atomic_write, content_hash
+from agentm_kernel.plugin import STAMP_KEY, AgentmError, StorageIOError, atomic_write, content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -65,6 +65,7 @@ def write(
 
     `built_on` has the hash of a file of another program that the new text keeps and adds to.
     """
+    _refuse_store(folder)
     listed = read_manifest(folder)
     if not shared and not listed and os.path.isdir(folder) and set(os.listdir(folder)) - {NAME}:
         raise AgentmError(
@@ -100,6 +101,18 @@ def write(
         os.unlink(os.path.join(folder, *path.split("/")))
     atomic_write(os.path.join(folder, NAME), manifest_text(form, new))
     return before
+
+
+def _refuse_store(folder: str) -> None:
+    """What is written there would be a note, and be exported in its turn; what is removed there is a note, too."""
+    above = os.path.realpath(folder)
+    while not os.path.lexists(os.path.join(above, *STAMP_KEY.split("/"))):
+        if os.path.dirname(above) == above:
+            return
+        above = os.path.dirname(above)
+    raise AgentmError(
+        f"{above} is a store; nothing was written", hint="give a folder outside it, like `agentm export okf ~/export`"
+    )
 
 
 def _is_ours(folder: str, path: str, listed: Mapping[str, list[str]]) -> bool:

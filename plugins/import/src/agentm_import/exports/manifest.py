@@ -21,7 +21,11 @@ def read_manifest(folder: str, form: str | None = None) -> dict[str, list[str]]:
         files = document["files"]
         if form is not None and document["format"] != form:
             return {}
-        return {str(path): [str(digest) for digest in digests] for path, digests in files.items()}
+        return {
+            str(path): [str(digest) for digest in digests]
+            for path, digests in files.items()
+            if _is_inside(str(path))  # it may be anybody's list, and says what is removed
+        }
     except (Unreadable, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return {}
 
@@ -29,3 +33,7 @@ def read_manifest(folder: str, form: str | None = None) -> dict[str, list[str]]:
 def manifest_text(form: str, files: Mapping[str, list[str]]) -> str:
     lines = ",\n".join(f"{json.dumps(path)}: {json.dumps(digests)}" for path, digests in sorted(files.items()))
     return f'{{"schema": 1, "format": {json.dumps(form)}, "files": {{\n{lines}\n}}}}\n'
+
+
+def _is_inside(path: str) -> bool:
+    return ".." not in path.replace(os.sep, "/").split("/") and not os.path.isabs(path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentm_import.moving.stores import Plan, hash_at, read_source
+from agentm_import.moving.stores import Plan, hash_at, read_source, refuse_nested
 from agentm_kernel.plugin import Locator, LocatorConflictError, add_remote, layout, read_or_none, read_record
 
 if TYPE_CHECKING:
@@ -24,13 +24,16 @@ def plan_merge(
     source: StorageBackend, target: StorageBackend, progress: Progress, name: str, *, keep_apart: bool
 ) -> Plan:
     """What a merge will do; `name` says where notes that are kept apart came from."""
+    refuse_nested(source, target)
     plan = read_source(source, progress)
     collisions = []
     for locator in list(plan.hashes):
         held = hash_at(target, locator)
         if held is None:
             plan.missing.append(locator)
-        elif held != plan.hashes[locator] and not _is_united(source, target, plan, locator):
+        elif held == plan.hashes[locator]:
+            plan.shared.add(locator)
+        elif not _is_united(source, target, plan, locator):
             collisions.append(locator)
     _refuse_two_names(source, target, plan)
     stuck = [locator for locator in collisions if locator.parts[0] == layout.META and locator.suffix != ".md"]
@@ -42,7 +45,7 @@ def plan_merge(
             hint=f"nothing was written; {way_out}",
         )
     for locator in collisions:
-        plan.places[locator], is_there = _beside(target, locator, plan.hashes[locator], name)
+        plan.places[locator], is_there = _beside(target, plan, locator, name)
         if not is_there:
             plan.missing.append(locator)
     return plan
@@ -107,13 +110,14 @@ def _remotes(store: StorageBackend, slug: str) -> tuple[str, ...]:
     return record.remotes if record is not None else ()
 
 
-def _beside(target: StorageBackend, locator: Locator, digest: str, name: str) -> tuple[Locator, bool]:
+def _beside(target: StorageBackend, plan: Plan, locator: Locator, name: str) -> tuple[Locator, bool]:
     """A place beside the note that collides, and whether the very text is there already."""
+    digest = plan.hashes[locator]
     suffix = locator.short_suffix
     stem = locator.name.removesuffix(suffix)
     for added in (f"-from-{name}", f"-from-{name}-{digest[:8]}"):
         place = locator.parent.child(f"{stem}{added}{suffix}")
         held = hash_at(target, place)
-        if held in (None, digest):
+        if held == digest or (held is None and place not in plan.hashes):
             return place, held is not None
     raise LocatorConflictError(f"there is no free name beside '{locator}'", hint="move the notes beside it away")

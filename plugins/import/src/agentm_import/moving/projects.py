@@ -10,11 +10,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from agentm_import.moving.stores import refuse_conflict_copies
 from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
     ConfigError,
-    ConflictCopies,
     Locator,
     NotFoundError,
     ProjectRecord,
@@ -74,6 +74,7 @@ def merge_projects(store: StorageBackend, source: str, into: str) -> int:
         )
     if target.folder == record.folder:  # the name that it had before leads back to it
         raise ConfigError(f"'{into}' is called '{target.slug}' now", hint="there is nothing to merge: both are one")
+    _refuse_elsewhere(target)
     for remote in record.remotes:
         target = add_remote(store, target, remote)
     return _move_all(store, record, target)
@@ -91,20 +92,25 @@ def _movable(store: StorageBackend, old: str, new: str) -> ProjectRecord:
         )
     if record.slug not in (old, new):
         raise ConfigError(f"'{old}' is called '{record.slug}' now", hint="use that name")
+    _refuse_elsewhere(record)
     if not store.capabilities.delete:
         raise StorageError(f"the store at {store.describe()} cannot delete, so nothing can be moved in it")
     folder = Locator(f"{record.folder.parent}/{old}")
-    copies = store.facet(ConflictCopies)
-    found = [] if copies is None else copies.conflict_copies(folder)
-    if found:
-        raise ConfigError(
-            f"'{found[0].copy}' is a conflict copy, which would be left behind",
-            hint="settle conflict copies first; `agentm vault conflicts` lists those of a vault",
-        )
+    refuse_conflict_copies(store, folder)
     for info in store.walk(folder):
         if not info.is_dir:
             store.read(info.locator)  # a file that is no text cannot be moved, and says so now
     return ProjectRecord(folder, (record.id,), record.remotes)
+
+
+def _refuse_elsewhere(record: ProjectRecord) -> None:
+    """Refuse a project that this store only says of where it went: nobody would read what came to it."""
+    if record.elsewhere is not None:
+        raise ConfigError(
+            f"the notes of the project '{record.slug}' are in another store, {record.elsewhere}",
+            hint="name that store (`agentm store list`): `agentm --store NAME project …`; or bring the project back "
+            "first, in its folder: `agentm project use-store default --move`",
+        )
 
 
 def _move_all(store: StorageBackend, record: ProjectRecord, target: ProjectRecord) -> int:
@@ -133,15 +139,22 @@ def _files(store: StorageBackend, folder: Locator) -> list[Locator]:
 
 
 def _move(store: StorageBackend, file: Locator, folder: Locator, target: Locator, begun: int) -> None:
-    wanted = place = target.child(*file.parts[len(folder.parts) :])
+    wanted = target.child(*file.parts[len(folder.parts) :])
+    place, copied = wanted, ""
     for _ in range(_ROUNDS):
         text = store.read(file)
-        place = _put(store, place, text, folder.name)
+        try:
+            if copied:
+                store.write(place, text, if_match=copied)
+        except ConcurrentModificationError:
+            copied = ""  # somebody changed the copy, which is theirs now
+        if not copied:
+            place = _put(store, wanted, text, folder.name)
+        copied = content_hash(text)
         if place != wanted:  # beside a file of the same name; it takes its own history along
             record_move(store, file, store, place, begun)
-            wanted = place
         try:
-            store.delete(file, if_match=content_hash(text))
+            store.delete(file, if_match=copied)
         except ConcurrentModificationError:
             continue  # edited while it was copied: the copy is brought up to date
         return

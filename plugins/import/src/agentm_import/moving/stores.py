@@ -7,6 +7,7 @@ read. The configuration is switched last, in one atomic step, and only when both
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ from agentm_kernel.plugin import (
     ABSENT,
     STAMP_KEY,
     ConcurrentModificationError,
+    ConfigError,
+    ConflictCopies,
     InvalidContentError,
     InvalidLocatorError,
     Locator,
@@ -49,6 +52,8 @@ class Plan:
     """Notes of a merge that are kept apart, each with its place in the target."""
     kept: set[Locator] = field(default_factory=set)
     """Records of a merge for which the target keeps its own."""
+    shared: set[Locator] = field(default_factory=set)
+    """Notes of a merge that the target has with the same text: they are its own, too."""
     projects: list[str] = field(default_factory=list)
     """The projects of the source, in a merge."""
     united: list[str] = field(default_factory=list)
@@ -65,6 +70,7 @@ def _notes(store: StorageBackend) -> list[Locator]:
 
 def plan_migration(source: StorageBackend, target: StorageBackend, progress: Progress) -> Plan:
     """Compare the two stores; a target that differs from the source anywhere is refused."""
+    refuse_nested(source, target)
     plan = read_source(source, progress)
     differing = []
     for locator in plan.hashes:
@@ -84,10 +90,37 @@ def plan_migration(source: StorageBackend, target: StorageBackend, progress: Pro
     return plan
 
 
+def refuse_nested(source: StorageBackend, target: StorageBackend) -> None:
+    """Refuse where one store lies in a folder of the other: what is copied would be there to be copied again."""
+    places = [os.path.realpath(store.describe()) for store in (source, target) if os.path.isabs(store.describe())]
+    if len(places) == 2 and places[0] != places[1] and os.path.commonpath(places) in places:
+        outer, inner = sorted(places, key=len)
+        raise LocatorConflictError(
+            f"the store {inner} lies inside the store {outer}",
+            hint="nothing was written; move its folder out of there; `agentm config list` shows the setting",
+        )
+
+
+def refuse_conflict_copies(store: StorageBackend, folder: Locator) -> None:
+    """Refuse to move the notes below a folder while other versions of them wait beside them."""
+    for copy in _conflict_copies(store, folder):
+        raise ConfigError(
+            f"'{copy}' is a conflict copy, which would be left behind",
+            hint="settle conflict copies first; `agentm vault conflicts` lists those of a vault",
+        )
+
+
+def _conflict_copies(store: StorageBackend, folder: Locator) -> list[Locator]:
+    copies = store.facet(ConflictCopies)
+    return [] if copies is None else [found.copy for found in copies.conflict_copies(folder)]
+
+
 def read_source(source: StorageBackend, progress: Progress) -> Plan:
     """Every note of the source with its hash, and what is none."""
-    plan = Plan(skipped=list(source.foreign_entries(Locator())))
-    for locator in progress("Reading the source", _notes(source)):
+    notes = _notes(source)
+    copies = [copy.key for copy in _conflict_copies(source, Locator()) if copy not in notes]
+    plan = Plan(skipped=[*source.foreign_entries(Locator()), *copies])
+    for locator in progress("Reading the source", notes):
         try:
             plan.hashes[locator] = content_hash(source.read(locator))
         except InvalidContentError:
@@ -145,7 +178,14 @@ def _carry_over(source: StorageBackend, target: StorageBackend, plan: Plan, loca
     """Make the target's copy what the source holds now, provided that it is still the copy that was made."""
     copied = plan.hashes.pop(locator, None)
     text = read_or_none(source, locator)
-    if text is not None:
+    if locator in plan.shared:
+        if text is not None:
+            raise ConcurrentModificationError(
+                f"'{locator}', which both stores have, was changed meanwhile",
+                hint="run the migration again; the configuration was not switched",
+            )
+        plan.kept.add(locator)
+    elif text is not None:
         target.write(plan.place(locator), text, if_match=ABSENT if copied is None else copied)
         plan.hashes[locator] = content_hash(text)
     elif copied is not None:

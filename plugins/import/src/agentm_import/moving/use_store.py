@@ -8,9 +8,10 @@ out of the first store before the second was read once more and agrees.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from agentm_import.moving.stores import refuse_conflict_copies, refuse_nested
 from agentm_kernel.command import bind_project, counted
 from agentm_kernel.plugin import (
     ABSENT,
@@ -57,6 +58,8 @@ class Move:
     place: Locator
     with_state: bool = True
     """Whether plans are among them; where one store keeps state and the other does not, they go another way."""
+    written: dict[Locator, str] = field(default_factory=dict)
+    """The hash of what was copied of each file, which is ours to bring up to date."""
 
     def files(self) -> list[Locator]:
         """What is to be moved; the record stays, to say where the rest went."""
@@ -81,23 +84,25 @@ class Move:
             )
 
     def copy(self) -> dict[Locator, str]:
-        """Bring the target up to date until both agree; the files with the hash that was copied."""
-        copied: dict[Locator, str] = {}
+        """Bring the target up to date until both agree; the files with the hash of what was found in both."""
         for _ in range(_ROUNDS):
-            changed = [file for file in self.files() if self._differs(file)]
-            if not changed:
-                return {file: copied.get(file) or content_hash(self.source.read(file)) for file in self.files()}
-            for file in changed:
-                text = self.source.read(file)
-                self.target.write(self.goes_to(file), text, if_match=copied.get(file, ABSENT))
-                copied[file] = content_hash(text)
+            agreed: dict[Locator, str] = {}
+            is_changed = False
+            for file in self.files():
+                text = read_or_none(self.source, file)
+                if text is None:
+                    continue  # somebody removed it just now
+                agreed[file] = content_hash(text)
+                if read_or_none(self.target, self.goes_to(file)) != text:
+                    self.target.write(self.goes_to(file), text, if_match=self.written.get(file, ABSENT))
+                    self.written[file] = agreed[file]
+                    is_changed = True
+            if not is_changed:
+                return agreed
         raise ConcurrentModificationError(
             f"the files in {self.folder} change all the time",
             hint="stop the agents that write there, and run it again",
         )
-
-    def _differs(self, file: Locator) -> bool:
-        return read_or_none(self.target, self.goes_to(file)) != read_or_none(self.source, file)
 
     def remove(self, copied: dict[Locator, str]) -> int:
         """Take the files out of the source, each only if it is what was copied; how many are gone."""
@@ -147,8 +152,11 @@ class StoreChange:
         """Find out what goes where, and whether it can. Only reads."""
         self._source.check_allowed(SWAP_PROVIDER)
         self._refuse_one_store()
+        refuse_nested(self._source, self._target)
         before = find_place(self._source, self._identity, Checkouts(self._device.state_dir, self._source))
         after = find_place(self._target, self._identity, Checkouts(self._device.state_dir, self._target))
+        if move:
+            refuse_conflict_copies(self._source, before.folder)
         self.slug_before, self.slug = before.slug, after.slug
         self._plan(before.folder, after.folder)
         self.state = [file.name for file in self._state.files()] if self._state else []

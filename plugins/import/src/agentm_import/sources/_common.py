@@ -114,7 +114,7 @@ class MarkdownFile:
 def markdown_files(root: str, under: str = "") -> Iterator[tuple[str, MarkdownFile] | Skipped]:
     """The Markdown files below a folder of a source, hidden folders left out; everything else with the reason."""
     base = os.path.join(root, *under.split("/")) if under else root
-    for path in walk(base):
+    for path in walk(base, stores=False):
         if isinstance(path, Skipped):
             yield path
             continue

@@ -6,11 +6,12 @@ import os
 import sys
 import tempfile
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from agentm_kernel.command import answering, current_device, echo_json, json_option
-from agentm_kernel.plugin import AgentmError, Locator, content_hash, refuse_secrets
+from agentm_kernel.plugin import AgentmError, Locator, content_hash, read_record, refuse_secrets
 from agentm_recall.commands.common import cwd_option, found_note, kind_option, project_option
 from agentm_recall.commands.names import name_argument
 from agentm_recall.editing import with_fields
@@ -20,6 +21,9 @@ from agentm_recall.layout import ALWAYS_LOAD_KIND, FOLDERS, KINDS, place_of, pro
 from agentm_recall.moving import move_note
 from agentm_recall.note import parse_note
 from agentm_recall.saving import check_slug
+
+if TYPE_CHECKING:
+    from agentm_kernel.plugin import StorageBackend
 
 _EDITOR = "$VISUAL or $EDITOR names your editor; `agentm notes path NAME` prints the file, for any other"
 
@@ -124,9 +128,14 @@ def move(
     folder = None
     if not personal and kind != ALWAYS_LOAD_KIND:
         owner = to_project or project_of(source.key)
-        folder = project_folder(backend, owner) if owner else None
-        if to_project and folder is not None and not backend.exists(folder):
-            raise AgentmError(f"there is no project '{to_project}'", hint="`agentm project list` shows them")
+        folder = (
+            _project_there(backend, to_project) if to_project else project_folder(backend, owner) if owner else None
+        )
+    elif backend.describe() != current_device().store().describe():
+        raise AgentmError(
+            f"notes for every project are in the default store, and '{source}' is in {backend.describe()}",
+            hint=f"save it there with `agentm save --personal`, then `agentm forget {name}`",
+        )
     target = place_of(kind, slug or note.slug, folder)
     move_note(backend, source, target, kind=kind, project=folder)
     index = RecallIndex(backend)
@@ -136,6 +145,20 @@ def move(
         echo_json(key=target.key, moved_from=source.key)
     else:
         click.echo(f"moved {source} to {target}")
+
+
+def _project_there(backend: StorageBackend, project: str) -> Locator:
+    """The folder where the project's notes are read: it may have another name now, or be in another store."""
+    folder = project_folder(backend, project)
+    record = read_record(backend, project)
+    if record is not None and record.elsewhere is not None:
+        raise AgentmError(
+            f"the notes of the project '{record.slug}' are in another store, {record.elsewhere}",
+            hint=f"save it there with `agentm save --project {project}`, then `agentm forget` it here",
+        )
+    if record is None and not backend.exists(folder):
+        raise AgentmError(f"there is no project '{project}'", hint="`agentm project list` shows them")
+    return folder if record is None else record.folder
 
 
 def _kind_of_place(source: Locator) -> str:

@@ -117,7 +117,7 @@ def test_a_move_that_was_cut_off_is_finished_by_running_it_again(laptop: Laptop,
     def cut_off(*_: object) -> None:
         raise KeyboardInterrupt
 
-    for place, step in ((use_store, "change_record"), (use_store.Move, "_differs")):
+    for place, step in ((use_store, "change_record"), (use_store.Move, "goes_to")):
         change = use_store.StoreChange(Device.now(laptop.environ), str(widgets), "team")
         change.check(move=True)
         with monkeypatch.context() as patched:

@@ -15,19 +15,27 @@ __version__ = "0.2.0"
 
 def _lazy_door(door: str) -> tuple[object, object]:
     """`__getattr__` and `__dir__` of a module whose names live elsewhere and are loaded when first used."""
-    spec = sys.modules[door].__spec__
-    stub = spec.loader.get_data(f"{spec.origin.rpartition('.')[0]}.pyi").decode()  # from a zip file, if it is in one
+    read = list[str]()
+
+    def stub() -> str:
+        """The text of the door's stub, read for the first name: a hook passes this door and takes nothing from it."""
+        if not read:
+            spec = sys.modules[door].__spec__
+            data = spec.loader.get_data(f"{spec.origin.rpartition('.')[0]}.pyi")  # from a zip file, if it is in one
+            read.append(data.decode())
+        return read[0]
 
     def home_of(name: str) -> str | None:
         """Looked for in the text, since hooks need a few of many names: the stub hands it on with `name as name`. A
         line with a remark is for checkers alone.
         """
-        at = stub.find(f" {name} as {name}")
-        line = stub[stub.rfind("\nfrom agentm_kernel.", 0, at) + 20 : stub.find("\n", at)]
+        text = stub()
+        at = text.find(f" {name} as {name}")
+        line = text[text.rfind("\nfrom agentm_kernel.", 0, at) + 20 : text.find("\n", at)]
         return line.partition(" ")[0] if at >= 0 and "#" not in line else None
 
     def homes() -> dict[str, str]:
-        words = [word for word, behind in zip(stub.split(), stub.split()[1:], strict=False) if behind == "as"]
+        words = [word for word, behind in zip(stub().split(), stub().split()[1:], strict=False) if behind == "as"]
         return {name: home for name in words if (home := home_of(name)) is not None}
 
     def load(name: str) -> object:

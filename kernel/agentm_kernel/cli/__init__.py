@@ -1,8 +1,9 @@
 """The command line: `main` decides, `command_table` answers hooks without click, `app` is everything else.
 
-Here is what all of them need: standard streams, byte for byte; how a command ends, every failure as two lines on
-standard error and an exit code, never as a traceback; and, as a part of its own, how modules are found.
+Here is what all of them need: how modules are found; standard streams, byte for byte; and how a command ends, every
+failure as two lines on standard error and an exit code, never as a traceback.
 """
+# ruff: noqa: E402
 
 from __future__ import annotations
 
@@ -14,14 +15,91 @@ from _frozen_importlib import BuiltinImporter, ModuleSpec
 from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader
 from marshal import loads
 
-from agentm_kernel import errors
-from agentm_kernel.errors import AgentmError, one_line
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import CodeType
     from typing import Any, NoReturn
+
+# ------------------------------------------------------------------------------------------------ finding modules
+# A hook takes a twentieth less with this, and works as well without: nothing else in agentm knows of it. It stands
+# first, so that what is imported below is found by it.
+
+_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+_HEADER = MAGIC_NUMBER + bytes(4)
+_CACHED = f"{os.sep}__pycache__{os.sep}"
+_COMPILED = f".{sys.implementation.cache_tag}.pyc"
+_LONGEST = 40_000  # bytes of a compiled form; for more, the system would be asked for memory each time
+
+
+class QuickFinder:
+    """Finds agentm's packages and their modules, of which a command loads dozens, by looking where they must be.
+
+    What Python does for each takes twice as long: it lists folders and asks for five kinds of files. Whatever is not
+    a source file with its compiled form beside it is left to Python, and so is a compiled form that is out of date,
+    and a search path with an archive or the working directory in front.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None, _target: object = None) -> ModuleSpec | None:
+        if not name.startswith("agentm_"):
+            return None
+        last = name.rpartition(".")[2]
+        for root in sys.path if path is None else path:
+            if not root:
+                return None
+            for folder, module in ((root, last), (f"{root}{os.sep}{last}", "__init__")):
+                try:
+                    status = os.stat(f"{folder}{os.sep}{module}.py")
+                except FileNotFoundError:
+                    continue
+                except OSError:
+                    return None
+                return _spec(name, folder, module, status)
+        return None
+
+
+def _spec(name: str, folder: str, module: str, status: os.stat_result) -> ModuleSpec:
+    source = f"{folder}{os.sep}{module}.py"
+    loader = _QuickLoader(name, source)
+    loader.cached = f"{folder}{_CACHED}{module}{_COMPILED}"
+    # As PEP 552 says: which Python, no flags, when the source was changed, and how long it is.
+    changed, size = int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF
+    loader.header = _HEADER + (changed | size << 32).to_bytes(8, "little")
+    spec = ModuleSpec(name, loader, origin=source, is_package=module == "__init__")
+    spec.has_location, spec.cached = True, loader.cached
+    if spec.submodule_search_locations is not None:
+        spec.submodule_search_locations.append(folder)
+    return spec
+
+
+class _QuickLoader(SourceFileLoader):
+    cached: str
+    header: bytes
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        try:
+            descriptor = os.open(self.cached, _READING)
+            try:
+                compiled = os.read(descriptor, _LONGEST)
+            finally:
+                os.close(descriptor)
+            if compiled.startswith(self.header) and len(compiled) < _LONGEST:
+                return loads(memoryview(compiled)[16:])  # type: ignore[no-any-return]  # noqa: S302 - as Python does
+        except OSError:
+            pass
+        return super().get_code(fullname)
+
+
+_is_elsewhere = not sys.implementation.cache_tag or sys.pycache_prefix or sys.flags.optimize
+if BuiltinImporter in sys.meta_path and not _is_elsewhere:
+    sys.meta_path.insert(sys.meta_path.index(BuiltinImporter), QuickFinder)
+
+
+# ------------------------------------------------------------------------------------------------ standard streams
+
+from agentm_kernel import errors
+from agentm_kernel.errors import AgentmError, one_line
 
 SCHEMA = 1  # the shape of every JSON answer; a change that readers would notice gets the next number
 _ON_SCREEN = frozenset("\n\t\u00a0\u3000\u200c\u200d")
@@ -182,67 +260,3 @@ def end_process(code: int) -> NoReturn:
     calling = sys.modules.get("agentm_kernel.plugins")
     leave: Callable[[int], NoReturn] = os._exit if calling is None else calling.end_process
     leave(code)
-
-
-# ------------------------------------------------------------------------------------------------ finding modules
-# A hook takes a twentieth less with this, and works as well without: nothing else in agentm knows of it.
-
-_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
-_HEADER = MAGIC_NUMBER + bytes(4)
-_CACHED = f"{os.sep}__pycache__{os.sep}"
-_COMPILED = f".{sys.implementation.cache_tag}.pyc"
-_LONGEST = 40_000  # bytes of a compiled form; for more, the system would be asked for memory each time
-
-
-class QuickFinder:
-    """Finds the modules inside of agentm's packages, of which a command loads dozens, by looking where they must be.
-
-    What Python does for each takes twice as long: it lists folders and asks for five kinds of files. Whatever is not
-    a source file with its compiled form beside it is left to Python, and so is a compiled form that is out of date.
-    """
-
-    @staticmethod
-    def find_spec(name: str, path: Sequence[str] | None, _target: object = None) -> ModuleSpec | None:
-        if not path or not name.startswith("agentm_"):
-            return None
-        last = name.rpartition(".")[2]
-        for folder, module in ((path[0], last), (f"{path[0]}{os.sep}{last}", "__init__")):
-            source = f"{folder}{os.sep}{module}.py"
-            try:
-                status = os.stat(source)
-            except OSError:
-                continue
-            loader = _QuickLoader(name, source)
-            loader.cached = f"{folder}{_CACHED}{module}{_COMPILED}"
-            # As PEP 552 says: which Python, no flags, when the source was changed, and how long it is.
-            changed, size = int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF
-            loader.header = _HEADER + (changed | size << 32).to_bytes(8, "little")
-            spec = ModuleSpec(name, loader, origin=source, is_package=module != last)
-            spec.has_location, spec.cached = True, loader.cached
-            if spec.submodule_search_locations is not None:
-                spec.submodule_search_locations.append(folder)
-            return spec
-        return None
-
-
-class _QuickLoader(SourceFileLoader):
-    cached: str
-    header: bytes
-
-    def get_code(self, fullname: str) -> CodeType | None:
-        try:
-            descriptor = os.open(self.cached, _READING)
-            try:
-                compiled = os.read(descriptor, _LONGEST)
-            finally:
-                os.close(descriptor)
-            if compiled.startswith(self.header) and len(compiled) < _LONGEST:
-                return loads(memoryview(compiled)[16:])  # type: ignore[no-any-return]  # noqa: S302 - as Python does
-        except OSError:
-            pass
-        return super().get_code(fullname)
-
-
-_is_elsewhere = not sys.implementation.cache_tag or sys.pycache_prefix or sys.flags.optimize
-if BuiltinImporter in sys.meta_path and not _is_elsewhere:
-    sys.meta_path.insert(sys.meta_path.index(BuiltinImporter), QuickFinder)

@@ -24,19 +24,35 @@ HOOK_EVENTS = ("session-start", "prompt", "pre-compact", "post-compact", "turn-e
 
 
 class Parameter:
-    """One argument (`which`), option (`--cwd DIR`) or flag (`--json`) of a declared command; hooks make them all."""
+    """One argument (`which`), option (`--cwd DIR`) or flag (`--json`) of a declared command."""
 
-    __slots__ = ("choices", "flag", "help", "is_option", "key", "metavar", "name", "required")
+    __slots__ = ("choices", "help", "required", "spelled")
 
     def __init__(
         self, spelled: str, text: str = "", *, choices: tuple[str, ...] = (), required: bool = False
-    ) -> None:
-        self.name, _, self.metavar = spelled.partition(" ")
-        self.help, self.choices, self.required = text, choices, required
-        self.is_option = self.name.startswith("-")
-        self.flag = self.is_option and not self.metavar
-        self.key = self.name.lstrip("-").replace("-", "_")
+    ) -> None:  # hooks make them all: what a spelling says is found out when it is asked for
+        self.spelled, self.help, self.choices, self.required = spelled, text, choices, required
+
+    @property
+    def name(self) -> str:
+        return self.spelled.partition(" ")[0]
+
+    @property
+    def metavar(self) -> str:
+        return self.spelled.partition(" ")[2]
+
+    @property
+    def is_option(self) -> bool:
+        return self.spelled.startswith("-")
+
+    @property
+    def flag(self) -> bool:
+        return self.is_option and " " not in self.spelled
+
+    @property
+    def key(self) -> str:
         """The keyword under which the command's function gets the value."""
+        return self.name.lstrip("-").replace("-", "_")
 
 
 class DeclaredCommand:

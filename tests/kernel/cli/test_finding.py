@@ -28,9 +28,7 @@ def names_in(package) -> list[str]:
 def test_every_module_is_found_where_python_finds_it(package):
     for name in names_in(package):
         parent = name.rpartition(".")[0]
-        if not parent:
-            continue
-        path = [str(Path(package.__path__[0], *parent.split(".")[1:]))]
+        path = [str(Path(package.__path__[0], *parent.split(".")[1:]))] if parent else None
         quick, usual = QuickFinder.find_spec(name, path), PathFinder.find_spec(name, path)
         assert [getattr(quick, fact) for fact in FACTS] == [getattr(usual, fact) for fact in FACTS]
         assert quick.submodule_search_locations == usual.submodule_search_locations
@@ -72,8 +70,30 @@ def test_what_is_not_ours_or_not_there_is_left_to_python(module):
     folder = [str(module.parent)]
     assert QuickFinder.find_spec("other.one", folder) is None
     assert QuickFinder.find_spec("agentm_x", None) is None
+    assert QuickFinder.find_spec("agentm_x.one", []) is None
     assert QuickFinder.find_spec("agentm_x.two", folder) is None
     assert QuickFinder in sys.meta_path
+
+
+@pytest.mark.parametrize("first", ["an archive", "the working directory", "a folder", "nothing"])
+def test_a_package_is_found_along_the_search_path_unless_python_has_to_look_into_something_first(
+    tmp_path, monkeypatch, first
+):
+    package = tmp_path / "site" / "agentm_x"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    archive = tmp_path / "archive.zip"
+    archive.write_bytes(b"")
+    (tmp_path / "empty").mkdir()
+    before = {"an archive": archive, "the working directory": "", "a folder": tmp_path / "empty"}
+    entries = [str(before.get(first, tmp_path / "not there")), str(package.parent)]
+    monkeypatch.setattr(sys, "path", entries)
+    found = QuickFinder.find_spec("agentm_x", None)
+    if first in ("an archive", "the working directory"):
+        assert found is None
+    else:
+        assert found.origin == str(package / "__init__.py")
+        assert found.submodule_search_locations == [str(package)]
 
 
 @pytest.mark.parametrize(

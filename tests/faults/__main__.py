@@ -7,19 +7,18 @@ import json
 import secrets
 import sys
 import time
+import traceback
 from contextlib import nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING
 from unittest import mock
 
 from agentm_kernel.files import displaced
-from tests.faults.harness import STORES, Intensity, store_under_test
+from tests.faults.harness import STORES, Intensity, Outcome, store_under_test
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
-
-    from tests.faults.harness import Outcome
 
 # Each module has `campaign(intensity: Intensity) -> Outcome`; it is imported only when it runs.
 CAMPAIGNS = {
@@ -68,8 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results = {}
     for name in options.names or CAMPAIGNS:
         started = time.monotonic()
-        with _waiting_for_writers(name == "held-files"):
-            outcome = import_module(CAMPAIGNS[name]).campaign(intensity)
+        outcome = _run(name, intensity)
         seconds = time.monotonic() - started
         results[name] = {**outcome.as_dict(), "seconds": round(seconds, 2)}
         if not options.json:
@@ -77,6 +75,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.json:
         print(json.dumps({"seed": intensity.seed, "store": intensity.store.name, "campaigns": results}, indent=2))
     return 0 if all(result["passed"] for result in results.values()) else 1
+
+
+def _run(name: str, intensity: Intensity) -> Outcome:
+    """One campaign. One that breaks off has failed, and the others are run all the same."""
+    try:
+        with _waiting_for_writers(name == "held-files"):
+            outcome: Outcome = import_module(CAMPAIGNS[name]).campaign(intensity)
+    except Exception as error:
+        traceback.print_exc()
+        outcome = Outcome("campaigns that broke off")
+        outcome.violation("broken off", f"{type(error).__name__}: {error}")
+    return outcome
 
 
 def _waiting_for_writers(waits: bool) -> AbstractContextManager[object]:

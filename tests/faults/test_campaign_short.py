@@ -7,12 +7,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.faults.__main__ import CAMPAIGNS, parser
+from tests.faults.__main__ import CAMPAIGNS, main, parser
 from tests.faults.found import FOUND_SEEDS
+from tests.faults.harness import Outcome
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 HANGS = 300  # seconds; each takes a few
@@ -41,6 +43,21 @@ def test_every_run_takes_a_new_seed_and_prints_it() -> None:
     command = [sys.executable, "-m", "tests.faults", "one-lock", "--short"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=HANGS)
     assert re.match(r"seed \d+, store device-local\n", done.stdout)
+
+
+def test_a_campaign_that_breaks_off_has_failed_and_the_others_are_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def campaign(_intensity: object) -> Outcome:
+        raise OSError("the server does not answer")
+
+    monkeypatch.setitem(CAMPAIGNS, "broken", "tests.faults.broken_campaign")
+    monkeypatch.setitem(sys.modules, "tests.faults.broken_campaign", SimpleNamespace(campaign=campaign))
+    assert main(["broken", "pauses", "--short"]) == 1
+    out = capsys.readouterr().out
+    assert "FAIL  broken" in out
+    assert "OSError: the server does not answer" in out
+    assert "pass  pauses" in out
 
 
 def _check(name: str, seed: int, outcome: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import click
 
@@ -92,6 +93,8 @@ def _given(
     if file == "PLAN-PLAN.md":
         plan_files(file)  # nobody could choose such a plan: it is refused by its name
     resolution = device.project(cwd, read_only=False)
+    if body_file == "-" and sys.stdin.isatty():
+        click.echo("The text; end with Ctrl-D on an empty line.", err=True)
     text = read_text(body_file)
     if not (allow_empty or text.strip()):
         otherwise = "" if allow_empty is None else "; `--allow-empty` empties the file"

@@ -328,7 +328,8 @@ def test_the_version_that_a_note_has_is_not_brought_back(device):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("undo", "nothing"), "no note"),
+        (("undo", "nothing"), "has no history of 'nothing'"),
+        (("history", "notes/never-changed-here.md"), "has no history of 'notes/never-changed-here.md'"),
         (("undo", "notes/a.md"), "no earlier version"),
         (("undo", "notes/a.md", "ffffffff"), "no version"),
         (("history", "note"), "several"),

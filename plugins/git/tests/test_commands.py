@@ -130,6 +130,17 @@ def test_init_of_the_clone_in_use_changes_nothing_and_says_so(tmp_path, origin_b
     assert laptop.run("config", "list").stdout == before
 
 
+def test_what_was_configured_before_the_first_clone_holds_for_it(tmp_path, origin_by_path):
+    laptop = Laptop(tmp_path / "one")
+    laptop.run("config", "set", "plugins.git.conflict", "manual")
+    laptop.run("config", "set", "plugins.git.branch", "notes")
+    laptop.run("config", "set", "plugins.git.remote", origin_by_path.url)
+    laptop.run("git", "init", str(laptop.clone), "--use")
+    assert laptop.run("config", "get", "plugins.git.conflict").stdout == "manual\n"
+    assert f"{laptop.clone}, branch notes\n" in laptop.run("git", "status").stdout
+    assert origin_by_path.url in laptop.run("git", "status").stdout
+
+
 def test_init_of_another_clone_takes_over_nothing_of_the_one_before_and_says_where_its_notes_stay(laptops, tmp_path):
     one, _ = laptops
     one.run("config", "set", "plugins.git.conflict", "merge")

@@ -58,3 +58,17 @@ def test_a_store_is_not_imported_into_itself(source: str, home: Home) -> None:
     refused = home.run("import", "markdown", str(home.root), "--yes")
     assert "a store of agentm" in refused.stderr
     assert home.notes() == before
+
+
+def test_what_a_checkout_tells_claude_code_is_the_project_s_and_not_the_user_s(home: Home) -> None:
+    (home.project / "CLAUDE.md").write_text("# Rules\n\nUse tabs.\n")
+    home.run("import", "claude-code", ".", "--yes")
+    assert [key for key in home.notes() if key.endswith("claude-md.md")] == [
+        "projects/widgets/conventions/claude-md.md"
+    ]
+
+
+def test_a_file_in_the_place_of_a_folder_is_not_said_to_be_missing(home: Home) -> None:
+    (home.project / "CLAUDE.md").write_text("# Rules\n")
+    done = home.run("import", "claude-code", "CLAUDE.md")
+    assert "this is not a folder" in done.stderr

@@ -166,6 +166,28 @@ def test_a_script_can_take_a_side_by_name(device: Device, store: Path) -> None:
     assert kept == ["# plan\n", "- theirs\n"]
 
 
+@pytest.mark.parametrize("name", ["progress", "work/_harness/progress", "_harness/progress.md"])
+def test_a_note_is_named_as_everywhere(device: Device, store: Path, name: str) -> None:
+    leave_copies(store)
+    device.agentm("vault", "resolve", name, "--take", "mine")
+    assert "progress" not in device.agentm("vault", "conflicts").stdout
+
+
+def test_a_side_is_taken_of_one_note_and_not_of_its_namesake_in_another_project(device: Device, store: Path) -> None:
+    leave_copies(store)
+    other = store / "projects" / "other" / "_harness"
+    other.mkdir(parents=True)
+    (other / "PLAN.md").write_text("# the plan of another project\n")
+    (other / "PLAN (Ada's conflicted copy 2026-05-01).md").write_text("# its copy\n")
+    refused = device.agentm("vault", "resolve", "PLAN.md", "--take", "theirs", "--yes", code=1)
+    assert "projects/other/_harness/PLAN.md, projects/work/_harness/PLAN.md" in refused.stderr
+    assert (store / HARNESS / "PLAN.md").read_text() == "# plan\n"
+    assert (other / "PLAN.md").read_text() == "# the plan of another project\n"
+    device.agentm("vault", "resolve", "other/_harness/PLAN.md", "--take", "theirs", "--yes")
+    assert (other / "PLAN.md").read_text() == "# its copy\n"
+    assert (store / HARNESS / "PLAN.md").read_text() == "# plan\n"
+
+
 def test_without_a_terminal_nothing_is_chosen(device: Device, store: Path) -> None:
     leave_copies(store)
     done = device.agentm("vault", "resolve", code=1)

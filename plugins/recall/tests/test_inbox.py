@@ -16,6 +16,7 @@ import pytest
 from agentm_kernel.plugin import (
     AgentmError,
     ConcurrentModificationError,
+    ConfigError,
     Device,
     InvalidContentError,
     Locator,
@@ -216,6 +217,19 @@ def test_kinds_that_are_not_named_are_saved_as_ever(home: Home, call: ToolCall) 
     approve(home, "decision,convention")
     assert save(call, "Use uv", "Fast.", kind="decision")["status"] == "proposed"
     assert save(call, "Uv is here", "On the path.", kind="fact")["status"] == "saved"
+
+
+@pytest.mark.parametrize("what", ["decisn", "decision,convntion", "decisions"])
+def test_a_word_that_is_no_kind_lets_nothing_past_the_operator(
+    home: Home, store: StorageBackend, call: ToolCall, what: str
+) -> None:
+    approve(home, what)
+    with pytest.raises(ConfigError, match="no kind of note") as refused:
+        save(call, "Use uv", "Fast.", kind="decision")
+    assert "agentm config set capture.approve" in str(refused.value.hint)
+    assert not store.exists(Locator(TARGET))
+    assert "no kind of note" in home.run("save", "Use uv", "--kind", "decision").stderr
+    assert "no kind of note" in home.run("doctor").stdout
 
 
 def test_a_note_that_is_there_is_changed_only_by_proposal_too(

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from agentm_kernel.plugin import StorageBackend
 
 _LIST = "`agentm checkpoint history NOTE` lists the versions"
+_NOT_KEPT = (
+    "what another device, an editor or a sync tool replaced is not kept here: `agentm checkpoint list` shows what is"
+)
 
 
 @click.command("history")
@@ -86,7 +89,7 @@ def undo(backend: StorageBackend, past: Past, key: str, version: str | None = No
         current = None if now is None else leaf_of(now.encode())
         found = next((entry for entry in reversed(entries) if entry.old not in (None, current)), None)
         if found is None:
-            raise NotFoundError(f"'{key}' has no earlier version in the history", hint=_LIST)
+            raise NotFoundError(f"'{key}' has no earlier version in the history", hint=_NOT_KEPT)
     else:
         found = _version(entries, key, version)
     text = decode_content(past.read(found, backend), locator)
@@ -108,8 +111,8 @@ def find_key(name: str, keys: Iterable[str]) -> str:
     if found:
         raise NotFoundError(f"several notes are called {ascii(name)}", hint=f"name one: {', '.join(found[:5])}")
     raise NotFoundError(
-        f"no note that was changed through agentm on this device is called {ascii(name)}",
-        hint="give its key, as `agentm notes list` shows it",
+        f"this device has no history of {ascii(name)}: no note of that name was changed through agentm here",
+        hint=_NOT_KEPT,
     )
 
 

@@ -264,10 +264,10 @@ def _configuration() -> dict[str, Any]:
 
 
 def _kept_options(place: str) -> dict[str, Any]:
-    """What of the configuration holds for the clone at `place`: all if it is about that one, else what is not."""
+    """What of the configuration holds for the clone at `place`: all unless it is about another, else what is not."""
     configured = _configuration()
     root = configured.get("root")
-    if isinstance(root, str) and current_device().expand(root) == place:
+    if not root or (isinstance(root, str) and current_device().expand(root) == place):
         return configured
     return {name: value for name, value in configured.items() if name in _OF_ANY_CLONE}
 

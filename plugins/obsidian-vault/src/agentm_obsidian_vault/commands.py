@@ -154,6 +154,11 @@ def resolve(
     found = [conflict for conflict in find_conflicts(vault) if _is_meant(conflict, name)]
     if name is not None and not found:
         raise AgentmError(f"'{name}' has no conflict", hint="`agentm vault conflicts` lists them")
+    notes = sorted({conflict.base.key for conflict in found})
+    if take and len(notes) > 1:
+        raise AgentmError(
+            f"'{name}' could be any of: {', '.join(notes)}", hint="give as much of the path as it takes"
+        )
     answer.update(settled=[], left=[])
     if not found:
         click.echo("nothing to settle")
@@ -281,8 +286,10 @@ def _is_meant(conflict: Conflict, name: str | None) -> bool:
 
 
 def _is_named(conflict: Conflict, name: str) -> bool:
+    """Whether the note or the copy is called that: its key, or the end of it, with or without `.md`."""
+    wanted = f"/{name.removesuffix('.md')}"
     keys = (conflict.base.key, conflict.copy.locator.key)
-    return name in keys or name in (key.rpartition("/")[2] for key in keys)
+    return any(f"/{key.removesuffix('.md')}".endswith(wanted) for key in keys)
 
 
 def _as_json(conflict: Conflict) -> dict[str, object]:

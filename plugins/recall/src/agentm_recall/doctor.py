@@ -17,7 +17,18 @@ _CHECK = "recall"
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     if context.store is None:
         return None  # why there is no store is said by its own row
-    return [*_project_rows(context), _index_row(context)]
+    return [*_approval_rows(context), *_project_rows(context), _index_row(context)]
+
+
+def _approval_rows(context: HookContext) -> list[DoctorRow]:
+    """What keeps agents from saving, if what the operator wants to see first is misspelt."""
+    from agentm_recall.inbox import kinds_to_approve
+
+    try:
+        kinds_to_approve(context.device.config)
+    except AgentmError as error:
+        return [DoctorRow("fail", "inbox", error.message, error.hint)]
+    return []
 
 
 def _project_rows(context: HookContext) -> list[DoctorRow]:

@@ -18,6 +18,7 @@ from agentm_kernel.plugin import (
     ABSENT,
     AgentmError,
     ConcurrentModificationError,
+    ConfigError,
     InvalidContentError,
     Locator,
     NotFoundError,
@@ -26,7 +27,7 @@ from agentm_kernel.plugin import (
     layout,
 )
 from agentm_recall.front_matter import find_block, read_fields
-from agentm_recall.layout import is_note, place_of, project_of, slug_of
+from agentm_recall.layout import ANCHOR_KIND, KINDS, is_note, place_of, project_of, slug_of
 from agentm_recall.rendering import new_text
 from agentm_recall.replacing import replace_text
 from agentm_recall.saving import Draft, Saved, check_draft, save_note, settled, with_given_fields
@@ -78,8 +79,21 @@ class Proposal:
 
 def needs_approval(device: Device, kind: str) -> bool:
     """Whether the operator wants to see notes of this kind first."""
-    wanted = device.config.get("capture.approve") or ()
-    return isinstance(wanted, (list, tuple)) and (ALL in wanted or kind in wanted)
+    wanted = kinds_to_approve(device.config)
+    return ALL in wanted or kind in wanted
+
+
+def kinds_to_approve(config: Config) -> tuple[str, ...]:
+    """What `capture.approve` names. A misspelt kind is an error: passed over, it would let past what should wait."""
+    value = config.get("capture.approve")
+    wanted = tuple(value) if isinstance(value, (list, tuple)) else ()
+    for word in wanted:
+        if word not in (ALL, ANCHOR_KIND, *KINDS):
+            raise ConfigError(
+                f"capture.approve names {ascii(word)}, which is no kind of note",
+                hint=f"run `agentm config set capture.approve {ALL}`, or with some of {','.join(KINDS)}",
+            )
+    return wanted
 
 
 def days_of(config: Config) -> int:

@@ -116,9 +116,15 @@ def check_draft(draft: Draft, *, allow_secrets: bool = False) -> None:
         raise InvalidContentError("the note has no text", hint="`agentm save TEXT`, or give it on standard input")
     check_slug(draft.slug)
     if isinstance(draft.confidence, int | float) and not 0 <= draft.confidence <= 1:
-        raise InvalidContentError(f"a confidence is between 0 and 1, not {draft.confidence:g}")
+        raise InvalidContentError(
+            f"a confidence is between 0 and 1, not {draft.confidence:g}",
+            hint="give a number such as 0.8, or leave it out",
+        )
     if draft.stale_after and not is_date(draft.stale_after):
-        raise InvalidContentError(f"stale-after is a day such as 2026-03-31, not {draft.stale_after!r}")
+        raise InvalidContentError(
+            f"stale-after is a day such as 2026-03-31, not {draft.stale_after!r}",
+            hint="give the year, the month and the day",
+        )
     words = draft.confidence if isinstance(draft.confidence, str) else ""
     for text in (*draft.tags, draft.source, draft.confidence_reason or "", words):
         if len(text) > 200 or not (text.isprintable() or not text):

@@ -49,7 +49,8 @@ def folder_of(device: Device, path: str, variable: str, default: str) -> str:
 
 def need_folder(path: str, hint: str) -> str:
     if not os.path.isdir(path):
-        raise no_source(path, "there is no such folder", hint)
+        problem = "this is not a folder" if os.path.lexists(path) else "there is no such folder"
+        raise no_source(path, problem, hint)
     return path
 
 

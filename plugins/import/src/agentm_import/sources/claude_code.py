@@ -51,7 +51,12 @@ class ClaudeCode:
 
     def read(self, path: str, device: Device) -> Iterator[Item | Skipped]:
         root = folder_of(device, path, "CLAUDE_CONFIG_DIR", "~/.claude")
-        need_folder(root, "Claude Code keeps its memory in ~/.claude")
+        need_folder(
+            root, "Claude Code keeps its memory in ~/.claude; what a project tells it lies in the project's folder"
+        )
+        if path and _is_checkout(root):
+            yield from _instructions(os.path.abspath(root))
+            return
         if os.path.isfile(os.path.join(root, "CLAUDE.md")):
             yield whole_file(root, "CLAUDE.md", slug="claude-md", title="CLAUDE.md of the user")
         if os.path.basename(root) == "memory":  # one project's folder, given by its path
@@ -68,6 +73,12 @@ class ClaudeCode:
             yield from _instructions(project)
         if os.path.isdir(os.path.join(root, "agent-memory")):
             yield from _memories(root, "agent-memory", None)
+
+
+def _is_checkout(folder: str) -> bool:
+    """Whether it is a project's folder and not Claude Code's own, which people keep in git as well."""
+    is_their_own = os.path.basename(os.path.abspath(folder)) == ".claude"
+    return not is_their_own and os.path.lexists(os.path.join(folder, ".git"))
 
 
 def _memory_folders(root: str) -> list[str]:

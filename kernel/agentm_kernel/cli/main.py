@@ -15,12 +15,9 @@ gc.disable()  # most commands live for milliseconds: what they allocate is gone 
 import os
 
 from agentm_kernel import errors
-from agentm_kernel.cli import SECONDS, end_process, exit_code_of, limit, patience, report
+from agentm_kernel.cli import end_process, exit_code_of, limit, patience, report
 from agentm_kernel.cli.command_table import KERNEL_COMMANDS, LIMITED, kernel_subcommands, match
 from agentm_kernel.state import Device
-
-_FOR_A_PERSON = 20.0
-"""Seconds: who looks at a terminal would rather wait for a busy machine than be refused, and has Ctrl-C."""
 
 
 def main(only: tuple[str, ...] = ()) -> int:
@@ -37,8 +34,7 @@ def main(only: tuple[str, ...] = ()) -> int:
         return errors.UsageError.exit_code
     device = Device.now()
     if not LIMITED.isdisjoint((" ".join(arguments[:1]), " ".join(arguments[:2]))):
-        seconds = _FOR_A_PERSON if sys.stdout.isatty() else SECONDS
-        limit(" ".join(arguments[:2]), patience(device.environ, seconds))
+        limit(" ".join(arguments[:2]), patience(device.environ))
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     code = exit_code_of(lambda: _run(device, arguments), as_json="--json" in options)
     if code and arguments[:1] in (["hook"], ["event"]) and code == errors.UsageError.exit_code:

@@ -206,15 +206,6 @@ def test_a_process_ends_at_once_only_after_a_command_of_the_kernel(words: list[s
     assert main._is_of_kernel(words) is is_ours
 
 
-def test_a_person_at_a_terminal_waits_for_a_slow_store_longer_than_an_agent_does(machine: Machine) -> None:
-    machine.use_synced_store()
-    module = machine.site / "plugin_stub.py"
-    slow = "    def check_usable(self, *, read_only): time.sleep(2.5)\n"
-    module.write_text(f"import time\n{module.read_text()}{slow}")
-    assert "took more than" in machine.execute("store", "show").err
-    assert "stub" in on_terminal(machine, "store", "show")
-
-
 def test_whoever_writes_a_plan_at_the_terminal_is_told_how_to_end_it(machine: Machine) -> None:
     master, slave = pty.openpty()
     with machine.start("state", "write", "PLAN.md", stdin=slave) as process:

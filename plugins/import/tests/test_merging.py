@@ -164,6 +164,20 @@ def test_one_repository_under_two_names_is_refused(stores, keep_apart):
     assert "agentm project rename widgets gizmos" in (refused.value.hint or "")
 
 
+@pytest.mark.parametrize("said", [{"moved_to": "gizmos"}, {"moved_to_store": "another"}])
+def test_nothing_comes_to_a_name_that_only_says_where_its_project_went(stores, said):
+    source, target = stores
+    record(source, "widgets", name="1")
+    source.write(Locator(MINE), "Tea.\n")
+    record(target, "gizmos", name="1")
+    word = json.dumps({"version": 1, "id": "1", "remotes": [], **said})
+    target.write(Locator("projects/widgets/_project.json"), word)
+    before = content(target)
+    with pytest.raises(LocatorConflictError, match="'widgets' is (called|in another)"):
+        merge(source, target, keep_apart=True)
+    assert content(target) == before
+
+
 def test_by_the_command_into_a_vault_that_has_notes(home: Home) -> None:
     save = ("save", "--kind", "decision", "--slug", "tea")
     assert home.run(*save, input="Tea in the vault.").returncode == 0

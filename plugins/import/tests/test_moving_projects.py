@@ -16,7 +16,9 @@ from agentm_kernel.plugin import (
     FileStore,
     InvalidContentError,
     NotFoundError,
+    ProjectRecord,
     claim_name,
+    create_record,
     read_record,
 )
 from agentm_kernel.projects.lookup import read_pointer
@@ -131,6 +133,19 @@ def test_what_was_cut_off_anywhere_is_finished_by_running_it_again(tmp_path: Pat
         if is_complete:
             return
     pytest.fail("it was never complete")
+
+
+@pytest.mark.parametrize("taken", ["facts/A.md", "facts/a.md/deep.md"], ids=["another spelling", "a folder"])
+def test_a_name_that_the_other_project_has_in_another_form_does_not_stop_a_merge(
+    store: FileStore, taken: str
+) -> None:
+    project(store, "widgets", MINE)
+    create_record(store, ProjectRecord(Locator("projects/bobs"), ("2",), (THEIRS,)))
+    store.write(Locator(f"projects/bobs/{taken}"), "theirs\n")
+    merge_projects(store, "widgets", "bobs")
+    assert store.read(Locator(f"projects/bobs/{taken}")) == "theirs\n"
+    assert store.read(Locator("projects/bobs/facts/a-from-widgets.md")) == "a\n"
+    assert files(store, "widgets") == {}
 
 
 def test_an_edit_while_a_file_is_moved_is_not_lost(store: FileStore) -> None:

@@ -16,6 +16,7 @@ from agentm_kernel.plugin import (
     ConcurrentModificationError,
     ConfigError,
     Locator,
+    LocatorConflictError,
     NotFoundError,
     ProjectRecord,
     StorageError,
@@ -172,4 +173,7 @@ def _put(store: StorageBackend, place: Locator, text: str, source: str) -> Locat
         except ConcurrentModificationError:
             if store.read(candidate) == text:
                 return candidate
+        except LocatorConflictError:  # something has the name in another spelling, or a folder has it
+            if number:
+                raise
     raise StorageError(f"there is no free name beside '{place}'")

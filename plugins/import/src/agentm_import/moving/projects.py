@@ -96,7 +96,7 @@ def _movable(store: StorageBackend, old: str, new: str) -> ProjectRecord:
     _refuse_elsewhere(record)
     if not store.capabilities.delete:
         raise StorageError(f"the store at {store.describe()} cannot delete, so nothing can be moved in it")
-    folder = Locator(f"{record.folder.parent}/{old}")
+    folder = has_notes(store, old) or record.folder.parent.child(old)
     refuse_conflict_copies(store, folder)
     for info in store.walk(folder):
         if not info.is_dir:

@@ -203,3 +203,17 @@ def test_by_the_command_into_a_vault_that_has_notes(home: Home) -> None:
     kept = vault / "projects/widgets/decisions/tea-from-device-local.md"
     assert "Tea on the device." in kept.read_text()
     assert "8080" in home.run("notes", "show", "port").stdout
+
+
+def test_plans_that_would_not_be_read_in_the_other_store_are_named(home: Home) -> None:
+    vault = home.path / "Vault"
+    vault.mkdir()
+    assert home.run("vault", "init", str(vault), "--use").returncode == 0
+    assert home.run("state", "write", "PLAN.md", input="# Plan\n").returncode == 0
+    said = home.run("migrate", "--to", "device-local", "--yes").stdout
+    assert "not read there: projects/widgets/_harness/PLAN.md; plans are in the checkout with device-local" in said
+    assert "agentm state write NAME --body-file FILE" in said
+    plan = str(vault / "projects" / "widgets" / "_harness" / "PLAN.md")
+    assert home.run("state", "write", "PLAN.md", "--body-file", plan).returncode == 0
+    assert home.run("state", "read", "PLAN.md").stdout == "# Plan\n"
+    assert home.json("migrate", "--to", "vault", "--dry-run", "--merge")["unread_plans"] == []

@@ -54,7 +54,10 @@ class Homes:
                 return None if name == slug else Locator(f"{layout.PROJECTS}/{name}")
             if record is not None and (not ids or {*ids} & {*record.ids, *record.former}):
                 return readable(record)
-        raise LocatorConflictError(f"every name that '{slug}' could have in this store is taken")
+        raise LocatorConflictError(
+            f"every name that '{slug}' could have in this store is taken",
+            hint="give one of them another name: `agentm project rename OLD NEW`",
+        )
 
 
 def _names(slug: str, remotes: tuple[str, ...]) -> Iterator[str]:
@@ -70,7 +73,8 @@ def readable(record: ProjectRecord) -> Locator:
     """The folder of the project, unless its notes are in another store."""
     if record.elsewhere is not None:
         raise LocatorConflictError(
-            f"the notes of the project '{record.slug}' are in another store, {record.elsewhere}"
+            f"the notes of the project '{record.slug}' are in another store, {record.elsewhere}",
+            hint="bring it back first, in its folder: `agentm project use-store default --move`",
         )
     return record.folder
 

@@ -287,3 +287,33 @@ def test_wherever_a_move_is_cut_off_it_is_finished_by_running_it_again(
             assert places() == expected, f"ended before change {number} on the way to {name}"
     assert min(ended.values()) >= 8
     assert (widgets / ".harness" / "PLAN.md").read_text() == PLAN
+
+
+# ------------------------------------------------------------------------------------------------ what waits
+
+
+def accept_all(laptop: Laptop, checkout: Path) -> None:
+    """What the operator does on the page, with every proposal that it shows."""
+    from agentm_kernel.plugin import HookContext
+    from agentm_recall import page_inbox
+
+    context = HookContext(Device.now(laptop.environ), str(checkout))
+    for block in page_inbox.show(context, {}):
+        page_inbox.accept_shown(context, block["actions"][0]["fields"])
+
+
+@pytest.mark.parametrize(
+    "meanwhile", [("project", "rename", "widgets", "things"), MOVE], ids=["another name", "another store"]
+)
+def test_what_was_proposed_before_a_project_moved_is_accepted_where_it_is_read(
+    laptop: Laptop, widgets: Path, meanwhile: tuple[str, ...]
+) -> None:
+    laptop.run(laptop.home, "config", "set", "capture.approve", "all")
+    laptop.save(widgets, "tea", "We drink tea.\n")
+    laptop.save(widgets, "sqlite", "We use SQLite 3.\n", "--update")
+    laptop.run(widgets, *meanwhile)
+    accept_all(laptop, widgets)
+    assert "We drink tea." in laptop.run(widgets, "notes", "show", "tea").stdout
+    assert "We use SQLite 3." in laptop.run(widgets, "notes", "show", "sqlite").stdout
+    assert not list((laptop.own / "_inbox").glob("*.md"))
+    assert not list((laptop.own / "projects" / "widgets").rglob("*.md"))

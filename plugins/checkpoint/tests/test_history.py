@@ -144,17 +144,30 @@ def test_it_is_bounded_by_size_and_keeps_the_newest(history):
     assert history.read().problems() == []
 
 
-def test_it_is_bounded_by_age(history, monkeypatch):
-    now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now - 100 * 86_400)
-    history.record("a.md", "old", "new")
-    monkeypatch.setattr(time, "time", lambda: now)
-    history.record("a.md", "new", "newer")
+def test_it_holds_the_newest_days_on_which_something_was_changed(history, monkeypatch):
+    for day in range(100):
+        monkeypatch.setattr(time, "time", lambda at=1_800_000_000 + day * 5 * 86_400: at)
+        history.record("a.md", str(day), str(day + 1))
 
     history.prune()
 
-    assert versions(history) == ["new"]
+    assert versions(history) == [str(day) for day in range(10, 100)]
     assert history.read().problems() == []
+
+
+@pytest.mark.parametrize("wrong", [4_000_000_000, 0], ids=["far ahead", "far back"])
+@pytest.mark.parametrize("writes", [False, True])
+def test_a_clock_that_is_wrong_for_an_hour_costs_no_version(history, monkeypatch, wrong, writes):
+    history.record("a.md", "one", "two")
+    monkeypatch.setattr(time, "time", lambda: wrong)
+    if writes:
+        history.record("a.md", "two", "three")
+    history.prune()
+    monkeypatch.undo()
+    history.record("a.md", "three", "four")
+    history.prune()
+
+    assert versions(history) == ["one", "two", "three"] if writes else ["one", "three"]
 
 
 WRITER = """

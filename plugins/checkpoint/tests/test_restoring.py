@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
@@ -114,6 +115,25 @@ def test_a_path_that_is_nowhere_is_refused(past, backend):
 
     with pytest.raises(NotFoundError):
         past.plan(wanted, paths=["nowhere"])
+
+
+@pytest.mark.parametrize("said", [{"moved_to": "gadgets"}, {"moved_to_store": "another"}])
+@pytest.mark.parametrize("path", ["projects/widgets/facts/tea.md", "projects/widgets"])
+def test_no_part_comes_back_to_a_name_that_only_says_where_its_project_went(past, backend, notes_in, path, said):
+    record = {"version": 1, "id": "1", "remotes": []}
+    backend.write(Locator("projects/widgets/_project.json"), json.dumps(record))
+    backend.write(Locator("projects/widgets/facts/tea.md"), "We drink tea.\n")
+    wanted = past.mark()
+    backend.delete(Locator("projects/widgets/facts/tea.md"))
+    backend.write(Locator("projects/gadgets/_project.json"), json.dumps(record))
+    backend.write(Locator("projects/widgets/_project.json"), json.dumps({**record, **said}))
+    before = notes_in(backend)
+
+    with pytest.raises(LocatorConflictError, match=r"is called 'gadgets' now|in another store"):
+        past.plan(wanted, paths=[path])
+
+    assert notes_in(backend) == before
+    assert past.back_to(wanted)
 
 
 def test_notes_that_came_later_can_be_kept(past, backend, notes_in):

@@ -13,8 +13,9 @@ from samples import claude_code, claude_mem, engram, markdown, mem0
 
 from agentm_import import writing
 from agentm_import.importing import Import
+from agentm_import.moving.projects import rename_project
 from agentm_import.planning import CREATE, SKIP, UNCHANGED, UPDATE
-from agentm_kernel.plugin import BackendLayer
+from agentm_kernel.plugin import BackendLayer, Locator, ProjectRecord, create_record
 
 
 def run(home: Home, source: str, path: str = "", **options: Any) -> Any:
@@ -252,3 +253,29 @@ def test_a_project_that_lives_in_another_store_gets_its_notes_there(home: Home) 
     assert set(home.json("import", "claude-code")["counts"]) == {"unchanged", "skip"}
     assert home.run("export", "claude-code", str(home.path / "out")).returncode == 0
     assert (home.path / "out/memory-1.md").is_file()
+
+
+def test_what_was_imported_is_found_under_the_name_that_its_project_has_now(home: Home) -> None:
+    folder = home.path / "docs"
+    folder.mkdir()
+    (folder / "tea.md").write_text("# Tea\n\nWe drink tea.\n")
+    run(home, "markdown", str(folder), project="things")
+    store = home.device().store(read_only=False)
+    create_record(store, ProjectRecord(Locator("projects/things"), ("1",), ()))
+    rename_project(store, "things", "gadgets")
+    (folder / "tea.md").write_text("# Tea\n\nWe drink coffee.\n")
+    done = run(home, "markdown", str(folder), project="gadgets")
+    assert [(step.action, step.key) for step in done.steps] == [(UPDATE, "projects/gadgets/references/tea.md")]
+    assert "We drink coffee." in home.notes()["projects/gadgets/references/tea.md"]
+    assert not list((home.root / "projects/things").rglob("*.md"))
+
+
+@pytest.mark.parametrize("inside", ["personal", "projects/widgets", "projects/widgets/facts/tea.md"])
+def test_a_part_of_a_store_is_not_taken_in_a_second_time(home: Home, inside: str) -> None:
+    for text, where in (("Mine.", "--personal"), ("We drink tea.", "--slug=tea")):
+        assert home.run("save", text, where).returncode == 0
+    before = home.notes()
+    done = run(home, "markdown", str(home.root / inside))
+    assert [step.action for step in done.steps] == [SKIP]
+    assert "a store of agentm" in done.problems[0].reason
+    assert home.notes() == before

@@ -13,7 +13,8 @@ from samples import claude_code
 from agentm_import.exports.folder import Comparison
 from agentm_import.exports.okf import original
 from agentm_import.importing import Import
-from agentm_kernel.plugin import content_hash
+from agentm_import.moving.projects import rename_project
+from agentm_kernel.plugin import Locator, StorageBackend, content_hash
 
 HARD = {
     "projects/widgets/decisions/plain.md": "---\nkind: decision\nstatus: active\ntags: [a, "
@@ -229,3 +230,52 @@ def test_what_was_exported_to_claude_code_is_what_comes_back(home: Home, tmp_pat
 def test_an_export_is_the_same_only_if_nothing_differs(what: str) -> None:
     assert Comparison(same=["a.md"]).is_same
     assert not Comparison(same=["a.md"], **{what: ["b.md"]}).is_same
+
+
+OLD, NEW = Locator("projects/things/facts/tea.md"), "projects/gadgets/facts/tea.md"
+KNOWN = '{"version": 1, "id": "1", "remotes": ["example.com/ana/things"]}\n'
+
+
+def exported_project(home: Home, folder: Path) -> StorageBackend:
+    store = home.device().store(read_only=False)
+    store.write(OLD.parent.parent.child("_project.json"), KNOWN)
+    store.write(OLD, "We drink tea.\n")
+    assert home.run("export", "markdown", str(folder)).returncode == 0
+    return store
+
+
+def test_an_export_comes_home_to_the_name_that_its_project_has_now(home: Home, tmp_path: Path) -> None:
+    store = exported_project(home, tmp_path / "out")
+    rename_project(store, "things", "gadgets")
+    store.delete(Locator(NEW))
+    done = Import(home.device(), "markdown", str(tmp_path / "out")).carry_out()
+    assert done.problems == []
+    assert home.notes()[NEW] == "We drink tea.\n"
+    assert OLD.key not in home.notes()
+
+
+def test_an_export_does_not_mix_with_the_project_of_another_repository(home: Home, tmp_path: Path) -> None:
+    store = exported_project(home, tmp_path / "out")
+    other = KNOWN.replace('"1"', '"2"').replace("ana", "bob")
+    store.write(OLD.parent.parent.child("_project.json"), other)
+    store.write(OLD, "We drink coffee.\n")
+    for action in ("create", "unchanged"):
+        done = Import(home.device(), "markdown", str(tmp_path / "out")).carry_out()
+        assert done.problems == []
+        assert [step.key for step in done.of(action) if step.key.endswith("tea.md")] == [
+            "projects/ana-things/facts/tea.md"
+        ]
+    notes = home.notes()
+    assert notes["projects/ana-things/facts/tea.md"] == "We drink tea.\n"
+    assert notes["projects/ana-things/_project.json"] == KNOWN
+    assert (notes[OLD.key], notes["projects/things/_project.json"]) == ("We drink coffee.\n", other)
+
+
+def test_an_export_does_not_come_home_to_a_project_that_has_left_the_store(home: Home, tmp_path: Path) -> None:
+    store = exported_project(home, tmp_path / "out")
+    left = {**json.loads(KNOWN), "moved_to_store": "another"}
+    store.write(OLD.parent.parent.child("_project.json"), json.dumps(left))
+    store.delete(OLD)
+    done = Import(home.device(), "markdown", str(tmp_path / "out")).carry_out()
+    assert "are in another store" in done.problems[0].reason
+    assert OLD.key not in home.notes()

@@ -164,6 +164,20 @@ def test_one_repository_under_two_names_is_refused(stores, keep_apart):
     assert "agentm project rename widgets gizmos" in (refused.value.hint or "")
 
 
+@pytest.mark.parametrize("said", [{"moved_to": "gizmos"}, {"moved_to_store": "another"}])
+def test_nothing_comes_to_a_name_that_only_says_where_its_project_went(stores, said):
+    source, target = stores
+    record(source, "widgets", name="1")
+    source.write(Locator(MINE), "Tea.\n")
+    record(target, "gizmos", name="1")
+    word = json.dumps({"version": 1, "id": "1", "remotes": [], **said})
+    target.write(Locator("projects/widgets/_project.json"), word)
+    before = content(target)
+    with pytest.raises(LocatorConflictError, match="'widgets' is (called|in another)"):
+        merge(source, target, keep_apart=True)
+    assert content(target) == before
+
+
 def test_by_the_command_into_a_vault_that_has_notes(home: Home) -> None:
     save = ("save", "--kind", "decision", "--slug", "tea")
     assert home.run(*save, input="Tea in the vault.").returncode == 0
@@ -189,3 +203,17 @@ def test_by_the_command_into_a_vault_that_has_notes(home: Home) -> None:
     kept = vault / "projects/widgets/decisions/tea-from-device-local.md"
     assert "Tea on the device." in kept.read_text()
     assert "8080" in home.run("notes", "show", "port").stdout
+
+
+def test_plans_that_would_not_be_read_in_the_other_store_are_named(home: Home) -> None:
+    vault = home.path / "Vault"
+    vault.mkdir()
+    assert home.run("vault", "init", str(vault), "--use").returncode == 0
+    assert home.run("state", "write", "PLAN.md", input="# Plan\n").returncode == 0
+    said = home.run("migrate", "--to", "device-local", "--yes").stdout
+    assert "not read there: projects/widgets/_harness/PLAN.md; plans are in the checkout with device-local" in said
+    assert "agentm state write NAME --body-file FILE" in said
+    plan = str(vault / "projects" / "widgets" / "_harness" / "PLAN.md")
+    assert home.run("state", "write", "PLAN.md", "--body-file", plan).returncode == 0
+    assert home.run("state", "read", "PLAN.md").stdout == "# Plan\n"
+    assert home.json("migrate", "--to", "vault", "--dry-run", "--merge")["unread_plans"] == []

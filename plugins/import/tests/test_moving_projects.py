@@ -16,12 +16,15 @@ from agentm_kernel.plugin import (
     FileStore,
     InvalidContentError,
     NotFoundError,
+    ProjectRecord,
     claim_name,
+    create_record,
     read_record,
 )
 from agentm_kernel.projects.lookup import read_pointer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from import_home import Home
@@ -131,6 +134,42 @@ def test_what_was_cut_off_anywhere_is_finished_by_running_it_again(tmp_path: Pat
         if is_complete:
             return
     pytest.fail("it was never complete")
+
+
+@pytest.mark.parametrize("taken", ["facts/A.md", "facts/a.md/deep.md"], ids=["another spelling", "a folder"])
+def test_a_name_that_the_other_project_has_in_another_form_does_not_stop_a_merge(
+    store: FileStore, taken: str
+) -> None:
+    project(store, "widgets", MINE)
+    create_record(store, ProjectRecord(Locator("projects/bobs"), ("2",), (THEIRS,)))
+    store.write(Locator(f"projects/bobs/{taken}"), "theirs\n")
+    merge_projects(store, "widgets", "bobs")
+    assert store.read(Locator(f"projects/bobs/{taken}")) == "theirs\n"
+    assert store.read(Locator("projects/bobs/facts/a-from-widgets.md")) == "a\n"
+    assert files(store, "widgets") == {}
+
+
+@pytest.mark.parametrize("tree", ["projects", "personal-projects"])
+@pytest.mark.parametrize("move", [rename_project, merge_projects])
+def test_what_came_to_the_old_name_afterwards_is_taken_along_by_renaming_it_again(
+    store: FileStore, move: Callable[[FileStore, str, str], int], tree: str
+) -> None:
+    create_record(store, ProjectRecord(Locator(f"{tree}/widgets"), ("1",), (MINE,)))
+    store.write(Locator(f"{tree}/widgets/facts/a.md"), "a\n")
+    if move is merge_projects:
+        create_record(store, ProjectRecord(Locator("projects/gadgets"), ("2",), (THEIRS,)))
+    move(store, "widgets", "gadgets")
+    store.write(Locator(f"{tree}/widgets/facts/a.md"), "late\n")
+    store.write(Locator(f"{tree}/widgets/facts/late.md"), "late\n")
+    assert rename_project(store, "widgets", "gadgets") == 2
+    assert files(store, "gadgets") == {
+        "facts/a.md": "a\n",
+        "facts/a-from-widgets.md": "late\n",
+        "facts/late.md": "late\n",
+    }
+    record = read_record(store, "widgets")
+    assert record is not None
+    assert (record.slug, MINE in record.remotes) == ("gadgets", True)
 
 
 def test_an_edit_while_a_file_is_moved_is_not_lost(store: FileStore) -> None:

@@ -9,7 +9,9 @@ import time
 
 import pytest
 
+from agentm_kernel import Locator
 from agentm_recall import RecallIndex
+from agentm_recall.left_behind import left_behind
 
 SMALL = {"__future__", "_json", "_thread", "binascii", "errno", "gc", "math"}
 """What a hook may load that is not agentm's: each of them is small, and in C but for one."""
@@ -184,3 +186,25 @@ def test_doctor_says_where_the_index_is_and_whether_it_can_be_used(remembering, 
     remembering.index_file().write_bytes(b"garbage")
     assert row(remembering)["status"] == "warn"
     assert row(remembering)["hint"] == "run `agentm reindex`"
+
+
+@pytest.mark.parametrize("tree", ["projects", "personal-projects"])
+@pytest.mark.parametrize(
+    ("said", "where", "way_out"),
+    [
+        ({"moved_to": "gadgets"}, "called 'gadgets' now", "agentm project rename things gadgets"),
+        ({"moved_to_store": "another"}, "in another store", "agentm project use-store NAME --move"),
+    ],
+)
+def test_doctor_names_what_came_to_a_name_after_its_project_had_left_it(home, store, tree, said, where, way_out):
+    record = {"version": 1, "id": "1", "remotes": []}
+    store.write(Locator("projects/gadgets/_project.json"), json.dumps(record))
+    store.write(Locator("projects/gadgets/facts/tea.md"), "We drink tea.\n")
+    store.write(Locator(f"{tree}/things/_project.json"), json.dumps({**record, **said}))
+    assert left_behind(store) == []
+    store.write(Locator(f"{tree}/things/facts/late.md"), "Written on the train.\n")
+    rows = json.loads(home.run("doctor", "--json").stdout)["rows"]
+    [found] = [row for row in rows if row["check"] == "left behind"]
+    assert found["status"] == "warn"
+    assert f"1 note under 'things', where nobody reads it: the project is {where}" in found["message"]
+    assert way_out in found["hint"]

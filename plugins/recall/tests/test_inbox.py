@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,7 @@ from agentm_kernel.plugin import (
     ToolCall,
     content_hash,
 )
+from agentm_recall import inbox
 from agentm_recall.inbox import APPEND, REPLACE, SAVE, Proposal, accept, find, look, pending, propose, reject
 from agentm_recall.tool_reading import read, recall, search
 from agentm_recall.tool_writing import append, feedback, save
@@ -184,13 +187,29 @@ def test_a_file_that_is_no_proposal_is_named_and_in_nobodys_way(any_store: Stora
     assert problems == [("_inbox/odd.md", "'_inbox/odd.md' is not a proposal: it has no front matter")]
 
 
-def test_what_waited_too_long_goes_with_the_next_and_is_in_the_log(any_store: StorageBackend) -> None:
+def test_what_waited_too_long_stays_until_the_inbox_is_full_and_is_then_in_the_log(
+    any_store: StorageBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fields = "proposal: save\ntarget: projects/w/facts/old.md\nkind: fact\nmade: 2020-01-01T00:00:00+00:00\n"
     any_store.write(Locator("_inbox/old.md"), f"---\n{fields}---\n\nOld.\n")
     assert pending(any_store)[0].age() > 2000
     propose(any_store, NEW, Days(30))
-    assert [one.target for one in pending(any_store)] == [TARGET]
+    assert {one.target for one in pending(any_store)} == {TARGET, "projects/w/facts/old.md"}
+    monkeypatch.setattr(inbox, "_MOST", 2)
+    propose(any_store, replace(NEW, body="Another.\n"), Days(30))
+    assert {one.target for one in pending(any_store)} == {TARGET}
     assert "expired old" in any_store.read(Locator("_meta/inbox.md"))
+    with pytest.raises(InvalidContentError, match="2 proposals wait already"):
+        propose(any_store, replace(NEW, body="A third.\n"), Days(30))
+
+
+def test_what_waited_too_long_can_be_proposed_again(any_store: StorageBackend) -> None:
+    name = propose(any_store, NEW, Days())
+    file = Locator(f"_inbox/{name}.md")
+    any_store.write(file, re.sub("made: .*", "made: 2020-01-01T00:00:00+00:00", any_store.read(file)))
+    again = propose(any_store, NEW, Days())
+    assert again != name
+    assert accept(any_store, find(any_store, again)) == Locator(TARGET)
 
 
 # ------------------------------------------------------------------------------------------------ tools

@@ -14,6 +14,7 @@ from agentm_kernel.files.store import FileStore
 from agentm_kernel.plugin import InvalidContentError, LocatorConflictError, NotFoundError, StorageError
 from agentm_recall import Draft, forget_note, parse_note, save_note
 from agentm_recall.saving import slugify
+from agentm_recall.supersession import superseded_keys
 
 NOW = datetime(2025, 5, 1, 12, tzinfo=UTC)
 LATER = datetime(2025, 6, 1, 12, tzinfo=UTC)
@@ -304,3 +305,27 @@ def test_front_matter_that_is_broken_is_refused_and_changes_nothing(any_store):
         with pytest.raises(InvalidContentError):
             save_note(any_store, draft(body=body), project=PROJECT, replace=True)
     assert any_store.read(place) == before
+
+
+def test_a_note_that_was_replaced_is_current_again_only_if_it_replaces_the_other_in_turn(any_store):
+    for slug, replaced in (("a", ()), ("b", ("a",)), ("c", ("b",))):
+        save_note(any_store, draft(slug, f"Fact {slug}.\n", supersedes=replaced), project=PROJECT, now=NOW)
+    before = any_store.read(Locator("projects/widgets/decisions/a.md"))
+    for replaced in ((), ("c",)):
+        with pytest.raises(
+            LocatorConflictError, match="was replaced by 'projects/widgets/decisions/b.md'"
+        ) as refused:
+            save_note(any_store, draft("a", "New.\n", supersedes=replaced), project=PROJECT, replace=True, now=LATER)
+        assert "--supersedes b" in refused.value.hint
+    assert any_store.read(Locator("projects/widgets/decisions/a.md")) == before
+    done = save_note(any_store, draft("a", "New.\n", supersedes=("b", "c")), project=PROJECT, replace=True, now=LATER)
+    assert done.outcome == "updated"
+    notes = [stored(any_store, Locator(f"projects/widgets/decisions/{slug}.md"))[0] for slug in "abc"]
+    assert superseded_keys(notes) == {notes[1].key, notes[2].key}
+
+
+def test_a_note_whose_successor_was_forgotten_is_current_again(any_store):
+    save_note(any_store, draft("a"), project=PROJECT)
+    successor = save_note(any_store, draft("b", "Fact b.\n", supersedes=("a",)), project=PROJECT)
+    forget_note(any_store, successor.locator)
+    assert save_note(any_store, draft("a"), project=PROJECT, replace=True).outcome == "reinforced"

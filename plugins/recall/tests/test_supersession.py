@@ -45,6 +45,12 @@ def test_of_two_that_replace_each_other_the_newer_is_right():
     assert dead(note("a", "b", updated="2025-01-01"), note("b", "a", updated="2025-02-01")) == {"a"}
 
 
+@pytest.mark.parametrize("slugs", ["ab", "ba"])
+def test_of_two_that_replace_each_other_the_one_that_is_not_marked_as_replaced_is_right(slugs):
+    one, other = slugs
+    assert dead(note(one, other), note(other, one, status="superseded", updated="2025-02-01")) == {other}
+
+
 def test_nobody_replaces_himself():
     assert dead(note("a", "a")) == set()
 

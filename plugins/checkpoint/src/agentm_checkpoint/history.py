@@ -135,7 +135,7 @@ class Changes:
 
 
 class History:
-    """The history of one store, in `folder`, at most `megabytes` long and `days` back."""
+    """The history of one store, in `folder`, at most `megabytes` long, of the newest `days` with a change."""
 
     def __init__(self, folder: str, *, days: float, megabytes: float) -> None:
         self.folder = folder
@@ -221,14 +221,18 @@ class History:
         return os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
 
     def prune(self) -> None:
-        """Forget what is older than the history goes back."""
-        oldest = int(time.time() * 1000 - self._days * _DAY)
+        """Forget all but the newest days on which something was changed.
+
+        They are counted, and not compared with the clock: one that is years ahead for an hour must cost nothing.
+        """
         if not os.path.exists(self.path):
             return
         try:
             with store_mutex(self.folder):
-                if any(entry.time < oldest for entry in self.read().entries[:1]):
-                    self._rewrite(lambda entry: entry.time >= oldest)
+                entries = self.read().entries
+                kept = _of_newest_days(entries, self._days)
+                if len(kept) < len(entries):
+                    self._rewrite(lambda entry: entry.id in kept)
         except OSError as error:
             if isinstance(error, StorageIOError):
                 raise
@@ -280,6 +284,17 @@ def _last_entry(descriptor: int, size: int) -> Entry | None:
 def _says_the_same(entry: Entry, fields: dict[str, Any]) -> bool:
     old = None if entry.old is None else [*entry.old]
     return (entry.key, old, entry.new) == (fields["key"], fields["old"], fields["new"])
+
+
+def _of_newest_days(entries: list[Entry], most: float) -> set[str]:
+    days: set[int] = set()
+    kept: set[str] = set()
+    for entry in reversed(entries):
+        days.add(entry.time // _DAY)
+        if len(days) > most:
+            break
+        kept.add(entry.id)
+    return kept
 
 
 def _set_aside(path: str) -> None:

@@ -9,7 +9,7 @@ OPTIONS = (
     Option(
         "heartbeat_minutes", "number", "the least time between two looks on the events heartbeat and turn-end", "10"
     ),
-    Option("history_days", "number", "how far back the history goes", "90"),
+    Option("history_days", "number", "of how many days with a change the history holds what was replaced", "90"),
     Option(
         "history_megabytes", "number", "how large the history of one store may become; the oldest goes first", "64"
     ),

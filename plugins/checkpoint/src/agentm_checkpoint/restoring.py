@@ -22,6 +22,7 @@ from agentm_kernel.plugin import (
     content_hash,
     decode_content,
     layout,
+    read_record,
 )
 
 TYPE_CHECKING = False
@@ -85,6 +86,8 @@ def plan_restore(
             f"the checkpoint does not have {extra}, and this store cannot delete: {deletions[0]} …",
             hint="add --keep-extra to leave them where they are",
         )
+    if paths:
+        _check_read(backend, steps)
     _check_room(backend, steps, now)
     steps.sort(key=lambda step: step.verb != DELETE)  # a folder may come where a note was
     return steps
@@ -113,6 +116,24 @@ def _check_encryption(backend: StorageBackend, wanted: Mapping[str, Leaf]) -> No
             "the checkpoint is of this store before it was encrypted, and nothing plain is taken for a note of it",
             hint="make it plain (`agentm encryption decrypt`), restore, and encrypt it again",
         )
+
+
+def _check_read(backend: StorageBackend, steps: list[Step]) -> None:
+    """Raise if a project has moved since the checkpoint: nobody would read a part of it under the name before."""
+    trees = (layout.PROJECTS, layout.LEGACY_PROJECTS)
+    keys = [step.key.split("/") for step in steps if step.wanted is not None]
+    for slug in sorted({parts[1] for parts in keys if len(parts) > 2 and parts[0] in trees}):
+        record = read_record(backend, slug)
+        if record is not None and record.slug != slug:
+            raise LocatorConflictError(
+                f"the project '{slug}' is called '{record.slug}' now, and nobody would read what is under '{slug}'",
+                hint=f"`agentm project rename {record.slug} {slug}` first, and back again afterwards",
+            )
+        if record is not None and record.elsewhere is not None:
+            raise LocatorConflictError(
+                f"the notes of the project '{slug}' are in another store now, {record.elsewhere}",
+                hint="bring it back first, in its folder: `agentm project use-store default --move`",
+            )
 
 
 def _check_room(backend: StorageBackend, steps: list[Step], now: Mapping[str, Leaf]) -> None:

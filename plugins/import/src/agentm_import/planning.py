@@ -10,11 +10,20 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from agentm_import.homes import Homes, readable, slug_of
 from agentm_import.items import Item, Skipped, as_item
 from agentm_import.ledger import Entry, digest
 from agentm_import.note_text import note_text, renewed_text
 from agentm_import.targets import Target
-from agentm_kernel.plugin import AgentmError, InvalidContentError, Locator, NotFoundError, find_secrets, layout
+from agentm_kernel.plugin import (
+    AgentmError,
+    InvalidContentError,
+    Locator,
+    NotFoundError,
+    find_secrets,
+    layout,
+    read_record,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,7 +31,7 @@ if TYPE_CHECKING:
     from agentm_import.contract import NoteFormat
     from agentm_import.ledger import Ledger
     from agentm_import.targets import Targets
-    from agentm_kernel.plugin import StorageBackend
+    from agentm_kernel.plugin import ProjectRecord, StorageBackend
 
 CREATE, UPDATE, UNCHANGED, SKIP = "create", "update", "unchanged", "skip"
 
@@ -87,14 +96,15 @@ class Planner:
         self._said: dict[tuple[str, str, str], str] = {}
         """What was said already, by place, title and text, with the key of the note that says it."""
         self._slugs: dict[str, str] = {}
+        self._records: dict[str, ProjectRecord | None] = {}
 
     def plan(self, items: Iterable[object]) -> Plan:
-        return Plan(list(self._steps(items)))
+        return Plan(list(self._steps([as_item(given, self.source) for given in items])))
 
-    def _steps(self, items: Iterable[object]) -> Iterator[Step]:
+    def _steps(self, items: list[Item | Skipped]) -> Iterator[Step]:
         origins: set[str] = set()
-        for given in items:
-            item = as_item(given, self.source)
+        self._homes = Homes(self._backend, (item for item in items if isinstance(item, Item)))
+        for item in items:
             if isinstance(item, Skipped):
                 yield Step(
                     item.origin,
@@ -131,7 +141,7 @@ class Planner:
     # -- one item -----------------------------------------------------------------------------------------------
 
     def _placed(self, item: Item, folder: Locator | None, store: StorageBackend | None) -> Step:
-        entry = self._ledger.get(item.identity)
+        entry = self._known(item, folder, store)
         candidates = self._candidates(item, folder)
         if entry is not None and entry.key not in (place.key for place in candidates):
             candidates.insert(0, Locator(entry.key))
@@ -151,6 +161,23 @@ class Planner:
             self._slugs[item.origin] = place.name.removesuffix(".md")
             return self._compared(item, place, text, current, entry)
         return _skip(item, f"there is another note at {candidates[0]}; it is left as it is")
+
+    def _known(self, item: Item, folder: Locator | None, store: StorageBackend | None) -> Entry | None:
+        """What the record of imports knows of it, with the key that a note of that project has today."""
+        entry = self._ledger.get(item.identity)
+        slug = None if entry is None else slug_of(entry.key)
+        if entry is None or slug is None:
+            return entry
+        if folder is not None and store is not None and store.describe() != self._backend.describe():
+            home = folder  # the project has gone to another store, where its name may be another project's
+        else:
+            if slug not in self._records:
+                self._records[slug] = read_record(self._backend, slug)
+            record = self._records[slug]
+            if record is None:
+                return entry
+            home = readable(record)
+        return entry._replace(key=home.child(*Locator(entry.key).parts[2:]).key)
 
     def _twin(self, item: Item, place: Locator, current: str | None) -> str | None:
         """The note that says the very same of the same thing in the same place; files keep their doubles."""
@@ -191,10 +218,16 @@ class Planner:
         except NotFoundError:
             return None
 
+    def _own_key(self, key: str) -> Locator:
+        """The key of a note that comes home. A store's identity and its other records are its own."""
+        if key.startswith(f"{layout.META}/") and not key.startswith(f"{layout.REMOTES}/"):
+            raise InvalidContentError(f"'{key}' is a record of a store, and this store has its own")
+        return self._homes.key(key)
+
     def _candidates(self, item: Item, folder: Locator | None) -> list[Locator]:
         """Where the note may lie: under its own name, else under one that its origin makes unique."""
         if item.key:
-            return [_own_key(item.key)]
+            return [self._own_key(item.key)]
         kind = item.kind if item.kind in self._notes.kinds else "reference"
         if item.path:
             parent = self._notes.place(kind, "x", folder).parent
@@ -203,13 +236,6 @@ class Planner:
         slug = cut_slug(self._notes.slug(item.slug or item.title or first_words(item.body))) or "note"
         marked = f"{cut_slug(slug, 9)}-{item.identity[:8]}"
         return [self._notes.place(kind, name, folder) for name in (slug, marked)]
-
-
-def _own_key(key: str) -> Locator:
-    """The key of a note that comes home. A store's identity and its other records are its own."""
-    if key.startswith(f"{layout.META}/") and not key.startswith(f"{layout.REMOTES}/"):
-        raise InvalidContentError(f"'{key}' is a record of a store, and this store has its own")
-    return Locator(key)
 
 
 def _skip(item: Item, reason: str) -> Step:

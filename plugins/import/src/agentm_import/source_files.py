@@ -11,7 +11,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from agentm_import.items import Skipped
-from agentm_kernel.plugin import MAX_CONTENT_BYTES, STAMP_KEY, AgentmError
+from agentm_kernel.plugin import MAX_CONTENT_BYTES, STAMP_KEY, AgentmError, layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,6 +21,9 @@ LARGEST = MAX_CONTENT_BYTES - 64 * 1024
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _NO_ACCESS_TIME = getattr(os, "O_NOATIME", 0)
+A_STORE = "a store of agentm; `agentm migrate` takes notes from one store to another"
+"""Why nothing is read there: it would be in the store twice."""
+_TREES = (layout.PROJECTS, layout.LEGACY_PROJECTS, layout.PERSONAL, layout.INBOX, layout.META)
 _DEEPEST = 60
 _MOST = 500_000
 
@@ -140,9 +143,8 @@ def walk(
         except OSError as error:
             yield Skipped(folder or ".", f"cannot be listed: {error.strerror}")
             continue
-        if not stores and os.path.lexists(os.path.join(root, *folder.split("/"), *STAMP_KEY.split("/"))):
-            why = "a store of agentm; `agentm migrate` takes notes from one store to another"
-            yield Skipped(folder or ".", why, is_problem=not folder)
+        if not stores and (is_store(os.path.join(root, *folder.split("/"))) or (not folder and is_in_store(root))):
+            yield Skipped(folder or ".", A_STORE, is_problem=not folder)
             continue
         inner: list[tuple[str, int]] = []
         for entry in entries:
@@ -166,6 +168,20 @@ def walk(
             yield Skipped(folder, f"nested deeper than {_DEEPEST} folders")
             continue
         pending += reversed(inner)
+
+
+def is_store(folder: str) -> bool:
+    return os.path.lexists(os.path.join(folder, *STAMP_KEY.split("/")))
+
+
+def is_in_store(path: str) -> bool:
+    """Whether it is, or lies below, a folder in which a store keeps its notes."""
+    above, name = os.path.split(os.path.realpath(path))
+    while name:
+        if name in _TREES and is_store(above):
+            return True
+        above, name = os.path.split(above)
+    return False
 
 
 def _is_text(name: str) -> bool:

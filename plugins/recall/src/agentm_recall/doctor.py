@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agentm_kernel.plugin import AgentmError, DoctorRow, hookimpl
 
 if TYPE_CHECKING:
-    from agentm_kernel.plugin import HookContext
+    from agentm_kernel.plugin import HookContext, StorageBackend
 
 _CHECK = "recall"
 
@@ -17,7 +17,7 @@ _CHECK = "recall"
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     if context.store is None:
         return None  # why there is no store is said by its own row
-    return [*_approval_rows(context), *_project_rows(context), _index_row(context)]
+    return [*_approval_rows(context), *_project_rows(context), *_left_behind_rows(context.store), _index_row(context)]
 
 
 def _approval_rows(context: HookContext) -> list[DoctorRow]:
@@ -38,6 +38,26 @@ def _project_rows(context: HookContext) -> list[DoctorRow]:
     except AgentmError as error:
         return [DoctorRow("warn", "project", error.message, error.hint)]
     return []
+
+
+def _left_behind_rows(store: StorageBackend) -> list[DoctorRow]:
+    """Notes that no session is given, because they came to a name after their project had left it."""
+    from agentm_recall.left_behind import left_behind
+
+    try:
+        found = left_behind(store)
+    except AgentmError as error:
+        return [DoctorRow("warn", "left behind", error.message, error.hint)]
+    return [
+        DoctorRow(
+            "warn",
+            "left behind",
+            f"{each.notes} note{'s' * (each.notes != 1)} under '{each.name}', where nobody reads "
+            f"{'them' if each.notes != 1 else 'it'}: the project is {each.where}",
+            each.way_out,
+        )
+        for each in found
+    ]
 
 
 def _index_row(context: HookContext) -> DoctorRow:

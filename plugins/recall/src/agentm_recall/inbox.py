@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -103,16 +103,19 @@ def days_of(config: Config) -> int:
 
 
 def propose(backend: StorageBackend, proposal: Proposal, config: Config) -> str:
-    """Put it into the inbox and return its name. What has waited too long goes, with a line in the log."""
+    """Put it into the inbox and return its name. Where it is full, what has waited too long goes, as the log says."""
     waiting = pending(backend)
-    for old in waiting:
-        if old.age() > days_of(config):
-            _settle(backend, old, "expired")
-    same = next((known for known in waiting if _is_same(known, proposal)), None)
+    expired = [known for known in waiting if is_expired(known, config)]
+    same = next((known for known in waiting if known not in expired and _is_same(known, proposal)), None)
     if same is not None:
         return same.name
-    if len(waiting) >= _MOST:
-        raise InvalidContentError(f"{_MOST} proposals wait already", hint="the operator looks at `agentm inbox list`")
+    if len(waiting) >= _MOST:  # not before: a clock that is years ahead for an hour must cost nothing
+        for old in expired:
+            _settle(backend, old, "expired")
+        if not expired:
+            raise InvalidContentError(
+                f"{_MOST} proposals wait already", hint="the operator looks at `agentm inbox list`"
+            )
     now = datetime.now(UTC)
     name = f"{now:%Y%m%d-%H%M%S}-{slug_of(proposal.target)[:60]}-{os.urandom(2).hex()}"
     fields = {
@@ -217,8 +220,20 @@ def refuse_expired(proposal: Proposal, config: Config) -> None:
         )
 
 
-def accept(backend: StorageBackend, proposal: Proposal) -> Locator:
-    """Make it a note: on condition that proposal and note are what was shown. Then it leaves the inbox."""
+def placed(device: Device, backend: StorageBackend, proposal: Proposal) -> tuple[StorageBackend, Proposal]:
+    """The store that the note belongs to now, and the proposal for its place there: its project may have moved."""
+    from agentm_recall.named_projects import place_now
+
+    store, target = place_now(device, backend, Locator(proposal.target))
+    return store, replace(proposal, target=target.key)
+
+
+def accept(backend: StorageBackend, proposal: Proposal, into: StorageBackend | None = None) -> Locator:
+    """Make it a note: on condition that proposal and note are what was shown. Then it leaves the inbox.
+
+    `into` is the store of the note, where that is another one than the inbox is in.
+    """
+    store = into or backend
     file = _file(proposal.name)
     if content_hash(backend.read(file)) != proposal.hash:
         raise ConcurrentModificationError(
@@ -233,13 +248,13 @@ def accept(backend: StorageBackend, proposal: Proposal) -> Locator:
         check_draft(draft)
         if place_of(draft.kind, draft.slug, project) != target:
             raise InvalidContentError(f"a {draft.kind} is not saved at '{target}'", hint="reject the proposal")
-        save_note(backend, draft, project=project)
+        save_note(store, draft, project=project)
     elif proposal.action == REPLACE:
-        replace_text(backend, target, proposal.body, proposal.expect)
+        replace_text(store, target, proposal.body, proposal.expect)
     else:
-        if not backend.exists(target):
+        if not store.exists(target):
             raise NotFoundError(f"'{target}' is gone", hint="reject the proposal")
-        append(backend, target, proposal.body)
+        append(store, target, proposal.body)
     _settle(backend, proposal, "accepted")
     return target
 

@@ -19,7 +19,7 @@ from agentm_kernel.plugin import (
     read_record,
     read_stamp,
 )
-from agentm_recall.layout import PERSONAL, project_folder
+from agentm_recall.layout import PERSONAL, project_folder, project_of
 from agentm_recall.scopes import Part
 
 TYPE_CHECKING = False
@@ -75,13 +75,29 @@ def _no_such_project(store: StorageBackend, name: str) -> NotFoundError:
     )
 
 
+def place_now(device: Device, store: StorageBackend, locator: Locator) -> tuple[StorageBackend, Locator]:
+    """The store and the key at which a note is read that belongs at `locator` of `store`.
+
+    Its project may have another name since that was said, or be in another store.
+    """
+    project = project_of(locator.key)
+    record = None if project is None else read_record(store, project)
+    if record is None:
+        return store, locator
+    rest = locator.parts[2:]
+    if record.elsewhere is None:
+        return store, record.folder.child(*rest)
+    found = _moved(device, record, read_only=False)
+    return found.backend, found.folder.child(*rest)
+
+
 def _moved(device: Device, record: ProjectRecord, *, read_only: bool) -> NamedProject:
     """The project of a record that says in which store it is now."""
     unknown: AgentmError = StorageSelectionError(
         f"the notes of the project '{record.slug}' are in another store, {record.elsewhere}",
         hint="`agentm store add NAME PROTOCOL OPTION=VALUE …` adds it",
     )
-    for store in device.config.stores:
+    for store in (None, *device.config.stores):
         try:
             backend = device.store(store, read_only=read_only)
         except StorageSelectionError as error:

@@ -78,16 +78,17 @@ def _block(context: HookContext, store: StorageBackend, proposal: Proposal) -> M
 
 def accept_shown(context: HookContext, fields: Query) -> str:
     from agentm_recall.asking import ask_command
-    from agentm_recall.inbox import accept, refuse_expired
+    from agentm_recall.inbox import accept, placed, refuse_expired
     from agentm_recall.index.maintenance import RecallIndex
     from agentm_recall.proposal_words import described
 
-    store, proposal = _shown(context, fields)
-    refuse_expired(proposal, context.device.config)
+    inbox, shown = _shown(context, fields)
+    refuse_expired(shown, context.device.config)
+    store, proposal = placed(context.device, inbox, shown)
     confirm = context.device.config.get("inbox.confirm")
     if confirm:
         ask_command(str(confirm), described(store, proposal))
-    target = accept(store, proposal)
+    target = accept(inbox, proposal, store)
     RecallIndex(store).note_written([target])
     return f"Accepted: {target}"
 

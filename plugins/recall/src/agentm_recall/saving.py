@@ -15,6 +15,7 @@ from agentm_kernel.plugin import (
     Locator,
     LocatorConflictError,
     NotFoundError,
+    read_or_none,
     refuse_secrets,
     update,
 )
@@ -22,9 +23,10 @@ from agentm_recall.bodies import Body
 from agentm_recall.editing import with_body, with_fields
 from agentm_recall.front_matter import find_block, read_fields
 from agentm_recall.layout import ALWAYS_LOAD_KIND, KINDS, PERSONAL, place_of
-from agentm_recall.lookup import find_note
+from agentm_recall.lookup import find_note, note_files
 from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, is_date, parse_note
 from agentm_recall.rendering import new_text
+from agentm_recall.supersession import names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,6 +88,8 @@ def save_note(
     replaced = tuple(find_note(backend, name, [_scope(draft, project)]) for name in draft.supersedes)
     if place in replaced:
         raise InvalidContentError(f"'{place}' cannot supersede itself")
+    if replace:
+        _refuse_replaced(backend, place, _scope(draft, project), replaced)
     moment = (now or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds")
     outcome = UNCHANGED
 
@@ -213,6 +217,21 @@ def refuse_dead(own: Body, stored: Fields) -> None:
             f"the front matter of the text says that it is {status}, so no session would be given it",
             hint="leave `status` out of it; to take a note out of memory, the operator runs `agentm forget NAME`",
         )
+
+
+def _refuse_replaced(backend: StorageBackend, place: Locator, scope: Locator, replaced: Sequence[Locator]) -> None:
+    """Refuse to make a note current again as long as another one claims to replace it: nobody would be given it."""
+    text = read_or_none(backend, place)
+    if text is None or parse_note(place.key, text)[0].status != SUPERSEDED:
+        return
+    for info in note_files(backend, scope):
+        other = parse_note(info.locator.key, read_or_none(backend, info.locator) or "")[0]
+        is_claimed = other.status != DELETED and any(names(reference, place.key) for reference in other.supersedes)
+        if is_claimed and info.locator != place and info.locator not in replaced:
+            raise LocatorConflictError(
+                f"'{place}' was replaced by '{info.locator}', so no session would be given it",
+                hint=f"add --supersedes {other.slug} to replace that one in turn, or `agentm forget {other.slug}`",
+            )
 
 
 def stored_fields(text: str) -> Fields:

@@ -31,7 +31,8 @@ def target_slug(reference: str) -> str:
 def superseded_keys(notes: Iterable[Brief]) -> set[str]:
     """The keys of notes that are not to be believed any more.
 
-    A slug is meant within the same project. Of two notes that claim to replace each other, the newer one is right.
+    A slug is meant within the same project. Of two notes that claim to replace each other, the one that is not
+    marked as replaced is right, else the newer one.
     """
     notes = list(notes)
     dead = {note.key for note in notes if note.status == SUPERSEDED}
@@ -59,7 +60,9 @@ def _may_reach(reference: str, by: Brief, other: Brief) -> bool:
 
 
 def _answers(other: Brief, note: Brief) -> bool:
-    """Whether `other` replaces `note` in turn, and is the newer of the two."""
-    if other.status == DELETED or (other.changed, other.key) <= (note.changed, note.key):
+    """Whether `other` replaces `note` in turn and is right: `note` alone is marked so, or `other` is newer."""
+    if other.status == DELETED or not any(names(reference, note.key) for reference in other.supersedes):
         return False
-    return any(names(reference, note.key) for reference in other.supersedes)
+    if (other.status == SUPERSEDED) != (note.status == SUPERSEDED):
+        return note.status == SUPERSEDED
+    return (other.changed, other.key) > (note.changed, note.key)

@@ -26,6 +26,7 @@ from agentm_kernel.plugin import (
     Checkouts,
     StorageSelectionError,
     choose_protocol,
+    layout,
     open_other,
     stamp_store,
 )
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from agentm_import.moving.stores import Plan
-    from agentm_kernel.plugin import Locator
+    from agentm_kernel.plugin import Locator, StorageBackend
 
 
 @click.command("migrate")
@@ -110,10 +111,18 @@ def command(
         set_value(device.environ, "storage.backend", protocol)
         if device.config.shortcut is not None:  # it names the store that was left; until it is gone, both are refused
             unset_value(device.environ, device.config.shortcut[0])
-    _report(source_protocol, protocol, plan, dry_run=dry_run, as_json=as_json)
+    unread = _unread_plans(source, target, plan)
+    _report(source_protocol, protocol, plan, unread, dry_run=dry_run, as_json=as_json)
 
 
-def _report(source: str, target: str, plan: Plan, *, dry_run: bool, as_json: bool) -> None:
+def _unread_plans(source: StorageBackend, target: StorageBackend, plan: Plan) -> list[str]:
+    """Plans that come to a store which leaves state to the checkouts: nobody would look for them there."""
+    if target.capabilities.sync or not source.capabilities.sync:
+        return []
+    return sorted(file.key for file in plan.hashes if file.parent.name == layout.HARNESS and file.suffix == ".md")
+
+
+def _report(source: str, target: str, plan: Plan, unread: list[str], *, dry_run: bool, as_json: bool) -> None:
     copied, total, skipped = plan.missing, len(plan.hashes), plan.skipped
     if as_json:
         echo_json(
@@ -124,6 +133,7 @@ def _report(source: str, target: str, plan: Plan, *, dry_run: bool, as_json: boo
             skipped=skipped,
             apart={locator.key: place.key for locator, place in plan.places.items()},
             united=plan.united,
+            unread_plans=unread,
             dry_run=dry_run,
         )
         return
@@ -138,6 +148,10 @@ def _report(source: str, target: str, plan: Plan, *, dry_run: bool, as_json: boo
         click.echo(shown(f"in both stores, one project now: {slug}"))
     for entry in skipped:
         click.echo(shown(f"not a note, left behind: {entry}"))
+    for key in unread:
+        click.echo(shown(f"not read there: {key}; plans are in the checkout with {target}"))
+    if unread:
+        click.echo("in each checkout: `agentm state write NAME --body-file FILE` takes one from the store before")
     if not dry_run:
         click.echo(f"selected store: {target} (back again: `agentm migrate --to {source}`)")
 

@@ -36,6 +36,7 @@ def plan_merge(
         elif not _is_united(source, target, plan, locator):
             collisions.append(locator)
     _refuse_two_names(source, target, plan)
+    _refuse_unread(target, plan)
     stuck = [locator for locator in collisions if locator.parts[0] == layout.META and locator.suffix != ".md"]
     if stuck or (collisions and not keep_apart):
         refused = stuck or collisions
@@ -93,6 +94,23 @@ def _refuse_two_names(source: StorageBackend, target: StorageBackend, plan: Plan
                     f"{remote} is the project '{slug}' here and '{known[remote]}' in the target",
                     hint=f"nothing was written; give it one name: `agentm project rename {slug} {known[remote]}`",
                 )
+
+
+def _refuse_unread(target: StorageBackend, plan: Plan) -> None:
+    """Refuse what would come to a name that only says where the project went: nobody would read it there."""
+    trees = (layout.PROJECTS, layout.LEGACY_PROJECTS)
+    coming = [locator for locator in plan.hashes if locator.parts[0] in trees]
+    for slug in sorted({locator.parts[1] for locator in coming if locator.name != layout.PROJECT_RECORD}):
+        record = read_record(target, slug)
+        if record is None or (record.slug == slug and record.elsewhere is None):
+            continue
+        if record.elsewhere is not None:
+            where = f"in another store, {record.elsewhere}, as the target says"
+            way_out = "bring it back there first, with `agentm project use-store default --move`"
+        else:
+            where = f"called '{record.slug}' in the target"
+            way_out = f"give it one name: `agentm project rename {slug} {record.slug}`"
+        raise LocatorConflictError(f"the project '{slug}' is {where}", hint=f"nothing was written; {way_out}")
 
 
 def _slugs(store: StorageBackend) -> list[str]:

@@ -16,6 +16,7 @@ from agentm_kernel.plugin import (
     ConcurrentModificationError,
     ConfigError,
     Locator,
+    LocatorConflictError,
     NotFoundError,
     ProjectRecord,
     StorageError,
@@ -95,7 +96,7 @@ def _movable(store: StorageBackend, old: str, new: str) -> ProjectRecord:
     _refuse_elsewhere(record)
     if not store.capabilities.delete:
         raise StorageError(f"the store at {store.describe()} cannot delete, so nothing can be moved in it")
-    folder = Locator(f"{record.folder.parent}/{old}")
+    folder = has_notes(store, old) or record.folder.parent.child(old)
     refuse_conflict_copies(store, folder)
     for info in store.walk(folder):
         if not info.is_dir:
@@ -172,4 +173,7 @@ def _put(store: StorageBackend, place: Locator, text: str, source: str) -> Locat
         except ConcurrentModificationError:
             if store.read(candidate) == text:
                 return candidate
+        except LocatorConflictError:  # something has the name in another spelling, or a folder has it
+            if number:
+                raise
     raise StorageError(f"there is no free name beside '{place}'")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentm_import.exports.manifest import read_manifest
 from agentm_import.items import Found, Item, Skipped
-from agentm_import.source_files import Unreadable, no_source, read_text, walk
+from agentm_import.source_files import A_STORE, Unreadable, is_in_store, no_source, read_text, walk
 from agentm_import.sources._common import MarkdownFile, kind_of, markdown_files, moment, tagged
 from agentm_kernel.plugin import AgentmError, Locator
 
@@ -35,6 +35,8 @@ class Markdown:
 
 
 def _one(folder: str, name: str) -> Item | Skipped:
+    if is_in_store(os.path.join(folder, name)):
+        return Skipped(name, f"in {A_STORE}")
     try:
         return file_item(name, MarkdownFile(folder, name))
     except Unreadable as error:

@@ -9,7 +9,7 @@ import click
 from agentm_kernel.command import answering, current_device, echo_json, echo_table, json_option, show_text, shown
 from agentm_kernel.plugin import NotFoundError
 from agentm_recall.asking import ask_command, ask_operator
-from agentm_recall.inbox import accept, find, inbox_stores, is_expired, look, refuse_expired, reject
+from agentm_recall.inbox import accept, find, inbox_stores, is_expired, look, placed, refuse_expired, reject
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.proposal_words import change_of, described
 
@@ -83,13 +83,14 @@ def accept_proposals(names: tuple[str, ...], answer: dict[str, list[dict[str, st
     for name in names:
         backend, proposal = _find(name, read_only=False)
         refuse_expired(proposal, device.config)
-        words = described(backend, proposal)
+        store, proposal = placed(device, backend, proposal)
+        words = described(store, proposal)
         ask_operator(words, "Accept this?")
         confirm = device.config.get("inbox.confirm")
         if confirm:
             ask_command(str(confirm), words)
-        target = accept(backend, proposal)
-        RecallIndex(backend).note_written([target])
+        target = accept(backend, proposal, store)
+        RecallIndex(store).note_written([target])
         done.append({"name": proposal.name, "note": target.key})
         click.echo(f"accepted {target}")
 

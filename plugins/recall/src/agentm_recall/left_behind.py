@@ -1,0 +1,51 @@
+"""Notes under a name that their project has left: a device wrote them before it heard of the move.
+
+In a store that devices share, a note and the word that its project has another name, or is in another store, can be
+written at the same time. The note comes to the old name then, where no session looks for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentm_kernel.plugin import AgentmError, Locator, read_record
+from agentm_recall.layout import PROJECT_FOLDERS
+from agentm_recall.lookup import note_files
+
+if TYPE_CHECKING:
+    from agentm_kernel.plugin import StorageBackend
+
+
+class LeftBehind(NamedTuple):
+    """What lies under a name that only says where its project went."""
+
+    name: str
+    notes: int
+    where: str
+    """Where the project is, in words."""
+    way_out: str
+    """What to run."""
+
+
+def left_behind(store: StorageBackend) -> list[LeftBehind]:
+    """The names that were left and have notes. One listing, and one small read for each project."""
+    found = []
+    for folder in [folder for tree in PROJECT_FOLDERS for folder in store.list(Locator(tree))]:
+        name = folder.name
+        try:
+            record = read_record(store, name)
+        except AgentmError:
+            continue  # who needs the project is told
+        if record is None or (record.folder == folder and record.elsewhere is None):
+            continue
+        count = sum(1 for _ in note_files(store, folder))
+        if not count:
+            continue
+        if record.elsewhere is not None:
+            where = f"in another store, {record.elsewhere}"
+            way_out = "run `agentm project use-store NAME --move --yes` in its folder, with the name of that store"
+        else:
+            where = f"called '{record.slug}' now"
+            way_out = f"run `agentm project rename {name} {record.slug}`, which takes them along"
+        found.append(LeftBehind(name, count, where, way_out))
+    return found

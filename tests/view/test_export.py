@@ -67,6 +67,16 @@ def test_an_export_replaces_an_earlier_one_and_nothing_else(home: Home) -> None:
     assert [path.name for path in mine.iterdir()] == ["thesis.txt"]
 
 
+def test_an_export_into_a_store_is_refused(home: Home) -> None:
+    """Who shares the store would be given a copy of every note, and an encrypted one would hold them in the clear."""
+    for place in (home.root / "page", home.root / "projects/atlas/page"):
+        refused = home.agentm("view", "--export", str(place), check=False)
+        assert refused.returncode == 1
+        assert "is a store" in refused.stderr
+        assert refused.stderr.count("hint:") == 1
+        assert not place.exists()
+
+
 def test_a_port_that_is_taken_is_one_line_and_a_hint(home: Home) -> None:
     import socket
 

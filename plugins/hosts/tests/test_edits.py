@@ -394,6 +394,21 @@ def test_what_a_user_made_of_our_entry_goes_too(place: Place, tmp_path: Path) ->
     assert json.loads(file.read_text()) == {}
 
 
+@pytest.mark.parametrize("after", ["# Theirs.\n[theirs]\nnew = 1\n", "\n# The end.\n", "# a\n\n# b\n[[c]]\n"])
+def test_a_comment_behind_what_a_user_made_of_our_table_stays(place: Place, tmp_path: Path, after: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('model = "x"\n')
+    change = Change(str(file), "toml", CODEX_TABLE)
+    connect(change, place)
+    file.write_text(f'{file.read_text()}enabled_tools = ["memory_search"]\n{after}')
+
+    disconnect(change, place)
+
+    assert file.read_text().startswith('model = "x"\n')
+    assert file.read_text().endswith(after)
+    assert "memory_search" not in file.read_text()
+
+
 def test_the_receipt_holds_no_secret_of_the_file(place: Place, tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     file.write_text('{"env": {"KEY": "sk-very-secret"}}')

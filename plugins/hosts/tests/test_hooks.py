@@ -251,6 +251,14 @@ def test_what_must_survive_a_compaction_is_said_to_the_summariser(laptop):
     assert len(text) < 6_000
 
 
+def test_a_plan_hides_nothing_from_the_person_that_the_summariser_would_read(laptop):
+    laptop.must("state", "write", "PLAN.md", text="Ship\u202e\x1b[31m\U000e0041 it.\r\n\tThen rest.\n")
+
+    text = laptop.hook("pre-compact")
+
+    assert "Ship\\u202e\\x1b[31m\\U000e0041 it.\n    Then rest." in text
+
+
 def test_the_summariser_is_told_the_questions_that_are_open_and_no_others(laptop):
     for number in range(10):
         laptop.must("save", "--kind", "open-question", "--slug", f"a{number}", text=f"Settled question {number}")

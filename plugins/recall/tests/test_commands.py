@@ -350,6 +350,12 @@ def test_search_shows_where_and_what(filled):
     assert "They last for ever." in answer
 
 
+def test_an_agent_that_searches_in_its_shell_is_shown_what_a_person_sees(agentm):
+    agentm("save", "--slug", "queue", text="The queue\u202e\x1b]0;x\x07\U000e0041\U000e0042 is kafka.")
+
+    assert "The queue]0;x is kafka." in agentm("search", "kafka")
+
+
 def test_search_prefers_this_project_and_may_be_limited_to_one(filled):
     everywhere = [found["key"] for found in filled.json("search", "files")["found"]]
 

@@ -66,3 +66,25 @@ def test_a_paste_of_any_size_is_bounded_in_words_and_time():
 
     assert len(question.words) <= MOST_WORDS
     assert time.perf_counter() - start < 5  # a guard against what is not linear; it takes a tenth of a second
+
+
+@pytest.mark.parametrize(
+    "run", ["QUJDRA", "abcdef", "1234567890", "a", "-", ".", "/a", "a/", "a.b:", "1:", "0x", "'", "漢字", "错.误"]
+)
+@pytest.mark.parametrize("before", ["What is in this? ", "Look at\nthis line\n"])
+def test_a_line_without_a_space_is_read_as_fast_as_any_other(run, before):
+    """What people paste: a key in base64, a dump, a minified file, a page of Chinese."""
+    start = time.process_time()
+
+    read_question(before + run * (20_000 // len(run)))
+
+    assert time.process_time() - start < 4  # a guard against what is not linear; it takes a tenth of a second
+
+
+def test_of_paths_and_noise_the_same_is_kept_wherever_they_stand_in_a_line():
+    words = read_question(
+        "one\ntwo\nsee xC:/srv/deep/down/module.py, deadbeefcafe1, cafedeadbeef, ffff12345678g and 12:30:01.5 there"
+    ).words
+
+    assert {"down", "module", "cafedeadbeef"} <= set(words)
+    assert not {"srv", "deep", "deadbeefcafe1", "30"} & set(words)

@@ -84,7 +84,11 @@ def _tail(text: str, most: int) -> str:
 
 
 def _fenced(text: str) -> str:
+    """Between fences that it cannot end, with what nobody sees spelled out."""
+    from agentm_kernel.plugin import one_line
+
+    text = "\n".join(one_line(line.rstrip("\r").expandtabs(4)) for line in text.rstrip().split("\n"))
     fence = "```"
     while fence in text:
         fence += "`"
-    return f"{fence}\n{text.rstrip()}\n{fence}"
+    return f"{fence}\n{text}\n{fence}"

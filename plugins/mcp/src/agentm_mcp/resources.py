@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from os.path import isdir
+
 from agentm_kernel.plugin import InvalidLocatorError, Locator, NotFoundError, layout
 from agentm_mcp.messages import INVALID_PARAMS, ProtocolFault
+from agentm_mcp.shown import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +47,7 @@ def listed(call: ToolCall, params: Mapping[str, Any]) -> dict[str, object]:
 
 
 def read(call: ToolCall, params: Mapping[str, Any]) -> dict[str, object]:
-    """The text of one note, whole."""
+    """The text of one note, whole but for what no reader would see."""
     from urllib.parse import unquote
 
     uri = params.get("uri")
@@ -59,7 +62,7 @@ def read(call: ToolCall, params: Mapping[str, Any]) -> dict[str, object]:
         raise ProtocolFault(INVALID_PARAMS, f"Resource not found: {error}", data={"uri": uri[:200]}) from None
     if len(text) > _MOST_TEXT:
         raise ProtocolFault(INVALID_PARAMS, f"the note has {len(text):,} characters: read it with memory_read")
-    return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": text}]}
+    return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": shown(text)}]}
 
 
 def _keys(call: ToolCall) -> Iterator[str]:
@@ -72,7 +75,7 @@ def _keys(call: ToolCall) -> Iterator[str]:
 def _places(call: ToolCall) -> Iterator[tuple[StorageBackend, Locator]]:
     """The personal notes are in the default store; a project's may be in another one."""
     yield call.device.store(), Locator(layout.PERSONAL)
-    for root in call.roots:
+    for root in filter(isdir, call.roots):
         here = call.device.memory(root).in_the_store()
         # A place that the store does not know as this project's may be another repository's: nothing there is ours.
         if here.is_claimed and here.project_locator is not None and here.backend is not None:

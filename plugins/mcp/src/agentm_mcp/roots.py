@@ -40,8 +40,9 @@ class Roots:
             return
         listed = message.result.get("roots") if isinstance(message.result, dict) else None
         entries = listed if isinstance(listed, list) else []
-        paths = (_path(entry.get("uri")) for entry in entries if isinstance(entry, dict))
-        self._known = tuple(dict.fromkeys(path for path in paths if path))
+        paths = [_path(entry["uri"]) for entry in entries if isinstance(entry, dict) and entry.get("uri")]
+        # Where none of them is here, they stay: another folder's notes would be taken for theirs.
+        self._known = tuple(dict.fromkeys(filter(os.path.isdir, paths))) or tuple(paths)
         if self._pending.locked():
             self._pending.release()
 
@@ -67,15 +68,14 @@ class Roots:
                 pass  # the answer came just now
 
 
-def _path(uri: object) -> str | None:
-    """The folder that a `file:` URI names, if it is there."""
+def _path(uri: object) -> str:
+    """The folder that a `file:` URI names; any other URI as it is, which is no folder here."""
     if not isinstance(uri, str) or not uri.startswith("file://"):
-        return None
+        return str(uri)
     from urllib.parse import urlsplit
     from urllib.request import url2pathname
 
     try:
-        path = url2pathname(urlsplit(uri).path)
-        return path if os.path.isdir(path) else None
+        return url2pathname(urlsplit(uri).path)
     except ValueError:
-        return None
+        return uri

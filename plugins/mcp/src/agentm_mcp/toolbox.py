@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from agentm_kernel.plugin import TOOLS, AgentmError, Call, InvalidContentError, PluginError, Tool, load, permitted
+from agentm_mcp.shown import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def failure(message: str, hint: str | None = None, details: Mapping[str, object]
     """A call that did not work, as the model reads it."""
     fields = dict(details or {})
     text = fields.pop("text", None)
-    head = f"error: {message}" + (f"\nhint: {hint}" if hint else "")
+    head = shown(f"error: {message}" + (f"\nhint: {hint}" if hint else ""))
     body = _rendered(fields, text)
     content = {"type": "text", "text": f"{head}\n{body}" if body else head}
     return {"content": [content], "isError": True}
@@ -96,7 +97,7 @@ def _rendered(fields: Mapping[str, object], text: object) -> str:
     lines = [f"{name}: {_value(value)}" for name, value in fields.items() if value not in (None, "", [])]
     if text:
         lines += ["", str(text)] if lines else [str(text)]
-    return "\n".join(lines)
+    return shown("\n".join(lines))
 
 
 def _value(value: object) -> str:

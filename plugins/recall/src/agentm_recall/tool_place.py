@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from os.path import isdir
 from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import AgentmError, InvalidContentError, Locator, NotFoundError
@@ -87,7 +88,12 @@ def place_for_writing(call: ToolCall, project: str | None) -> Place:
 
 def _chosen(call: ToolCall, project: str | None, *, read_only: bool) -> Resolution | None:
     """The open folder that is meant; `None` if the name is of a project that is not open."""
-    opened = [call.device.memory(root, read_only=read_only).in_the_store() for root in call.roots]
+    roots = list(filter(isdir, call.roots))
+    if project is None and not roots:
+        raise InvalidContentError(
+            f"the folder that is open is not on this machine: {call.roots[0]}", hint="say which project with project"
+        )
+    opened = [call.device.memory(root, read_only=read_only).in_the_store() for root in roots]
     if project is None:
         if len(opened) > 1:
             names = ", ".join(sorted({here.slug for here in opened}))

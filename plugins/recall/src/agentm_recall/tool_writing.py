@@ -22,7 +22,7 @@ from agentm_kernel.plugin import (
     refuse_secrets,
 )
 from agentm_recall.bodies import Body
-from agentm_recall.fence import visible
+from agentm_recall.fence import visible, visible_line
 from agentm_recall.inbox import APPEND, REPLACE, Proposal, needs_approval, proposal_of, propose
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.judging import judge, judged
@@ -209,7 +209,9 @@ def _refuse_operators(note: Note) -> None:
 
 
 def _refuse_claim(text: str) -> None:
-    if str(Body(text).fields.get("source", "")).casefold() == OPERATOR:
+    """However it is spelled: what counts is what a note with this front matter would say of itself."""
+    source = visible_line(parse_note("note.md", text)[0].source)
+    if "source" in Body(text).fields and source.casefold() in ("", OPERATOR):
         raise InvalidContentError(
             "what comes from the operator does not come through a tool, and so not from an agent",
             hint="leave `source` out of the front matter of the text",

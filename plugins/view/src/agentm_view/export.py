@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_kernel.plugin import SWAP_PROVIDER, AgentmError, InvalidContentError, StorageIOError
+from agentm_kernel.plugin import STAMP_KEY, SWAP_PROVIDER, AgentmError, InvalidContentError, StorageIOError
 from agentm_view.html import Html, exact, join, tag
 from agentm_view.links import ExportLinks, note_file, panel_file, project_file, screen_file
 from agentm_view.routes import SCREENS, asked_for, make_screen
@@ -57,6 +57,7 @@ def export(memory: Memory, folder: str) -> str:
 
 
 def _check(place: str) -> None:
+    _refuse_store(place)
     if not os.path.lexists(place):
         return
     if not os.path.isdir(place) or os.path.islink(place):
@@ -65,6 +66,18 @@ def _check(place: str) -> None:
         raise InvalidContentError(
             f"{place} holds something else than a page", hint="name a folder that is new, or an earlier export"
         )
+
+
+def _refuse_store(place: str) -> None:
+    """A page in a store goes wherever the store goes, with every note in the clear."""
+    above = os.path.realpath(place)
+    while not os.path.lexists(os.path.join(above, *STAMP_KEY.split("/"))):
+        if os.path.dirname(above) == above:
+            return
+        above = os.path.dirname(above)
+    raise InvalidContentError(
+        f"{above} is a store; nothing was written", hint="name a folder outside it: `agentm view --export ~/page`"
+    )
 
 
 def _put(made: str, place: str) -> None:

@@ -65,15 +65,31 @@ def remove(
     parents: list[Any] = [document]
     for key in path[:-1]:
         parents.append(parents[-1][key])
+    comments, rest = _behind(text, parents[-1][path[-1]])
     del parents[-1][path[-1]]
     for depth in range(len(path) - 1, 0, -1):
         if made[:depth] == path[:depth] and not parents[depth].unwrap():
             del parents[depth - 1][path[depth - 1]]
     after = mark + tomlkit.dumps(document)
+    if comments and after.endswith(rest):
+        after = after.removesuffix(rest) + comments + rest
     wanted = _with(before, path, None)
     if _pruned(parse_toml(after)) != _pruned(wanted):
         raise Unfit(f"{'.'.join(path)} cannot be taken out")
     return after, 1
+
+
+def _behind(text: str, table: Any) -> tuple[str, str]:
+    """The comments behind the last value of a table, which speak of what follows, and the text after them."""
+    body = table.as_string() if isinstance(table, tomlkit.items.Table) else ""
+    comments = ""
+    for key, item in reversed(table.value.body if body else ()):
+        if key is not None:
+            break
+        comments = item.as_string() + comments
+    if "#" not in comments or text.count(body) != 1:
+        return "", ""
+    return comments, text.partition(body)[2]
 
 
 def _appended(text: str, entry: Entry) -> Insertion:

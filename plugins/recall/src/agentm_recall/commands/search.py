@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,6 +10,7 @@ import click
 from agentm_kernel.command import current_device, echo_json, json_option, shown, styled
 from agentm_kernel.plugin import AgentmError
 from agentm_recall.commands.common import as_json as note_as_json, bar, cwd_option
+from agentm_recall.fence import visible
 from agentm_recall.index.place import NoPlace, index_path
 from agentm_recall.index.search import Scope
 from agentm_recall.named_projects import named_project
@@ -146,9 +148,11 @@ def _explain(found: Found) -> None:
 
 
 def _marked(snippet: str) -> str:
+    """A terminal has what nobody sees spelled out; a pipe, where agents read, does without it."""
+    show = shown if sys.stdout.isatty() else visible
     head, *rest = snippet.split(OPEN)
     parts = [part.partition(CLOSE) for part in rest]
-    return shown(head) + "".join(styled(shown(word), bold=True) + shown(after) for word, _, after in parts)
+    return show(head) + "".join(styled(show(word), bold=True) + show(after) for word, _, after in parts)
 
 
 def _plain(snippet: str) -> str:

@@ -23,16 +23,20 @@ _SHORT = 12
 _PASTED_LINES = 3
 _LONG_LINE = 200
 
-# Patterns for pastes. `re` is loaded by the first one: most questions are none, and a hook is waiting.
+# Patterns for pastes. `re` is loaded by the first one: most questions are none, and a hook is waiting. None begins in
+# the middle of a run that it takes in: a line may be one run of 10,000 characters.
 _FRAME = (
     r'^\s*(?:File "|at\s+\S|from\s+/|in\s+/|created by\b|goroutine \d|#\d+\s|\d+:\s+0x|-->|\.\.\.\s)'
-    r"|[\w./\\-]+\.\w{1,4}[:(]\d+"
+    r"|[\w./\\-]\.\w{1,4}[:(]\d"
 )
 _ERROR = (
     r"(?i)\b\w*(?:errors?|exception|panic|fatal|failed|failure|critical|caused by|refused|denied|timed out|timeout)\b"
 )
-_LONG_PATH = r"(?:[A-Za-z]:)?[\w.@+-]*(?:[/\\][\w.@+-]+){3,}"
-_NOISE = r"(?i)0x[0-9a-f]+|(?=[a-f]*\d)[0-9a-f]{7,}|\d{5}\d+|\d{4}-\d\d-\d\d[T ]?[\d:.,Z]*|\d+:\d+:[\d.,]+"
+_LONG_PATH = r"(?<![\w.@+-])(?:[A-Za-z]:)?[\w.@+-]*(?:[/\\][\w.@+-]+){3,}"
+_NOISE = (
+    r"(?i)0x[0-9a-f]+|(?<![0-9a-f])(?=[a-f]*\d)[0-9a-f]{7,}|\d{5}\d+"
+    r"|\d{4}-\d\d-\d\d[T ]?[\d:.,Z]*|\d+:\d+:[\d.,]+"
+)
 _IN_FRAME, _IN_SOURCE, _IN_ERROR = 0.25, 0.5, 1.5
 _NUMBER = 0.5
 _OF_ASKING = 0.3

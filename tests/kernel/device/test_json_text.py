@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from agentm_kernel.device import json_text
-from agentm_kernel.device.json_text import MAX_DEPTH, parse
+from agentm_kernel.device.json_text import MAX_DEPTH, MAX_DIGITS, parse
 from agentm_kernel.errors import MalformedJson
 
 REFUSED = {
@@ -31,7 +31,8 @@ REFUSED = {
     "-Infinity": ("-Infinity", "-Infinity is not"),
     "a number beyond float": ("1e999", "too large"),
     "a negative number beyond float": ("-1e999", "too large"),
-    "5,000 digits": ("1" * 5000, "5,000 digits"),
+    "a long number beyond float": ("1" * 50 + "e999", f"the number {'1' * 40} is too large"),
+    "1,001 digits": ("1" * (MAX_DIGITS + 1), "1,001 digits"),
     "deep nesting": ("[" * 100_000 + "]" * 100_000, "nested"),
     "deep nesting, unclosed": ('{"a":' * 100_000, "nested"),
     "nesting that the scanner can take but we do not": ("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), "nested"),
@@ -62,6 +63,7 @@ def test_what_is_not_exactly_one_value_is_refused_with_a_reason(text, reason):
         '\r\n\t{"a": {"b": []}}',
         '"\\u00e9\\ud83d\\ude00"',
         "[" * 100 + "]" * 100,
+        "1" * 1000,
     ],
 )
 @pytest.mark.usefixtures("implementation")

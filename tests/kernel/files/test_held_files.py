@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 import threading
@@ -254,6 +256,22 @@ def test_how_a_lease_ends_is_said_before_it_is_taken(root: Path, monkeypatch: py
     with open_root(str(root)) as directory, displaced.Lease(directory, "a"):
         pass
     assert asked == [displaced.fcntl.F_SETSIG, displaced.fcntl.F_SETLEASE, displaced.fcntl.F_SETLEASE]
+
+
+@pytest.mark.skipif(not displaced._CAN_LEASE, reason="needs leases")
+def test_a_lease_that_fails_says_so_and_holds_no_file(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever writes to the file meanwhile makes it ask whether that is worth believing, which takes a file more."""
+    with (root / "a").open("w"), open_root(str(root)) as directory:
+        monkeypatch.setattr(displaced, "_gives_leases", {})
+        monkeypatch.setattr(directory, "create_file", full)
+        before = os.listdir("/proc/self/fd")
+        with pytest.raises(OSError, match="No space"):
+            displaced.Lease(directory, "a")
+        assert os.listdir("/proc/self/fd") == before
+
+
+def full(*_: object) -> int:
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 # ------------------------------------------------------------------------------------------------ appending

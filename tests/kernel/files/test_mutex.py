@@ -167,6 +167,23 @@ def test_a_wait_that_fails_lets_nobody_in(store: Path, hold: Hold, monkeypatch: 
     assert caught.value.errno == errno.ENOLCK
 
 
+def test_the_first_descriptor_is_one_like_any_other(store: Path) -> None:
+    """It is free where standard input was closed, and is not kept then either."""
+    code = """
+import os, sys
+from agentm_kernel.files.mutex import store_mutex
+os.close(0)
+with store_mutex(sys.argv[1]):
+    os.fstat(0)
+try:
+    os.fstat(0)
+except OSError:
+    print("closed")
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(store)], capture_output=True, text=True, check=False)
+    assert done.stdout == "closed\n", done
+
+
 def test_a_waiter_enters_when_the_holder_leaves(store: Path, hold: Hold) -> None:
     holder = hold(store)
     threading.Timer(0.1, holder.tell).start()

@@ -141,6 +141,18 @@ def test_what_was_added_to_half_a_line_is_kept_as_a_version(store: Shared, root:
     assert leftovers(root) == []
 
 
+def test_lines_that_the_note_has_no_room_for_are_kept_as_a_version(root: Path, note: Path) -> None:
+    store = Shared(root, size_limit=20)
+    store.write(NOTE, "one\n")
+    with note.open("a") as holder:
+        store.write(NOTE, "two of twenty bytes\n")
+        holder.write("three\n")
+    store.write(OTHER, "x")
+    assert store.read(NOTE) == "two of twenty bytes\n"
+    assert kept(root) == ["one\nthree\n"]
+    assert leftovers(root) == []
+
+
 def test_what_was_written_over_is_kept_and_its_writer_goes_on_there(store: Shared, root: Path, note: Path) -> None:
     store.write(NOTE, "one\ntwo\n")
     with note.open("r+") as holder:

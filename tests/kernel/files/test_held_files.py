@@ -15,7 +15,7 @@ from tests.kernel.files.shared_store import NOTE, Shared, kept, leftovers
 
 from agentm_kernel import Locator, update
 from agentm_kernel.files import appending, displaced
-from agentm_kernel.files.tree import open_root
+from agentm_kernel.files.tree import Directory, identity_of, open_root
 from agentm_kernel.plugin import (
     ABSENT,
     Appends,
@@ -354,6 +354,36 @@ def test_an_append_that_was_cut_short_is_completed(
     note.write_bytes(whole[: 4 + cut] + (b"\0" * (len(whole) - 4 - cut) if zeros else b""))
     FileStore(root).append(NOTE, "four\n")
     assert store.read(NOTE) == "one\ntwo\nthree\nfour\n"
+
+
+def test_what_was_completed_is_durable(
+    store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "two\n")
+    note.write_bytes(b"one\n")
+    synced, real = list[bytes](), os.fsync
+
+    def sync(file: int) -> None:
+        if os.path.samestat(os.fstat(file), note.stat()):
+            synced.append(note.read_bytes())
+        real(file)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    FileStore(root).append(NOTE, "three\n")
+    assert synced == [b"one\ntwo\n", b"one\ntwo\nthree\n"]
+
+
+def test_a_note_that_an_append_makes_has_a_durable_name(
+    store: Shared, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.write(NOTE, "one\n")
+    synced, folder = list[object](), identity_of(note.parent.stat())
+    monkeypatch.setattr(Directory, "sync", lambda self: synced.append(self.identity))
+    store.append(NOTE, "two\n")
+    assert folder not in synced, "it has its name already"
+    store.append(OTHER, "two\n")
+    assert folder in synced
 
 
 def test_it_is_completed_where_the_disk_has_another_number_after_the_power_cut(

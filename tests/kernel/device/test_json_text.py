@@ -17,6 +17,7 @@ REFUSED = {
     "a key twice further in": ('{"x": [{"a": 1, "a": 2}]}', "'a' is given twice"),
     "a key twice by an escape": ('{"a": 1, "\\u0061": 2}', "'a' is given twice"),
     "something after the value": ('{"a": 1} x', "Extra data"),
+    "a key that is given twice, and one before it": ('{"a": 1, "b": 2, "b": 3}', "the key 'b' is given twice"),
     "two values": ("{} {}", "Extra data"),
     "a comma too many": ("[1,]", "line 1"),
     "a missing brace": ('{"a": 1', "line 1"),

@@ -97,8 +97,11 @@ def test_the_provider_is_asked_with_project_phase_query_and_limit(here):
     assert recall_here({"phase": "review"}, query="locks", limit=50) == "widgets review locks 50 IdentityGuard"
 
 
-def test_a_session_that_starts_asks_for_its_share_without_a_query(here):
+@pytest.mark.parametrize("mode", ["backend", "local"])
+def test_a_session_that_starts_asks_for_its_share_without_a_query(here, mode):
+    """Notes are in a store wherever the project's state is."""
     here.install_recall(ECHO)
+    here.configure(state_mode=mode)
 
     asked = recall_at_start(Device.now(), resolve_project(), 70)
 

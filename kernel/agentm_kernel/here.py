@@ -62,7 +62,7 @@ def harness_state_dir(resolution: Resolution | None = None) -> Path:
     """The directory of the project's state: of `resolution`, else of the current directory's project."""
     from pathlib import Path
 
-    now = Device.now().project(read_only=True) if resolution is None else renewed(resolution)
+    now = Device.now().project() if resolution is None else renewed(resolution)
     return Path(state_directory(now))
 
 

@@ -21,7 +21,7 @@ from agentm_kernel import (
     write_state_file,
 )
 from agentm_kernel.plugin import ActivePlanError, Device, StorageSelectionError
-from agentm_kernel.process_seam import PHASES, own_notes, recall_for_prompt
+from agentm_kernel.process_seam import PHASES, own_notes, recall_at_start, recall_for_prompt, why_here
 from agentm_kernel.projects.checkout import identify_project
 from agentm_kernel.projects.claiming import claim_as
 from agentm_kernel.projects.lookup import Checkouts
@@ -95,6 +95,27 @@ def test_the_provider_is_asked_with_project_phase_query_and_limit(here):
     here.install_recall(ECHO)
 
     assert recall_here({"phase": "review"}, query="locks", limit=50) == "widgets review locks 50 IdentityGuard"
+
+
+@pytest.mark.parametrize("mode", ["backend", "local"])
+def test_a_session_that_starts_asks_for_its_share_without_a_query(here, mode):
+    """Notes are in a store wherever the project's state is."""
+    here.install_recall(ECHO)
+    here.configure(state_mode=mode)
+
+    asked = recall_at_start(Device.now(), resolve_project(), 70)
+
+    assert asked == "widgets work None 70 IdentityGuard"
+
+
+@pytest.mark.parametrize(("phase", "known"), [("plan", "plan"), ("dance", "work"), (None, "work")])
+def test_who_asks_why_asks_as_recall_would(here, phase, known):
+    why = (
+        "def why(memory, *, note, phase, query, limit):\n    return f'{memory.slug} {note} {phase} {query} {limit}'\n"
+    )
+    here.install_recall(f"{ECHO}{why}provide.why = why\n")
+
+    assert why_here(Device.now(), "a.md", None, phase, "locks", 50) == f"widgets a.md {known} locks 50"
 
 
 @pytest.mark.parametrize("phase", [None, "", "dance", 5, ["work"]])

@@ -9,9 +9,9 @@ changes are made here, as text at the place that `ast` names, in a private copy 
 own.
 
 Which tests meet a mutant: `--learn` runs them once with a recorder and keeps in `.cache/mutants` which functions each
-of them calls, also in processes that it starts. A mutant then meets the tests that call its function, those of its
-room and those that import its module first, a minute of them, and then a minute of the others, the quickest of each
-file in turn. Test files that nothing is known about are run as they are, first those that import the module, are
-called like it or name the function: a minute of the near ones (four for what has to be noticed in any case), and a
-minute of the others. A survivor says so where some were not run.
+of them calls, also in processes that it starts. A mutant then meets the tests that call its function: a minute of
+those in files that are called like its module, a minute of the others that are of its room or import its module, and
+a minute of all others, the quickest of each file in turn. Test files that nothing is known about are run as they are,
+first those that import the module, are called like it or name the function: a minute of the near ones (four for what
+has to be noticed in any case), and a minute of the others. A survivor says so where some were not run.
 """

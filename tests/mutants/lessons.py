@@ -40,14 +40,15 @@ class Lessons:
         self._root = root
         self._folder = root / ".cache/mutants"
         self._callers: dict[tuple[str, str], set[Test]] = defaultdict(set)
-        self._known: set[str] = set()
+        self._tests: dict[str, set[Test]] = {}
+        """Those of each file that is known."""
         self._texts: dict[str, str] = {}
         for place in self._folder.glob("*.json"):
             self._load(place.stem.replace("+", "/"))
 
     def missing(self, files: Iterable[str]) -> list[str]:
         """Those of these test files about which nothing is known."""
-        return [file for file in files if file not in self._known and not self._load(file)]
+        return [file for file in files if file not in self._tests and not self._load(file)]
 
     def learn(self, copy: PrivateCopy, files: list[str]) -> None:
         calls, tests = copy.learn(files)
@@ -67,11 +68,17 @@ class Lessons:
             self._load(file)
 
     def callers(self, mutant: Mutant) -> set[Test]:
-        """Every test that calls the function that is changed; for what is outside of functions, any of its file.
+        """Every test that calls the function that is changed; for what is outside of functions, any of its file, and
+        all that are near: nobody calls a constant.
 
-        So it is for a function that nobody was seen to call: some threads cannot be watched.
+        Any of its file are also for a function that nobody was seen to call: some threads cannot be watched.
         """
-        return self._callers[mutant.file, self._function(mutant)] or self._callers[mutant.file, MODULE]
+        function = self._function(mutant)
+        found = self._callers[mutant.file, function] or self._callers[mutant.file, MODULE]
+        if function != MODULE:
+            return found
+        near = {file for file in self._tests if self._is_near(mutant, file)}
+        return found.union(*(self._tests[file] for file in near))
 
     def _function(self, mutant: Mutant) -> str:
         return function_at((self._root / mutant.file).read_bytes(), mutant.change.line)
@@ -87,10 +94,16 @@ class Lessons:
                 yield sorted(files, key=lambda file: self._is_about(mutant, file), reverse=True)
 
     def _learned(self, mutant: Mutant) -> list[list[str]]:
-        chosen = []
-        for near in (True, False):
-            tests = [test for test in self.callers(mutant) if self._is_near(mutant, test.file) is near]
-            chosen.append(_enough(tests, _LONG if near and mutant.change.kind in PROMISES else _ENOUGH))
+        """The tests in files that are called like the module, in others that are near, and in all others."""
+        callers = self.callers(mutant)
+        near = {file for file in {test.file for test in callers} if self._is_near(mutant, file)}
+        named = {file for file in near if self._is_about(mutant, file)[1]}
+        long = _LONG if mutant.change.kind in PROMISES else _ENOUGH
+        chosen = [
+            _enough([test for test in callers if test.file in named], long),
+            _enough([test for test in callers if test.file in near - named], long),
+            _enough([test for test in callers if test.file not in near], _ENOUGH),
+        ]
         return [tests for tests in chosen if tests]
 
     def left_out(self, mutant: Mutant) -> str:
@@ -124,7 +137,7 @@ class Lessons:
             return False
         if not (self._root / file).is_file() or lesson["of"] != _hash(self._root / file):
             return False
-        self._known.add(file)
+        self._tests[file] = {Test(name, file, seconds) for name, seconds, _ in lesson["tests"]}
         for name, seconds, functions in lesson["tests"]:
             for function in functions:
                 source, _, called = function.partition("\t")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -308,9 +309,14 @@ def test_the_tests_that_call_a_function_are_learned_whoever_calls_it_for_them(
     (mutant, *_) = (one for one in mutants_of(tiny) if one.change.kind == "if_match")
     assert lessons.callers(mutant), "nobody was seen to call it: any test of the file"
     assert lessons.left_out(mutant) == ""
+    constant = replace(mutant, change=replace(mutant.change, kind="constant", line=1))
+    assert f"{name}::test_neither" in {test.name for test in lessons.callers(constant)}, "nobody calls a constant"
+    assert [{Path(test.partition("::")[0]).stem for test in tests} for tests in lessons.selections(constant)] == [
+        *({"test_ages"}, {"test_started"})
+    ]
     monkeypatch.setattr("tests.mutants.lessons._LONG", 0.0)
     monkeypatch.setattr("tests.mutants.lessons._ENOUGH", 0.0)
-    assert lessons.left_out(mutant).startswith("1 of 7 tests that call it were run")
+    assert lessons.left_out(mutant).startswith("2 of 7 tests that call it were run")
     file.write_text(f"{STARTED}\n# changed\n")
     assert Lessons(tiny).missing([name]) == [name]
 

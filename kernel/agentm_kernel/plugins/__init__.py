@@ -34,7 +34,7 @@ _calling_process = 0
 end_process = os._exit
 
 
-def _refuse_to_end(code: int = 0) -> NoReturn:
+def _refuse_to_end(code: int) -> NoReturn:
     if os.getpid() != _calling_process:
         end_process(code)  # a child that the plugin forked may end as it likes
     raise errors.PluginEndsProcess

@@ -73,16 +73,17 @@ def test_a_limit_is_a_positive_number(machine, limit):
 def test_offer_save_here_prints_the_candidate_as_json(seam):
     done = seam(
         "offer-save-here", "--kind", "decision", "--slug", "locks", "--body-file", "-", "--phase", "plan",
-        "--confidence", "0.9", "--confidence-reason", "measured", input="the text\n",
+        "--confidence", "0.9", "--confidence-reason", "measured", input="thé text\n",
     )  # fmt: skip
 
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith('[\n  {\n    "kind"')
+    assert "thé text" in done.out, "as people read it"
     assert json.loads(done.out) == [
         {
             "kind": "decision",
             "slug": "locks",
-            "body": "the text\n",
+            "body": "thé text\n",
             "confidence": "0.9",
             "confidence_reason": "measured",
             "project": "widgets",

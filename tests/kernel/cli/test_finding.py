@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import py_compile
 import subprocess
@@ -48,6 +49,16 @@ def value_of(folder: Path) -> int:
     found: dict[str, int] = {}
     exec(QuickFinder.find_spec("agentm_x.one", [str(folder)]).loader.get_code("agentm_x.one"), found)
     return found["VALUE"]
+
+
+@pytest.mark.parametrize("more", [1, 0, -1])
+def test_a_compiled_form_that_was_not_read_to_its_end_is_left_to_python(module, monkeypatch, more):
+    length = next((module.parent / "__pycache__").iterdir()).stat().st_size
+    loaded: list[int] = []
+    monkeypatch.setattr("agentm_kernel.cli._LONGEST", length + more)
+    monkeypatch.setattr("agentm_kernel.cli.loads", lambda data: (loaded.append(len(data)), marshal.loads(data))[1])
+    assert value_of(module.parent) == 1
+    assert loaded == ([length - 16] if more > 0 else [])
 
 
 def test_a_source_that_changed_counts_at_once(module):

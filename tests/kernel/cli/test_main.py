@@ -204,6 +204,15 @@ def test_completing_behind_a_word_that_is_no_command_fails_nowhere(machine, word
     assert (done.code, done.err) == (0, "")
 
 
+def test_the_server_of_a_plugin_is_started_by_its_name_alone(machine):
+    source = "def serve(device):\n    print('serving')\n    return 7\n"
+    machine.install("server", source, "[agentm.servers]\nother = m:x\nchat = plugin_server:serve\n")
+
+    assert machine.execute("chat") == (7, "serving\n", "")
+    assert machine.execute("chat", "now").code == 2, "it is no command that takes anything"
+    assert machine.execute("--version").code == 0
+
+
 def completions(machine, *words):
     """What a shell would offer for the last of `words`."""
     line = " ".join(words)

@@ -146,7 +146,8 @@ def test_a_question_that_is_declined_or_left_is_no_error(capsys, monkeypatch: py
     for answer in ("n\n", ""):  # the second is Ctrl-D
         monkeypatch.setattr(sys, "stdin", Person(answer))
         assert exit_code_of(lambda: confirm("Really?", yes=False) or 0) == 1
-        said = capsys.readouterr().err
+        printed, said = capsys.readouterr()
+        assert (printed, said.startswith("Really?")) == ("", True), "what is printed is the answer, which others read"
         assert said.splitlines()[-1].endswith("not confirmed; nothing was changed")
         assert "error:" not in said
 

@@ -35,6 +35,12 @@ def test_a_subcommand_of_a_plugin_runs(walker):
     assert walker.execute("plugins", "walk", "Rome") == (0, "went to Rome\nthe end\n", "")
 
 
+def test_what_click_says_of_a_failure_in_it_is_one_line(machine):
+    failing = "import click\n@click.command()\ndef go(): raise click.FileError('a.md', 'no such file')\n"
+    machine.install("walker", failing, ENTRIES)
+    assert machine.execute("plugins", "walk") == (1, "", "error: Could not open file 'a.md': no such file\n")
+
+
 def test_the_subcommands_of_the_kernel_stay(walker):
     assert walker.execute("plugins", "list").code == 0
     assert "walk" not in walker.execute("--help").out

@@ -292,6 +292,17 @@ def test_show_tells_what_the_distribution_says_about_itself(site: Site) -> None:
     assert "summary        Notes\n" in site.agentm("plugins", "show", "mem").stdout
 
 
+def test_show_tells_what_the_options_of_a_plugin_are(site: Site) -> None:
+    declared = "Option('root', 'path', 'Where notes are.', 'at home'), Option('loud', 'flag', 'Say more.')"
+    source = f"from agentm_kernel.plugin import Option\nOPTIONS = ({declared},)\n"
+    site.install_plugin("mem", source, group="agentm.options", attribute="OPTIONS")
+    (plugin,) = site.answer("plugins", "show", "mem")["plugins"]
+    assert plugin["options"] == [
+        "plugins.mem.root (path): Where notes are. (default: at home)",
+        "plugins.mem.loud (flag): Say more.",
+    ]
+
+
 def test_show_says_what_a_plugin_is_once_and_then_all_that_it_brings(site: Site) -> None:
     shown = site.agentm("plugins", "show", "agentm-device-local").stdout.splitlines()
     labels = [line.split("  ")[0] for line in shown if line and not line.startswith(" ")]

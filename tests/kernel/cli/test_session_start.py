@@ -378,6 +378,33 @@ def test_an_answer_whose_time_is_over_already_does_not_wait(machine, monkeypatch
     assert waited == [0.0, 0], "no second, and the exit code"
 
 
+@pytest.mark.parametrize(
+    ("event", "host", "raised"),
+    [
+        ("prompt", "emacs", ("prompt", "turn-start")),
+        ("turn-end", "emacs", ("turn-end",)),
+        ("session-end", "emacs", ("session-end",)),
+        ("prompt", hook.PLAIN, ()),
+    ],
+)
+def test_plugins_are_told_of_what_a_host_says_and_a_prompt_begins_a_turn(machine, monkeypatch, event, host, raised):
+    monkeypatch.setattr(hook, "divert_stdout", lambda: None)
+    assert hook.HookCall(Device(machine.environ), event, host).raises == raised
+
+
+def test_the_hosts_pipe_is_let_go_before_anything_is_done_that_nobody_waits_for(machine, monkeypatch):
+    """A host waits until nobody holds it any more, a child that tells plugins included."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    seen = []
+    monkeypatch.setattr(hook, "divert_stdout", lambda: writing)
+    monkeypatch.setattr(hook, "in_the_background", lambda work: seen.append(os.read(reading, 1)))
+    call = hook.HookCall(Device(machine.environ), "stop", "emacs")
+    call.adapter = hook.PlainAdapter()
+    call.finish()
+    assert seen == [b""], "the end of it"
+
+
 def test_a_plugin_that_is_stuck_does_not_cost_the_plan(machine):
     machine.run("state", "write", "PLAN.md", input="x")
     machine.install("stuck", STUCK_PLUGIN, "[agentm.plugins]\nstuck = plugin_stuck\n")

@@ -7,9 +7,9 @@ import pickle
 
 import pytest
 
-from agentm_kernel.device.config import load
+from agentm_kernel.device.config import load, normalised
 from agentm_kernel.device.config_writer import set_value, unset_value
-from agentm_kernel.errors import ConfigError
+from agentm_kernel.errors import ConfigError, UnfitSetting
 from agentm_kernel.plugin import Device
 
 # ------------------------------------------------------------------------------------------------ where it is
@@ -277,3 +277,17 @@ def test_a_refused_file_is_refused_again_until_it_is_put_right(home):
             load(home.environ)
     home.write({"storage.backend": "one"})
     assert load(home.environ).storage_backend == "one"
+
+
+@pytest.mark.parametrize(
+    ("key", "remedy"),
+    [
+        ("stores.team.backend", "agentm config set stores.team.backend VALUE"),
+        ("storage.backend", "agentm config set storage.backend VALUE"),
+        ("bindings", "agentm config unset bindings"),
+    ],
+)
+def test_what_a_setting_cannot_hold_is_refused_with_the_command_that_puts_it_right(key: str, remedy: str) -> None:
+    with pytest.raises(UnfitSetting) as refused:
+        normalised(key, 5)
+    assert refused.value.remedy == remedy

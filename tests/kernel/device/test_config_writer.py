@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentm_kernel.device.config import SIZE_LIMIT, load
-from agentm_kernel.device.config_writer import set_value, unset_value
+from agentm_kernel.device.config_writer import _serialised, set_value, unset_value
 from agentm_kernel.errors import ConfigError
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX modes and links")
@@ -362,3 +362,8 @@ def test_a_setter_killed_at_any_moment_leaves_a_whole_file_and_no_lock(home):
         assert load(home.environ).get("plugins.x.number") >= acknowledged
         set_value(home.environ, "storage.backend", f"after-{after}")
         assert load(home.environ).storage_backend == f"after-{after}"
+
+
+@pytest.mark.parametrize(("text", "written"), [("é", "é"), ("\ud800", "\\ud800")], ids=["text", "half a pair"])
+def test_the_file_is_laid_out_for_people_to_read(text: str, written: str) -> None:
+    assert _serialised({"a": text}).decode() == f'{{\n  "a": "{written}"\n}}\n'

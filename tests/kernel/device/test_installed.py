@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from agentm_kernel.device import installed
 from agentm_kernel.device.installed import API_GROUP, canonical_name, installed_plugins, scan
 
 if TYPE_CHECKING:
@@ -361,6 +362,23 @@ def test_a_scan_imports_nothing(site: Site) -> None:
     result = site.run("-c", code)
 
     assert (result.returncode, result.stdout.strip(), result.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("folder", ["its path", ""])
+def test_a_folder_is_looked_through_again_when_it_has_changed_and_only_then(
+    site: Site, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    """Python says `""` for the current directory."""
+    site.install("agentm-mem", entry_points=BACKEND)
+    os.utime(site.path, (1, 1))
+    monkeypatch.setattr(installed, "_last_scan", None)
+    if not folder:
+        monkeypatch.chdir(site.path)
+    path = [str(site.path) if folder else ""]
+    first = installed_plugins(path)
+    assert installed_plugins(path) is first
+    site.install("agentm-more", entry_points=BACKEND.replace("mem", "more"))
+    assert [record.name for record in installed_plugins(path).records] == ["mem", "more"]
 
 
 def test_the_search_path_is_that_of_the_process(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

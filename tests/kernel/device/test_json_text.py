@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from agentm_kernel.device import json_text
-from agentm_kernel.device.json_text import MAX_DEPTH, parse
+from agentm_kernel.device.json_text import MAX_DEPTH, MAX_DIGITS, parse
 from agentm_kernel.errors import MalformedJson
 
 REFUSED = {
@@ -17,6 +17,7 @@ REFUSED = {
     "a key twice further in": ('{"x": [{"a": 1, "a": 2}]}', "'a' is given twice"),
     "a key twice by an escape": ('{"a": 1, "\\u0061": 2}', "'a' is given twice"),
     "something after the value": ('{"a": 1} x', "Extra data"),
+    "a key that is given twice, and one before it": ('{"a": 1, "b": 2, "b": 3}', "the key 'b' is given twice"),
     "two values": ("{} {}", "Extra data"),
     "a comma too many": ("[1,]", "line 1"),
     "a missing brace": ('{"a": 1', "line 1"),
@@ -31,7 +32,8 @@ REFUSED = {
     "-Infinity": ("-Infinity", "-Infinity is not"),
     "a number beyond float": ("1e999", "too large"),
     "a negative number beyond float": ("-1e999", "too large"),
-    "5,000 digits": ("1" * 5000, "5,000 digits"),
+    "a long number beyond float": ("1" * 50 + "e999", f"the number {'1' * 40} is too large"),
+    "1,001 digits": ("1" * (MAX_DIGITS + 1), "1,001 digits"),
     "deep nesting": ("[" * 100_000 + "]" * 100_000, "nested"),
     "deep nesting, unclosed": ('{"a":' * 100_000, "nested"),
     "nesting that the scanner can take but we do not": ("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), "nested"),
@@ -62,6 +64,7 @@ def test_what_is_not_exactly_one_value_is_refused_with_a_reason(text, reason):
         '\r\n\t{"a": {"b": []}}',
         '"\\u00e9\\ud83d\\ude00"',
         "[" * 100 + "]" * 100,
+        "1" * 1000,
     ],
 )
 @pytest.mark.usefixtures("implementation")

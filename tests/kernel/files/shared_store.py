@@ -35,8 +35,8 @@ class _Synced(Medium):
 
 
 class Shared(FileStore):
-    def __init__(self, root: Path) -> None:
-        super().__init__(root, medium=_Synced())
+    def __init__(self, root: Path, **options: Any) -> None:
+        super().__init__(root, medium=_Synced(), **options)
 
 
 class Beside(FileStore):

@@ -25,6 +25,16 @@ def test_one_at_a_time_and_free_again_afterwards(tmp_path: Path) -> None:
     assert lock.descriptor == -1
 
 
+def test_whoever_waits_looks_again_soon_and_then_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, pauses = iter([False] * 20 + [True]), list[float]()
+    monkeypatch.setattr(native_lock, "try_lock", lambda _: next(looks))
+    monkeypatch.setattr(native_lock.time, "sleep", pauses.append)
+    with DirectoryLock(str(tmp_path), 60.0):
+        pass
+    assert pauses == sorted(pauses)
+    assert (pauses[0], pauses[-1]) == (0.002, 0.05)
+
+
 def test_a_folder_that_is_not_there_is_a_typed_error(tmp_path: Path) -> None:
     with pytest.raises(StorageIOError, match="cannot lock") as caught:
         DirectoryLock(str(tmp_path / "absent"), 1.0).__enter__()

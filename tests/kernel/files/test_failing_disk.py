@@ -11,9 +11,10 @@ from unittest import mock
 import pytest
 from tests.faults.syscalls import Tap
 
-from agentm_kernel.errors import StorageIOError
+from agentm_kernel.errors import NotFoundError, StorageIOError
 from agentm_kernel.files.appending import AppendRecords, Record
 from agentm_kernel.files.mutex import store_mutex
+from agentm_kernel.files.reading import Failures
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.files.tree import Directory, identity_of, make_private_folder, make_root
 from agentm_kernel.seam.backend import STAMP_KEY
@@ -27,6 +28,14 @@ if TYPE_CHECKING:
     from agentm_kernel.files.tree import Identity
 
 NOTE = Locator("folder/note.md")
+
+
+def test_what_is_gone_is_a_failure_to_whoever_does_not_only_read() -> None:
+    gone = FileNotFoundError(errno.ENOENT, "No such file or directory")
+    with pytest.raises(StorageIOError, match="cannot write 'folder/note.md': No such file"), Failures("write", NOTE):
+        raise gone
+    with pytest.raises(NotFoundError), Failures("read", NOTE, reading=True):
+        raise gone
 
 
 class Failing:

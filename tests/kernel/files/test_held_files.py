@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 import threading
@@ -13,7 +15,7 @@ from tests.kernel.files.shared_store import NOTE, Shared, kept, leftovers
 
 from agentm_kernel import Locator, update
 from agentm_kernel.files import appending, displaced
-from agentm_kernel.files.tree import open_root
+from agentm_kernel.files.tree import Directory, identity_of, open_root
 from agentm_kernel.plugin import (
     ABSENT,
     Appends,
@@ -139,6 +141,18 @@ def test_what_was_added_to_half_a_line_is_kept_as_a_version(store: Shared, root:
     assert leftovers(root) == []
 
 
+def test_lines_that_the_note_has_no_room_for_are_kept_as_a_version(root: Path, note: Path) -> None:
+    store = Shared(root, size_limit=20)
+    store.write(NOTE, "one\n")
+    with note.open("a") as holder:
+        store.write(NOTE, "two of twenty bytes\n")
+        holder.write("three\n")
+    store.write(OTHER, "x")
+    assert store.read(NOTE) == "two of twenty bytes\n"
+    assert kept(root) == ["one\nthree\n"]
+    assert leftovers(root) == []
+
+
 def test_what_was_written_over_is_kept_and_its_writer_goes_on_there(store: Shared, root: Path, note: Path) -> None:
     store.write(NOTE, "one\ntwo\n")
     with note.open("r+") as holder:
@@ -256,6 +270,22 @@ def test_how_a_lease_ends_is_said_before_it_is_taken(root: Path, monkeypatch: py
     assert asked == [displaced.fcntl.F_SETSIG, displaced.fcntl.F_SETLEASE, displaced.fcntl.F_SETLEASE]
 
 
+@pytest.mark.skipif(not displaced._CAN_LEASE, reason="needs leases")
+def test_a_lease_that_fails_says_so_and_holds_no_file(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever writes to the file meanwhile makes it ask whether that is worth believing, which takes a file more."""
+    with (root / "a").open("w"), open_root(str(root)) as directory:
+        monkeypatch.setattr(displaced, "_gives_leases", {})
+        monkeypatch.setattr(directory, "create_file", full)
+        before = os.listdir("/proc/self/fd")
+        with pytest.raises(OSError, match="No space"):
+            displaced.Lease(directory, "a")
+        assert os.listdir("/proc/self/fd") == before
+
+
+def full(*_: object) -> int:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
 # ------------------------------------------------------------------------------------------------ appending
 
 
@@ -324,6 +354,36 @@ def test_an_append_that_was_cut_short_is_completed(
     note.write_bytes(whole[: 4 + cut] + (b"\0" * (len(whole) - 4 - cut) if zeros else b""))
     FileStore(root).append(NOTE, "four\n")
     assert store.read(NOTE) == "one\ntwo\nthree\nfour\n"
+
+
+def test_what_was_completed_is_durable(
+    store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "two\n")
+    note.write_bytes(b"one\n")
+    synced, real = list[bytes](), os.fsync
+
+    def sync(file: int) -> None:
+        if os.path.samestat(os.fstat(file), note.stat()):
+            synced.append(note.read_bytes())
+        real(file)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    FileStore(root).append(NOTE, "three\n")
+    assert synced == [b"one\ntwo\n", b"one\ntwo\nthree\n"]
+
+
+def test_a_note_that_an_append_makes_has_a_durable_name(
+    store: Shared, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.write(NOTE, "one\n")
+    synced, folder = list[object](), identity_of(note.parent.stat())
+    monkeypatch.setattr(Directory, "sync", lambda self: synced.append(self.identity))
+    store.append(NOTE, "two\n")
+    assert folder not in synced, "it has its name already"
+    store.append(OTHER, "two\n")
+    assert folder in synced
 
 
 def test_it_is_completed_where_the_disk_has_another_number_after_the_power_cut(

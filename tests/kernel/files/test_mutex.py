@@ -17,7 +17,9 @@ import filelock
 import pytest
 
 from agentm_kernel.files import mutex, native_lock
+from agentm_kernel.files.tree import identity_of
 from agentm_kernel.plugin import LockTimeout, StorageIOError, store_mutex
+from agentm_kernel.seam.backend import STAMP_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,6 +167,23 @@ def test_a_wait_that_fails_lets_nobody_in(store: Path, hold: Hold, monkeypatch: 
     with pytest.raises(StorageIOError, match="cannot lock") as caught, store_mutex(store, timeout=LONG):
         pass
     assert caught.value.errno == errno.ENOLCK
+
+
+def test_the_first_descriptor_is_one_like_any_other(store: Path) -> None:
+    """It is free where standard input was closed, and is not kept then either."""
+    code = """
+import os, sys
+from agentm_kernel.files.mutex import store_mutex
+os.close(0)
+with store_mutex(sys.argv[1]):
+    os.fstat(0)
+try:
+    os.fstat(0)
+except OSError:
+    print("closed")
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(store)], capture_output=True, text=True, check=False)
+    assert done.stdout == "closed\n", done
 
 
 def test_a_waiter_enters_when_the_holder_leaves(store: Path, hold: Hold) -> None:
@@ -351,6 +370,18 @@ def test_an_inner_lock_that_cannot_be_had_gives_the_outer_one_back(store: Path) 
         assert is_free(store)
     finally:
         os.close(descriptor)
+
+
+def test_the_stores_around_a_directory_are_locked_from_the_outermost_inwards(store: Path) -> None:
+    """Two who enter the same stores in another order would wait for each other."""
+    inner = store / "a" / "b" / "c"
+    inner.mkdir(parents=True)
+    for folder in (store, store / "a", store / "a" / "b"):
+        (folder / STAMP_KEY).parent.mkdir()
+        (folder / STAMP_KEY).touch()
+    with store_mutex(inner) as entered:
+        held = [claim.identity for claim in entered._held]
+    assert held == [identity_of(os.stat(folder)) for folder in (store, store / "a", store / "a" / "b", inner)]
 
 
 def test_a_folder_without_a_stamp_is_not_a_store_around_another(store: Path) -> None:

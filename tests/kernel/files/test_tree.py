@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel import Locator, update
-from agentm_kernel.files import TooLarge, tree as root_module
+from agentm_kernel.files import TooLarge, exchange, tree as root_module
 from agentm_kernel.files.tree import Directory, PathDirectory, make_private_folder, open_root
 from agentm_kernel.plugin import FileStore, InvalidContentError, StorageError
 
@@ -257,3 +257,15 @@ def test_a_file_in_the_way_of_a_private_folder_is_an_error_at_once(folder: Path)
     with pytest.raises(FileExistsError):
         make_private_folder(str(folder / "a.md"))
     make_private_folder(str(folder / "sub"))
+
+
+@pytest.mark.skipif(not root_module.CAN_WALK_BY_DESCRIPTOR, reason="needs directories by descriptor")
+@pytest.mark.parametrize("step", ["exchange", "rename_to_free"])
+def test_what_the_system_does_in_one_step_is_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    asked: list[tuple[object, ...]] = []
+    monkeypatch.setattr(exchange, step, lambda *given: asked.append(given[1:]) is None)
+    with open_root(str(tmp_path)) as directory:
+        assert getattr(directory, step)("a", "b") is True
+    assert asked == [("a", "b")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+import threading
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -115,6 +116,14 @@ def test_agentm_replaced_is_told_both_versions_and_a_failure_is_shown_once(
 
     assert sys.modules["plugin_one"].heard == [("0", None), ("1", None)]
     assert capsys.readouterr().err.count("RuntimeError: no luck") == 1
+
+
+def test_agentm_replaced_is_called_by_the_writer_itself_which_waits(site: Site) -> None:
+    """What was left behind as late would be kept after it is gone."""
+    source = "import threading\nheard = []\n@hookimpl\ndef agentm_replaced(): heard.append(threading.get_ident())"
+    host = host_of(site, one=hooks(source))
+    host.replaced(Locator("a.md"), "old", "new")
+    assert sys.modules["plugin_one"].heard == [threading.get_ident()]
 
 
 def test_every_hook_has_a_test_here_and_a_documented_typed_specification() -> None:

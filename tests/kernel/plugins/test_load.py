@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -38,7 +39,9 @@ def installed(site: Site, source: str, **how: str) -> PluginRecord:
 def refusal_of(record: PluginRecord) -> str:
     with pytest.raises(PluginError) as refused:
         load_backend(record)
-    assert "plugin_policy.disabled agentm-mem" in str(refused.value.hint) or "--upgrade" in str(refused.value.hint)
+    is_of_other_api = "of the kernel's API" in refused.value.message
+    remedy = "--upgrade agentm-kernel agentm-mem" if is_of_other_api else "plugin_policy.disabled agentm-mem"
+    assert remedy in str(refused.value.hint)
     return refused.value.message
 
 
@@ -199,6 +202,21 @@ def test_what_is_late_shares_the_time_that_is_left(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(plugins, "_late", [Late(), Late()])
     plugins.wait_for_late(-1.0)
     assert waited == [0.0, 0.0]
+
+
+def test_what_was_left_behind_as_late_is_among_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+
+    def work() -> None:
+        time.sleep(0.5)
+        done.append("late")
+
+    monkeypatch.setattr(plugins, "_late", [])
+    with pytest.raises(PluginError, match="is late"):
+        plugins.in_time(work, 0.01)
+    assert done == []
+    plugins.wait_for_late(60.0)
+    assert done == ["late"]
 
 
 def test_who_is_being_called_is_known_for_as_long_as_it_takes() -> None:

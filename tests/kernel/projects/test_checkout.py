@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agentm_kernel.plugin import ConfigError
+from agentm_kernel.projects import claiming
 from agentm_kernel.projects.checkout import Checkout, read_checkout_id
 from agentm_kernel.projects.claiming import make_checkout_id
 
@@ -86,6 +89,27 @@ def test_of_two_who_make_an_id_at_once_the_first_ones_stays(
 
     monkeypatch.setattr(os, "urandom", meanwhile)
     assert make_checkout_id(Checkout(str(root))) == others[1] == read_checkout_id(Checkout(str(root)))
+
+
+def test_whoever_comes_while_an_id_is_being_made_waits_for_that_one(
+    git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = str(git.init(tmp_path / "widgets"))
+    real, first = claiming.read_placed_id, threading.current_thread()
+    looks, others = itertools.count(1), list[str | None]()
+    second = threading.Thread(target=lambda: others.append(make_checkout_id(Checkout(root))))
+
+    def meanwhile(checkout: Checkout) -> tuple[str | None, bool]:
+        found = real(checkout)
+        if threading.current_thread() is first and next(looks) == 2:  # that there is none: the next step is to write
+            second.start()
+            second.join(0.5)
+        return found
+
+    monkeypatch.setattr(claiming, "read_placed_id", meanwhile)
+    made = make_checkout_id(Checkout(root))
+    second.join()
+    assert others == [made]
 
 
 @pytest.mark.parametrize("kind", ["repository", "folder"])

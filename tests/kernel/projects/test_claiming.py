@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -176,6 +177,20 @@ def test_a_claim_that_comes_between_looking_and_writing_is_respected(store: File
     assert read_pointer(store, MINE) == "bob-widgets"
 
 
+def test_the_name_that_another_device_has_just_chosen_for_the_same_repository_is_taken(store: FileStore) -> None:
+    class Overtaken(BackendLayer):
+        """It has led the remote to a name, and not made the record yet, at the very moment of our write."""
+
+        def write(self, locator: Locator, content: str, **condition: object) -> Locator:
+            if locator == pointer_locator(MINE) and not self.inner.exists(locator):
+                point(self.inner, MINE, "ours")
+            return self.inner.write(locator, content, **condition)  # type: ignore[arg-type]
+
+    record = claim_name(Overtaken(store), MINE, NAMES)
+    assert record is not None
+    assert record.slug == "ours" == read_pointer(store, MINE)
+
+
 def test_word_of_a_move_does_not_replace_word_of_another(store: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both get one name only if they happen in the same moment and chance gives them the same digits."""
     moves = [(Locator("projects/a"), Locator("projects/b")), (Locator("projects/c"), Locator("projects/d"))]
@@ -185,3 +200,11 @@ def test_word_of_a_move_does_not_replace_word_of_another(store: FileStore, monke
     with pytest.raises(ConcurrentModificationError):
         record_move(store, moves[1][0], store, moves[1][1], 1)
     assert json.loads(store.read(word))["from"] == "projects/a"
+
+
+def test_word_of_a_move_says_when_it_was_in_milliseconds(store: FileStore) -> None:
+    """Who keeps what notes were compares it with the times of commits."""
+    begun = time.time()
+    record_move(store, Locator("projects/a"), store, Locator("projects/b"))
+    (word,) = (json.loads(store.read(info.locator)) for info in store.walk(Locator("_meta/moves")))
+    assert begun * 1000 - 1 <= word["time"] <= time.time() * 1000

@@ -184,15 +184,27 @@ def test_files_that_include_each_other_are_refused_as_git_does(git: Git, widgets
 
 @pytest.mark.usefixtures("no_git")
 def test_a_condition_that_cannot_matter_needs_no_git(tmp_path: Path) -> None:
-    git_dir = tmp_path / "widgets" / ".git"
+    without_git_to_ask(
+        tmp_path / "widgets",
+        '[includeIf "gitdir:~/clients/"]\n\tpath = names\n[includeIf "onbranch:main"]\n\tpath = missing\n',
+    )
+    assert origin(tmp_path / "widgets") == URL
+
+
+@pytest.mark.parametrize("setting", ['[includeIf "onbranch:main"]\n\turl = other', "[extensions]\n\tpath = other"])
+def test_what_is_not_the_path_of_an_include_includes_nothing(tmp_path: Path, setting: str) -> None:
+    without_git_to_ask(tmp_path / "widgets", f"{setting}\n")
+    assert origin(tmp_path / "widgets") == URL
+
+
+def without_git_to_ask(root: Path, settings: str) -> None:
+    """What git takes for no repository, and so answers no question about."""
+    git_dir = root / ".git"
     git_dir.mkdir(parents=True)
     (git_dir / "HEAD").write_text("ref: refs/heads/main\n")
     (git_dir / "names").write_text("[user]\n\tname = Ada\n")
-    (git_dir / "config").write_text(
-        f'[remote "origin"]\n\turl = {URL}\n[includeIf "gitdir:~/clients/"]\n\tpath = names\n'
-        '[includeIf "onbranch:main"]\n\tpath = missing\n'
-    )
-    assert origin(tmp_path / "widgets") == URL
+    (git_dir / "other").write_text('[remote "origin"]\n\turl = https://example.org/other.git\n')
+    (git_dir / "config").write_text(f'[remote "origin"]\n\turl = {URL}\n{settings}')
 
 
 @pytest.mark.parametrize(("branch", "holds"), [("main", True), ("other", False)])

@@ -143,6 +143,13 @@ def test_names_and_keys_of_the_longest_length_are_taken() -> None:
     assert normalize_key(key + "b") == key + "b"
 
 
+@pytest.mark.parametrize("key", ["a" * 1000, "a/" * 1000, "a" * 5000], ids=["a part", "the whole", "as written"])
+def test_of_one_that_is_too_long_the_beginning_is_shown(key: str) -> None:
+    with pytest.raises(InvalidLocatorError) as caught:
+        normalize_key(key)
+    assert f"'{key[:40]}\\u2026'" in str(caught.value)
+
+
 def test_how_a_key_is_written_is_judged_only_so_far() -> None:
     """Slashes that drop cost nothing, but nobody is made to look through a novel of them."""
     most = 4 * MAX_KEY_BYTES

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from agentm_kernel import AgentmError, harness_state_dir, read_state_file, resolve_project, write_state_file
+from agentm_kernel.here import resolve_active_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -228,6 +229,9 @@ def test_a_kept_resolution_is_looked_up_again(synced, monkeypatch):
     (root / ".harness" / ".project-mode").write_text("local")
 
     assert harness_state_dir(kept) == root / ".harness"
+    (root / ".harness" / "PLAN-ship.md").write_text("# Ship\n")
+    (root / ".harness" / "active-plan").write_text("ship\n")
+    assert resolve_active_plan(kept) == ("PLAN-ship.md", "progress-ship.md")
 
 
 def test_read_only_and_writable_are_different_questions(device, monkeypatch):

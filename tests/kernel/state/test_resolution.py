@@ -8,6 +8,7 @@ import pytest
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_devkit.conformance.stubs import LocalStub, SyncedStub
 from agentm_kernel import Locator, read_state_file, resolve_project, write_state_file
+from agentm_kernel.here import renewed
 from agentm_kernel.plugin import ConfigError, Device, Resolution, StorageError, StorageSelectionError
 from agentm_kernel.projects.lookup import MOVED_TO_STORE
 from agentm_kernel.seam.registry import registry
@@ -214,6 +215,17 @@ def test_two_repositories_that_were_both_resolved_before_the_first_write_do_not_
 
     assert synced.stored("stub")["projects/ben-widgets/_harness/PLAN.md"] == "theirs"
     assert synced.stored("stub")["projects/widgets/_harness/PLAN.md"] == "ours"
+
+
+def test_a_store_that_a_caller_chose_is_kept_as_long_as_the_mode_is_the_same(synced):
+    root = synced.project()
+    chosen = Resolution(str(root), MemoryBackend(sync=True))
+    assert renewed(chosen) is chosen
+
+    (root / ".harness").mkdir()
+    (root / ".harness" / ".project-mode").write_text("local")
+
+    assert renewed(chosen).backend is None
 
 
 def test_a_store_that_a_caller_chose_is_used(tmp_path: Path, device):

@@ -182,6 +182,14 @@ def test_a_stale_copy_goes_unless_it_was_edited_too() -> None:
         assert (sorted(found), {tree.read(key) for key in found}) == (left, {"theirs"})
 
 
+def test_a_file_that_is_there_is_not_made_anew(store: StorageBackend) -> None:
+    tree = Tree(store, "")
+    tree.create("a.md", "theirs")
+    with pytest.raises(ConcurrentModificationError):
+        tree.create("a.md", "mine")
+    assert tree.read("a.md") == "theirs"
+
+
 def test_nothing_is_overwritten_by_a_move(store: StorageBackend) -> None:
     tree = Tree(store, "")
     tree.create("old.md", "mine")

@@ -308,8 +308,8 @@ def test_the_tests_that_call_a_function_are_learned_whoever_calls_it_for_them(
     (mutant, *_) = (one for one in mutants_of(tiny) if one.change.kind == "if_match")
     assert lessons.callers(mutant), "nobody was seen to call it: any test of the file"
     assert lessons.left_out(mutant) == ""
-    monkeypatch.setattr("tests.mutants.lessons._LONG", 0.0)
-    monkeypatch.setattr("tests.mutants.lessons._ENOUGH", 0.0)
+    monkeypatch.setattr("tests.mutants.lessons._LONG", -1.0)  # one that took no time at all is too much
+    monkeypatch.setattr("tests.mutants.lessons._ENOUGH", -1.0)
     assert lessons.left_out(mutant).startswith("1 of 7 tests that call it were run")
     file.write_text(f"{STARTED}\n# changed\n")
     assert Lessons(tiny).missing([name]) == [name]

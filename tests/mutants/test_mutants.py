@@ -314,8 +314,8 @@ def test_the_tests_that_call_a_function_are_learned_whoever_calls_it_for_them(
     assert [{Path(test.partition("::")[0]).stem for test in tests} for tests in lessons.selections(constant)] == [
         *({"test_ages"}, {"test_started"})
     ]
-    monkeypatch.setattr("tests.mutants.lessons._LONG", 0.0)
-    monkeypatch.setattr("tests.mutants.lessons._ENOUGH", 0.0)
+    monkeypatch.setattr("tests.mutants.lessons._LONG", -1.0)  # one that took no time at all is too much
+    monkeypatch.setattr("tests.mutants.lessons._ENOUGH", -1.0)
     assert lessons.left_out(mutant).startswith("2 of 7 tests that call it were run")
     file.write_text(f"{STARTED}\n# changed\n")
     assert Lessons(tiny).missing([name]) == [name]

@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -18,6 +19,7 @@ from agentm_checkpoint.reading import reachable, read_note, read_tree
 from agentm_checkpoint.verifying import verified_leaves, verify_image
 from agentm_kernel import Locator
 from agentm_kernel.errors import IntegrityError, NotFoundError, StorageIOError
+from agentm_kernel.plugin import store_mutex
 
 STORE_ID = "11111111-2222-3333-4444-555555555555"
 TRIALS = 150
@@ -504,6 +506,18 @@ def test_a_checkpoint_that_is_taken_while_another_process_prunes_is_whole(histor
     assert verify_image(open_image()).is_good
     assert open_image().latest().cid == taken.snapshot.cid
     assert verify_image(mine).is_good
+
+
+def test_nothing_is_pruned_while_another_process_writes_the_image(history, open_image, image_file):
+    """What it appends would be in the file that the pruned one takes the place of."""
+    before = image_file.read_bytes()
+    pruning = threading.Thread(target=open_image().prune, args=(1,))
+    with store_mutex(str(image_file.parent)):
+        pruning.start()
+        pruning.join(0.5)
+        assert image_file.read_bytes() == before
+    pruning.join(10)
+    assert image_file.read_bytes() != before
 
 
 def test_a_damaged_image_is_not_pruned(history, open_image, image_file):

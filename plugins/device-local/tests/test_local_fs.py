@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import itertools
 import os
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 from tests.faults.wrong_moment import in_the_middle_of_a_write
@@ -20,6 +23,7 @@ from agentm_kernel.plugin import (
     ProviderContext,
     StorageConflictError,
     StorageError,
+    StorageIOError,
     StorageSelectionError,
     SyncRules,
     content_hash,
@@ -112,8 +116,38 @@ def test_a_condition_of_the_caller_decides_alone(desk):
     store = desk.process()
     with pytest.raises(ConcurrentModificationError):
         store.write(NOTE, "x\n", if_match=content_hash("by the agent\n"))
+    with pytest.raises(ConcurrentModificationError):
+        store.delete(NOTE, if_match=content_hash("by the agent\n"))
     store.write(NOTE, "x\n", if_match=content_hash("by a person\n"))
     assert desk.text() == "x\n"
+
+
+@pytest.mark.parametrize("condition", [None, content_hash("one\n")])
+def test_a_note_that_agentm_removed_is_its_own_to_write_again(desk, condition):
+    store = desk.process()
+    store.write(NOTE, "one\n")
+    store.delete(NOTE, if_match=condition)
+    desk.process().write(NOTE, "two\n")
+    assert desk.text() == "two\n"
+
+
+def test_a_note_that_a_person_makes_where_agentm_removed_one_is_not_overwritten(desk):
+    desk.process().write(NOTE, "one\n")
+    desk.process().delete(NOTE)
+    desk.person_writes("by a person\n")
+    with pytest.raises(StorageConflictError):
+        desk.process().write(NOTE, "two\n")
+    assert desk.text() == "by a person\n"
+
+
+def test_an_edit_is_not_overwritten_after_a_removal_that_was_refused(desk):
+    desk.process().write(NOTE, "one\n")
+    desk.person_writes("by a person\n")
+    with pytest.raises(ConcurrentModificationError):
+        desk.process().delete(NOTE, if_match=content_hash("one\n"))
+    with pytest.raises(StorageConflictError):
+        desk.process().write(NOTE, "two\n")
+    assert desk.text() == "by a person\n"
 
 
 def test_other_processes_of_agentm_are_no_conflict(desk):
@@ -327,6 +361,19 @@ def test_a_long_lived_host_is_told_of_changes_as_they_happen(desk):
     assert ("write", "plan.md") in told
 
 
+def test_the_first_change_after_watching_began_is_told(desk, monkeypatch):
+    """Only the first look at a folder finds nothing new, and that is over before the first change can come."""
+
+    def events(*_arguments, **options):
+        assert options["raise_interrupt"] is False, "control-C ends the watch, without a traceback"
+        desk.person_writes("new\n")
+        yield set()
+
+    monkeypatch.setitem(sys.modules, "watchfiles", SimpleNamespace(watch=events))
+    [change] = next(desk.process().watch())
+    assert (change.event, change.locator) == ("write", NOTE)
+
+
 def test_without_the_library_watching_says_what_to_install(desk, monkeypatch):
     monkeypatch.setitem(sys.modules, "watchfiles", None)
     with pytest.raises(StorageError) as caught:
@@ -390,6 +437,18 @@ def test_a_person_who_saves_while_the_last_edit_is_kept_loses_nothing(desk, monk
     assert beside == {"first edit\n", "second edit\n"}
 
 
+@pytest.mark.parametrize("verb", ["write", "delete"])
+def test_a_person_who_saves_again_and_again_is_left_in_peace(desk, monkeypatch, verb):
+    process = desk.process("last-writer-wins")
+    process.write(NOTE, "ours\n")
+    desk.person_writes("edit\n")
+    edits = itertools.count()
+    monkeypatch.setattr(LocalFolder, "_keep_other", lambda *_: desk.person_writes(f"edit {next(edits)}\n"))
+    with pytest.raises(StorageConflictError):
+        getattr(process, verb)(*((NOTE, "ours again\n") if verb == "write" else (NOTE,)))
+    assert desk.text().startswith("edit ")
+
+
 def test_a_version_that_was_put_aside_and_edited_there_is_not_replaced(desk):
     process = desk.process("split-conflicts")
     process.write(NOTE, "ours\n")
@@ -414,3 +473,43 @@ def test_what_was_seen_is_recorded_by_one_process_at_a_time(desk):
         assert record.read_text() == before
     writing.join(10)
     assert desk.text() == "ours again\n"
+
+
+@pytest.mark.parametrize("verb", ["write", "delete"])
+def test_nothing_is_recorded_while_another_process_changes_the_folder(desk, verb):
+    """Or that process would know of a change, not find it, and take the note for a person's."""
+    process = desk.process()
+    process.write(NOTE, "ours\n")
+    [record] = desk.state.rglob("*.jsonl")
+    before = record.read_text()
+    arguments = (NOTE, "ours again\n") if verb == "write" else (NOTE,)
+    with store_mutex(process.describe()):
+        changing = threading.Thread(target=getattr(process, verb), args=arguments)
+        changing.start()
+        changing.join(0.5)
+        assert record.read_text() == before
+    changing.join(10)
+    assert record.read_text() != before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no modes")
+def test_what_was_seen_is_for_this_user_alone(desk):
+    before = os.umask(0)
+    try:
+        desk.process().write(NOTE, "ours\n")
+    finally:
+        os.umask(before)
+    assert {oct(path.stat().st_mode & 0o777) for path in desk.state.rglob("*.jsonl")} == {"0o600"}
+
+
+@pytest.mark.parametrize("verb", ["write", "delete"])
+def test_what_cannot_be_recorded_is_not_done(desk, verb):
+    process = desk.process()
+    desk.person_writes("by a person\n")
+    process.read(NOTE)
+    desk.state.write_text("a file where the folder of the records would be")
+    with pytest.raises(StorageIOError) as caught:
+        getattr(process, verb)(*((NOTE, "ours\n") if verb == "write" else (NOTE,)))
+    assert caught.value.errno == errno.EEXIST
+    assert "nothing was written" in caught.value.hint
+    assert desk.text() == "by a person\n"

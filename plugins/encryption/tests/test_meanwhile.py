@@ -9,10 +9,13 @@ import pyrage
 import pytest
 
 from agentm_encryption.device_identity import check_private, device_folder
+from agentm_encryption.epochs import open_keys
 from agentm_encryption.pins import Pins
 from agentm_encryption.places import key_file
+from agentm_encryption.survey import plain_leftovers
 from agentm_kernel import Locator
 from agentm_kernel.plugin import (
+    TEMP_PREFIX,
     ConcurrentModificationError,
     Device,
     FileStore,
@@ -197,3 +200,36 @@ def test_notes_of_the_keys_before_are_refused_as_old_once_a_store_is_encrypted_a
     (laptop.place / note.key).write_text(sealed)
     with pytest.raises(IntegrityError):
         laptop.store().read(note)
+
+
+# ------------------------------------------------------------------------------------------------ what others rely on
+
+
+def test_with_new_keys_it_is_said_that_those_before_have_ended(laptop, note):
+    """For devices that were not there when it happened, and know of no keys before."""
+    laptop.init()
+    laptop.store().write(note, MINE)
+    laptop.done("encryption", "rotate", "--yes")
+    source = laptop.store().facet(Sealed).source
+    stored = FileStore(laptop.place).read(key_file(2))
+    assert open_keys(stored, source.identity.unlock(), source.store_id, 2).oldest == 2
+
+
+def test_a_recovery_key_that_cannot_be_written_ends_it_before_anything_is_encrypted(laptop, note):
+    laptop.recovery = laptop.home / "no such folder" / "recovery"
+    refusal = laptop.refused("encryption", "init", "--recovery-file", str(laptop.recovery), "--yes")
+    assert f"cannot make {laptop.recovery}: No such file or directory" in refusal
+    assert not (laptop.place / key_file(1).key).exists()
+
+
+def test_only_plain_versions_that_were_left_are_named(tmp_path):
+    for name, text in (
+        (f"{TEMP_PREFIX}plain.swap", MINE),
+        (f"{TEMP_PREFIX}sealed.swap", "-----BEGIN AGE ENCRYPTED FILE-----\n"),
+        (f"{TEMP_PREFIX}other", MINE),
+        ("note.swap", MINE),
+    ):
+        (tmp_path / "deep").mkdir(exist_ok=True)
+        (tmp_path / "deep" / name).write_text(text)
+    assert plain_leftovers(str(tmp_path)) == [str(tmp_path / "deep" / f"{TEMP_PREFIX}plain.swap")]
+    assert plain_leftovers("a bucket") == []

@@ -19,7 +19,7 @@ import generated
 from agentm_hosts.adapters import claude_code, codex, gemini
 from agentm_hosts.files.connections import carry_out, plan_connection, plan_disconnection
 from agentm_hosts.files.json_tree import NotJson, parse
-from agentm_hosts.files.reading import SettingsError
+from agentm_hosts.files.reading import SettingsError, read_bytes
 from agentm_hosts.files.receipts import read_receipt, receipt_path
 from agentm_hosts.files.recognition import command_of
 from agentm_hosts.place import SET, Change, Entry, Place
@@ -339,6 +339,45 @@ def test_a_file_of_another_user_is_refused(place: Place, tmp_path: Path) -> None
 
     with pytest.raises(SettingsError, match="belongs to another user"):
         connect(Change(str(file), "json", HOOKS), place)
+
+
+def test_what_cannot_be_read_at_all_is_refused(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    circle, file = tmp_path / "circle.json", tmp_path / "settings.json"
+    circle.symlink_to(circle)
+    with pytest.raises(SettingsError, match="cannot be read"):
+        read_bytes(str(circle))
+    file.write_text("{}")
+    monkeypatch.setattr("agentm_hosts.files.reading._LARGEST", 2)
+    assert read_bytes(str(file)) == b"{}"
+    file.write_text("{ }")
+    with pytest.raises(SettingsError, match="more than 2 bytes"):
+        read_bytes(str(file))
+
+
+def test_a_file_of_our_own_is_brought_up_to_date_and_goes_with_its_folder(place: Place, tmp_path: Path) -> None:
+    file = tmp_path / "hooks" / "agentm.json"
+    for text in ("first\n", "second\n", "second\n"):
+        connect(Change(str(file), "text", text=text), place)
+        assert file.read_text() == text
+    disconnect(Change(str(file), "text"), place)
+    assert not file.parent.exists()
+
+
+@pytest.mark.parametrize("is_connected", [True, False])
+def test_a_file_in_our_place_that_somebody_wrote_stays(place: Place, tmp_path: Path, is_connected: bool) -> None:
+    file = tmp_path / "agentm.json"
+    change = Change(str(file), "text", text="ours\n")
+    if is_connected:
+        connect(replaced(change, text="older\n"), place)
+    file.write_text("theirs\n")
+    with pytest.raises(SettingsError, match="is there, and is not what agentm wrote"):
+        connect(change, place)
+    assert file.read_text() == "theirs\n"
+    if is_connected:
+        disconnect(change, place)
+        assert file.read_text() == "theirs\n"
+    connect(change, place, replace=True)
+    assert file.read_text() == "ours\n"
 
 
 def test_a_change_meanwhile_is_not_overwritten(place: Place, tmp_path: Path) -> None:

@@ -180,6 +180,26 @@ def test_an_edit_of_the_target_meanwhile_is_never_overwritten(source, target):
     assert target.read(note) == "theirs\n"
 
 
+def test_a_note_that_comes_to_the_target_after_the_plan_is_not_overwritten(source, target):
+    plan = plan_migration(source, target, quietly)
+    note = plan.missing[0]
+    target.write(note, "theirs\n")
+    with pytest.raises(ConcurrentModificationError):
+        copy_notes(source, target, plan, quietly)
+    assert target.read(note) == "theirs\n"
+
+
+def test_an_edit_of_the_target_stays_though_the_note_is_gone_from_the_source(source, target):
+    plan = plan_migration(source, target, quietly)
+    copy_notes(source, target, plan, quietly)
+    note = Locator("projects/p1/notes/n1.md")
+    source.delete(note)
+    target.write(note, "theirs\n")
+    with pytest.raises(ConcurrentModificationError):
+        settle(source, target, plan, quietly)
+    assert target.read(note) == "theirs\n"
+
+
 RUNNER = """
 import sys
 sys.path.insert(0, sys.argv[1])

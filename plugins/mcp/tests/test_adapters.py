@@ -182,6 +182,14 @@ def test_a_stale_copy_goes_unless_it_was_edited_too() -> None:
         assert (sorted(found), {tree.read(key) for key in found}) == (left, {"theirs"})
 
 
+def test_a_file_that_is_there_is_not_made_anew(store: StorageBackend) -> None:
+    tree = Tree(store, "")
+    tree.create("a.md", "theirs")
+    with pytest.raises(ConcurrentModificationError):
+        tree.create("a.md", "mine")
+    assert tree.read("a.md") == "theirs"
+
+
 def test_nothing_is_overwritten_by_a_move(store: StorageBackend) -> None:
     tree = Tree(store, "")
     tree.create("old.md", "mine")
@@ -226,10 +234,30 @@ def test_a_workspace_does_not_overwrite_what_it_has_not_read(store: StorageBacke
         await other.write_text("plan.md", "third")
         with pytest.raises(ValueError, match="secret"):
             await other.write_text("token.md", SECRET)
+        await one.make_dir("a/empty")
+        shown = [(entry.name, entry.path, entry.is_dir, entry.size) for entry in await other.list_dir(".")]
+        assert shown == [("a", "/memory/a", True, None), ("plan.md", "/memory/plan.md", False, 5)]
         with pytest.raises(FileNotFoundError):
             await other.read_text("/etc/passwd")
 
     asyncio.run(work())
+
+
+def test_a_workspace_that_is_gone_is_not_made_again(store: StorageBackend) -> None:
+    from pydantic_ai.workspaces import Workspace, WorkspaceUnavailableError
+
+    from agentm_mcp.adapters.pydantic_workspace import AgentmWorkspace
+
+    async def work() -> None:
+        workspace = Workspace(AgentmWorkspace(store))
+        await workspace.write_text("plan.md", "first")
+        for info in [info for info in store.walk(Locator()) if not info.is_dir]:
+            store.delete(info.locator)
+        with pytest.raises(WorkspaceUnavailableError, match="is gone from the store"):
+            await workspace.write_text("plan.md", "second")
+
+    asyncio.run(work())
+    assert not any(not info.is_dir for info in store.walk(Locator()))
 
 
 def test_items_of_a_graph_are_readable_files_that_another_process_finds(store: StorageBackend) -> None:
@@ -254,6 +282,72 @@ def test_items_of_a_graph_are_readable_files_that_another_process_finds(store: S
         second.search(("users",))
     with pytest.raises(ValueError, match="secret"):
         second.put(("users",), "token", {"text": SECRET})
+
+
+def test_namespaces_of_a_graph_are_listed_by_their_ends_and_to_a_depth() -> None:
+    from agentm_mcp.adapters.langgraph_store import AgentmStore
+
+    graph = AgentmStore(MemoryBackend())
+    long = "x" * 300  # no file system has such a name: it is read from the item
+    for namespace in (("users", "Ana", "prefs"), ("users", "Bo", "prefs"), ("teams", "one"), (long,)):
+        graph.put(namespace, "k", {"a": 1})
+    users = [("users", "Ana", "prefs"), ("users", "Bo", "prefs")]
+    assert graph.list_namespaces() == [("teams", "one"), *users, (long,)]
+    assert graph.list_namespaces(prefix=("users",)) == users
+    assert graph.list_namespaces(suffix=("prefs",), prefix=("*", "Bo")) == [("users", "Bo", "prefs")]
+    assert graph.list_namespaces(max_depth=1) == [("teams",), ("users",), (long,)]
+    assert graph.list_namespaces(limit=1, offset=1) == users[:1]
+
+
+def test_what_is_asked_in_a_batch_is_answered_as_it_was_before_the_batch() -> None:
+    from langgraph.store.base import GetOp, PutOp
+
+    from agentm_mcp.adapters.langgraph_store import AgentmStore
+
+    graph, put = AgentmStore(MemoryBackend()), (PutOp(("n",), "k", {"a": 1}), PutOp(("n",), "k", {"a": 2}))
+    assert graph.batch([*put, GetOp(("n",), "k")]) == [None, None, None]
+    item = graph.get(("n",), "k")
+    assert item is not None
+    assert item.value == {"a": 2}, "of two that are put the last counts"
+    graph.delete(("n",), "k")
+    graph.delete(("n",), "k")
+    assert graph.get(("n",), "k") is None
+    with pytest.raises(TypeError, match="no operation"):
+        graph.batch(["nothing"])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_what_means_the_same_comes_first_and_what_is_not_indexed_last(is_async: bool) -> None:
+    from agentm_mcp.adapters.langgraph_store import AgentmStore
+
+    asked: list[str] = []
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        asked.extend(texts)
+        return [[1.0, 0.0] if "drink" in text or "tea" in text else [0.0, 1.0] for text in texts]
+
+    graph = AgentmStore(MemoryBackend(), index={"dims": 2, "embed": embed, "fields": ["text"]})
+    values = {"tea": {"text": "green tea", "year": 1}, "car": {"text": "a car", "year": 2}}
+
+    async def work() -> list[str]:
+        for key, value in values.items():
+            await graph.aput(("n",), key, value)
+        await graph.aput(("n",), "tea, unindexed", {"text": "black tea", "year": 3}, index=False)
+        await graph.aput(("n",), "by another field", {"text": "tea", "else": "a drink", "year": 4}, index=["else"])
+        return [item.key for item in await graph.asearch(("n",), query="a drink")]
+
+    def work_at_once() -> list[str]:
+        for key, value in values.items():
+            graph.put(("n",), key, value)
+        graph.put(("n",), "tea, unindexed", {"text": "black tea", "year": 3}, index=False)
+        graph.put(("n",), "by another field", {"text": "tea", "else": "a drink", "year": 4}, index=["else"])
+        return [item.key for item in graph.search(("n",), query="a drink")]
+
+    found = asyncio.run(work()) if is_async else work_at_once()
+    assert (set(found[:2]), found[2:]) == ({"tea", "by another field"}, ["car", "tea, unindexed"])
+    assert asked == ["green tea", "a car", "a drink", "a drink"]
+    assert [item.key for item in graph.search(("n",), filter={"year": {"$gt": 2}}, limit=1)] == ["by another field"]
+    assert [item.key for item in graph.search(("n",), offset=3)] == ["tea"], "the newest first"
 
 
 def test_many_writers_of_one_session_lose_nothing(store: StorageBackend) -> None:

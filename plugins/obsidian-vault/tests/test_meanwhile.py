@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from agentm_kernel import Locator
-from agentm_kernel.plugin import ConcurrentModificationError, Device, content_hash, store_mutex
+from agentm_kernel.plugin import (
+    AuthorizationError,
+    ConcurrentModificationError,
+    Device,
+    content_hash,
+    store_mutex,
+)
 from agentm_obsidian_vault import VaultBackend, page, resolve
 from agentm_obsidian_vault.survey import Conflict, find_conflicts
 
@@ -108,3 +114,32 @@ def test_a_note_is_deleted_only_on_the_condition_that_was_made(vault: VaultBacke
     assert vault.read(NOTE) == THEIRS
     vault.delete(NOTE, if_match=content_hash(THEIRS))
     assert not vault.exists(NOTE)
+
+
+# ------------------------------------------------------------------------------------------------ on the page
+
+
+def settle_on_the_page(vault: VaultBackend, choice: str, **shown: str) -> str:
+    fields = {"copy": COPY.key, "mine": content_hash(MINE), "theirs": content_hash(THEIRS), **shown}
+    return page._settle(cast("Device", SimpleNamespace(store=lambda **_: vault)), choice, fields)
+
+
+@pytest.mark.parametrize("choice", ["theirs", "both", "union", "merge"])
+@pytest.mark.usefixtures("conflict")
+def test_the_page_puts_nothing_in_the_place_of_a_note_under_guard(
+    vault: VaultBackend, root: Path, monkeypatch: pytest.MonkeyPatch, choice: str
+) -> None:
+    monkeypatch.setattr("agentm_obsidian_vault.commands._is_guarded", lambda _store, key: key == NOTE.key)
+    with pytest.raises(AuthorizationError, match="is under guard"):
+        settle_on_the_page(vault, choice, text="- both\n")
+    assert ((root / NOTE.key).read_text(), (root / COPY.key).read_text()) == (MINE, THEIRS)
+    assert "stays as it is" in settle_on_the_page(vault, "mine")
+    assert (root / NOTE.key).read_text() == MINE
+
+
+@pytest.mark.parametrize("shown", ["mine", "theirs"])
+@pytest.mark.usefixtures("conflict")
+def test_the_page_settles_only_the_texts_that_it_showed(vault: VaultBackend, root: Path, shown: str) -> None:
+    with pytest.raises(ConcurrentModificationError, match="nothing was settled"):
+        settle_on_the_page(vault, "theirs", **{shown: content_hash(LATE)})
+    assert ((root / NOTE.key).read_text(), (root / COPY.key).read_text()) == (MINE, THEIRS)

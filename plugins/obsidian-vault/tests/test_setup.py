@@ -141,10 +141,10 @@ def test_files_of_sync_tools_do_not_count_as_notes(device: Device) -> None:
     device.agentm("vault", "init", str(folder))
 
 
-@pytest.mark.parametrize("path", ["missing/deep/notes", "file.md"])
-def test_nothing_is_made_where_something_else_is_wrong(device: Device, path: str) -> None:
+@pytest.mark.parametrize(("path", "said"), [("missing/deep/notes", "missing"), ("file.md", "is not a folder")])
+def test_nothing_is_made_where_something_else_is_wrong(device: Device, path: str, said: str) -> None:
     (device.home / "file.md").write_text("mine")
-    device.agentm("vault", "init", str(device.home / path), code=1)
+    assert said in device.agentm("vault", "init", "--create", str(device.home / path), code=1).stderr
     assert not (device.home / "missing").exists()
     assert (device.home / "file.md").read_text() == "mine"
 

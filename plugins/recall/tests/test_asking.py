@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentm_kernel.plugin import AuthorizationError
+from agentm_kernel.plugin import AuthorizationError, ConfigError
 from agentm_recall import asking
 
 if TYPE_CHECKING:
@@ -47,3 +47,18 @@ def test_the_question_is_shown_before_the_answer_is_read(
     else:
         with pytest.raises(AuthorizationError, match="not confirmed; nothing was changed"):
             asking.ask_operator("Two notes.", "Go on?")
+
+
+def test_a_command_that_does_not_agree_or_cannot_be_asked_is_a_no(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    asking.ask_command("cat", "Two notes.")
+    assert capfd.readouterr().out == "Two notes."
+    with pytest.raises(AuthorizationError, match=r"did not agree \(exit code 3\); nothing was accepted"):
+        asking.ask_command("sh -c 'exit 3'", "Two notes.")
+    for command in ("/none/such", "'"):
+        with pytest.raises(ConfigError, match="nothing was accepted"):
+            asking.ask_command(command, "Two notes.")
+    monkeypatch.setattr(asking, "_PATIENCE", 0.05)
+    with pytest.raises(AuthorizationError, match=r"did not answer in 0\.05 s; nothing was accepted"):
+        asking.ask_command("sleep 10", "Two notes.")

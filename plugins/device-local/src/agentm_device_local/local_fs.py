@@ -89,14 +89,11 @@ class LocalFolder(FileStore, WatchedStore):
 
     def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
         with self._alone():
-            if if_match is not None or not self.exists(locator):
-                super().delete(locator, if_match=if_match)
-                return
-            if self._seen.condition_for(locator.key) is None:
-                super().delete(locator)
-            else:
+            is_seen = self._seen.condition_for(locator.key) is not None
+            if if_match is None and is_seen and self.exists(locator):
                 self._delete_over(locator)
-            self._seen.will_write(locator.key, None)
+            else:
+                self._remove(locator, if_match)
 
     # -- conflicts ------------------------------------------------------------------------------------------
 
@@ -126,11 +123,15 @@ class LocalFolder(FileStore, WatchedStore):
                 return
             self._settle(locator, current)
             try:
-                super().delete(locator, if_match=content_hash(current))
+                self._remove(locator, content_hash(current))
             except ConcurrentModificationError:
                 continue
             return
         raise self._conflict(locator)
+
+    def _remove(self, locator: Locator, if_match: str | None) -> None:
+        self._seen.will_write(locator.key, None)
+        super().delete(locator, if_match=if_match)
 
     def _settle(self, locator: Locator, current: str | None, ours: str | None = None) -> None:
         """Keep what must not be lost before `current` is replaced or removed, or refuse."""

@@ -1,8 +1,8 @@
 """What this host has seen of a folder that other programs write to as well: the content hash of every note.
 
 The record lies in this device's state directory, a line for each note; of several lines, the last one counts. It is
-knowledge about the store and no part of it: where it is lost, the next look is a first look. A write is recorded
-before it is made, so no process of this host takes another's write for a stranger's.
+knowledge about the store and no part of it: where it is lost, the next look is a first look. A write or a removal is
+recorded before it is made, so no process of this host takes another's for a stranger's.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Sighting(Frozen):
     __slots__ = ("version", "digest")
     version: str
     """The store's change token; empty for what this host wrote itself, because another program may have been next."""
-    digest: str
-    """The content hash."""
+    digest: str | None
+    """The content hash; `None` for a note that this host removed."""
 
-    def __init__(self, version: str, digest: str) -> None:
+    def __init__(self, version: str, digest: str | None) -> None:
         self._set(version=version, digest=digest)
 
 
@@ -51,7 +51,7 @@ class Sightings:
             return self._read[key]
         sighting = self._all().get(key)
         if sighting is not None:
-            return sighting.digest
+            return ABSENT if sighting.digest is None else sighting.digest
         return ABSENT if self.has_looked else None
 
     @property
@@ -60,8 +60,8 @@ class Sightings:
         return _LOOKED in self._all()
 
     def recorded(self) -> Mapping[str, Sighting]:
-        """Every note that was seen."""
-        return {key: seen for key, seen in self._all().items() if key != _LOOKED}
+        """Every note that was seen, and not removed since."""
+        return {key: seen for key, seen in self._all().items() if key != _LOOKED and seen.digest is not None}
 
     def _all(self) -> dict[str, Sighting]:
         if self._recorded is None:
@@ -74,12 +74,10 @@ class Sightings:
 
     def will_write(self, key: str, digest: str | None) -> None:
         """This host is about to write the note, or to remove it (`None`)."""
-        sighting = None if digest is None else Sighting("", digest)
+        sighting = Sighting("", digest)
         self._read.pop(key, None)
         if self._recorded is not None:
-            self._recorded.pop(key, None)
-            if sighting:
-                self._recorded[key] = sighting
+            self._recorded[key] = sighting
         if self._may_write:
             line = _line(key, sighting)
             self._change(lambda: self._append(line))
@@ -125,12 +123,7 @@ class Sightings:
             file.write(line)
 
     def _load(self) -> dict[str, Sighting]:
-        found: dict[str, Sighting] = {}
-        for key, version, digest in self._lines():
-            found.pop(key, None)
-            if digest is not None:
-                found[key] = Sighting(version, digest)
-        return found
+        return {key: Sighting(version, digest) for key, version, digest in self._lines()}
 
     def _lines(self) -> Iterator[tuple[str, str, str | None]]:
         import json
@@ -148,11 +141,10 @@ class Sightings:
             yield key, version, digest
 
 
-def _line(key: str, sighting: Sighting | None) -> str:
+def _line(key: str, sighting: Sighting) -> str:
     import json
 
-    fields = [key, sighting.version, sighting.digest] if sighting else [key, "", None]
-    return json.dumps(fields, ensure_ascii=False) + "\n"
+    return json.dumps([key, sighting.version, sighting.digest], ensure_ascii=False) + "\n"
 
 
 def _for_this_user_alone(path: str, flags: int) -> int:

@@ -1,0 +1,36 @@
+"""Where the default store is: what the environment says, what the settings say, or a folder of the home."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentm_device_local import DeviceLocalBackend
+from agentm_kernel import Locator
+from agentm_kernel.plugin import Device, InvalidContentError, Opening
+
+
+@pytest.mark.parametrize(
+    ("options", "variable", "place"),
+    [
+        ({}, None, ".agentm/memory"),
+        ({"root": "~/settings"}, None, "settings"),
+        ({}, "~/environment", "environment"),
+        ({"root": "~/settings"}, "~/environment", "environment"),
+    ],
+)
+def test_the_environment_beats_the_settings_and_they_beat_the_default(tmp_path, options, variable, place):
+    environ = {"HOME": str(tmp_path), **({"AGENTM_DEVICE_LOCAL_ROOT": variable} if variable else {})}
+    store = DeviceLocalBackend.create(options, Device(environ), Opening())
+    assert store.describe() == str(tmp_path / place)
+
+
+def test_the_size_limit_of_the_settings_is_the_store_s(tmp_path):
+    store = DeviceLocalBackend.create({"size_limit": 3}, Device({"HOME": str(tmp_path)}), Opening())
+    store.write(Locator("a.md"), "abc")
+    with pytest.raises(InvalidContentError):
+        store.write(Locator("a.md"), "abcd")
+
+
+def test_the_store_keeps_what_it_records_where_it_was_told(tmp_path):
+    opening = Opening(state_dir=str(tmp_path / "state"))
+    assert DeviceLocalBackend.create({}, Device({"HOME": str(tmp_path)}), opening).state_dir == opening.state_dir

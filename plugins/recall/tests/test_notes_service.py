@@ -1,0 +1,115 @@
+"""The notes as the page has them: read, found while a word is typed, changed on condition, and saved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentm_kernel.plugin import (
+    ConcurrentModificationError,
+    Device,
+    InvalidContentError,
+    Locator,
+    NotFoundError,
+    content_hash,
+    stamp_store,
+)
+from agentm_recall.page import NotesService
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PORT, HOST = "projects/widgets/facts/port.md", "projects/widgets/facts/host.md"
+
+
+class Notes:
+    """A store with two notes, and the service on it."""
+
+    def __init__(self, home: Path) -> None:
+        self.device = Device({"HOME": str(home)})
+        self.store = self.device.store(read_only=False)
+        stamp_store(self.store)
+        front = 'kind: fact\nverified: "2026-01-02"\nempty: ""\norigin: [a.md, b.md]\ntags: [net]\n'
+        self.store.write(Locator(PORT), f"---\n{front}---\n\n# The port\n\nConnections go to 443.\n")
+        self.store.write(Locator(HOST), "---\nkind: fact\nstatus: deleted\n---\n\n# The hosting\n\nIt is here.\n")
+        self.service = NotesService(self.device)
+
+    def text(self, key: str) -> str:
+        return self.store.read(Locator(key))
+
+    def found(self, question: str, **scope: str) -> list[str]:
+        assert self.service.refresh() is None
+        return [found["key"] for found in self.service.search(question, **scope)["found"]]
+
+
+@pytest.fixture
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Notes:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    return Notes(tmp_path)
+
+
+def test_a_note_is_read_with_what_else_its_front_matter_says(notes: Notes) -> None:
+    read = notes.service.read(PORT)
+    assert (read["title"], read["kind"], read["tags"]) == ("The port", "fact", ["net"])
+    assert read["more"] == [("verified", "2026-01-02"), ("origin", "a.md, b.md")]
+    assert (read["text"], read["hash"]) == (notes.text(PORT), content_hash(notes.text(PORT)))
+    assert read["body"].strip() == "# The port\n\nConnections go to 443."
+    assert notes.service.read(HOST)["more"] == []
+
+
+@pytest.mark.parametrize("key", ["", "a.txt", "_meta/store.json", "projects/widgets/.hidden.md"])
+def test_what_is_no_note_is_not_read(notes: Notes, key: str) -> None:
+    with pytest.raises(NotFoundError, match="is not a note"):
+        notes.service.read(key)
+
+
+def test_every_note_is_listed_and_only_those_that_agents_are_told_are_counted(notes: Notes) -> None:
+    listed = notes.service.notes()
+    assert {note["key"]: (note["status"], note["current"]) for note in listed["notes"]} == {
+        PORT: ("active", True),
+        HOST: ("deleted", False),
+    }
+    assert (listed["problems"], listed["unreached"]) == ([], 0)
+    assert notes.service.count(notes.store, Locator("projects/widgets")) == (1, 0)
+
+
+def test_the_last_word_may_be_the_beginning_of_one(notes: Notes) -> None:
+    assert notes.found("connections") == [PORT]
+    assert notes.found("connec") == [PORT]
+    assert notes.found("connec ") == [], "a word that has ended is the word"
+    assert notes.found("c") == [], "a letter alone begins too many"
+    assert notes.found("connections", project="others") == []
+
+
+def test_a_status_is_changed_only_for_the_text_that_was_shown(notes: Notes) -> None:
+    shown = content_hash(notes.text(PORT))
+    changed = notes.service.set_status(PORT, "deleted", shown)
+    assert changed == content_hash(notes.text(PORT))
+    assert notes.service.read(PORT)["status"] == "deleted"
+    with pytest.raises(ConcurrentModificationError):
+        notes.service.set_status(PORT, "active", shown)
+    with pytest.raises(InvalidContentError, match="there is no status 'lost'"):
+        notes.service.set_status(PORT, "lost", changed)
+    assert notes.service.read(PORT)["status"] == "deleted"
+
+
+def test_a_secret_is_not_written(notes: Notes) -> None:
+    before = notes.text(PORT)
+    with pytest.raises(InvalidContentError, match="secret"):
+        notes.service.write(PORT, "gh" + "p_" + "Q7w2Zk9" * 5 + "x", content_hash(before))
+    assert notes.text(PORT) == before
+
+
+def test_a_new_note_is_saved_and_found_at_once(notes: Notes) -> None:
+    fields = {"kind": "fact", "name": "The New Port!", "body": "Herons go to 8443.", "tags": " net, , new ,"}
+    key = notes.service.save({**fields, "project": "widgets", "supersedes": PORT})
+    assert key == "projects/widgets/facts/the-new-port.md"
+    saved = notes.service.read(key)
+    assert (saved["tags"], saved["source"], saved["supersedes"]) == (["net", "new"], "operator", [PORT[:-3]])
+    assert [found["key"] for found in notes.service.search("herons")["found"]] == [key]
+    assert {note["key"]: note["status"] for note in notes.service.notes()["notes"]}[PORT] == "superseded"
+    with pytest.raises(NotFoundError, match="there is no project 'gadgets'"):
+        notes.service.save({**fields, "project": "gadgets"})
+    assert notes.service.save({**fields, "name": "mine"}) == "personal/facts/mine.md"

@@ -1,0 +1,38 @@
+"""What is wrong with a document is said with its place, and with a command that a shell understands."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from agentm_storage_policy.compiled import Document
+from agentm_storage_policy.errors import AUTH_UNRESOLVABLE, refusal
+
+
+def document(file: str = "STORAGE.md") -> Document:
+    return Document("storage", {}, {"config": (3, 5)}, (), file)
+
+
+@pytest.mark.parametrize(
+    ("key", "place"), [("config", (3, 5)), ("config.auth.token", (3, 5)), ("provider", (1, 1)), ("", (1, 1))]
+)
+def test_a_field_that_is_not_there_stands_where_the_one_around_it_does(key, place):
+    found = document().finding(AUTH_UNRESOLVABLE, key, "is missing")
+    assert (found.key, found.line, found.column) == (key, *place)
+
+
+@pytest.mark.parametrize("file", ["/srv/a-b_c+1@2%3=4:5,6.md", "/srv/my notes/S.md", "/srv/it's.md", "/srv/é.md", ""])
+def test_the_file_in_a_command_is_one_word_of_a_shell(file):
+    error = refusal([document(file).finding(AUTH_UNRESOLVABLE, "config", "is missing")])
+    command = error.hint.split("`")[1]
+    assert shlex.split(command) == ["agentm", "policy", "check", file]
+    assert ("'" in command) == (file == "" or any(c in file for c in " 'é"))
+
+
+def test_the_first_error_is_said_and_the_others_are_counted():
+    wrong = [document().finding(AUTH_UNRESOLVABLE, key, f"{key} is wrong", "hint") for key in ("a", "b", "c")]
+    questionable = document().finding("", "d", "d is odd")
+    assert "(and" not in refusal(wrong[:1]).message
+    error = refusal([questionable, *wrong])
+    assert ("a is wrong" in error.message, "(and 2 more)" in error.message, error.hint) == (True, True, "hint")

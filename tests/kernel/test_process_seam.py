@@ -332,6 +332,11 @@ def test_beside_a_further_store_the_operator_s_own_notes_are_asked_for(bound, ca
     assert "no words" in capsys.readouterr().err
 
 
+def test_whoever_recalls_there_is_given_them_for_the_same_question(bound):
+    bound.install_recall(OWN)
+    assert "Device plan locks 50" in recall_here({"phase": "plan"}, query="locks", limit=50)
+
+
 def test_a_provider_that_knows_no_own_notes_is_not_asked_for_them(bound, capsys):
     assert own_notes(Device.now(), None, 50) == ""
     bound.install_recall(ECHO)

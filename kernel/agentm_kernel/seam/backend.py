@@ -344,14 +344,10 @@ class Appends(ABC):
         """Add `text` to the end of a note, on a line of its own; a note that is not there yet becomes `text`."""
 
 
-class Identity(ABC):
+class Identity:
     """The store is known on this device by the mark that it carries."""
 
     store_id: str | None = None  # what the mark said when the store was opened; `None` for one that had none then
-
-    @abstractmethod
-    def confirm(self) -> None:
-        """Raise `StoreIdentityError` unless the store is still the one that this device knows there."""
 
 
 AT_HAND = (DeviceFiles, DeviceCopy, PersonalSpace, ConflictCopies, Appends, Identity)

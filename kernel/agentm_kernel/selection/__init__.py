@@ -241,9 +241,6 @@ class IdentityGuard(BackendLayer, Identity):
 
         return kind in FACETS and kind is not Sealed
 
-    def confirm(self) -> None:
-        check_store(self._device, self.inner, self._protocol)
-
 
 def _checked(label: str, doing: str, answer: Answer, *kinds: type) -> Answer:
     if not isinstance(answer, kinds):

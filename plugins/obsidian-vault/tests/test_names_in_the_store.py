@@ -53,8 +53,9 @@ def test_no_note_is_written_under_the_name_of_a_conflict_copy(
     with pytest.raises(InvalidLocatorError, match="sync tool"):
         vault.write(Locator(name), "x", if_match=if_match)  # type: ignore[arg-type]
     (root / name).write_text("theirs")
-    with pytest.raises(InvalidLocatorError, match="sync tool"):
-        vault.write(Locator(name), "x")
+    for verb in (vault.write, vault.append):
+        with pytest.raises(InvalidLocatorError, match="sync tool"):
+            verb(Locator(name), "x")
     assert (root / name).read_text() == "theirs"
 
 

@@ -193,6 +193,13 @@ def test_a_waiter_enters_when_the_holder_leaves(store: Path, hold: Hold) -> None
         assert not is_free(store)
 
 
+def test_a_waiter_with_less_than_a_second_left_waits_for_that_long_too(store: Path, hold: Hold) -> None:
+    holder = hold(store)
+    threading.Timer(0.05, holder.tell).start()
+    with store_mutex(store, timeout=0.9):
+        assert not is_free(store)
+
+
 def test_the_time_out_says_who_holds_the_lock_and_that_nothing_was_written(store: Path, hold: Hold) -> None:
     holder = hold(store)
     with pytest.raises(LockTimeout, match="nothing was written") as caught, store_mutex(store, timeout=SHORT):

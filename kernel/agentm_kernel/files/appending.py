@@ -56,7 +56,7 @@ class Record:
         return head.encode() + self.data
 
     def is_recent(self) -> bool:
-        return 0 <= time.time() - self.time < _RECENT
+        return abs(time.time() - self.time) < _RECENT  # its time is rounded: of one just made it may be to come
 
     def joined_to(self, last: Record) -> Record | None:
         """One record for both, if these bytes come right behind those of `last`. There may be hundreds of lines in

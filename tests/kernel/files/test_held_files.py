@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import subprocess
 import sys
@@ -417,6 +418,20 @@ def test_of_several_appends_that_an_editor_saves_over_each_is_kept(store: Shared
     (note.parent / "saved").rename(note)
     store.append(NOTE, "five\n")
     assert store.read(NOTE) == "one\nedited\nfive\n"
+    assert kept(root) == ["two\nthree\nfour\n"]
+
+
+def test_an_append_that_comes_within_the_same_millisecond_costs_none_before_it(
+    store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Times are recorded to the millisecond: rounded up, the one before seems to be of a time that has not come."""
+    moment = math.floor(time.time()) + 0.0006
+    monkeypatch.setattr(appending.time, "time", lambda: moment)
+    store.write(NOTE, "one\n")
+    for line in ("two\n", "three\n", "four\n"):
+        store.append(NOTE, line)
+    note.write_text("one\nedited\n")
+    store.append(NOTE, "five\n")
     assert kept(root) == ["two\nthree\nfour\n"]
 
 

@@ -42,6 +42,8 @@ def _project_rows(context: HookContext) -> list[DoctorRow]:
 
 def _left_behind_rows(store: StorageBackend) -> list[DoctorRow]:
     """Notes that no session is given, because they came to a name after their project had left it."""
+    if not store.capabilities.device_files:
+        return []  # a store elsewhere is written to with its records at hand; and doctor waits for no network
     from agentm_recall.left_behind import left_behind
 
     try:

@@ -150,6 +150,43 @@ def test_replacing_and_appending_wait_and_are_on_condition(any_store: StorageBac
     assert any_store.read(target).endswith("Old.\nMore.\n")
 
 
+def test_accepting_an_append_again_after_a_kill_appends_nothing_twice(
+    any_store: StorageBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = Locator(TARGET)
+    any_store.write(target, "---\nkind: fact\n---\n\nSame.\n")
+    name = propose(any_store, Proposal(APPEND, TARGET, "fact", "Same.\n"), Days())
+    with monkeypatch.context() as patched:
+        patched.setattr(inbox, "_settle", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            accept(any_store, find(any_store, name))
+    appended = any_store.read(target)
+    assert appended.endswith("\n\nSame.\nSame.\n")  # what the note said before is no reason to leave it out
+    any_store.write(target, appended + "Somebody else's.\n")
+    accept(any_store, find(any_store, name))
+    assert any_store.read(target) == appended + "Somebody else's.\n"
+    assert pending(any_store) == []
+
+
+def test_accepting_an_append_again_appends_it_where_the_kill_came_before(
+    any_store: StorageBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = Locator(TARGET)
+    any_store.write(target, "---\nkind: fact\n---\n\nSame.\n")
+    name = propose(any_store, Proposal(APPEND, TARGET, "fact", "Same.\n"), Days())
+    with monkeypatch.context() as patched:
+        patched.setattr(inbox, "append", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            accept(any_store, find(any_store, name))
+    accept(any_store, find(any_store, name))
+    assert any_store.read(target).endswith("\n\nSame.\nSame.\n")
+    assert pending(any_store) == []
+
+
+def _killed(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def test_a_note_that_came_meanwhile_is_not_overwritten(any_store: StorageBackend) -> None:
     propose(any_store, NEW, Days())
     any_store.write(Locator(TARGET), "---\nkind: fact\n---\n\nSomebody else's.\n")

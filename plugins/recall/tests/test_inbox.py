@@ -407,6 +407,22 @@ def test_the_operator_sees_and_accepts_on_a_terminal(home: Home, store: StorageB
     assert home.run("inbox", "list").stdout == "nothing is proposed\n"
 
 
+def test_what_waits_in_a_store_that_no_project_here_uses_is_named_with_the_command_that_lists_it(home: Home) -> None:
+    folder = home.path / "team"
+    folder.mkdir()
+    assert home.run("store", "add", "team", "device-local", f"root={folder}").returncode == 0
+    approve(home, "all")
+    assert home.run("project", "use-store", "team").returncode == 0
+    assert home.run("save", "--slug", "tea", input="We drink tea.\n").returncode == 0
+    assert home.run("inbox", "list").stderr == ""
+    assert home.run("project", "use-store", "default").returncode == 0
+    said = home.run("inbox", "list")
+    assert said.stdout == "nothing is proposed\n"
+    assert said.stderr == "1 proposal waits in the store 'team'; shown by `agentm --store team inbox list`\n"
+    listed = home.run("--store", "team", "inbox", "list")
+    assert ("tea" in listed.stdout, listed.stderr) == (True, "")
+
+
 def test_without_a_terminal_nothing_is_settled(home: Home, store: StorageBackend, proposed: str) -> None:
     for verb in ("accept", "reject"):
         done = home.detached("inbox", verb, proposed)

@@ -96,11 +96,17 @@ def test_a_plan_with_a_secret_does_not_go_to_the_team(laptop: Laptop, widgets: P
     assert not (laptop.team / "projects").exists()
 
 
+def configure_by_hand(laptop: Laptop, name: str, root: Path) -> None:
+    """A store that `agentm store add` refuses."""
+    for option, value in (("backend", "device-local"), ("root", str(root))):
+        laptop.run(laptop.home, "config", "set", f"stores.{name}.{option}", value)
+
+
 @pytest.mark.parametrize("moved", [(), ("--move", "--yes")])
 def test_a_second_name_for_the_same_store_is_no_place_to_move_to(
     laptop: Laptop, widgets: Path, moved: tuple[str, ...]
 ) -> None:
-    laptop.run(laptop.home, "store", "add", "again", "device-local", f"root={laptop.own}")
+    configure_by_hand(laptop, "again", laptop.own)
     before = laptop.run(widgets, "notes", "show", "sqlite").stdout
     refused = laptop.run(widgets, "project", "use-store", "again", *moved, ok=False)
     assert refused.returncode == 1
@@ -111,14 +117,14 @@ def test_a_second_name_for_the_same_store_is_no_place_to_move_to(
 
 def test_an_empty_store_is_known_by_its_second_name_too(laptop: Laptop) -> None:
     checkout = laptop.checkout("fresh")
-    laptop.run(laptop.home, "store", "add", "again", "device-local", f"root={laptop.own}")
+    configure_by_hand(laptop, "again", laptop.own)
     assert laptop.run(checkout, "project", "use-store", "again", ok=False).returncode == 1
     laptop.save(checkout, "sqlite", "We use SQLite.\n")
 
 
 @pytest.mark.parametrize("inside", ["inner", "projects/widgets/inner"])
 def test_a_store_inside_the_store_is_no_place_to_move_to(laptop: Laptop, widgets: Path, inside: str) -> None:
-    laptop.run(laptop.home, "store", "add", "inner", "device-local", f"root={laptop.own / inside}")
+    configure_by_hand(laptop, "inner", laptop.own / inside)
     before = sorted(laptop.own.rglob("*"))
     refused = laptop.run(widgets, "project", "use-store", "inner", "--move", "--yes", ok=False)
     assert refused.returncode == 1

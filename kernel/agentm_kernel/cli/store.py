@@ -13,9 +13,9 @@ from agentm_kernel.device.installed import BACKENDS
 from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
 from agentm_kernel.plugins.table import declared_options, find_plugin, load_backend
 from agentm_kernel.seam import Opening
-from agentm_kernel.seam.backend import DeviceCopy
+from agentm_kernel.seam.backend import DeviceCopy, StorageBackend
 from agentm_kernel.selection import choose, inspect_store, open_backend
-from agentm_kernel.selection.identity import known_stores, record_store
+from agentm_kernel.selection.identity import known_stores, read_stamp, record_store
 from agentm_kernel.selection.refusing import Refusal
 from agentm_kernel.state import Device
 
@@ -88,6 +88,7 @@ def add(
     found = inspect_store(device.of_store(name, table), read_only=False)
     if isinstance(found, Refusal):
         raise found.error
+    _refuse_overlap(device, found.backend)
     for option, value in table.items():
         set_value(device.environ, f"stores.{name}.{option}", value)
     place = found.backend.describe()
@@ -97,6 +98,24 @@ def add(
     if found.warning:
         click.echo(f"warning: {found.warning}", err=True)
     click.echo(f"`agentm project use-store {name}` in a checkout lets its notes and plans live there")
+
+
+def _refuse_overlap(device: Device, new: StorageBackend) -> None:
+    """Refuse a store that this device has by another name, and one that lies inside such a store or around it."""
+    place, stamp = os.path.realpath(new.describe()), read_stamp(new)
+    for name in (_DEFAULT, *device.config.stores):
+        found = inspect_store(device.of_store(name))
+        if isinstance(found, Refusal):
+            continue  # where it lies is not known
+        other = os.path.realpath(found.backend.describe())
+        if found.backend.describe() == new.describe() or read_stamp(found.backend) == stamp is not None:
+            hint = f"use it as '{name}': `agentm project use-store {name}`"
+            raise ConfigError(f"{new.describe()} is the store '{name}' of this device already", hint=hint)
+        are_folders = os.path.isabs(new.describe()) and os.path.isabs(found.backend.describe())
+        if are_folders and os.path.commonpath((place, other)) in (place, other):
+            inner, outer = sorted((place, other), key=len, reverse=True)
+            hint = f"choose a folder of its own; `agentm store show {name}` shows the store that this device has"
+            raise ConfigError(f"the store {inner} lies inside the store {outer}", hint=hint)
 
 
 def _given_options(device: Device, name: str, protocol: str, given: tuple[str, ...]) -> dict[str, object]:

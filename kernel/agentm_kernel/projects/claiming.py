@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from agentm_kernel.projects.lookup import Checkouts
     from agentm_kernel.seam.backend import StorageBackend
 
+    First = Callable[[ProjectRecord], object]
+
 
 def claim(store: StorageBackend, project: Checkout, checkouts: Checkouts) -> Place:
     """The project's place, with a record that says that it is this project's."""
@@ -56,7 +58,8 @@ def claim(store: StorageBackend, project: Checkout, checkouts: Checkouts) -> Pla
     if record is None and project.remote is None:
         checkout_id = _known_by(project)
         with checkouts.lock():  # only this device knows it: of two first writes at once, the second finds the first's
-            record = find_record(store, project, checkouts) or _take_name(store, project)
+            record = find_record(store, project, checkouts)
+            record = record or _take_name(store, project, _remembering(checkouts, checkout_id, project))
             return _remembered(checkouts, checkout_id, record, project)
     checkout_id = make_checkout_id(project)
     record = record or _take_name(store, project)
@@ -71,7 +74,8 @@ def claim_as(store: StorageBackend, project: Checkout, checkouts: Checkouts, slu
     checkout_id = _known_by(project)
     record = read_record(store, slug)
     if record is None:
-        record = _create(store, lookup.has_notes(store, slug) or Locator(f"{PROJECTS}/{slug}"), project.remote)
+        folder = lookup.has_notes(store, slug) or Locator(f"{PROJECTS}/{slug}")
+        record = _create(store, folder, project.remote, _remembering(checkouts, checkout_id, project))
         if record is None:
             raise ConfigError(
                 f"another project has just taken the name '{slug}', or has it in another spelling",
@@ -94,6 +98,16 @@ def _known_by(project: Checkout) -> str | None:
             hint="make that folder writable, or give the repository a remote: `git remote add origin URL`",
         )
     return checkout_id
+
+
+def _remembering(checkouts: Checkouts, checkout_id: str | None, project: Checkout) -> First | None:
+    """What comes before a record is made: who is cut off after that finds it again, and takes no second name.
+
+    Not where the checkout was another project before: that is not forgotten for one that could not be made.
+    """
+    if checkouts.find(checkout_id) is not None:
+        return None
+    return lambda record: _remembered(checkouts, checkout_id, record, project)
 
 
 def _remembered(checkouts: Checkouts, checkout_id: str | None, record: ProjectRecord, project: Checkout) -> Place:
@@ -123,15 +137,20 @@ def _refuse_other_owner(
     )
 
 
-def _take_name(store: StorageBackend, project: Checkout) -> ProjectRecord:
-    record = claim_name(store, project.remote, list(project.names()))
+def _take_name(store: StorageBackend, project: Checkout, first: First | None = None) -> ProjectRecord:
+    record = claim_name(store, project.remote, list(project.names()), first)
     if record is None:
         raise lookup.no_name_left(project)
     return record
 
 
-def claim_name(store: StorageBackend, remote: str | None, names: list[str]) -> ProjectRecord | None:
-    """Take the first name that is free; where the pointer names one that has no record yet, that one."""
+def claim_name(
+    store: StorageBackend, remote: str | None, names: list[str], first: First | None = None
+) -> ProjectRecord | None:
+    """Take the first name that is free; where the pointer names one that has no record yet, that one.
+
+    `first` is called with each record that is about to be made.
+    """
     seen = None if remote is None else lookup.read_pointer(store, remote)
     if seen is not None and read_record(store, seen) is None:
         names = [seen, *names]
@@ -143,9 +162,9 @@ def claim_name(store: StorageBackend, remote: str | None, names: list[str]) -> P
                 continue
         if remote is not None:
             if point(store, remote, name, unless_changed_from=seen) != name:
-                return claim_name(store, remote, names)  # another device claims for the repository, and was faster
+                return claim_name(store, remote, names, first)  # another device claims for it, and was faster
             seen = name
-        record = record or _create(store, Locator(f"{PROJECTS}/{name}"), remote)
+        record = record or _create(store, Locator(f"{PROJECTS}/{name}"), remote, first)
         if record is not None:
             return record
         record = read_record(store, name)
@@ -154,9 +173,11 @@ def claim_name(store: StorageBackend, remote: str | None, names: list[str]) -> P
     return None
 
 
-def _create(store: StorageBackend, folder: Locator, remote: str | None) -> ProjectRecord | None:
+def _create(store: StorageBackend, folder: Locator, remote: str | None, first: First | None) -> ProjectRecord | None:
     """Make the record; `None` if somebody else has the name, also in another spelling."""
     record = ProjectRecord(folder, (os.urandom(16).hex(),), () if remote is None else (remote,))
+    if first is not None:
+        first(record)
     try:
         create_record(store, record)
     except (ConcurrentModificationError, LocatorConflictError):

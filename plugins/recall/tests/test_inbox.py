@@ -150,6 +150,43 @@ def test_replacing_and_appending_wait_and_are_on_condition(any_store: StorageBac
     assert any_store.read(target).endswith("Old.\nMore.\n")
 
 
+def test_accepting_an_append_again_after_a_kill_appends_nothing_twice(
+    any_store: StorageBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = Locator(TARGET)
+    any_store.write(target, "---\nkind: fact\n---\n\nSame.\n")
+    name = propose(any_store, Proposal(APPEND, TARGET, "fact", "Same.\n"), Days())
+    with monkeypatch.context() as patched:
+        patched.setattr(inbox, "_settle", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            accept(any_store, find(any_store, name))
+    appended = any_store.read(target)
+    assert appended.endswith("\n\nSame.\nSame.\n")  # what the note said before is no reason to leave it out
+    any_store.write(target, appended + "Somebody else's.\n")
+    accept(any_store, find(any_store, name))
+    assert any_store.read(target) == appended + "Somebody else's.\n"
+    assert pending(any_store) == []
+
+
+def test_accepting_an_append_again_appends_it_where_the_kill_came_before(
+    any_store: StorageBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = Locator(TARGET)
+    any_store.write(target, "---\nkind: fact\n---\n\nSame.\n")
+    name = propose(any_store, Proposal(APPEND, TARGET, "fact", "Same.\n"), Days())
+    with monkeypatch.context() as patched:
+        patched.setattr(inbox, "append", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            accept(any_store, find(any_store, name))
+    accept(any_store, find(any_store, name))
+    assert any_store.read(target).endswith("\n\nSame.\nSame.\n")
+    assert pending(any_store) == []
+
+
+def _killed(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def test_a_note_that_came_meanwhile_is_not_overwritten(any_store: StorageBackend) -> None:
     propose(any_store, NEW, Days())
     any_store.write(Locator(TARGET), "---\nkind: fact\n---\n\nSomebody else's.\n")
@@ -368,6 +405,22 @@ def test_the_operator_sees_and_accepts_on_a_terminal(home: Home, store: StorageB
     assert "It is fast." in store.read(Locator(TARGET))
     assert "use-uv" in home.run("search", "fast").stdout
     assert home.run("inbox", "list").stdout == "nothing is proposed\n"
+
+
+def test_what_waits_in_a_store_that_no_project_here_uses_is_named_with_the_command_that_lists_it(home: Home) -> None:
+    folder = home.path / "team"
+    folder.mkdir()
+    assert home.run("store", "add", "team", "device-local", f"root={folder}").returncode == 0
+    approve(home, "all")
+    assert home.run("project", "use-store", "team").returncode == 0
+    assert home.run("save", "--slug", "tea", input="We drink tea.\n").returncode == 0
+    assert home.run("inbox", "list").stderr == ""
+    assert home.run("project", "use-store", "default").returncode == 0
+    said = home.run("inbox", "list")
+    assert said.stdout == "nothing is proposed\n"
+    assert said.stderr == "1 proposal waits in the store 'team'; shown by `agentm --store team inbox list`\n"
+    listed = home.run("--store", "team", "inbox", "list")
+    assert ("tea" in listed.stdout, listed.stderr) == (True, "")
 
 
 def test_without_a_terminal_nothing_is_settled(home: Home, store: StorageBackend, proposed: str) -> None:

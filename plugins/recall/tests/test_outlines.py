@@ -53,6 +53,18 @@ def test_notes_as_large_as_one_that_did_not_fit_are_not_read(notes):
         assert len(read) <= text.count("projects/widgets/decisions/") + 2  # numbers have one digit or two
 
 
+def test_a_new_note_at_the_name_of_one_that_was_replaced_and_is_gone_is_recalled(home, store):
+    new = "---\ncreated: 2025-01-01\nstatus: active\nsupersedes: [port]\n---\n# Web\nIt is 80.\n"
+    home.note("projects/widgets/facts/web.md", new)
+    settled(store)
+    fresh = "---\ncreated: 2025-02-01\nstatus: active\n---\n# Port\nOf the other gateway.\n"
+    home.note("projects/widgets/facts/port.md", fresh)
+    assert "Of the other gateway" in phase_recall("work", "widgets", backend=store)
+    settled(store)
+    assert "projects/widgets/facts/port.md" in {note.key for note in outline(store).notes}
+    assert "Of the other gateway" in phase_recall("work", "widgets", backend=store)
+
+
 def outline(store, project="widgets"):
     return read_outline(RecallIndex(store).path(), project)
 
@@ -149,7 +161,7 @@ def test_a_project_without_notes_has_no_lines_left(notes, home):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\xff\xfe", b"something else\na\tb\tc\td\te\n", b"agentm-recall outlines 3\na\tb\n\x00\x00\n"]
+    "content", [b"", b"\xff\xfe", b"something else\na\tb\tc\td\te\n", b"agentm-recall outlines 4\na\tb\n\x00\x00\n"]
 )
 def test_a_file_that_is_none_says_nothing(notes, home, content):
     next(home.index_file().parent.rglob("project widgets")).write_bytes(content)
@@ -164,14 +176,14 @@ def test_a_file_that_is_none_says_nothing(notes, home, content):
 def test_a_file_that_promises_what_it_has_not_says_nothing(notes, home, line):
     file = next(home.index_file().parent.rglob("project widgets"))
     header = file.read_text().split("\n")[0]
-    file.write_text("\n".join((header, line, "projects/widgets/decisions/n19.md\t2025\t9\t", header)))
+    file.write_text("\n".join((header, line, "projects/widgets/decisions/n19.md\t2025\t\t9\t", header)))
 
     assert outline(notes) is None
 
 
 def test_a_damaged_line_hides_its_note_and_no_other(notes, home):
     file = next(home.index_file().parent.rglob("project widgets"))
-    file.write_text(file.read_text().replace("n19.md\t2025-01-29\t", "n19.md\t2025-01-29\tx"))
+    file.write_text(file.read_text().replace("n19.md\t2025-01-29\t\t", "n19.md\t2025-01-29\t\tx"))
 
     text = phase_recall("work", "widgets", backend=notes, budget=700)
 

@@ -8,9 +8,10 @@ from agentm_recall.note import Note
 from agentm_recall.supersession import names, superseded_keys
 
 
-def note(slug, *supersedes, project="p", folder="decisions", status="active", updated="2025-01-01"):
+def note(slug, *supersedes, project="p", folder="decisions", status="active", updated="2025-01-01", created=""):
     key = f"projects/{project}/{folder}/{slug}.md"
-    return Note(key, "decision", status, slug, project=project, updated=updated, supersedes=supersedes)
+    dates = {"created": created, "updated": updated}
+    return Note(key, "decision", status, slug, project=project, supersedes=supersedes, **dates)
 
 
 def dead(*notes):
@@ -31,6 +32,22 @@ def test_a_chain_leaves_only_its_end():
 
 def test_a_deleted_note_replaces_nothing():
     assert dead(note("old"), note("new", "old", status="deleted")) == set()
+
+
+@pytest.mark.parametrize(
+    ("created", "status", "is_dead"),
+    [
+        ("2025-02-02T10:00:00+00:00", "active", False),
+        ("2025-02-02T10:00:00+00:00", "superseded", True),
+        ("2025-02-01T10:00:00+00:00", "active", True),  # the same day: nobody knows which was first
+        ("2025-01-31T10:00:00+00:00", "active", True),
+        ("later", "active", True),
+        ("", "active", True),
+    ],
+)
+def test_a_note_made_after_the_one_that_names_its_slug_is_another_than_was_meant(created, status, is_dead):
+    new = note("new", "old", created="2025-02-01", updated="2025-03-01")
+    assert dead(note("old", created=created, status=status), new) == ({"old"} if is_dead else set())
 
 
 def test_a_slug_is_meant_within_its_project():

@@ -184,6 +184,21 @@ def test_doubt_lowers_a_note_and_confirming_it_raises_it(filled, store):
     assert "doubted" not in done(filled.run("notes", "review"))
 
 
+@pytest.mark.parametrize("verdict", ["confirm", "doubt"])
+def test_a_forgotten_note_is_not_judged_and_the_way_out_is_named(filled, verdict):
+    done(filled.run("forget", "use-files"))
+    forgotten = text(filled)
+
+    said = filled.run("notes", verdict, "use-files")
+
+    assert (said.returncode, said.stdout) == (1, "")
+    assert "'projects/widgets/decisions/use-files.md' was forgotten" in said.stderr
+    assert "`agentm notes edit use-files`" in said.stderr
+    assert text(filled) == forgotten
+    done(filled.run("notes", "edit", "use-files", **editor(filled, "sed -i 's/^status:.*/status: active/' \"$1\"")))
+    done(filled.run("notes", verdict, "use-files"))
+
+
 def test_list_by_day_and_tag(filled):
     def listed(*words):
         return [note["slug"] for note in json.loads(done(filled.run("notes", "list", "--json", *words)))["notes"]]

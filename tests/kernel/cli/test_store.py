@@ -100,6 +100,21 @@ def test_a_further_store_that_is_not_marked_yet_is_added_with_a_warning(synced: 
     assert [bool(store["warning"]) for store in shown] == [False, True]
 
 
+@pytest.mark.parametrize(
+    ("place", "said"), [("", "is the store 'default'"), ("inner", "lies inside"), ("..", "lies inside")]
+)
+def test_a_store_that_this_device_has_already_is_not_added_again_nor_one_inside_it_or_around_it(
+    synced: Machine, place: str, said: str
+) -> None:
+    root = (synced.store / place).resolve()
+    root.mkdir(exist_ok=True)
+    refused = synced.execute("store", "add", "team", "stub", f"root={root}")
+    assert refused.code == 1
+    assert said in refused.err
+    assert "hint: " in refused.err
+    assert "team" not in synced.execute("store", "list").out
+
+
 def test_show_and_doctor_name_the_layers_around_the_store(machine: Machine) -> None:
     assert machine.run("config", "set", "wrappers", "integrity").code == 0
 

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from tests.kernel.projects.conftest import Git
 
 MINE, THEIRS = "github.com/ada/widgets", "github.com/bob/widgets"
+CREATE = "agentm_kernel.projects.claiming.create_record"
+AFTER_CREATE = f"{CREATE} afterwards"
 
 
 @pytest.fixture
@@ -237,6 +239,47 @@ def test_where_nothing_can_be_remembered_only_a_project_with_a_remote_is_claimed
 
 
 # ------------------------------------------------------------------------------------------------ claims
+
+
+@pytest.mark.parametrize("step", ["agentm_kernel.projects.lookup.Checkouts.remember", CREATE, AFTER_CREATE])
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_first_write_without_a_remote_that_is_cut_off_takes_no_second_name_when_it_is_repeated(
+    git: Git, store: FileStore, checkouts: Checkouts, tmp_path: Path, monkeypatch, step: str, is_named: bool
+) -> None:
+    here = project(git, tmp_path / "widgets", None)
+
+    def claimed() -> str:
+        if is_named:
+            return claim_as(store, here, checkouts, "widgets", adopting=False).slug
+        return claim(store, here, checkouts).slug
+
+    def cut_off(*given: object) -> None:
+        if step == AFTER_CREATE:
+            create_record(*given)  # type: ignore[arg-type]
+        raise StorageIOError("cut off")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(step.removesuffix(" afterwards"), cut_off)
+        with pytest.raises(StorageIOError, match="cut off"):
+            claimed()
+    assert store.exists(Locator("projects/widgets/_project.json")) is (step == AFTER_CREATE)
+    assert claimed() == "widgets"
+    assert not store.exists(Locator("projects/widgets-2"))
+
+
+def test_a_checkout_stays_what_it_is_where_it_cannot_have_the_name_that_the_operator_gives(
+    git: Git, store: FileStore, checkouts: Checkouts, tmp_path: Path, monkeypatch
+) -> None:
+    here = project(git, tmp_path / "widgets", None)
+    claim(store, here, checkouts)
+
+    def taken(*_: object) -> None:
+        raise ConcurrentModificationError("somebody was faster")
+
+    monkeypatch.setattr(CREATE, taken)
+    with pytest.raises(ConfigError, match="has just taken the name 'gadgets'"):
+        claim_as(store, here, checkouts, "gadgets", adopting=False)
+    assert claim(store, here, checkouts).slug == "widgets"
 
 
 def test_of_two_first_writes_of_a_project_without_a_remote_the_second_finds_the_first_ones_name(

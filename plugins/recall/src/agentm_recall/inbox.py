@@ -25,7 +25,9 @@ from agentm_kernel.plugin import (
     append,
     content_hash,
     layout,
+    read_or_none,
 )
+from agentm_recall.editing import with_fields
 from agentm_recall.front_matter import find_block, read_fields
 from agentm_recall.layout import ANCHOR_KIND, KINDS, is_note, place_of, project_of, slug_of
 from agentm_recall.rendering import new_text
@@ -66,6 +68,8 @@ class Proposal:
     made: str = ""
     name: str = ""
     """What the operator calls it by."""
+    before: str = ""
+    """How often the note had the text to append when it was first accepted."""
     hash: str = ""
     """Of the file, so that what is taken is what was shown."""
 
@@ -234,8 +238,8 @@ def accept(backend: StorageBackend, proposal: Proposal, into: StorageBackend | N
     `into` is the store of the note, where that is another one than the inbox is in.
     """
     store = into or backend
-    file = _file(proposal.name)
-    if content_hash(backend.read(file)) != proposal.hash:
+    shown = backend.read(_file(proposal.name))
+    if content_hash(shown) != proposal.hash:
         raise ConcurrentModificationError(
             f"'{proposal.name}' has changed since it was shown", hint="look at it again"
         )
@@ -252,11 +256,26 @@ def accept(backend: StorageBackend, proposal: Proposal, into: StorageBackend | N
     elif proposal.action == REPLACE:
         replace_text(store, target, proposal.body, proposal.expect)
     else:
-        if not store.exists(target):
-            raise NotFoundError(f"'{target}' is gone", hint="reject the proposal")
-        append(store, target, proposal.body)
+        proposal = _append_once(backend, proposal, shown, store)
     _settle(backend, proposal, "accepted")
     return target
+
+
+def _append_once(backend: StorageBackend, proposal: Proposal, shown: str, store: StorageBackend) -> Proposal:
+    """Append it unless an acceptance that was cut off has done so; first the proposal notes how often it is there."""
+    target = Locator(proposal.target)
+    text = read_or_none(store, target)
+    if text is None:
+        raise NotFoundError(f"'{target}' is gone", hint="reject the proposal")
+    count = text.count(proposal.body.strip())
+    if proposal.before.isdecimal() and count > int(proposal.before):
+        return proposal
+    file = _file(proposal.name)
+    marked = with_fields(file.key, shown, {"before": str(count)})
+    if marked != shown:
+        backend.write(file, marked, if_match=proposal.hash)
+    append(store, target, proposal.body)
+    return replace(proposal, hash=content_hash(marked))
 
 
 def reject(backend: StorageBackend, proposal: Proposal) -> None:
@@ -298,6 +317,7 @@ def _parsed(file: Locator, text: str) -> Proposal:
         said.get("by", "agent"),
         said.get("made", ""),
         slug_of(file.key),
+        said.get("before", ""),
         content_hash(text),
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import InvalidContentError, NotFoundError, refuse_secrets, update
 from agentm_recall.editing import with_fields
+from agentm_recall.note import DELETED, parse_note
 
 if TYPE_CHECKING:
     from agentm_kernel.plugin import Locator, StorageBackend
@@ -31,6 +32,12 @@ def judged(target: Locator, text: str, verdict: str, reason: str) -> str:
     refuse_secrets("the reason", reason)
     if not reason.isprintable():
         raise InvalidContentError("the reason is one short line")
+    note, _ = parse_note(target.key, text)
+    if note.status == DELETED:
+        raise InvalidContentError(
+            f"'{target}' was forgotten, so no session is given it, whatever is said about it",
+            hint=f"bring it back first: `agentm notes edit {note.slug}`, and write `status: active`",
+        )
     moment = datetime.now(UTC).isoformat(timespec="seconds")
     changes = {"confidence": f"{_SURE:g}", "verified": moment}
     if verdict == DOUBT:

@@ -22,15 +22,18 @@ _LONGEST_TITLE = 120
 class Brief:
     """As much of a current note as choosing among many takes."""
 
-    __slots__ = ("changed", "key", "project", "size", "status", "supersedes")
+    __slots__ = ("changed", "created", "key", "project", "size", "status", "supersedes")
 
-    def __init__(self, key: str, project: str | None, changed: str, supersedes: tuple[str, ...], size: int) -> None:
+    def __init__(
+        self, key: str, project: str | None, changed: str, created: str, supersedes: tuple[str, ...], size: int
+    ) -> None:
         self.key = key
         self.status = ACTIVE
         self.project = project
         self.supersedes = supersedes
         self.changed = changed
         """When the note last said something: dates as text sort by time."""
+        self.created = created
         self.size = size
         """About how many characters it has; 0 if that is not known."""
 
@@ -47,7 +50,6 @@ class Note(Brief):
 
     __slots__ = (
         "confidence",
-        "created",
         "kind",
         "problem",
         "source",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentm_recall.layout import slug_of
-from agentm_recall.note import DELETED, SUPERSEDED
+from agentm_recall.note import DELETED, SUPERSEDED, is_date
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def target_slug(reference: str) -> str:
 def superseded_keys(notes: Iterable[Brief]) -> set[str]:
     """The keys of notes that are not to be believed any more.
 
-    A slug is meant within the same project. Of two notes that claim to replace each other, the one that is not
-    marked as replaced is right, else the newer one.
+    A slug is meant within the same project, and means no note that was made after the one that names it. Of two notes
+    that claim to replace each other, the one that is not marked as replaced is right, else the newer one.
     """
     notes = list(notes)
     dead = {note.key for note in notes if note.status == SUPERSEDED}
@@ -51,12 +51,25 @@ def _meant(reference: str, by: Brief, by_slug: dict[str, list[Brief]]) -> list[B
     return [
         other
         for other in by_slug.get(target_slug(reference), ())
-        if other.key != by.key and names(reference, other.key) and _may_reach(reference, by, other)
+        if other.key != by.key
+        and names(reference, other.key)
+        and _may_reach(reference, by, other)
+        and not _is_later(other, by)
     ]
 
 
 def _may_reach(reference: str, by: Brief, other: Brief) -> bool:
+    if _is_later(other, by):
+        return False
     return other.project == by.project or _plain(reference) == other.key.removesuffix(".md")
+
+
+def _is_later(other: Brief, by: Brief) -> bool:
+    """Whether `other` was made later, on a later day where a day is all that one of them says."""
+    if not is_date(other.created) or not is_date(by.created):
+        return False
+    known = min(len(other.created), len(by.created))
+    return other.created[:known] > by.created[:known]
 
 
 def _answers(other: Brief, note: Brief) -> bool:

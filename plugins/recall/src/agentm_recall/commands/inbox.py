@@ -6,8 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.command import answering, current_device, echo_json, echo_table, json_option, show_text, shown
-from agentm_kernel.plugin import NotFoundError
+from agentm_kernel.command import (
+    answering,
+    counted,
+    current_device,
+    echo_json,
+    echo_table,
+    json_option,
+    show_text,
+    shown,
+)
+from agentm_kernel.plugin import AgentmError, NotFoundError
 from agentm_recall.asking import ask_command, ask_operator
 from agentm_recall.inbox import accept, find, inbox_stores, is_expired, look, placed, refuse_expired, reject
 from agentm_recall.index.maintenance import RecallIndex
@@ -31,7 +40,9 @@ def command() -> None:
 @json_option
 def list_proposals(as_json: bool) -> None:
     """List the proposals, the oldest first; those that waited too long are marked and can no longer be accepted."""
-    found = [look(store) for store in _stores(read_only=True)]
+    stores = _stores(read_only=True)
+    _name_others(stores)
+    found = [look(store) for store in stores]
     proposals = [proposal for waiting, _ in found for proposal in waiting]
     problems = [problem for _, others in found for problem in others]
     if as_json:
@@ -115,6 +126,21 @@ def _stores(*, read_only: bool) -> list[StorageBackend]:
         said = f"the store of this directory's project cannot be had: {problem.message}"
         click.echo(shown(said, err=True), err=True)
     return stores
+
+
+def _name_others(listed: list[StorageBackend]) -> None:
+    """Say what waits in further stores, as it does when a project has left one; what cannot be had is passed over."""
+    device = current_device()
+    places = [store.describe() for store in listed]
+    for name in device.config.stores if device.store_name is None else ():
+        try:
+            store = device.store(name)
+            count = 0 if store.describe() in places else len(look(store)[0])
+        except AgentmError:
+            continue
+        if count:
+            waiting = f"{counted(count, 'proposal')} {'waits' if count == 1 else 'wait'} in the store '{name}'"
+            click.echo(f"{waiting}; shown by `agentm --store {name} inbox list`", err=True)
 
 
 def _find(name: str, *, read_only: bool) -> tuple[StorageBackend, Proposal]:

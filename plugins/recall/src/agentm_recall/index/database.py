@@ -199,10 +199,10 @@ class Database:
         return known
 
     def newest(self, folder: str, most: int) -> list[tuple[str, str, str, str, int]]:
-        """Key, version, date, claims and size of the newest notes in a folder, without dead ones."""
+        """Key, date, day of making, claims and size of the newest notes in a folder, without dead ones."""
         with Failures():
             return self.connection.execute(
-                "SELECT key, version, changed, supersedes, size FROM notes WHERE folder = ? AND dead = 0"
+                "SELECT key, changed, created, supersedes, size FROM notes WHERE folder = ? AND dead = 0"
                 " ORDER BY changed DESC, key LIMIT ?",
                 (folder, most),
             ).fetchall()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MOST = 100
 """Notes of each kind: more than a recall of the usual size shows."""
-HEADER = "agentm-recall outlines 3"
+HEADER = "agentm-recall outlines 4"
 SEPARATOR = "\t"
 BETWEEN_NAMES = "\x1f"
 
@@ -44,9 +44,9 @@ class Shelf:
                 yield note
                 continue
             try:
-                key, changed, size, claims = note.split(SEPARATOR)
+                key, changed, created, size, claims = note.split(SEPARATOR)
                 supersedes = tuple(claims.split(BETWEEN_NAMES)) if claims else ()
-                yield Brief(key, self._project, changed, supersedes, int(size))
+                yield Brief(key, self._project, changed, created, supersedes, int(size))
             except ValueError:
                 continue  # the file is damaged: that may hide a note, and nothing else
 

@@ -29,10 +29,10 @@ def outline_of(database: Database, places: Sequence[Locator], most: int = MOST) 
             by_kind.setdefault(kind_folder(rows[0][0]), []).extend(rows)
     notes = []
     for rows in by_kind.values():
-        rows.sort(key=lambda row: row[2], reverse=True)
-        for key, _, changed, supersedes, size in rows[:most]:
+        rows.sort(key=lambda row: row[1], reverse=True)
+        for key, changed, created, supersedes, size in rows[:most]:
             claims = tuple(supersedes.split("\n")) if supersedes else ()
-            notes.append(Brief(key, project_of(key), changed, claims, size))
+            notes.append(Brief(key, project_of(key), changed, created, claims, size))
     outline.shelves = shelved(notes)
     return outline
 
@@ -63,11 +63,11 @@ def _lines(outline: Outline) -> Iterator[str]:
         if (line := _line("folder", key, version, *map(str, outline.states[key]))) is not None:
             yield line
     for name, shelf in outline.shelves.items():
-        lines = [
-            line
+        rows = (
+            (note.key, note.changed, note.created, str(note.size), BETWEEN_NAMES.join(note.supersedes))
             for note in shelf
-            if (line := _line(note.key, note.changed, str(note.size), BETWEEN_NAMES.join(note.supersedes)))
-        ]
+        )
+        lines = [line for row in rows if (line := _line(*row))]
         if (line := _line("shelf", name, str(len(lines)), str(shelf.claims))) is not None:
             yield from (line, *lines)
 

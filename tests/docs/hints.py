@@ -61,7 +61,7 @@ def complaint(advice: str, app: click.Group) -> str:
     except ValueError:
         return ""  # half of a quoted text, in a message that is put together
     command: click.Command = app
-    context = click.Context(app, info_name="agentm")
+    context = click.Context(app, info_name="agentm", **app.context_settings)  # click keeps the help option
     while words and isinstance(command, click.Group) and not _stands_for_something(words[0]):
         name = words.pop(0)
         if "|" in name:  # `notes list|show`: each of them

@@ -102,8 +102,14 @@ def run(device: Device, arguments: list[str]) -> int:
         error.show()  # whoever names a group alone wants to see what there is in it
         return UsageError.exit_code
     except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else "agentm"
+        context = error.ctx or _innermost(error)
+        command = context.command_path if context else "agentm"
         hint = f"run `{command} --help`"
+        if context and context.parent and isinstance(context.command, click.Group):
+            from agentm_kernel.cli.guide import GUESSES
+
+            meant = GUESSES.get(" ".join([*command.split()[1:], *arguments[1:2]]))
+            hint = f"did you mean `agentm {meant}`? `{command} --help` lists the commands" if meant else hint
         if isinstance(error, click.NoSuchOption) and error.option_name == "--store":
             hint = f"it stands before the command: `{command.replace('agentm', 'agentm --store NAME', 1)}`"
         raise UsageError(error.format_message(), hint=hint) from None
@@ -115,6 +121,15 @@ def run(device: Device, arguments: list[str]) -> int:
         click.echo(err=True)  # the question still stands on the line
         raise AgentmError("aborted") from None
     return result if isinstance(result, int) else 0
+
+
+def _innermost(error: click.UsageError) -> click.Context | None:
+    """The context that an error left: click does not say it where an option lacks its value."""
+    found, trace = None, error.__traceback__
+    while trace:
+        here = trace.tb_frame.f_locals.get("ctx")
+        found, trace = here if isinstance(here, click.Context) else found, trace.tb_next
+    return found
 
 
 def _no_such_command(name: str, known: list[str]) -> UsageError:

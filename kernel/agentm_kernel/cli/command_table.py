@@ -177,7 +177,7 @@ def state_read(device: Device, file: str, json: bool, cwd: str | None) -> None:
 @_declared(
     "recall-here",
     _CWD,
-    Parameter("--phase PHASE", "Phase of the work; any other word counts as work."),
+    Parameter("--phase PHASE", "setup, plan, work, review, release, bugfix or documenter; any other counts as work."),
     Parameter("--query TEXT", "Words to look for."),
     Parameter("--limit N", "Budget in tokens."),
     Parameter("--why NOTE", "Say instead why this note is among them, or why not."),

@@ -19,7 +19,7 @@ from agentm_kernel.selection.refusing import Refusal, as_selection_error, previe
 from agentm_kernel.state import Device
 
 _REACH_SECONDS = 2.0  # how long a store elsewhere may take to answer
-_WIDTH = 12  # of the checks' names; a longer one pushes its own line
+_WIDTH = 16  # of the checks' names; a longer one has a line of its own
 
 
 def doctor(device: Device, requires: str | None, json: bool) -> int:
@@ -142,5 +142,6 @@ def _as_lines(row: DoctorRow) -> str:
             [line for text in texts for line in wrapped(one_line(text), terminal_width() - len(indent))]
             for texts in (lines, hints)
         )
-    first = f"{coloured}{'':<{4 - len(status)}}  {row.check:<{_WIDTH}}  {lines[0]}\n"
+    gap = f"\n{indent}" if len(row.check) > _WIDTH else "  "
+    first = f"{coloured}{'':<{4 - len(status)}}  {row.check:<{_WIDTH}}{gap}{lines[0]}\n"
     return first + "".join(f"{indent}{line}\n" for line in (*lines[1:], *hints))

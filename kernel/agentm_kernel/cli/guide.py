@@ -25,7 +25,7 @@ _GUIDE = tomllib.loads(_loader.get_data(os.path.join(os.path.dirname(__file__), 
 GROUPS: dict[str, dict[str, str]] = _GUIDE["groups"]
 BELOW: dict[str, str] = _GUIDE["below"]
 DESCRIBED = frozenset(name for lines in (*GROUPS.values(), BELOW) for name in lines)
-GUESSES = {word: command for command, words in _GUIDE["meant"].items() for word in words.split()}
+GUESSES = {word: command for command, words in _GUIDE["meant"].items() for word in words.split(", ")}
 """Words that are no commands, and what people mean by them."""
 GUESSES_WITH = {("git", "sync"): "git sync"}
 """What they mean by a word where the store of this device is of that protocol."""

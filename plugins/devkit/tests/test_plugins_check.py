@@ -126,18 +126,22 @@ def test_check_refuses_a_broken_plugin_with_its_reason(site: Site) -> None:
         assert hint.startswith("hint: ")
 
 
-def test_check_lists_every_kind_that_it_can_check(site: Site) -> None:
-    site.install_plugin("mem", STORE)
+def test_a_name_that_no_plugin_has_is_refused_in_one_line_with_what_was_meant(site: Site) -> None:
     site.install("rule", entry_points="[agentm.wrappers]\nmy-rule = m:wrap\n")
-    site.install("listens", entry_points="[agentm.plugins.event]\nlistener = m\n")
 
-    result = site.agentm("plugins", "check", "nosuch")
+    assert site.agentm("plugins", "check", "nosuch").stderr.splitlines() == [
+        "error: no installed plugin is called 'nosuch'",
+        "hint: `agentm plugins list` shows them",
+    ]
+    assert site.agentm("plugins", "check", "my_rule").stderr.splitlines() == [
+        "error: no installed plugin is called 'my_rule'",
+        "hint: did you mean `agentm plugins check my-rule`? `agentm plugins list` shows them",
+    ]
+
+
+def test_check_lists_every_kind_that_it_can_check(site: Site) -> None:
     explained = site.agentm("plugins", "check", "--help").stdout
 
-    assert "no installed plugin is called 'nosuch'; installed: backend " in result.stderr
-    assert "mem; wrapper my-rule; command plugins check, plugins new; hooks listener\n" in result.stderr
-    near = site.agentm("plugins", "check", "my_rule").stderr
-    assert "hint: did you mean `agentm plugins check my-rule`? install the distribution" in near
     first = explained.partition("Your own store")[0]
     for kind in ("store", "wrapper", "host", "importer", "tool", "command", "hooks"):
         assert kind in first

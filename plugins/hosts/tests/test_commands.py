@@ -174,6 +174,10 @@ def test_a_missing_program_blocks_nothing_in_gemini(used):
     assert subprocess.run(line, shell=True, check=False, capture_output=True).returncode == 0
 
 
+def test_connect_takes_yes_as_setup_does(used):
+    used.must("connect", "codex", "--yes", "--dry-run")
+
+
 def test_the_memory_tools_are_connected_only_where_there_is_a_server(used):
     used.must("connect", "codex", "claude-code")
     has_server = any(record.name == "mcp" for record in used.device.plugins.of("agentm.commands"))

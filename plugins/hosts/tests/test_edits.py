@@ -448,6 +448,33 @@ def test_a_comment_behind_what_a_user_made_of_our_table_stays(place: Place, tmp_
     assert "memory_search" not in file.read_text()
 
 
+@pytest.mark.parametrize("before", ["# The end.", 'model = "x" # The end.', "[theirs]\n# The end."])
+def test_a_key_that_a_user_added_to_our_table_is_not_glued_to_a_comment(
+    place: Place, tmp_path: Path, before: str
+) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(before)
+    change = Change(str(file), "toml", CODEX_TABLE)
+    connect(change, place)
+    file.write_text(f"{file.read_text()}startup_timeout_sec = 30\n")
+
+    disconnect(change, place)
+
+    assert file.read_text().rstrip() == before
+
+
+def test_a_comment_behind_our_table_is_not_glued_to_the_line_before_it(place: Place, tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("# The end.")
+    change = Change(str(file), "toml", CODEX_TABLE)
+    connect(change, place)
+    file.write_text(f"{file.read_text()}# Mine.\n")
+
+    disconnect(change, place)
+
+    assert file.read_text() == "# The end.\n# Mine.\n"
+
+
 def test_the_receipt_holds_no_secret_of_the_file(place: Place, tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     file.write_text('{"env": {"KEY": "sk-very-secret"}}')

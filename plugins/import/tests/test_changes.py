@@ -218,6 +218,12 @@ def test_killed_at_many_points_and_run_again_it_is_complete_and_single(
     assert home.notes() == notes
 
 
+def test_without_a_source_the_instructions_of_this_folder_are_named(home: Home) -> None:
+    assert "import claude-code ." not in home.run("import").stdout
+    (home.project / "CLAUDE.md").write_text("Use tabs.\n")
+    assert "CLAUDE.md here: `agentm import claude-code .`" in home.run("import").stdout
+
+
 def test_a_dry_run_writes_nothing_at_all(home: Home) -> None:
     claude_code(home.path, 6)
     before = snapshot(home.path)

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from mcp_host import Home, Host, field_of
 
+from agentm_mcp.roots import _path
+
 SECRET = "gh" + "p_" + "Q7w2Zk9" * 5 + "x"
 
 
@@ -298,6 +300,13 @@ def test_a_host_whose_folders_are_on_another_machine_gets_no_project_that_it_doe
         assert "gadgets" in host.failure("plan_read")
         assert "port" not in str(host.request("resources/list"))
         assert "8080" in host.call("memory_search", query="port", project="widgets")
+
+
+@pytest.mark.parametrize(("host", "is_here"), [("", True), ("localhost", True), ("otherhost", False)])
+def test_a_root_of_another_machine_is_no_folder_here(tmp_path: Path, host: str, is_here: bool) -> None:
+    uri = f"file://{host}{tmp_path}"
+
+    assert _path(uri) == (str(tmp_path) if is_here else uri)
 
 
 def test_a_host_that_never_names_its_roots_is_waited_for_once(home: Home) -> None:

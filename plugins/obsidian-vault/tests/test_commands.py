@@ -299,6 +299,7 @@ def test_doctor_refuses_a_vault_that_is_gone_in_the_words_of_selection(device: D
     assert found["storage"][0] == "fail"
     assert "is missing" in found["storage"][1]
     assert not store.exists()
+    assert "vault" not in found, "it is said once"
 
 
 # ------------------------------------------------------------------------------------------------ under guard

@@ -214,3 +214,9 @@ def test_on_a_terminal_the_folder_is_made_after_a_yes(device: Device, answer: st
     screen, code = device.talk(["vault", "init", "~/notes"], ("Make it?", answer))
     assert (code == 0) is is_made, screen
     assert (device.home / "notes").exists() is is_made
+
+
+def test_a_folder_above_that_is_missing_is_to_be_made_by_the_operator(device: Device) -> None:
+    parent = device.home / "missing"
+
+    assert f"`mkdir -p {parent}`" in device.agentm("vault", "init", str(parent / "notes"), "--create", code=1).stderr

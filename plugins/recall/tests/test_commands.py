@@ -11,7 +11,7 @@ from secret_samples import planted
 
 from agentm_kernel.cli.app import run
 from agentm_kernel.cli.main import exit_code_of
-from agentm_kernel.plugin import Device
+from agentm_kernel.plugin import MAX_CONTENT_BYTES, Device
 
 
 class Terminal:
@@ -193,6 +193,22 @@ def test_a_secret_is_refused_and_nothing_is_made(agentm, home):
 
     agentm("save", "--kind", "fact", "--slug", "a", "--allow-secrets", text=f"{planted()['GitHub token']}\n")
     assert planted()["GitHub token"] in "".join(map(str, home.files().values()))
+
+
+def test_a_note_is_looked_at_for_secrets_once(agentm, monkeypatch):
+    looked_at = []
+    monkeypatch.setattr("agentm_recall.saving.refuse_secrets", lambda what, text: looked_at.append(what))
+    agentm("save", "--slug", "a", text="# A\n")
+
+    assert looked_at == ["the note", "a field of the note"]
+
+
+def test_a_note_that_is_too_large_is_refused_by_its_size(agentm, home):
+    before = home.files()
+    agentm("save", "--slug", "a", text="x" * (MAX_CONTENT_BYTES + 1), code=1)
+
+    assert "the limit is 16,777,216" in agentm.err
+    assert home.files() == before
 
 
 def test_superseding_is_reported(filled):

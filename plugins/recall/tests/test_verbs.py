@@ -320,3 +320,7 @@ def test_what_happened_a_moment_ago_is_counted_once(filled, store):
     assert said.splitlines()[-1] == "Left out: 1 deleted. Find more with `agentm search`."
     assert said.count("```note\n") == 4
     assert " of 4, as the room allows" in done(filled.run("recall-here", "--why", "zwei"))
+
+
+def test_a_note_that_is_nowhere_is_said_to_be_nowhere_in_the_store(filled):
+    assert "there is no note 'no-such' in the store\n" in filled.run("recall-here", "--why", "no-such").stderr

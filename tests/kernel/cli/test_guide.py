@@ -89,6 +89,29 @@ def test_a_guess_is_answered_with_the_command(machine, word, command):
     assert f"`agentm {command}`" in done.err
 
 
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ("config show", "config list"),
+        ("config rm", "config unset"),
+        ("state rm", "state write --allow-empty"),
+        ("state cat", "state read"),
+        ("project delete", "project unregister"),
+        ("store rm", "store remove"),
+    ],
+)
+def test_a_guess_below_a_group_is_answered_with_the_command(machine, words, command):
+    done = machine.execute(*words.split())
+    assert done.code == 2
+    assert f"did you mean `agentm {command}`?" in done.err
+    assert f"`agentm {words.split()[0]} --help`" in done.err
+
+
+def test_an_option_without_its_value_leads_to_the_help_of_its_command(machine):
+    assert "run `agentm state write --help`" in machine.execute("state", "write", "--body-file").err
+    assert "run `agentm doctor --help`" in machine.execute("doctor", "--requires").err
+
+
 def test_help_is_help(machine):
     assert machine.execute("help").out == machine.execute("--help").out
 

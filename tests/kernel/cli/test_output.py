@@ -58,7 +58,7 @@ def test_a_terminal_that_wants_no_style_gets_none(machine: Machine, name: str, v
     assert on_terminal(machine, "doctor").startswith("OK")
 
 
-def test_the_rows_of_doctor_are_aligned_and_a_long_name_pushes_only_its_own(machine: Machine) -> None:
+def test_the_rows_of_doctor_are_aligned_and_a_long_name_has_a_line_of_its_own(machine: Machine) -> None:
     machine.install(
         "wordy",
         "from agentm_kernel.plugin import DoctorRow, hookimpl\n"
@@ -68,11 +68,12 @@ def test_the_rows_of_doctor_are_aligned_and_a_long_name_pushes_only_its_own(mach
         "[agentm.plugins]\nwordy = plugin_wordy\n",
     )
 
-    *others, row, hint = machine.execute("doctor").out.splitlines()
+    *others, name, row, hint = machine.execute("doctor").out.splitlines()
 
     column = hint.index("hint: HINT")
     assert all(line[column - 2 : column] == "  " and line[column] != " " for line in others)
-    assert row.index("HERE") > column
+    assert name == "OK    a check with a long name"
+    assert row.index("HERE") == column
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80])

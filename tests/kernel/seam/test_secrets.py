@@ -14,6 +14,7 @@ from tests.kernel.seam.secret_samples import IN_CONTEXT, ORDINARY, planted
 
 import agentm_kernel
 from agentm_kernel.errors import InvalidContentError
+from agentm_kernel.seam import MAX_CONTENT_BYTES
 from agentm_kernel.seam.secrets import (
     Finding,
     find_secrets,
@@ -311,3 +312,10 @@ def test_only_further_findings_are_counted(count, said):
 def test_a_name_may_hold_the_word_anywhere_where_that_is_asked():
     assert names_a_secret("token_budget", anywhere=True)
     assert not names_a_secret("budget", anywhere=True)
+
+
+def test_text_that_is_larger_than_a_note_may_be_is_refused_before_it_is_scanned(monkeypatch):
+    monkeypatch.setattr("agentm_kernel.seam.secrets.find_secrets", lambda text: pytest.fail("it was scanned"))
+
+    with pytest.raises(InvalidContentError, match=r"the note has 16,777,217 .* the limit is 16,777,216"):
+        refuse_secrets("the note", "x" * (MAX_CONTENT_BYTES + 1))

@@ -10,7 +10,7 @@ the tables beside this file.
 from __future__ import annotations
 
 from agentm_kernel.errors import InvalidContentError
-from agentm_kernel.seam import Frozen
+from agentm_kernel.seam import MAX_CONTENT_BYTES, Frozen
 
 OVERRIDE = "--allow-secrets"
 
@@ -61,7 +61,14 @@ def find_secrets(text: str) -> list[Finding]:
 
 
 def refuse_secrets(what: str, text: str, *, hint: str = f"if it is none, add {OVERRIDE}") -> None:
-    """`InvalidContentError` naming the line, before any store has seen the text."""
+    """`InvalidContentError` naming the line, before any store has seen the text. What is larger than a note is not
+    looked at: it is refused at once.
+    """
+    if len(text) > MAX_CONTENT_BYTES:
+        raise InvalidContentError(
+            f"{what} has {len(text):,} characters; the limit is {MAX_CONTENT_BYTES:,}; nothing was saved",
+            hint="split it into notes of one fact each, or say where the file is kept",
+        )
     found = find_secrets(text)
     if found:
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""

@@ -104,11 +104,11 @@ def _find(name: str, kind: str | None) -> tuple[list[PluginRecord], str]:
         return [find_plugin(device, KINDS[kind or "backend"], name)], kind or "backend"
     except PluginError as error:  # which says what is installed of one kind, and what to run
         if kind is None:
-            installed = "; ".join(f"{each} {', '.join(names)}" for each in KINDS if (names := _names(device, each)))
-            error.message = f"no installed plugin is called '{name}'; installed: {installed or 'none'}"
             names = [near for each in KINDS for near in _names(device, each)]
-            if close := get_close_matches(name, names, 1):
-                error.hint = f"did you mean `agentm plugins check {close[0]}`? {error.hint}"
+            close = get_close_matches(name, names, 1)
+            error.message = f"no installed plugin is called '{name}'"
+            meant = f"did you mean `agentm plugins check {close[0]}`? " if close else ""
+            error.hint = f"{meant}`agentm plugins list` shows them"
         raise
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -152,6 +153,8 @@ def _show_sources(*, as_json: bool) -> None:
     else:
         click.echo("No memories of other tools were found in their usual places.")
         click.echo(f"Sources: {', '.join(names(device))}. Give one, and the path.")
+    if os.path.isfile("CLAUDE.md"):  # of a project; those of all projects on the device nobody can list
+        click.echo("CLAUDE.md here: `agentm import claude-code .` brings it in")
 
 
 def _report(source: str, plan: Plan, *, as_json: bool, done: bool) -> None:

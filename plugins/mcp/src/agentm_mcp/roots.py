@@ -69,13 +69,14 @@ class Roots:
 
 
 def _path(uri: object) -> str:
-    """The folder that a `file:` URI names; any other URI as it is, which is no folder here."""
+    """The folder of this machine that a `file:` URI names; any other URI as it is, which is no folder here."""
     if not isinstance(uri, str) or not uri.startswith("file://"):
         return str(uri)
     from urllib.parse import urlsplit
     from urllib.request import url2pathname
 
     try:
-        return url2pathname(urlsplit(uri).path)
+        parts = urlsplit(uri)
+        return url2pathname(parts.path) if parts.netloc.lower() in ("", "localhost") else uri
     except ValueError:
         return uri

@@ -30,22 +30,22 @@ _SHOWN = 3
 
 @hookimpl
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
-    """Nothing, where no vault is configured, or where the operator has chosen another store that works."""
+    """Nothing, where no vault is configured, or the operator has chosen a store: what is wrong with it is said."""
     store = context.store
     vault = None if store is None else store.facet(ConflictCopies)
     if isinstance(vault, VaultBackend):
         return list(_rows(vault, context))
     config = context.device.config
     path = config.options(PROTOCOL).get("vault_path")
-    was_left = store is not None and config.storage_backend is not None
-    return [_not_selected(path)] if path and not was_left else None
+    is_settled = config.storage_backend == PROTOCOL or (store is not None and config.storage_backend is not None)
+    return [_not_selected(path)] if path and not is_settled else None
 
 
 def _not_selected(path: object) -> DoctorRow:
     return DoctorRow(
         "warn",
         "vault",
-        f"the vault {path} is configured but is not the selected store, or cannot be had",
+        f"the vault {path} is configured but is not the selected store",
         f"see the storage row; run `agentm config set storage.backend {PROTOCOL}` to use it, or "
         f"`agentm config unset plugins.{PROTOCOL}` if it is not wanted any more",
     )

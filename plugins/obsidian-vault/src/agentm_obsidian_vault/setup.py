@@ -96,7 +96,8 @@ def _check_folders_around(place: str) -> None:
     if not os.path.isdir(parent):
         raise StorageSelectionError(
             f"the folder {parent} does not exist",
-            hint="mount the disk or start the sync tool that brings it; only the last folder of the path is made",
+            hint="mount the disk or start the sync tool that brings it, or make it: "
+            f"`mkdir -p {shlex.quote(parent)}`; only the last folder of the path is made here",
         )
     above = parent
     while True:

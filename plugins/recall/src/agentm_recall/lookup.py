@@ -42,7 +42,7 @@ def find_note(backend: StorageBackend, name: str, folders: Sequence[Locator]) ->
     for note in notes_in_conflict(backend, folders):
         if names(name, note.key):
             raise StorageConflictError(f"the note '{note}' {WAITS}", hint="run `agentm doctor`")
-    where = " or ".join(folder.key or "the store" for folder in folders)
+    where = "the store" if Locator() in folders else " or ".join(folder.key for folder in folders)
     raise NotFoundError(f"there is no note '{name}' in {where}", hint=_suggestion(backend, name, folders))
 
 

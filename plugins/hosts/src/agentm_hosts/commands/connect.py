@@ -51,6 +51,7 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Show what would change,
 @click.option("--no-mcp", is_flag=True, help="Leave the memory tools (MCP) out.")
 @click.option("--replace", is_flag=True, help="Replace the entries of another installed agentm.")
 @_dry_run
+@click.option("--yes", is_flag=True, expose_value=False, help="For scripts; nothing is asked in any case.")
 @answering
 def connect(
     hosts: tuple[str, ...],

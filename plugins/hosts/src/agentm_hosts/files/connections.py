@@ -195,7 +195,11 @@ def _cut_out(text: str, receipt: Receipt, wanted: str) -> str | None:
     for _, inserted, taken in reversed(receipt.insertions):
         if text.count(inserted) != 1:
             return None
-        text = text.replace(inserted, taken)
+        before, _, behind = text.partition(inserted)
+        was_line = form == "toml" and before and not before.endswith("\n") and inserted.startswith(("\n", "\r\n"))
+        is_glued = was_line and behind and not behind.startswith(("\n", "\r\n"))
+        gap = inserted[: inserted.index("\n") + 1] if is_glued else ""  # the file had no newline at its end
+        text = before + taken + gap + behind
     try:
         is_same = _parsed(text, form) == _parsed(wanted, form)
     except ValueError:

@@ -119,7 +119,7 @@ def command(
         backend, folder = own_store(current_device()), None
     else:
         backend, _, folder = store_and_project(project, cwd, read_only=False, claiming=True, may_be_new=new_project)
-    _save([(backend, [(draft, folder)])], replace=replace, allow_secrets=allow_secrets, as_json=as_json)
+    _save([(backend, [(draft, folder)])], replace=replace, as_json=as_json)
 
 
 def _from_words(words: Sequence[str]) -> str:
@@ -164,17 +164,18 @@ def _save(
     drafts: Sequence[tuple[StorageBackend, Sequence[tuple[Draft, Locator | None]]]],
     *,
     replace: bool,
-    allow_secrets: bool,
     as_json: bool,
 ) -> None:
-    """Save the drafts, store by store. Where there is more than one, the answer says which has the note."""
+    """Save the drafts, which were checked, store by store. Where there is more than one, the answer says which has
+    the note.
+    """
     device = current_device()
     saved: list[tuple[StorageBackend, Saved]] = []
     try:
         for backend, group in drafts:
             for draft, folder in group:
                 done = proposed(device, backend, draft, folder, replace=replace) or save_note(
-                    backend, draft, project=folder, replace=replace, allow_secrets=allow_secrets
+                    backend, draft, project=folder, replace=replace, allow_secrets=True
                 )
                 saved.append((backend, done))
                 if not as_json:
@@ -234,7 +235,7 @@ def _save_offers(text: str, cwd: str | None, *, replace: bool, allow_secrets: bo
     ]
     groups = [(own_store(device), own)] if own else []
     groups.append((backend, [(draft, folder) for draft, folder in placed if (draft, None) not in own]))
-    _save(groups, replace=replace, allow_secrets=allow_secrets, as_json=as_json)
+    _save(groups, replace=replace, as_json=as_json)
 
 
 def _offers(text: str) -> list[dict[str, Any]]:

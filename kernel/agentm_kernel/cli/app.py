@@ -102,10 +102,11 @@ def run(device: Device, arguments: list[str]) -> int:
         error.show()  # whoever names a group alone wants to see what there is in it
         return UsageError.exit_code
     except click.UsageError as error:
-        context = error.ctx or _innermost(error)
-        command = context.command_path if context else "agentm"
+        # Click does not say which command it is of which an option lacks its value: then the first words tell.
+        words = [word for word in arguments[: 2 if arguments[0] in GROUPS else 1] if not word.startswith("-")]
+        command = error.ctx.command_path if error.ctx else " ".join(["agentm", *words])
         hint = f"run `{command} --help`"
-        if context and context.parent and isinstance(context.command, click.Group):
+        if error.ctx and error.ctx.parent and isinstance(error.ctx.command, click.Group):
             from agentm_kernel.cli.guide import GUESSES
 
             meant = GUESSES.get(" ".join([*command.split()[1:], *arguments[1:2]]))
@@ -121,15 +122,6 @@ def run(device: Device, arguments: list[str]) -> int:
         click.echo(err=True)  # the question still stands on the line
         raise AgentmError("aborted") from None
     return result if isinstance(result, int) else 0
-
-
-def _innermost(error: click.UsageError) -> click.Context | None:
-    """The context that an error left: click does not say it where an option lacks its value."""
-    found, trace = None, error.__traceback__
-    while trace:
-        here = trace.tb_frame.f_locals.get("ctx")
-        found, trace = here if isinstance(here, click.Context) else found, trace.tb_next
-    return found
 
 
 def _no_such_command(name: str, known: list[str]) -> UsageError:

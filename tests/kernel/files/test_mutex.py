@@ -581,46 +581,6 @@ def test_a_handler_may_enter_the_mutex_that_it_interrupted(store: Path, on_alarm
     assert is_free(store)
 
 
-# ------------------------------------------------------------------------------------------------ the lock file
-
-
-@pytest.fixture
-def lock_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """As on a platform that cannot lock a directory."""
-    monkeypatch.setattr(native_lock, "LOCKS_DIRECTORIES", False)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return tmp_path / "state" / "agentm" / "locks"
-
-
-def test_without_directory_locks_a_file_of_the_user_s_state_is_locked(store: Path, lock_files: Path) -> None:
-    with store_mutex(store):
-        (lock,) = lock_files.iterdir()
-        assert not is_free(lock)
-        assert list(store.iterdir()) == []
-    assert is_free(lock)
-    assert lock.exists(), "deleting a lock file lets a second holder in"
-    assert not lock.stat().st_mode & 0o077
-
-
-def test_the_lock_file_is_named_after_the_directory_and_not_after_its_path(store: Path, lock_files: Path) -> None:
-    (store.parent / "link").symlink_to(store)
-    with store_mutex(store):
-        caught = []
-
-        def intrude() -> None:
-            try:
-                with store_mutex(store.parent / "link", timeout=SHORT):
-                    pass
-            except LockTimeout as error:
-                caught.append(error)
-
-        thread = threading.Thread(target=intrude)
-        thread.start()
-        thread.join(LONG)
-    assert len(list(lock_files.iterdir())) == 1
-    assert len(caught) == 1
-
-
 # ------------------------------------------------------------------------------------------------ the holder's name
 
 

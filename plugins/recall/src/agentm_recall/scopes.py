@@ -31,9 +31,8 @@ def own_store(device: Device, *, read_only: bool = False) -> StorageBackend:
         raise AgentmError(
             f"everybody who has the store at {store.describe()} would read a personal note, and this device has no "
             "other",
-            hint=f"make a private one: run `{_as_further_store(device)}`, then `agentm config set storage.backend "
-            "device-local`; if only you have that store, run "
-            f"`agentm config set {SHARING} true`",
+            hint="make a private one: run `agentm config set storage.backend device-local`, then "
+            f"`{_as_further_store(device)}`; if only you have that store, run `agentm config set {SHARING} true`",
         )
     return store
 

@@ -1,0 +1,364 @@
+"""Adding to a note in place, beside programs that write it too: what was added is in the note, or kept and listed."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.kernel.files.shared_store import NOTE, Shared, kept
+
+from agentm_kernel import Locator, update
+from agentm_kernel.files import appending
+from agentm_kernel.files.tree import Directory, identity_of
+from agentm_kernel.plugin import (
+    ABSENT,
+    Appends,
+    FileStore,
+    InvalidContentError,
+    LocatorConflictError,
+    content_hash,
+)
+from agentm_kernel.seam.update import append
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OTHER = Locator("notes/b.md")
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "agentm" / "appends"
+
+
+@pytest.fixture
+def store(root: Path) -> Shared:
+    return Shared(root)
+
+
+@pytest.fixture
+def note(root: Path) -> Path:
+    return root / "notes" / "a.md"
+
+
+def test_an_append_is_in_place(store: Shared, note: Path) -> None:
+    store.append(NOTE, "one\n")
+    inode = note.stat().st_ino
+    with note.open("a") as holder:
+        store.append(NOTE, "two\n")
+        holder.write("three\n")
+    store.append(NOTE, "four\n")
+    assert store.read(NOTE) == "one\ntwo\nthree\nfour\n"
+    assert note.stat().st_ino == inode
+
+
+def test_an_append_is_on_a_line_of_its_own(store: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(appending, "_SETTLING", 0.0)
+    store.write(NOTE, "one")
+    store.append(NOTE, "two")
+    store.append(NOTE, "three\n")
+    assert store.read(NOTE) == "one\ntwo\nthree\n"
+
+
+def test_the_same_where_a_store_cannot_append(root: Path) -> None:
+    class Ruled(Shared):
+        def write(self, locator: Locator, content: str, *, if_match: object = None) -> Locator:
+            assert "secret" not in content
+            return super().write(locator, content, if_match=if_match)  # type: ignore[arg-type]
+
+    store = Ruled(root)
+    assert store.facet(Appends) is None, "its rule for writes would not be asked"
+    append(store, NOTE, "one")
+    append(store, NOTE, "two\n")
+    assert store.read(NOTE) == "one\ntwo\n"
+    with pytest.raises(AssertionError):
+        append(store, NOTE, "secret")
+
+
+def test_an_append_that_makes_the_note_too_large_is_refused(root: Path, state: Path) -> None:
+    store = FileStore(root, size_limit=10)
+    store.append(NOTE, "12345\n")
+    with pytest.raises(InvalidContentError, match="limit"):
+        store.append(NOTE, "67890\n")
+    assert store.read(NOTE) == "12345\n"
+    (record,) = state.iterdir()
+    assert b"67890" not in record.read_bytes()
+
+
+def test_an_append_to_a_folder_or_through_a_link_is_refused(store: Shared, root: Path) -> None:
+    store.mkdir(NOTE)
+    with pytest.raises(LocatorConflictError):
+        store.append(NOTE, "x")
+    (root / "notes" / "b.md").symlink_to(root / "elsewhere")
+    with pytest.raises(LocatorConflictError):
+        store.append(OTHER, "x")
+    assert not (root / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("cut", range(len("two\nthree\n") + 1))
+@pytest.mark.parametrize("zeros", [False, True], ids=["short", "zeros"])
+def test_an_append_that_was_cut_short_is_completed(
+    store: Shared, root: Path, note: Path, cut: int, zeros: bool
+) -> None:
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "two\nthree\n")
+    whole = note.read_bytes()
+    note.write_bytes(whole[: 4 + cut] + (b"\0" * (len(whole) - 4 - cut) if zeros else b""))
+    FileStore(root).append(NOTE, "four\n")
+    assert store.read(NOTE) == "one\ntwo\nthree\nfour\n"
+
+
+def test_what_was_completed_is_durable(
+    store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "two\n")
+    note.write_bytes(b"one\n")
+    synced, real = list[bytes](), os.fsync
+
+    def sync(file: int) -> None:
+        if os.path.samestat(os.fstat(file), note.stat()):
+            synced.append(note.read_bytes())
+        real(file)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    FileStore(root).append(NOTE, "three\n")
+    assert synced == [b"one\ntwo\n", b"one\ntwo\nthree\n"]
+
+
+def test_a_note_that_an_append_makes_has_a_durable_name(
+    store: Shared, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.write(NOTE, "one\n")
+    synced, folder = list[object](), identity_of(note.parent.stat())
+    monkeypatch.setattr(Directory, "sync", lambda self: synced.append(self.identity))
+    store.append(NOTE, "two\n")
+    assert folder not in synced, "it has its name already"
+    store.append(OTHER, "two\n")
+    assert folder in synced
+
+
+def test_it_is_completed_where_the_disk_has_another_number_after_the_power_cut(
+    store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numbers of devices are given when a disk is mounted."""
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "two\n")
+    note.write_text("one\nt")
+    real = appending.identity_of
+    monkeypatch.setattr(appending, "identity_of", lambda status: (real(status)[0] + 1, real(status)[1]))
+    FileStore(root).append(NOTE, "three\n")
+    assert store.read(NOTE) == "one\ntwo\nthree\n"
+
+
+def test_an_append_that_another_program_wrote_over_is_kept(store: Shared, root: Path, note: Path) -> None:
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "ours\n")
+    note.write_text("another text, longer than it was before\n")
+    store.append(NOTE, "next\n")
+    assert kept(root) == ["ours\n"]
+    assert store.read(NOTE) == "another text, longer than it was before\nnext\n"
+
+
+def test_of_several_appends_that_an_editor_saves_over_each_is_kept(store: Shared, root: Path, note: Path) -> None:
+    """It had read the note before them, and renames its version over it."""
+    store.write(NOTE, "one\n")
+    for line in ("two\n", "three\n", "four\n"):
+        store.append(NOTE, line)
+    (note.parent / "saved").write_text("one\nedited\n")
+    (note.parent / "saved").rename(note)
+    store.append(NOTE, "five\n")
+    assert store.read(NOTE) == "one\nedited\nfive\n"
+    assert kept(root) == ["two\nthree\nfour\n"]
+
+
+def test_an_append_that_comes_within_the_same_millisecond_costs_none_before_it(
+    store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Times are recorded to the millisecond: rounded up, the one before seems to be of a time that has not come."""
+    moment = math.floor(time.time()) + 0.0006
+    monkeypatch.setattr(appending.time, "time", lambda: moment)
+    store.write(NOTE, "one\n")
+    for line in ("two\n", "three\n", "four\n"):
+        store.append(NOTE, line)
+    note.write_text("one\nedited\n")
+    store.append(NOTE, "five\n")
+    assert kept(root) == ["two\nthree\nfour\n"]
+
+
+@pytest.mark.parametrize("beside", ["nobody", "a shell"])
+def test_an_editor_that_was_slow_to_save_costs_none_of_a_hundred_appends(
+    store: Shared, root: Path, note: Path, beside: str
+) -> None:
+    """It has read the note before all of them. A second is nothing to a machine that has much to do."""
+    store.write(NOTE, "one\n")
+    read = note.read_text()
+    lines = [f"- {number}\n" for number in range(100)]
+    for line in lines:
+        store.append(NOTE, line)
+        if beside == "a shell":
+            with note.open("a") as shell:
+                shell.write("theirs\n")
+    note.write_text(f"{read}edited\n")
+    store.append(NOTE, "last\n")
+    assert note.read_text() == f"{read}edited\nlast\n"
+    found = "".join(kept(root)).splitlines(keepends=True)
+    assert [line for line in lines if line not in found] == []
+
+
+def test_an_append_that_made_the_note_is_kept_when_an_editor_saves_over_it(
+    store: Shared, root: Path, note: Path
+) -> None:
+    """vim moves the file away, and then writes the new one under its name."""
+    store.write(NOTE, "one\n")
+    note.rename(note.with_suffix(".md~"))
+    store.append(NOTE, "ours\n")
+    note.write_text("edited\n")
+    store.append(NOTE, "last\n")
+    assert (note.read_text(), kept(root)) == ("edited\nlast\n", ["ours\n"])
+
+
+def test_a_note_that_an_append_made_and_somebody_deleted_stays_away(store: Shared, root: Path, note: Path) -> None:
+    store.mkdir(NOTE.parent)
+    store.append(NOTE, "ours\n")
+    note.unlink()
+    store.append(NOTE, "new\n")
+    assert (note.read_text(), kept(root)) == ("new\n", [])
+
+
+def test_a_line_that_somebody_removes_later_stays_away(
+    store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(appending, "_EDITED_LATER", -1.0)
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "ours\n")
+    note.write_text("a quite different note\n")
+    store.append(NOTE, "next\n")
+    assert store.read(NOTE) == "a quite different note\nnext\n"
+    assert kept(root) == []
+
+
+def test_a_line_that_an_editor_took_over_is_found(store: Shared, root: Path, note: Path) -> None:
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "ours\n")
+    (note.parent / "saved").write_text("moved\none\nours\nmore\n")
+    (note.parent / "saved").rename(note)
+    store.write(NOTE, store.read(NOTE) + "x\n")
+    assert kept(root) == []
+
+
+def test_a_write_looks_for_the_append_before_it_replaces_the_note(store: Shared, root: Path, note: Path) -> None:
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "ours\n")
+    note.write_text("written over, and more\n")
+    store.write(NOTE, "new\n")
+    assert kept(root) == ["ours\n"]
+    store.append(NOTE, "next\n")
+    assert kept(root) == ["ours\n"]
+
+
+def test_a_deletion_looks_for_the_append_before_it_takes_the_note_away(store: Shared, root: Path, note: Path) -> None:
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "ours\n")
+    note.write_text("written over, and more\n")
+    store.delete(NOTE)
+    assert kept(root) == ["ours\n"]
+
+
+def test_an_append_to_another_note_settles_the_one_before(store: Shared, root: Path, note: Path) -> None:
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "two\n")
+    note.write_text("one\nt")
+    store.append(OTHER, "x\n")
+    assert store.read(NOTE) == "one\ntwo\n"
+
+
+def test_after_two_seconds_any_write_looks_for_the_append(
+    store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "ours\n")
+    note.write_text("saved over by an editor\n")
+    FileStore(root).write(OTHER, "x")
+    assert kept(root) == [], "it may still be at work"
+    clock = time.time
+    monkeypatch.setattr(time, "time", lambda: clock() + 2.0)
+    FileStore(root).write(OTHER, "y")
+    FileStore(root).write(OTHER, "z")
+    assert kept(root) == ["ours\n"]
+    assert store.read(NOTE) == "saved over by an editor\n"
+
+
+def test_a_damaged_record_is_none(store: Shared, note: Path, state: Path) -> None:
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "two\n")
+    (record,) = state.iterdir()
+    record.write_bytes(record.read_bytes()[:-1])
+    note.write_text("one\n")
+    FileStore(store.root).append(NOTE, "three\n")
+    assert store.read(NOTE) == "one\nthree\n"
+
+
+def test_where_no_record_can_be_kept_an_append_replaces(store: Shared, note: Path, state: Path) -> None:
+    """Codex' sandbox leaves only the checkout to write to."""
+    state.parent.parent.mkdir()
+    state.parent.write_text("in the way")
+    store.write(NOTE, "one\n")
+    inode = note.stat().st_ino
+    store.append(NOTE, "two\n")
+    assert store.read(NOTE) == "one\ntwo\n"
+    assert note.stat().st_ino != inode
+
+
+@pytest.mark.parametrize("adds", ["append", "update"])
+def test_a_file_that_has_just_been_emptied_is_not_believed(store: Shared, note: Path, adds: str) -> None:
+    """An editor empties the file and writes it: what we add in between must not become the whole note."""
+    plan = "a plan\n" * 2000
+    store.write(NOTE, plan)
+
+    def save() -> None:
+        time.sleep(0.1)
+        note.write_text(plan + "edited\n")
+
+    note.write_text("")
+    editor = threading.Thread(target=save)
+    editor.start()
+    if adds == "append":
+        store.append(NOTE, "ours\n")
+    else:
+        update(store, NOTE, lambda text: (text or "") + "ours\n")
+    editor.join()
+    assert store.read(NOTE) == plan + "edited\nours\n"
+
+
+def test_a_note_that_is_meant_to_be_empty_is_believed(store: Shared, note: Path) -> None:
+    store.write(NOTE, "")
+    store.write(NOTE, "x", if_match=content_hash(""))
+    with pytest.raises(Exception, match="exists already"):
+        store.write(NOTE, "y", if_match=ABSENT)
+
+
+@pytest.mark.parametrize(("successor", "text"), [("one, edited\n", "one, edited\ntwo\n"), (None, "two\n")])
+def test_an_append_to_a_file_that_loses_its_name_meanwhile_is_made_again(
+    store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch, successor: str | None, text: str
+) -> None:
+    store.write(NOTE, "one\n")
+    real = appending.AppendRecords.write
+
+    def replaced(self: appending.AppendRecords, records: list[appending.Record]) -> None:
+        monkeypatch.setattr(appending.AppendRecords, "write", real)
+        if successor is None:
+            note.unlink()
+        else:
+            (root / "new").write_text(successor)
+            (root / "new").rename(note)
+        real(self, records)
+
+    monkeypatch.setattr(appending.AppendRecords, "write", replaced)
+    store.append(NOTE, "two\n")
+    assert store.read(NOTE) == text

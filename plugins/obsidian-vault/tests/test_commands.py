@@ -180,7 +180,7 @@ def test_a_side_is_taken_of_one_note_and_not_of_its_namesake_in_another_project(
     (other / "PLAN.md").write_text("# the plan of another project\n")
     (other / "PLAN (Ada's conflicted copy 2026-05-01).md").write_text("# its copy\n")
     refused = device.agentm("vault", "resolve", "PLAN.md", "--take", "theirs", "--yes", code=1)
-    assert "projects/other/_harness/PLAN.md, projects/work/_harness/PLAN.md" in refused.stderr
+    assert f"projects/other/_harness/PLAN.md, {HARNESS}/PLAN.md" in refused.stderr
     assert (store / HARNESS / "PLAN.md").read_text() == "# plan\n"
     assert (other / "PLAN.md").read_text() == "# the plan of another project\n"
     device.agentm("vault", "resolve", "other/_harness/PLAN.md", "--take", "theirs", "--yes")

@@ -17,7 +17,7 @@ SOURCES = sorted(
     for path in folder.rglob("*.py")
     if path != HOME and "scaffold" not in path.parts
 )
-RESERVED = {name: value for name, value in vars(layout).items() if name.isupper()}
+RESERVED = {name: value for name, value in vars(layout).items() if name.isupper() and name != "PROJECT_TREES"}
 
 # Words that are reserved and also mean something else: a command, a name for people, a room of the kernel.
 WORDS = {

@@ -14,7 +14,7 @@ from agentm_kernel.projects.claiming import claim_as, declare_slug
 from agentm_kernel.projects.lookup import find_record, read_record
 from agentm_kernel.projects.remote import parse_remote
 from agentm_kernel.projects.repo_registry import list_repos, register_repo, unregister_repo
-from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECTS
+from agentm_kernel.seam.layout import PROJECT_TREES
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.state import Device
 from agentm_kernel.state.routing import Resolution, in_store, is_local
@@ -137,12 +137,10 @@ def list_projects(_device: Device, answer: Answer) -> None:
     store = store_device().store(read_only=True)
     repos = list_repos(store)
     known = {str(repo.get("slug")) for repo in repos}
-    found = [folder.name for tree in (PROJECTS, LEGACY_PROJECTS) for folder in store.list(Locator(tree))]
-    for slug in dict.fromkeys(found):
-        record = None if slug in known else read_record(store, slug)
-        is_here = record is None or (record.slug == slug and record.elsewhere is None)  # not renamed, not moved away
-        if slug not in known and is_here:
-            repos.append({"slug": slug, "remote": record.remotes[0] if record and record.remotes else ""})
+    for folder in [folder for tree in PROJECT_TREES for folder in store.list(Locator(tree))]:
+        record = None if folder.name in known else read_record(store, folder.name)
+        if folder.name not in known and (record is None or record.unread_in(folder) is None):
+            repos.append({"slug": folder.name, "remote": record.remotes[0] if record and record.remotes else ""})
     rows = [[str(repo.get(column, "")) for column in ("slug", "root_path", "remote")] for repo in repos]
     answer["repos"] = repos
     answer.show(("slug", "folder", "remote"), rows, nothing="no project yet")

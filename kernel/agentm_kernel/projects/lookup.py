@@ -19,7 +19,7 @@ from agentm_kernel.errors import AgentmError
 from agentm_kernel.projects.checkout import path_as_text, plain_slug, read_checkout_id, read_former_id
 from agentm_kernel.seam import Frozen
 from agentm_kernel.seam.backend import ConflictCopies, Identity
-from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECT_RECORD, PROJECTS, REMOTES
+from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECT_RECORD, PROJECT_TREES, PROJECTS, REMOTES
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.selection.identity import read_stamp
 
@@ -61,7 +61,7 @@ def unfit(locator: Locator, why: str) -> errors.InvalidContentError:
     )
 
 
-_TREES = (Locator(PROJECTS), Locator(LEGACY_PROJECTS))
+_TREES = tuple(map(Locator, PROJECT_TREES))
 MOVED_TO_STORE = "moved_to_store"
 _LONGEST_WAY = 10
 _LONGEST_ID = 100
@@ -92,6 +92,12 @@ class ProjectRecord(Frozen):
     @property
     def locator(self) -> Locator:
         return self.folder.child(PROJECT_RECORD)
+
+    def unread_in(self, folder: Locator) -> str | None:
+        """Why nobody reads what lies in `folder`, for which this record was found; `None` where somebody does."""
+        if self.elsewhere is not None:
+            return f"the notes of the project '{self.slug}' are in another store, {self.elsewhere}"
+        return None if self.folder == folder else f"the notes of '{folder}' are in '{self.folder}' now"
 
 
 def read_record(store: StorageBackend, slug: str) -> ProjectRecord | None:
@@ -305,9 +311,9 @@ def if_owned(store: StorageBackend, record: ProjectRecord | None, remote: str | 
 
 def refuse_elsewhere(place: Place) -> None:
     """Raise where the project's notes were moved to a store that this device does not use for it."""
-    if place.record is not None and place.record.elsewhere is not None:
+    if place.record is not None and (away := place.record.unread_in(place.folder)):
         raise errors.StorageSelectionError(
-            f"the notes of the project '{place.slug}' are in another store, {place.record.elsewhere}",
+            away,
             hint="run `agentm project use-store NAME` here with the name that this device has for it (`agentm store "
             "list`); `agentm store add NAME PROTOCOL OPTION=VALUE …` adds one",
         )

@@ -20,6 +20,7 @@ INBOX_LOG_KEY = f"{META}/inbox.md"  # what became of each proposal, and when
 
 PROJECTS = "projects"  # a folder per project, by its slug: notes, and the state of a synced store
 LEGACY_PROJECTS = "personal-projects"  # what older installs called it
+PROJECT_TREES = (PROJECTS, LEGACY_PROJECTS)
 HARNESS = "_harness"  # a project's plan, progress and other state files, in its folder
 PROJECT_RECORD = "_project.json"  # whose project it is, in its folder
 INDEX_NOTE = "_index.md"  # the one note of a project that says what the project is

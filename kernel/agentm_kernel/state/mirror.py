@@ -19,7 +19,7 @@ from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam.backend import ABSENT, STAMP, StorageBackend
 from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.facets import ConflictCopy, Transfer
-from agentm_kernel.seam.layout import HARNESS, LEGACY_PROJECTS, PROJECT_RECORD, PROJECTS, REMOTES
+from agentm_kernel.seam.layout import HARNESS, PROJECT_RECORD, PROJECT_TREES, REMOTES
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.seam.update import read_or_none, update
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agentm_kernel.seam import Info
 
 _REMOTES = Locator(REMOTES)
-_TREES = (Locator(PROJECTS), Locator(LEGACY_PROJECTS), _REMOTES)
+_TREES = (*map(Locator, PROJECT_TREES), _REMOTES)
 _AGREED = Locator("agreed.json")
 _ROUNDS = 3
 _NO_TEXT = ""  # in place of the hash of a file that is no text: it is left alone on both sides
@@ -43,7 +43,7 @@ def is_mirrored(locator: Locator) -> bool:
     parts = locator.parts
     if locator == STAMP or locator.parent == _REMOTES:
         return True
-    if len(parts) < 3 or parts[0] not in (PROJECTS, LEGACY_PROJECTS):
+    if len(parts) < 3 or parts[0] not in PROJECT_TREES:
         return False
     return parts[2] == HARNESS or (parts[2] == PROJECT_RECORD and len(parts) == 3)
 

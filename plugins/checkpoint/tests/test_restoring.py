@@ -129,7 +129,7 @@ def test_no_part_comes_back_to_a_name_that_only_says_where_its_project_went(past
     backend.write(Locator("projects/widgets/_project.json"), json.dumps({**record, **said}))
     before = notes_in(backend)
 
-    with pytest.raises(LocatorConflictError, match=r"is called 'gadgets' now|in another store"):
+    with pytest.raises(LocatorConflictError, match=r"are in 'projects/gadgets' now|in another store"):
         past.plan(wanted, paths=[path])
 
     assert notes_in(backend) == before

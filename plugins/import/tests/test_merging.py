@@ -173,9 +173,24 @@ def test_nothing_comes_to_a_name_that_only_says_where_its_project_went(stores, s
     word = json.dumps({"version": 1, "id": "1", "remotes": [], **said})
     target.write(Locator("projects/widgets/_project.json"), word)
     before = content(target)
-    with pytest.raises(LocatorConflictError, match="'widgets' is (called|in another)"):
+    with pytest.raises(LocatorConflictError, match="are in ('projects/gizmos'|another store)"):
         merge(source, target, keep_apart=True)
     assert content(target) == before
+
+
+@pytest.mark.parametrize("trees", [("projects", "personal-projects"), ("personal-projects", "projects")])
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_a_project_is_not_divided_between_the_folder_of_today_and_that_of_older_installs(stores, trees, is_empty):
+    for store, tree in zip(stores, trees, strict=True):
+        word = json.dumps({"version": 1, "id": "1", "remotes": ["example.com/ana/widgets"]})
+        store.write(Locator(f"{tree}/widgets/_project.json"), word)
+        if store is stores[1] or not is_empty:
+            store.write(Locator(f"{tree}/widgets/facts/{tree}.md"), "Tea.\n")
+    before = content(stores[1])
+    with pytest.raises(LocatorConflictError, match=f"are in '{trees[1]}/widgets' now") as refused:
+        merge(*stores, keep_apart=True)
+    assert "agentm project rename widgets NEW" in (refused.value.hint or "")
+    assert content(stores[1]) == before
 
 
 def test_by_the_command_into_a_vault_that_has_notes(home: Home) -> None:

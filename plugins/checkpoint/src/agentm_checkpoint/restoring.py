@@ -120,20 +120,16 @@ def _check_encryption(backend: StorageBackend, wanted: Mapping[str, Leaf]) -> No
 
 def _check_read(backend: StorageBackend, steps: list[Step]) -> None:
     """Raise if a project has moved since the checkpoint: nobody would read a part of it under the name before."""
-    trees = (layout.PROJECTS, layout.LEGACY_PROJECTS)
     keys = [step.key.split("/") for step in steps if step.wanted is not None]
-    for slug in sorted({parts[1] for parts in keys if len(parts) > 2 and parts[0] in trees}):
+    for tree, slug in sorted({(key[0], key[1]) for key in keys if len(key) > 2 and key[0] in layout.PROJECT_TREES}):
         record = read_record(backend, slug)
-        if record is not None and record.slug != slug:
-            raise LocatorConflictError(
-                f"the project '{slug}' is called '{record.slug}' now, and nobody would read what is under '{slug}'",
-                hint=f"`agentm project rename {record.slug} {slug}` first, and back again afterwards",
-            )
-        if record is not None and record.elsewhere is not None:
-            raise LocatorConflictError(
-                f"the notes of the project '{slug}' are in another store now, {record.elsewhere}",
-                hint="bring it back first, in its folder: `agentm project use-store default --move`",
-            )
+        away = None if record is None else record.unread_in(Locator(f"{tree}/{slug}"))
+        if record is None or away is None:
+            continue
+        first = f"`agentm project rename {record.slug} {slug}` first, and back again afterwards"
+        if record.elsewhere is not None:
+            first = "bring it back first, in its folder: `agentm project use-store default --move`"
+        raise LocatorConflictError(away, hint=first)
 
 
 def _check_room(backend: StorageBackend, steps: list[Step], now: Mapping[str, Leaf]) -> None:

@@ -32,7 +32,7 @@ def united(path: str, origin: bytes, here: bytes) -> bytes | None:
 
 def _is_record(path: str) -> bool:
     above, _, name = path.rpartition("/")
-    return name == layout.PROJECT_RECORD and above.startswith((f"{layout.PROJECTS}/", f"{layout.LEGACY_PROJECTS}/"))
+    return name == layout.PROJECT_RECORD and above.partition("/")[0] in layout.PROJECT_TREES
 
 
 def _union(origin: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from agentm_import.items import Item
     from agentm_kernel.plugin import ProjectRecord, StorageBackend
 
-_TREES = (layout.PROJECTS, layout.LEGACY_PROJECTS)
-
 
 class Homes:
     """The projects that a source brings along under their own keys, and where each of them is in the store."""
@@ -71,10 +69,9 @@ def _names(slug: str, remotes: tuple[str, ...]) -> Iterator[str]:
 
 def readable(record: ProjectRecord) -> Locator:
     """The folder of the project, unless its notes are in another store."""
-    if record.elsewhere is not None:
+    if away := record.unread_in(record.folder):
         raise LocatorConflictError(
-            f"the notes of the project '{record.slug}' are in another store, {record.elsewhere}",
-            hint="bring it back first, in its folder: `agentm project use-store default --move`",
+            away, hint="bring it back first, in its folder: `agentm project use-store default --move`"
         )
     return record.folder
 
@@ -82,7 +79,7 @@ def readable(record: ProjectRecord) -> Locator:
 def slug_of(key: str) -> str | None:
     """The project below whose folder the key is; `None` for any other key."""
     parts = key.split("/")
-    return parts[1] if len(parts) > 2 and parts[0] in _TREES else None
+    return parts[1] if len(parts) > 2 and parts[0] in layout.PROJECT_TREES else None
 
 
 def _slug_of_record(key: str) -> str | None:

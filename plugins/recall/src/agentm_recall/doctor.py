@@ -55,7 +55,7 @@ def _left_behind_rows(store: StorageBackend) -> list[DoctorRow]:
             "warn",
             "left behind",
             f"{each.notes} note{'s' * (each.notes != 1)} under '{each.name}', where nobody reads "
-            f"{'them' if each.notes != 1 else 'it'}: the project is {each.where}",
+            f"{'them' if each.notes != 1 else 'it'}: {each.why}",
             each.way_out,
         )
         for each in found

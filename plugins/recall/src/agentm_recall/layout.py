@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 PERSONAL, ALWAYS_LOAD, ANCHOR = layout.PERSONAL, layout.ALWAYS_LOAD, layout.INDEX_NOTE
 PROJECTS, LEGACY_PROJECTS = layout.PROJECTS, layout.LEGACY_PROJECTS
 _STANDING = f"{ALWAYS_LOAD}/"
-PROJECT_FOLDERS = (PROJECTS, LEGACY_PROJECTS)
+PROJECT_FOLDERS = layout.PROJECT_TREES
 
 ALWAYS_LOAD_KIND = "always-load"
 ANCHOR_KIND = "index"
@@ -73,7 +73,7 @@ def project_of(key: str) -> str | None:
     """The project whose folder holds the note; `None` for a note of no project."""
     top, _, rest = key.partition("/")
     project, slash, _ = rest.partition("/")
-    return project if slash and top in (PROJECTS, LEGACY_PROJECTS) else None
+    return project if slash and top in PROJECT_FOLDERS else None
 
 
 def is_personal(key: str) -> bool:

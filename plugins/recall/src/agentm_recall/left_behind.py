@@ -21,8 +21,8 @@ class LeftBehind(NamedTuple):
 
     name: str
     notes: int
-    where: str
-    """Where the project is, in words."""
+    why: str
+    """What became of the project."""
     way_out: str
     """What to run."""
 
@@ -36,16 +36,11 @@ def left_behind(store: StorageBackend) -> list[LeftBehind]:
             record = read_record(store, name)
         except AgentmError:
             continue  # who needs the project is told
-        if record is None or (record.folder == folder and record.elsewhere is None):
+        why = None if record is None else record.unread_in(folder)
+        if record is None or why is None or not (count := sum(1 for _ in note_files(store, folder))):
             continue
-        count = sum(1 for _ in note_files(store, folder))
-        if not count:
-            continue
+        way_out = f"run `agentm project rename {name} {record.slug}`, which takes them along"
         if record.elsewhere is not None:
-            where = f"in another store, {record.elsewhere}"
             way_out = "run `agentm project use-store NAME --move --yes` in its folder, with the name of that store"
-        else:
-            where = f"called '{record.slug}' now"
-            way_out = f"run `agentm project rename {name} {record.slug}`, which takes them along"
-        found.append(LeftBehind(name, count, where, way_out))
+        found.append(LeftBehind(name, count, why, way_out))
     return found

@@ -52,7 +52,7 @@ def named_project(device: Device, name: str, *, read_only: bool, may_be_new: boo
     own = device.store(read_only=read_only)
     folder = project_folder(own, name)
     record = read_record(own, folder.name)
-    if record is not None and record.elsewhere is not None:
+    if record is not None and record.unread_in(record.folder):
         return _moved(device, record, read_only=read_only)
     if record is None and has_notes(own, folder.name) is None:
         found = _only_there(device, folder.name, read_only=read_only)
@@ -66,8 +66,8 @@ def named_project(device: Device, name: str, *, read_only: bool, may_be_new: boo
 def _no_such_project(store: StorageBackend, name: str) -> NotFoundError:
     from difflib import get_close_matches
 
-    trees = (Locator(layout.PROJECTS), Locator(layout.LEGACY_PROJECTS))
-    near = get_close_matches(name, [folder.name for tree in trees for folder in store.list(tree)], 1)
+    projects = [folder.name for tree in layout.PROJECT_TREES for folder in store.list(Locator(tree))]
+    near = get_close_matches(name, projects, 1)
     meant = f"did you mean '{near[0]}'? " if near else ""
     return NotFoundError(
         f"there is no project '{name}' in this store",
@@ -94,7 +94,7 @@ def place_now(device: Device, store: StorageBackend, locator: Locator) -> tuple[
 def _moved(device: Device, record: ProjectRecord, *, read_only: bool) -> NamedProject:
     """The project of a record that says in which store it is now."""
     unknown: AgentmError = StorageSelectionError(
-        f"the notes of the project '{record.slug}' are in another store, {record.elsewhere}",
+        record.unread_in(record.folder) or "",
         hint="`agentm store add NAME PROTOCOL OPTION=VALUE …` adds it",
     )
     for store in (None, *device.config.stores):

@@ -98,24 +98,22 @@ def _refuse_two_names(source: StorageBackend, target: StorageBackend, plan: Plan
 
 def _refuse_unread(target: StorageBackend, plan: Plan) -> None:
     """Refuse what would come to a name that only says where the project went: nobody would read it there."""
-    trees = (layout.PROJECTS, layout.LEGACY_PROJECTS)
-    coming = [locator for locator in plan.hashes if locator.parts[0] in trees]
-    for slug in sorted({locator.parts[1] for locator in coming if locator.name != layout.PROJECT_RECORD}):
+    coming = [locator.parts for locator in plan.hashes if locator not in plan.shared]
+    for tree, slug in sorted({(parts[0], parts[1]) for parts in coming if parts[0] in layout.PROJECT_TREES}):
         record = read_record(target, slug)
-        if record is None or (record.slug == slug and record.elsewhere is None):
+        away = None if record is None else record.unread_in(Locator(f"{tree}/{slug}"))
+        if record is None or away is None:
             continue
+        name = record.slug if record.slug != slug else "NEW"  # in both stores, which leaves the older folder behind
+        way_out = f"give it one name: `agentm project rename {slug} {name}`"
         if record.elsewhere is not None:
-            where = f"in another store, {record.elsewhere}, as the target says"
             way_out = "bring it back there first, with `agentm project use-store default --move`"
-        else:
-            where = f"called '{record.slug}' in the target"
-            way_out = f"give it one name: `agentm project rename {slug} {record.slug}`"
-        raise LocatorConflictError(f"the project '{slug}' is {where}", hint=f"nothing was written; {way_out}")
+        raise LocatorConflictError(f"as the target says, {away}", hint=f"nothing was written; {way_out}")
 
 
 def _slugs(store: StorageBackend) -> list[str]:
     found = []
-    for tree in (layout.PROJECTS, layout.LEGACY_PROJECTS):
+    for tree in layout.PROJECT_TREES:
         for folder in store.list(Locator(tree)):
             text = read_or_none(store, folder.child(layout.PROJECT_RECORD))
             if text is not None and '"moved_to"' not in text:

@@ -106,9 +106,9 @@ def _movable(store: StorageBackend, old: str, new: str) -> ProjectRecord:
 
 def _refuse_elsewhere(record: ProjectRecord) -> None:
     """Refuse a project that this store only says of where it went: nobody would read what came to it."""
-    if record.elsewhere is not None:
+    if away := record.unread_in(record.folder):
         raise ConfigError(
-            f"the notes of the project '{record.slug}' are in another store, {record.elsewhere}",
+            away,
             hint="name that store (`agentm store list`): `agentm --store NAME project …`; or bring the project back "
             "first, in its folder: `agentm project use-store default --move`",
         )

@@ -151,9 +151,9 @@ def _project_there(backend: StorageBackend, project: str) -> Locator:
     """The folder where the project's notes are read: it may have another name now, or be in another store."""
     folder = project_folder(backend, project)
     record = read_record(backend, project)
-    if record is not None and record.elsewhere is not None:
+    if record is not None and (away := record.unread_in(record.folder)):
         raise AgentmError(
-            f"the notes of the project '{record.slug}' are in another store, {record.elsewhere}",
+            away,
             hint=f"save it there with `agentm save --project {project}`, then `agentm forget` it here",
         )
     if record is None and not backend.exists(folder):

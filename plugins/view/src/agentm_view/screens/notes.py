@@ -186,7 +186,7 @@ def _state_files(given: Asked, slug: str) -> Iterable[tuple[str, str, str]]:
     """Plans, progress and other state: from the store, and from the checkout in which the page was opened."""
     try:
         store = given.memory.store()
-        for top in (layout.PROJECTS, layout.LEGACY_PROJECTS):
+        for top in layout.PROJECT_TREES:
             for locator in store.list(Locator(f"{top}/{slug}/{layout.HARNESS}")):
                 if locator.suffix == ".md":
                     yield locator.name, store.read(locator), "in the store"

@@ -6,6 +6,7 @@ network but this machine's own.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ from urllib.parse import urlencode
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Iterator
     from pathlib import Path
 
     from two_vaults import Replica
@@ -94,7 +96,7 @@ class Syncthing:
         elif luck < 0.3:
             self._ask(side, "POST", "system/resume", device=self._ids[1 - side])
         elif luck < 0.8:
-            self._ask(side, "POST", "db/scan", folder=_FOLDER)
+            self._scan(side)
         else:
             time.sleep(self._chance.choice((0.01, 0.05, 0.2)))
 
@@ -117,7 +119,7 @@ class Syncthing:
 
     def _is_alike(self) -> bool:
         for side in (0, 1):
-            self._ask(side, "POST", "db/scan", folder=_FOLDER)
+            self._scan(side)
         states = [self._ask(side, "GET", "db/status", folder=_FOLDER) for side in (0, 1)]
         is_done = all(state["state"] == "idle" and state["needTotalItems"] == 0 for state in states)
         trees = [
@@ -125,6 +127,23 @@ class Syncthing:
             for replica in self._replicas
         ]
         return is_done and all(self._is_connected(side) for side in (0, 1)) and trees[0] == trees[1]
+
+    def _scan(self, side: int) -> None:
+        """Let a device look for changes, but not in a second in which a copy was made.
+
+        Syncthing names its copies by the second, so a further conflict of the same note within it replaces the copy.
+        That is a loss of its own, which no store can prevent; people's conflicts are further apart.
+        """
+        while any(self._copies_of_this_second()):
+            time.sleep(0.05)
+        self._ask(side, "POST", "db/scan", folder=_FOLDER)
+
+    def _copies_of_this_second(self) -> Iterator[str]:
+        for replica in self._replicas:
+            for path in [path for path in replica.paths() if ".sync-conflict-" in path]:
+                with contextlib.suppress(FileNotFoundError):
+                    if int((replica.root / path).stat().st_ctime) == int(time.time()):
+                        yield path
 
     def _is_connected(self, side: int) -> bool:
         try:

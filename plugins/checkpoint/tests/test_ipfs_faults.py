@@ -191,6 +191,29 @@ def test_a_daemon_that_accepts_and_does_not_answer(fake, client, taken, verb, be
     assert image_file.read_bytes() == before
 
 
+def test_a_daemon_may_be_silent_while_it_looks_through_what_it_was_sent(fake, client, taken):
+    image, snapshot = taken
+    fake.answers["block/put"] = lambda talk: talk.send_json({"Key": snapshot.id})
+    fake.answers["pin/ls"] = lambda talk: talk.send_json({"Keys": {}})
+
+    def thinking(talk):
+        talk.read_all()
+        time.sleep(0.5)
+        talk.send_json({"Root": {"Cid": {"/": snapshot.id}, "PinErrorMsg": ""}})
+
+    fake.answers["dag/import"] = thinking
+
+    assert push(client(timeout=60, silence=0.3), image, snapshot) > 60
+
+
+def test_who_needs_longer_is_told_which_setting_gives_it(fake, client, taken):
+    fake.answers["block/put"] = silent
+
+    with pytest.raises(StorageIOError, match="did not finish within") as refusal:
+        push(client(silence=60), *taken)
+    assert "plugins.checkpoint.ipfs_timeout" in (refusal.value.hint or "")
+
+
 @pytest.mark.parametrize("behaviour", [silent, dripping])
 def test_a_pull_from_a_daemon_that_does_not_answer(fake, client, taken, behaviour):
     fake.answers["dag/export"] = behaviour

@@ -111,12 +111,16 @@ class Daemon:
         except (ValueError, RecursionError):
             raise self._lied("its answer is not JSON") from None
 
-    def remaining(self) -> float:
+    def remaining(self, *, may_be_silent: bool = False) -> float:
         """Seconds until the daemon has to say something; an error if the time of the operation is over."""
         left = self._deadline - time.monotonic()
         if left <= 0:
-            raise self.failed(f"did not finish within {self._timeout:g} s")
-        return min(left, self._silence)
+            raise self.failed(
+                f"did not finish within {self._timeout:g} s",
+                hint="give it longer with `agentm config set plugins.checkpoint.ipfs_timeout SECONDS`; "
+                "the local image is not affected",
+            )
+        return left if may_be_silent else min(left, self._silence)
 
     def connect(self) -> http.client.HTTPConnection:
         connection = http.client.HTTPConnection(
@@ -137,11 +141,9 @@ class Daemon:
 
     # -- failures ---------------------------------------------------------------------------------------------
 
-    def failed(self, what: str) -> StorageIOError:
-        return StorageIOError(
-            f"the IPFS daemon at {self.api} {what}",
-            hint="start it (`ipfs daemon`) or name another with --ipfs URL; the local image is not affected",
-        )
+    def failed(self, what: str, hint: str = "") -> StorageIOError:
+        start = "start it (`ipfs daemon`) or name another with --ipfs URL; the local image is not affected"
+        return StorageIOError(f"the IPFS daemon at {self.api} {what}", hint=hint or start)
 
     def _refused(self, what: str, reason: str) -> StorageIOError:
         shown = "".join(c if c.isprintable() else " " for c in reason)[:200]
@@ -171,6 +173,7 @@ class _Exchange:
         self._daemon = daemon
         self._target = f"/api/v0/{verb}?{urlencode({**fields, 'cid-base': 'base32'})}"
         self._body = body
+        self._is_thinking = verb == "dag/import"  # it pins before it answers, and visits every block for that
         self._connection = daemon.connect()
         self._socket = self._connection.sock  # the connection lets go of it once the answer has begun
 
@@ -184,7 +187,7 @@ class _Exchange:
         """Send the request; the answer as it comes. What goes wrong with the connection is a `StorageIOError`."""
         try:
             self._send()
-            self._socket.settimeout(self._daemon.remaining())
+            self._socket.settimeout(self._daemon.remaining(may_be_silent=self._is_thinking))
             response = self._connection.getresponse()
             if response.status != 200:
                 raise self._daemon.refused_request(response.status, response.read(_PIECE))
@@ -199,7 +202,7 @@ class _Exchange:
             raise self._daemon.failed(f"broke off: {type(error).__name__} {error}".rstrip()) from error
 
     def _next(self, response: http.client.HTTPResponse) -> bytes:
-        self._socket.settimeout(self._daemon.remaining())
+        self._socket.settimeout(self._daemon.remaining(may_be_silent=self._is_thinking))
         return response.read1(_PIECE)
 
     def _send(self) -> None:

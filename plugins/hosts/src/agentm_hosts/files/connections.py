@@ -196,15 +196,20 @@ def _cut_out(text: str, receipt: Receipt, wanted: str) -> str | None:
         if text.count(inserted) != 1:
             return None
         before, _, behind = text.partition(inserted)
-        was_line = form == "toml" and before and not before.endswith("\n") and inserted.startswith(("\n", "\r\n"))
-        is_glued = was_line and behind and not behind.startswith(("\n", "\r\n"))
-        gap = inserted[: inserted.index("\n") + 1] if is_glued else ""  # the file had no newline at its end
-        text = before + taken + gap + behind
+        newline = _newline_between(before, inserted, behind) if form == "toml" else ""
+        text = before + taken + newline + behind
     try:
         is_same = _parsed(text, form) == _parsed(wanted, form)
     except ValueError:
         return None
     return text if is_same else None
+
+
+def _newline_between(before: str, inserted: str, behind: str) -> str:
+    """The newline that we began with because the file ended without one, where somebody added lines behind us."""
+    if before.endswith("\n") or not (before and behind) or behind.startswith(("\n", "\r\n")):
+        return ""
+    return next((newline for newline in ("\n", "\r\n") if inserted.startswith(newline)), "")
 
 
 # ------------------------------------------------------------------------------------------------ older entries

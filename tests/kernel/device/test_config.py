@@ -291,3 +291,12 @@ def test_what_a_setting_cannot_hold_is_refused_with_the_command_that_puts_it_rig
     with pytest.raises(UnfitSetting) as refused:
         normalised(key, 5)
     assert refused.value.remedy == remedy
+
+
+@pytest.mark.parametrize("days", [0, -1, True, "7", 1.5])
+def test_days_are_a_whole_number_from_one_on(home, days):
+    home.write({"inbox.days": days})
+    with pytest.raises(ConfigError, match=r"inbox\.days"):
+        load(home.environ)
+    home.write({"inbox.days": 1})
+    assert load(home.environ).get("inbox.days") == 1

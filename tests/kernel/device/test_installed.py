@@ -318,6 +318,22 @@ def test_of_a_metadata_file_a_million_bytes_are_read_and_no_more(site: Site) -> 
     assert len(found.unreadable) == 1
 
 
+@pytest.mark.parametrize("before", [478, 479, 480, 5000])
+def test_a_plugin_that_is_named_late_in_a_long_file_is_found(site: Site, before: int) -> None:
+    scripts = "[console_scripts]\n"
+    filler = scripts + "#" * (before - len(scripts) - 1) + "\n"
+    site.install("agentm-mem", entry_points=filler + BACKEND)
+    assert [record.name for record in scan([str(site.path)]).records] == ["mem"]
+
+
+def test_a_metadata_file_that_cannot_be_read_is_named_and_its_field_is_empty(site: Site) -> None:
+    info = site.install("agentm-mem", entry_points=BACKEND, folder="mem.egg-info")
+    (info / "METADATA").unlink()
+    (info / "METADATA").mkdir()
+    assert installed.header(str(info), "Name") == ""
+    assert any("METADATA: " in text for text in scan([str(site.path)]).unreadable)
+
+
 @pytest.fixture
 def unreadable_site(site: Site) -> Site:
     """A site whose one entry_points.txt gives an error on reading, for root as well."""

@@ -278,12 +278,14 @@ def test_whoever_waited_for_a_directory_that_was_replaced_locks_the_new_one(stor
         assert is_free(store.with_name("old"))
 
 
-@pytest.mark.parametrize("in_vain", ["is_still_of", "identity_of"])
+@pytest.mark.parametrize("in_vain", ["is_still_of", "identity_of", "identity"])
 def test_a_directory_that_is_replaced_all_the_time_is_given_up(
     store: Path, monkeypatch: pytest.MonkeyPatch, in_vain: str
 ) -> None:
     if in_vain == "is_still_of":
         monkeypatch.setattr(mutex._Claim, "is_still_of", lambda *_: False)
+    elif in_vain == "identity":  # what is above it is looked at just before it is replaced, each time
+        monkeypatch.setattr(mutex._Above, "identity", property(lambda _: (0, 0), lambda *_: None))
     else:
         numbers = itertools.count()
         monkeypatch.setattr(mutex, "identity_of", lambda _: (0, next(numbers)))

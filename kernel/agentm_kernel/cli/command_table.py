@@ -159,8 +159,10 @@ def state_path(device: Device, which: str, cwd: str | None, plan: str | None) ->
 def state_read(device: Device, file: str, json: bool, cwd: str | None) -> None:
     """Print FILE byte for byte; exit 1 if it does not exist. In JSON also its hash, for `write --if-match`."""
     from agentm_kernel.state.files import find_state_file
+    from agentm_kernel.state.plans import meant_file
 
     project = device.project(cwd)
+    file = meant_file(project, file)
     text = find_state_file(project, file)
     if text is None:
         from agentm_kernel.cli.session_text import left_behind

@@ -20,7 +20,7 @@ from agentm_kernel.seam.content import content_hash
 from agentm_kernel.seam.secrets import refuse_secrets
 from agentm_kernel.state import Device
 from agentm_kernel.state.files import append_state_file, list_state_files, write_state_file
-from agentm_kernel.state.plans import list_left_behind, list_plans_and_copies, plan_files
+from agentm_kernel.state.plans import list_left_behind, list_plans_and_copies, meant_file, plan_files
 from agentm_kernel.state.routing import Resolution, state_directory, state_file_path
 
 command = KernelGroup("state", help="Read and write a project's plan, progress and other state files.")
@@ -54,14 +54,14 @@ def write(
     cwd: str | None,
     answer: Answer,
 ) -> None:
-    """Replace FILE by standard input, and print its path.
+    """Replace FILE by standard input, and print its path. `plan` and `progress` are the files of the active plan.
 
     Text that looks like it holds a secret is refused before the store sees it, with the line named.
     """
     if if_match is not None and not re.fullmatch("absent|[0-9a-f]{64}", if_match):
         raise click.UsageError(f"--if-match takes a sha256 in hex or `absent`, not {if_match!r}")
     condition = ABSENT if if_match == "absent" else if_match
-    resolution, text = _given(device, file, body_file, cwd, allow_empty=allow_empty)
+    resolution, file, text = _given(device, file, body_file, cwd, allow_empty=allow_empty)
     written = write_state_file(resolution, file, text, if_match=condition, allow_secrets=allow_secrets)
     answer.update(file=file, path=path_as_text(written), hash=content_hash(text))
     write_text(f"{written}\n")
@@ -76,7 +76,7 @@ def append(device: Device, file: str, body_file: str, allow_secrets: bool, cwd: 
 
     Text that looks like it holds a secret is refused before the store sees it, with the line named.
     """
-    resolution, text = _given(device, file, body_file, cwd)
+    resolution, file, text = _given(device, file, body_file, cwd)
     if not allow_secrets:
         refuse_secrets("the text", text)  # here, so that the line is counted in what was given
     written = append_state_file(resolution, file, text, allow_secrets=True)
@@ -86,9 +86,9 @@ def append(device: Device, file: str, body_file: str, allow_secrets: bool, cwd: 
 
 def _given(
     device: Device, file: str, body_file: str, cwd: str | None, *, allow_empty: bool | None = None
-) -> tuple[Resolution, str]:
-    """Where FILE is written, and the text. A pipe whose other end failed, or `</dev/null`, must not cost a plan: no
-    text, or white space alone, has to be allowed, and `append` (`None`) never allows it.
+) -> tuple[Resolution, str, str]:
+    """Where FILE is written, its name, and the text. A pipe whose other end failed, or `</dev/null`, must not cost a
+    plan: no text, or white space alone, has to be allowed, and `append` (`None`) never allows it.
     """
     if file == "PLAN-PLAN.md":
         plan_files(file)  # nobody could choose such a plan: it is refused by its name
@@ -100,7 +100,7 @@ def _given(
         otherwise = "" if allow_empty is None else "; `--allow-empty` empties the file"
         hint = f"give it on standard input or with --body-file{otherwise}"
         raise AgentmError("the text is empty; nothing was written", hint=hint)
-    return resolution, text
+    return resolution, meant_file(resolution, file), text
 
 
 @command.answering("list")
@@ -121,7 +121,7 @@ def list_files(device: Device, cwd: str | None, answer: Answer) -> None:
 def path(device: Device, file: str | None, cwd: str | None, answer: Answer) -> None:
     """Print the directory of the state, or the path of FILE in it, whether or not it exists."""
     resolution = device.project(cwd)
-    found = state_file_path(resolution, file) if file else state_directory(resolution)
+    found = state_file_path(resolution, meant_file(resolution, file)) if file else state_directory(resolution)
     answer.update(project=resolution.slug, path=path_as_text(found))
     write_text(f"{found}\n")
 

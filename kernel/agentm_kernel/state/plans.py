@@ -72,8 +72,12 @@ def resolve_active_plan(resolution: Resolution, plan_arg: str | None = None) -> 
 def active_plan_path(resolution: Resolution, which: str, plan_arg: str | None) -> str:
     """Where this device has the file of the active plan, or with `progress` its progress file."""
     here = resolution.on_this_device()
-    plan, progress = resolve_active_plan(here, plan_arg)
-    return state_file_path(here, progress if which == "progress" else plan)
+    return state_file_path(here, resolve_active_plan(here, plan_arg)[which == "progress"])
+
+
+def meant_file(resolution: Resolution, file: str) -> str:
+    """The name of a state file; the words `plan` and `progress` are the active plan's, as they are for its path."""
+    return resolve_active_plan(resolution)[file == "progress"] if file in ("plan", "progress") else file
 
 
 def active_marker(resolution: Resolution) -> str | None:

@@ -31,6 +31,22 @@ def test_state_is_written_read_listed_and_located(machine, place):
     assert machine.run("state", "path", "progress.md").out == f"{place}/progress.md\n"
 
 
+@pytest.mark.parametrize("name", [None, "feature"])
+def test_the_words_plan_and_progress_are_the_files_of_the_active_plan(machine, place, name):
+    plan, progress = ("PLAN.md", "progress.md") if name is None else (f"PLAN-{name}.md", f"progress-{name}.md")
+    if name is not None:
+        machine.run("state", "write", plan, input="# Before\n")
+        machine.run("plan", "use", name)
+
+    assert machine.run("state", "write", "plan", input="# Plan\n").out == f"{place / plan}\n"
+    assert machine.run("state", "append", "progress", input="- done\n").out == f"{place / progress}\n"
+    assert machine.run("state", "read", "plan").out == "# Plan\n"
+    assert machine.run("state", "read", "progress").out == "- done\n"
+    for word, file in (("plan", plan), ("progress", progress)):
+        assert machine.run("state", "path", word).out == machine.run("state-path", word).out == f"{place / file}\n"
+    assert machine.run("state", "list").out.splitlines() == [plan, progress]
+
+
 def test_a_plan_that_nobody_could_choose_is_not_written(machine, place):
     done = machine.run("state", "write", "PLAN-PLAN.md", input="plan\n")
     assert done.code == 1

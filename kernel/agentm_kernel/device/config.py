@@ -219,7 +219,7 @@ def read_file(path: str) -> bytes:
     try:
         return read_small_file(path, SIZE_LIMIT)
     except OSError as error:
-        raise _unreadable(path, error, was_seen=True) from error
+        raise _unreadable(path, error) from error
 
 
 def parse_document(data: bytes, path: str) -> dict[str, object]:
@@ -243,13 +243,13 @@ def settings_in(document: dict[str, object], path: str) -> Settings:
         ) from error
 
 
-def _unreadable(path: str, error: OSError, *, was_seen: bool = False) -> errors.ConfigError:
+def _unreadable(path: str, error: OSError) -> errors.ConfigError:
     import errno
 
     why, hint = f"cannot be read: {error.strerror}", "check the permissions of the file and of the folders above it"
     if error.errno == errno.EFBIG:
         hint = "move it away and set what you need"
-    if was_seen and error.errno in (errno.ENOENT, errno.EINVAL):  # then it is a link that leads nowhere
+    if error.errno in (errno.ENOENT, errno.EINVAL):  # it was seen, so it is a link that leads nowhere
         why = "is there but is not a regular file"
         hint = "remove what is in its place, then run `agentm config set storage.backend NAME`"
     return errors.ConfigError(f"the configuration {path} {why}", hint=hint)

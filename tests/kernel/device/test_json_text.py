@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import errno
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from agentm_kernel.device import json_text
-from agentm_kernel.device.json_text import MAX_DEPTH, MAX_DIGITS, parse
-from agentm_kernel.errors import MalformedJson
+from agentm_kernel.device.json_text import MAX_DIGITS, locked_folder, parse
+from agentm_kernel.errors import MalformedJson, StorageIOError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 REFUSED = {
     "nothing": ("", "empty"),
@@ -36,7 +41,7 @@ REFUSED = {
     "1,001 digits": ("1" * (MAX_DIGITS + 1), "1,001 digits"),
     "deep nesting": ("[" * 100_000 + "]" * 100_000, "nested"),
     "deep nesting, unclosed": ('{"a":' * 100_000, "nested"),
-    "nesting that the scanner can take but we do not": ("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), "nested"),
+    "nesting that the scanner can take but we do not": ("[" * 101 + "]" * 101, "nested more than 100"),
     "a no-break space around it": ("\u00a0{}", "line 1"),
 }
 
@@ -121,3 +126,10 @@ def test_any_text_gives_the_standard_librarys_answer_or_is_refused(text):
 def test_bytes_in_another_encoding_are_named_and_not_guessed_at(data, reason):
     with pytest.raises(MalformedJson, match=reason):
         parse(data)
+
+
+def test_a_folder_that_cannot_be_made_says_why_by_its_number_too(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageIOError, match="make it writable") as refused:
+        locked_folder(str(tmp_path / "file" / "state"))
+    assert refused.value.errno == errno.ENOTDIR

@@ -15,6 +15,7 @@ from agentm_kernel.plugin import (
     EditedFolder,
     FileStore,
     InvalidContentError,
+    InvalidLocatorError,
     Medium,
     NotFoundError,
     StorageIOError,
@@ -54,6 +55,24 @@ def test_a_medium_hears_of_every_change_before_and_after_it(root: Path) -> None:
         ("before", "d/a.md", True),
         ("after", "d/a.md", False),
     ]
+
+
+class Hiding(Medium):
+    """Knows names that a sync tool uses for itself, and names of the versions that lost."""
+
+    def is_hidden(self, name: str) -> bool:
+        return name.startswith("~tool")
+
+    def is_copy(self, name: str, beside: object) -> bool:
+        return "conflict" in name
+
+
+@pytest.mark.parametrize("key", ["~tool.md", "~tool/a.md", "d/a conflict.md"])
+def test_nothing_is_written_under_a_name_that_the_medium_keeps_from_readers(root: Path, key: str) -> None:
+    store = FileStore(root, medium=Hiding())
+    with pytest.raises(InvalidLocatorError, match="is a name that the store's sync tool uses here"):
+        store.write(Locator(key), "x")
+    assert not (root / key).exists()
 
 
 def test_a_medium_does_not_hear_of_a_change_that_did_not_come_about(root: Path) -> None:

@@ -132,4 +132,4 @@ def test_a_folder_that_cannot_be_made_says_why_by_its_number_too(tmp_path: Path)
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageIOError, match="make it writable") as refused:
         locked_folder(str(tmp_path / "file" / "state"))
-    assert refused.value.errno == errno.ENOTDIR
+    assert refused.value.errno == errno.EEXIST

@@ -65,7 +65,11 @@ class Checkout:
         for one another.
         """
         address = self._follow_origin()[1]
-        return None if address is None else address + self.part
+        if address is None:
+            return None
+        from agentm_kernel.projects.remote import canonical_remote
+
+        return canonical_remote(address) + self.part
 
     @property
     def part(self) -> str:
@@ -126,7 +130,7 @@ class Checkout:
         return self._git
 
     def _follow_origin(self) -> tuple[Repository | None, str | None]:
-        """The repository that this is a clone of, as far as it lies on this device, and the remote of that one."""
+        """The repository that this is a clone of, as far as it lies on this device, and the address it comes from."""
         if self._source is None:
             self._source = _source_of(*self._read_git())
         return self._source
@@ -136,14 +140,17 @@ def _source_of(repository: Repository | None, origin: str | None) -> tuple[Repos
     for _ in range(_LONGEST_CHAIN):
         if repository is None or origin is None:
             break
+        host, colon, _ = origin.partition("/")[0].partition(":")
+        if colon and len(host) > 1 and host.lower() != "file":
+            return repository, origin  # elsewhere, and a project that is known by its id has no use for the rest
         from agentm_kernel.projects.remote import parse_remote
 
         address = parse_remote(origin)
         if not address.is_local:
-            return repository, str(address)
+            return repository, origin
         path = os.path.realpath(os.path.join(repository.home, address.path))
         if os.path.isdir(f"{path}.git") or not is_work_tree(path):
-            return repository, str(parse_remote(path_as_text(path)))
+            return repository, path_as_text(path)
         source = find_repository(path)
         if source is None or source.common_dir == repository.common_dir:
             break

@@ -6,7 +6,7 @@ the same, and it can be stored and shown without giving a secret away.
 
 from __future__ import annotations
 
-from agentm_kernel.errors import InvalidLocatorError
+from agentm_kernel import errors
 from agentm_kernel.seam import Frozen
 from agentm_kernel.seam.locator import MAX_SEGMENT_BYTES, normalize_key
 
@@ -150,5 +150,5 @@ def _as_key(name: str) -> str:
     """`name` as stores spell it; empty if they cannot hold it."""
     try:
         return normalize_key(name)
-    except InvalidLocatorError:
+    except errors.InvalidLocatorError:
         return ""

@@ -246,7 +246,7 @@ def test_status_tells_what_waits_in_words_and_as_json(laptops):
     one.write(".gitignore", "*.log\n")
     shown = one.run("git", "status").stdout
     assert "not committed:\n  plan.md (new)\n" in shown
-    assert "left out because of .gitignore:\n  x.log\n" in shown
+    assert "left out because of .gitignore, or in a repository of their own:\n  x.log\n" in shown
     assert "nothing to push or to bring in" in shown
     answer = json.loads(one.run("git", "status", "--json").stdout)
     assert answer["changes"] == [{"note": "plan.md", "what": "new"}]

@@ -59,9 +59,11 @@ class Changes:
             return True
 
     def ignored(self) -> list[str]:
-        """Notes that no commit will have, because a .gitignore in the folder says so."""
+        """Notes that no commit will have: a .gitignore in the folder says so, or they are in a repository of its own
+        inside the clone, which git names with a slash and does not look into.
+        """
         entries = self._git.fields("status", *_STATUS, "--ignored=matching")
-        paths = [entry[3:] for entry in entries if entry.startswith("!!")]
+        paths = [entry[3:] for entry in entries if entry.startswith("!!") or entry.endswith("/")]
         return [path for path in paths if self._folder.is_note(path.rstrip("/"))]
 
     # -- for a commit -------------------------------------------------------------------------------------

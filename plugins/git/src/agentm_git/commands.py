@@ -114,6 +114,8 @@ def init(
 @json_option
 def sync(conflict: str | None, rewritten: str | None, message: str, as_json: bool) -> None:
     """Commit what was written, bring in what the origin has, and push."""
+    from agentm_git.condition import LEFT_OUT
+
     store, git = selected_store(*_KIND)
     may_write = _may_write(store)
     if may_write:
@@ -131,14 +133,14 @@ def sync(conflict: str | None, rewritten: str | None, message: str, as_json: boo
         _say(verb, outcome)
     if may_write and not any(outcome.changed or outcome.note for outcome in done.values()):
         click.echo("nothing to do")
-    _echo_list("left out because of .gitignore", ignored, "")
+    _echo_list(LEFT_OUT, ignored, "")
 
 
 @command.command("status")
 @json_option
 def status(as_json: bool) -> None:
     """Show what is not committed, how far the origin is, and which versions wait to be looked at."""
-    from agentm_git.condition import age_of_pull, conflict_copies, distance, words_for
+    from agentm_git.condition import LEFT_OUT, age_of_pull, conflict_copies, distance, words_for
 
     _, git = selected_store(*_KIND, read_only=True)
     clone = git.clone
@@ -165,7 +167,7 @@ def status(as_json: bool) -> None:
         click.echo(f"origin {git.settings.remote}: {reached}; {apart or 'it has nothing yet'}")
     else:
         click.echo("no origin: history stays on this device")
-    _echo_list("left out because of .gitignore", ignored, "")
+    _echo_list(LEFT_OUT, ignored, "")
     _echo_list("kept versions to look at", copies, "")
 
 

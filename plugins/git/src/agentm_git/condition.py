@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agentm_git.backend import GitStore
     from agentm_git.clone import Clone
 
+LEFT_OUT = "left out because of .gitignore, or in a repository of their own"
 _MARK = " (conflict "
 
 

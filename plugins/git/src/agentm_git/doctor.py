@@ -67,11 +67,13 @@ def _origin(clone: Clone) -> list[DoctorRow]:
 
 
 def _ignored(clone: Clone) -> list[DoctorRow]:
+    from agentm_git.condition import LEFT_OUT
+
     ignored = clone.looked.ignored()
     if not ignored:
         return []
-    said = f"{len(ignored)} left out because of .gitignore: {ignored[0]}"
-    return [DoctorRow("warn", "git notes", said, "nobody else gets them; change .gitignore if that is not meant")]
+    hint = "nobody else gets them; if that is not meant, change .gitignore, or take the inner repository's .git away"
+    return [DoctorRow("warn", "git notes", f"{len(ignored)} {LEFT_OUT}: {ignored[0]}", hint)]
 
 
 def _conflicts(store: GitStore) -> DoctorRow:

@@ -159,7 +159,12 @@ class Appending:
                 data = b"\n" + data
             check_size(status.st_size + len(data), locator, limit=self._reader.size_limit)
             self.announce(locator, identity_of(status)[1], status.st_size, data, recent)
-            write_all(descriptor, data)
+            try:
+                write_all(descriptor, data)
+            except OSError:
+                if os.fstat(descriptor).st_size == status.st_size:
+                    self.records.forget_all_but(recent)  # nothing of it is there, and its writer is told so
+                raise
             os.fsync(descriptor)
         now = parent.status(locator.name)
         if now is not None and identity_of(now) == identity_of(status):

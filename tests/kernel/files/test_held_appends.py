@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import threading
@@ -21,6 +22,7 @@ from agentm_kernel.plugin import (
     InvalidContentError,
     LocatorConflictError,
     Medium,
+    StorageIOError,
     content_hash,
 )
 from agentm_kernel.seam.update import append
@@ -390,6 +392,30 @@ def test_a_folder_that_was_moved_has_its_lines_where_it_is_told_by_its_generatio
     moved = root.rename(root.parent / "moved")
     FileStore(moved).append(NOTE, "three\n")
     assert (moved / "notes" / "a.md").read_text() == "one\ntwo\nthree\n"
+
+
+def test_a_line_that_a_full_disk_refused_does_not_come_later(
+    store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever was told that it failed says it again, or has changed their mind."""
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "two\n")
+    inode, real = note.stat().st_ino, os.write
+
+    def full(file: int, data: bytes) -> int:
+        if os.fstat(file).st_ino == inode:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(file, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(StorageIOError, match="No space left"):
+            store.append(NOTE, "three\n")
+    store.append(NOTE, "three\n")
+    assert (store.read(NOTE), kept(root)) == ("one\ntwo\nthree\n", [])
+    note.write_text("saved over by an editor\n")
+    store.append(NOTE, "four\n")
+    assert kept(root) == ["two\nthree\n"], "the record of the line before has stayed"
 
 
 def test_a_damaged_record_is_none(store: Shared, note: Path, state: Path) -> None:

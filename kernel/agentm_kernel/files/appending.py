@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from agentm_kernel.files.writing import StoreWriter
 
 _SETTLING = 0.3  # seconds that a program may need from emptying a file, or from half a line, to the rest
+_LONGEST_WAIT = 1.0  # for a program that is never through with its line
 _PAUSE = 0.01
 _EDITED_LATER = 60.0
 _RECENT = 2.0
@@ -132,7 +133,7 @@ class Appending:
     def records(self) -> AppendRecords:
         if self._records is None:
             with self._reader.open_root() as root:
-                self._records = AppendRecords(self._folder, root.lasting_number())
+                self._records = AppendRecords(self._folder, root.lasting_number(os.path.realpath(self._reader.root)))
         return self._records
 
     def add(
@@ -158,7 +159,12 @@ class Appending:
                 data = b"\n" + data
             check_size(status.st_size + len(data), locator, limit=self._reader.size_limit)
             self.announce(locator, identity_of(status)[1], status.st_size, data, recent)
-            write_all(descriptor, data)
+            try:
+                write_all(descriptor, data)
+            except OSError:
+                if os.fstat(descriptor).st_size == status.st_size:
+                    self.records.forget_all_but(recent)  # nothing of it is there, and its writer is told so
+                raise
             os.fsync(descriptor)
         now = parent.status(locator.name)
         if now is not None and identity_of(now) == identity_of(status):
@@ -196,25 +202,34 @@ class Appending:
         for record in records:
             may_wait = note is not None and record.key != note.key and record.is_recent()
             (waiting if may_wait else due.setdefault(record.key, [])).append(record)
-        found = [record for key, those in due.items() for record in self._found(Locator(key), those)]
-        if note is None:
-            waiting = sorted((each for each in found if each.is_recent()), key=lambda record: record.time)
+        for key, those in due.items():
+            found = self._found(Locator(key), those)
+            if found is None:  # which is no reason to write no other note
+                waiting += (each for each in those if time.time() - each.time < _EDITED_LATER)
+            elif note is None:
+                waiting += (each for each in found if each.is_recent())
+        waiting.sort(key=lambda record: record.time)
         if len(waiting) < len(records):
             self.records.forget_all_but(waiting)
         return waiting
 
-    def _found(self, note: Locator, records: list[Record]) -> list[Record]:
-        """Those of the records whose bytes are in the note now. What another program took away lately is kept."""
+    def _found(self, note: Locator, records: list[Record]) -> list[Record] | None:
+        """Those of the records whose bytes are in the note now. What another program took away lately is kept.
+
+        `None` if nobody can look: it is elsewhere, behind a link by now, or not for this user to read.
+        """
         there, changed_at = list[Record](), None
         try:
             with self._reader.open_parent(note) as parent:
-                descriptor = _open_when_back(parent, note.name)
+                descriptor = self._open_when_back(parent, note.name)
                 if descriptor is not None:
                     with Opened(descriptor):
                         there = self._look(descriptor, parent, note, records)
                         changed_at = os.fstat(descriptor).st_mtime
         except NotFoundError:
             pass
+        except OSError:
+            return None
         if changed_at is None:  # no note: one that an append was to make was never made, or somebody wants it away
             changed_at, records = time.time(), [record for record in records if record.inode]
         gone = [each for each in set(records).difference(there) if changed_at - each.time < _EDITED_LATER]
@@ -223,6 +238,24 @@ class Appending:
             texts = (record.data.removeprefix(b"\n").removesuffix(b"\n") for record in gone)
             self._writer.displaced.keep_bytes(note, b"\n".join(texts) + b"\n")
         return there
+
+    def _open_when_back(self, parent: Directory, name: str) -> int | None:
+        """Some editors move a file away before they save: it has gone only if it does not come back."""
+        deadline = time.monotonic() + _SETTLING
+        while True:
+            status = parent.status(name)
+            if status is not None:
+                if not stat.S_ISREG(status.st_mode):
+                    return None
+                if not self._reader.medium.is_at_hand(status):
+                    raise BlockingIOError  # opening it would wait for its content
+                try:
+                    return parent.open_file(name)
+                except FileNotFoundError:
+                    pass
+            if time.monotonic() > deadline:
+                return None
+            time.sleep(_PAUSE)
 
     def _look(self, descriptor: int, parent: Directory, note: Locator, records: list[Record]) -> list[Record]:
         start = min(record.offset for record in records)
@@ -241,7 +274,8 @@ class Appending:
         rest = _read_at(descriptor, record.offset, len(record.data) + 1)
         is_same = identity_of(status)[1] == record.inode and status.st_size >= record.offset
         # Cut short: a beginning of it and nothing else. A power cut may leave zeros for what it lost.
-        if is_same and len(rest) <= len(record.data) and record.data.startswith((rest, rest.rstrip(b"\0"))):
+        is_cut = len(rest) <= len(record.data) and record.data.startswith((rest, rest.rstrip(b"\0")))
+        if is_same and is_cut and status.st_mtime - record.time < _EDITED_LATER:
             with Opened(parent.open_file(note.name, APPEND_FLAGS & ~os.O_APPEND)) as writable:
                 os.lseek(writable, record.offset, os.SEEK_SET)
                 write_all(writable, record.data)
@@ -256,10 +290,12 @@ def wait_until_settled(descriptor: int) -> os.stat_result:
 
     Programs empty a file and then write it, or write a line in two pieces. What is older than that is meant.
     """
+    deadline = time.monotonic() + _LONGEST_WAIT
     while True:
         status = os.fstat(descriptor)
         is_whole = status.st_size > 0 and _ends_with_a_line(descriptor, status.st_size)
-        if is_whole or not 0 <= time.time() - status.st_mtime < _SETTLING:
+        is_settled = not 0 <= time.time() - status.st_mtime < _SETTLING
+        if is_whole or is_settled or time.monotonic() > deadline:
             return status
         time.sleep(_PAUSE)
 
@@ -271,20 +307,3 @@ def _ends_with_a_line(descriptor: int, size: int) -> bool:
 def _read_at(descriptor: int, offset: int, count: int) -> bytes:
     os.lseek(descriptor, offset, os.SEEK_SET)
     return os.read(descriptor, count)
-
-
-def _open_when_back(parent: Directory, name: str) -> int | None:
-    """Some editors move a file away before they save: it has gone only if it does not come back."""
-    deadline = time.monotonic() + _SETTLING
-    while True:
-        status = parent.status(name)
-        if status is not None:
-            if not stat.S_ISREG(status.st_mode):
-                return None
-            try:
-                return parent.open_file(name)
-            except FileNotFoundError:
-                pass
-        if time.monotonic() > deadline:
-            return None
-        time.sleep(_PAUSE)

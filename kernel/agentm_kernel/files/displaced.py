@@ -258,7 +258,8 @@ class _Look:
             return self._judge(note, data, time.time() - os.fstat(lease.descriptor).st_ctime, lease.is_unwritten)
 
     def _judge(self, note: Locator, data: bytes, age: float, is_unwritten: bool | None) -> float | None:
-        if not data and is_unwritten is False:
+        grace = LEASED_GRACE if is_unwritten else UNLEASED_GRACE
+        if not data and not is_unwritten and (is_unwritten is False or age < grace):
             return _AT_EVERY_WRITE  # a program has emptied it, and will write now
         gained = self._gained(data)
         if gained is None:
@@ -268,7 +269,6 @@ class _Look:
             gained = gained[: gained.rfind(b"\n") + 1]
         if gained and not self._displaced.writer.appending.add_lines(self._directory, note, gained):
             return self._keep(note)
-        grace = LEASED_GRACE if is_unwritten else UNLEASED_GRACE
         if is_unwritten is not False and age >= grace:
             return self._drop()
         if gained:  # its name tells from now on that this much of it is in the note

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel.errors import AgentmError
-from agentm_kernel.files import Opened
+from agentm_kernel.files.atomic import publish_new, replace_file
 from agentm_kernel.files.tree import open_root
 from agentm_kernel.projects import HARNESS_DIR, harness_path
 from agentm_kernel.projects.git_files import ask_git, find_repository
@@ -29,8 +29,7 @@ def hide_from_git(root: str) -> None:
             is_worktree = repository is not None and repository.common_dir != repository.git_dir
             if repository is None or is_worktree or _tracks_harness(repository):
                 return
-            with Opened(folder.create_file(_NAME, 0o666)) as descriptor:
-                os.write(descriptor, b"*\n")
+            replace_file(folder, _NAME, b"*\n", None, publish_new)
     except (OSError, AgentmError):
         return
 

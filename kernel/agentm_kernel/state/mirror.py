@@ -169,8 +169,9 @@ class Mirror:
             here, last = _digest(self._copy, info.locator), agreed.get(key)
             if here is None or last is None or last.token != info.version:
                 news.update(self._fetch(store, info, here, last, conflicts))
-        for key in agreed.keys() - there.keys():
-            news.update(self._forget(Locator(key), agreed[key]))
+        for locator in map(Locator, agreed.keys() - there.keys()):
+            if not store.exists(locator):  # a listing may be older than what it lists
+                news.update(self._forget(locator, agreed[locator.key]))
         self._agree(news)
         return sum(
             new is not None and (key not in agreed or agreed[key].digest != new.digest) for key, new in news.items()

@@ -6,7 +6,7 @@ import pytest
 
 from agentm_device_local import DeviceLocalBackend
 from agentm_kernel import Locator
-from agentm_kernel.plugin import Device, InvalidContentError, Opening
+from agentm_kernel.plugin import Device, InvalidContentError, Opening, StorageSelectionError
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,20 @@ def test_the_environment_beats_the_settings_and_they_beat_the_default(tmp_path, 
     environ = {"HOME": str(tmp_path), **({"AGENTM_DEVICE_LOCAL_ROOT": variable} if variable else {})}
     store = DeviceLocalBackend.create(options, Device(environ), Opening())
     assert store.describe() == str(tmp_path / place)
+
+
+@pytest.mark.parametrize(
+    ("options", "environ", "said"),
+    [
+        ({"root": "notes"}, {}, "plugins.device-local.root is 'notes'"),
+        ({}, {"AGENTM_DEVICE_LOCAL_ROOT": "./notes"}, "$AGENTM_DEVICE_LOCAL_ROOT is './notes'"),
+    ],
+)
+def test_a_place_that_would_be_another_one_in_every_working_directory_is_refused(tmp_path, options, environ, said):
+    with pytest.raises(StorageSelectionError) as caught:
+        DeviceLocalBackend.create(options, Device({"HOME": str(tmp_path), **environ}), Opening())
+    assert said in caught.value.message
+    assert "begins with / or ~" in caught.value.hint
 
 
 def test_the_size_limit_of_the_settings_is_the_store_s(tmp_path):

@@ -114,6 +114,19 @@ def test_what_gitignore_names_is_not_committed_and_is_reported(store):
     assert store.clone.looked.ignored() == ["x.tmp.md"]
 
 
+def test_notes_in_a_repository_of_its_own_inside_the_clone_are_reported(store):
+    """Git does not look into it, and everything else would say that all is committed."""
+    inner = os.path.join(store.describe(), "projects", "app")
+    os.makedirs(inner)
+    git(inner, "init", "-q")
+    git(inner, "commit", "-q", "--allow-empty", "-m", "of the inner one")
+    store.write(Locator("projects/app/PLAN.md"), "one\n")
+    store.write(NOTE, "one\n")
+    store.commit("first", AUTHORS, OCCASION)
+    assert files(store) == [NOTE.key]
+    assert store.clone.looked.ignored() == ["projects/app/"]
+
+
 def test_files_that_no_key_can_name_are_left_to_the_operator(store):
     os.makedirs(os.path.join(store.describe(), ".github", "workflows"))
     for name in (".github/workflows/run.yml", ".envrc", ".gitignore"):

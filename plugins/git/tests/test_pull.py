@@ -46,6 +46,42 @@ def test_new_changed_and_deleted_notes_arrive(team):
     assert not store.pull(OCCASION).changed
 
 
+@pytest.mark.parametrize(("name", "content"), [("plans/NOTE.md", b"theirs\n"), ("large.md", b"x" * 1001)])
+def test_a_note_that_cannot_be_in_the_folder_is_named(tmp_path, origin_by_path, name, content):
+    """Another device has it, spelled like one of ours or larger than ours may be: nobody would ever miss it here."""
+    fill(origin_by_path, {NOTE.key: b"one\n"})
+    store = open_clone(origin_by_path, str(tmp_path / "clone"), size_limit=1000)
+    fill(origin_by_path, {name: content, "other.md": b"other\n", ".envrc": b"left to the operator\n"})
+    done = store.pull(OCCASION)
+    assert f"; {name} cannot be in this folder" in done.note
+    assert store.clone.looked.absent() == [name]
+    assert store.read(Locator("other.md")) == "other\n"
+    assert store.read(NOTE) == "one\n"
+    assert store.pull(OCCASION).note is None, "once is enough; status and doctor go on naming it"
+
+
+@pytest.mark.parametrize("commit", ["event", "write"])
+def test_a_note_that_is_written_where_one_could_not_be_is_committed_and_the_other_version_kept(
+    tmp_path, origin_by_path, commit
+):
+    """Git has been told to pass that name over; and nobody here has seen what another device wrote there."""
+    other = Locator("plans/NOTE.md")
+    fill(origin_by_path, {NOTE.key: b"one\n"})
+    store = open_clone(origin_by_path, str(tmp_path / "clone"), commit=commit)
+    fill(origin_by_path, {other.key: b"theirs\n"})
+    store.pull(OCCASION)
+    store.delete(NOTE)
+    store.write(other, "ours\n")
+    store.sync(OCCASION)
+    assert origin_by_path.files()[other.key] == b"ours\n"
+    assert b"theirs\n" in origin_by_path.files().values()
+    assert store.clone.looked.absent() == []
+    fill(origin_by_path, {other.key: b"theirs again\n"})
+    store.sync(OCCASION)
+    assert store.read(other) == "theirs again\n"
+    assert is_clean(store)
+
+
 def delete_at_origin(origin, tmp_path, *names):
     elsewhere = str(tmp_path / "elsewhere")
     git(str(tmp_path), "clone", "-q", origin.path, elsewhere)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import threading
@@ -20,6 +21,8 @@ from agentm_kernel.plugin import (
     FileStore,
     InvalidContentError,
     LocatorConflictError,
+    Medium,
+    StorageIOError,
     content_hash,
 )
 from agentm_kernel.seam.update import append
@@ -243,6 +246,20 @@ def test_a_line_that_somebody_removes_later_stays_away(
     assert kept(root) == []
 
 
+@pytest.mark.parametrize("left", ["one\n", "one\nours\n", "one\nou"])
+def test_the_last_lines_that_somebody_removes_later_in_place_stay_away(
+    store: Shared, root: Path, note: Path, left: str
+) -> None:
+    """What is left is then a beginning of what was added, as after a kill; but no kill changes it an hour later."""
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "ours\nand more\n")
+    note.write_text(left)
+    later = time.time() + 3600
+    os.utime(note, (later, later))
+    FileStore(root).append(OTHER, "next\n")
+    assert (store.read(NOTE), kept(root)) == (left, [])
+
+
 def test_a_line_that_an_editor_took_over_is_found(store: Shared, root: Path, note: Path) -> None:
     store.write(NOTE, "one\n")
     store.append(NOTE, "ours\n")
@@ -294,6 +311,113 @@ def test_after_two_seconds_any_write_looks_for_the_append(
     assert store.read(NOTE) == "saved over by an editor\n"
 
 
+def test_a_note_that_nobody_can_look_at_any_more_keeps_no_other_from_being_written(
+    store: Shared, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.append(NOTE, "ours\n")
+    (root / "notes").rename(root.parent / "notes")
+    (root / "notes").symlink_to(root.parent / "notes")
+    clock = time.time
+    monkeypatch.setattr(time, "time", lambda: clock() + 3.0)
+    FileStore(root).write(Locator("c.md"), "x\n")
+    FileStore(root).append(Locator("c.md"), "y\n")
+    assert store.read(Locator("c.md")) == "x\ny\n"
+
+
+def test_the_append_is_looked_for_once_its_note_can_be_looked_at_again(store: Shared, root: Path, note: Path) -> None:
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "ours\n")
+    (root / "notes").rename(root.parent / "notes")
+    (root / "notes").symlink_to(root.parent / "notes")
+    store.append(Locator("c.md"), "x\n")
+    (root / "notes").unlink()
+    (root.parent / "notes").rename(root / "notes")
+    note.write_text("saved over by an editor\n")
+    store.append(Locator("c.md"), "y\n")
+    assert kept(root) == ["ours\n"]
+
+
+def test_a_note_whose_content_went_elsewhere_is_not_fetched_for_a_write_of_another(root: Path) -> None:
+    """A sync tool that frees space waits for its network when the file is opened: whoever writes would wait, too."""
+
+    class Elsewhere(Medium):
+        def is_at_hand(self, status: os.stat_result) -> bool:
+            return is_at_hand
+
+    is_at_hand = True
+    store = FileStore(root, medium=Elsewhere())
+    store.append(NOTE, "ours\n")
+    is_at_hand, opened, real = False, list[str](), Directory.open_file
+
+    def open_file(self: Directory, name: str, *flags: int) -> int:
+        opened.append(name)
+        return real(self, name, *flags)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Directory, "open_file", open_file)
+        store.append(OTHER, "x\n")
+    assert NOTE.name not in opened
+
+
+@pytest.mark.parametrize("has_generation", [True, False])
+def test_another_folder_that_got_the_number_of_one_that_is_gone_has_none_of_its_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_generation: bool
+) -> None:
+    """A file system gives the numbers of what was deleted to what is made next: to the next project's folder."""
+    gone, made, note = tmp_path / "gone", tmp_path / "made", Locator("progress.md")
+    gone.mkdir()
+    made.mkdir()
+    status, real = gone.stat(), Directory.lasting_number
+
+    def of_the_same_number(self: Directory, path: str) -> str:
+        self._status = status
+        return real(self, path)
+
+    monkeypatch.setattr(Directory, "lasting_number", of_the_same_number)
+    if not has_generation:
+        monkeypatch.setattr(Directory, "_generation", lambda self: b"")
+    FileStore(gone).append(note, "a line of a project that is gone\n")
+    (made / "progress.md").write_text("another project\n")
+    FileStore(made).append(note, "more\n")
+    assert [path.name for path in made.rglob("*")] == ["progress.md"]
+
+
+def test_a_folder_that_was_moved_has_its_lines_where_it_is_told_by_its_generation(
+    store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Directory, "_generation", lambda self: b"the same")
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "two\n")
+    note.write_text("one\nt")
+    moved = root.rename(root.parent / "moved")
+    FileStore(moved).append(NOTE, "three\n")
+    assert (moved / "notes" / "a.md").read_text() == "one\ntwo\nthree\n"
+
+
+def test_a_line_that_a_full_disk_refused_does_not_come_later(
+    store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever was told that it failed says it again, or has changed their mind."""
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "two\n")
+    inode, real = note.stat().st_ino, os.write
+
+    def full(file: int, data: bytes) -> int:
+        if os.fstat(file).st_ino == inode:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(file, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(StorageIOError, match="No space left"):
+            store.append(NOTE, "three\n")
+    store.append(NOTE, "three\n")
+    assert (store.read(NOTE), kept(root)) == ("one\ntwo\nthree\n", [])
+    note.write_text("saved over by an editor\n")
+    store.append(NOTE, "four\n")
+    assert kept(root) == ["two\nthree\n"], "the record of the line before has stayed"
+
+
 def test_a_damaged_record_is_none(store: Shared, note: Path, state: Path) -> None:
     store.write(NOTE, "one\n")
     store.append(NOTE, "two\n")
@@ -334,6 +458,29 @@ def test_a_file_that_has_just_been_emptied_is_not_believed(store: Shared, note: 
         update(store, NOTE, lambda text: (text or "") + "ours\n")
     editor.join()
     assert store.read(NOTE) == plan + "edited\nours\n"
+
+
+def test_a_program_that_never_ends_its_line_is_not_waited_for(store: Shared, note: Path) -> None:
+    store.write(NOTE, "one\n")
+    ended = threading.Event()
+
+    def dots() -> None:
+        with note.open("a") as file:
+            while not ended.wait(0.02):
+                file.write(".")
+                file.flush()
+
+    program = threading.Thread(target=dots)
+    program.start()
+    try:
+        time.sleep(0.1)
+        began = time.monotonic()
+        store.append(NOTE, "ours\n")
+        assert time.monotonic() - began < 2.0
+    finally:
+        ended.set()
+        program.join(3.0)
+    assert "\nours\n" in store.read(NOTE)
 
 
 def test_a_note_that_is_meant_to_be_empty_is_believed(store: Shared, note: Path) -> None:

@@ -158,9 +158,12 @@ def test_what_was_written_over_is_kept_and_its_writer_goes_on_there(store: Share
     assert store.read(NOTE) == "ours\n"
 
 
+@pytest.mark.parametrize("can_lease", [True, False])
 def test_a_program_that_empties_a_displaced_version_and_writes_later_loses_nothing(
-    store: Shared, root: Path, note: Path
+    store: Shared, root: Path, note: Path, monkeypatch: pytest.MonkeyPatch, can_lease: bool
 ) -> None:
+    if not can_lease:
+        monkeypatch.setattr(displaced, "_CAN_LEASE", False)
     store.write(NOTE, "one\n")
     with note.open("r+") as holder:
         store.write(NOTE, "ours\n")
@@ -230,6 +233,20 @@ def test_without_leases_a_displaced_version_stays_for_a_minute_of_silence(
     FileStore(root).write(Locator("notes/c.md"), "y")
     assert store.read(NOTE) == "two\nthree\n"
     assert leftovers(root) == []
+
+
+def test_without_leases_an_empty_one_goes_after_a_minute_of_silence(
+    store: Shared, root: Path, note: Path, no_leases: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.write(NOTE, "one\n")
+    with note.open("r+") as holder:
+        store.write(NOTE, "two\n")
+        holder.truncate()
+    store.write(OTHER, "x")
+    assert len(leftovers(root)) == 1
+    monkeypatch.setattr(displaced, "UNLEASED_GRACE", 0.0)
+    store.write(Locator("notes/c.md"), "y")
+    assert (kept(root), leftovers(root)) == ([], [])
 
 
 def test_the_end_of_a_lease_does_not_end_the_process(root: Path) -> None:

@@ -38,7 +38,7 @@ def test_the_state_folder_is_the_device_s(tmp_path: Path, monkeypatch: pytest.Mo
         store.write(NOTE, "one\n")
         store.append(NOTE, "two\n")
         records = os.path.join(Device.now().state_dir, "appends")
-        assert any(name.endswith(f"-{os.stat(store.root).st_ino:x}") for name in os.listdir(records))
+        assert any(f"-{os.stat(store.root).st_ino:x}-" in name for name in os.listdir(records))
 
 
 def test_a_root_that_is_a_link_is_followed_only_where_it_may(tmp_path: Path) -> None:

@@ -138,6 +138,17 @@ def test_failing_to_hide_never_fails_the_write(repository, monkeypatch):
     assert not (repository / ".harness" / ".gitignore").exists()
 
 
+@needs_git
+def test_what_a_full_disk_kept_from_being_hidden_is_hidden_the_next_time(repository, monkeypatch):
+    save_plan(repository)
+    (repository / ".harness" / ".gitignore").unlink()
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        hide_from_git(str(repository))
+    hide_from_git(str(repository))
+    assert (repository / ".harness" / ".gitignore").read_text() == "*\n"
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
 @pytest.mark.parametrize("leads", ["to another project", "nowhere"])
 def test_a_linked_harness_is_refused_for_reading_and_writing(device, leads):

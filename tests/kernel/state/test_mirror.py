@@ -20,7 +20,9 @@ from agentm_kernel.plugin import (
 from agentm_kernel.state.mirror import CopyFolder, Mirror, file_of, is_mirrored
 
 if TYPE_CHECKING:
-    from agentm_kernel.plugin import Absent
+    from collections.abc import Iterator
+
+    from agentm_kernel.plugin import Absent, Info
 
 HARNESS = Locator("projects/widgets/_harness")
 PLAN = HARNESS.child("PLAN.md")
@@ -114,6 +116,26 @@ def test_where_one_side_changed_the_other_follows_and_where_both_did_both_versio
     assert (transfer.fetched, transfer.sent) == counts
     kept = [store.inner.read(Locator(key)) for key in transfer.conflicts]
     assert kept == ([ours] if None not in (ours, theirs) and len({agreed, ours, theirs}) == 3 else [])
+    assert store.push(store) == Transfer()
+
+
+@pytest.mark.parametrize("ours", ["begin", "edited here"])
+def test_what_a_listing_does_not_show_and_the_store_has_is_not_taken_for_deleted(tmp_path: Path, ours: str) -> None:
+    """Some servers list what was just written only later; and a listing of many pages is no look at one moment."""
+
+    class Late(MemoryBackend):
+        def walk(self, locator: Locator) -> Iterator[Info]:
+            return (info for info in super().walk(locator) if not is_late or info.locator != PLAN)
+
+    is_late = False
+    store = MirroredState(Late(sync=True), str(tmp_path / "mirror"))
+    store.write(PLAN, "begin")
+    store.pull(store)
+    here(store, PLAN).write_text(ours)
+    is_late = True
+    assert store.push(store) == Transfer(sent=int(ours != "begin"))
+    assert (text_of(here(store, PLAN)), text_in(store, PLAN)) == (ours, ours)
+    is_late = False
     assert store.push(store) == Transfer()
 
 

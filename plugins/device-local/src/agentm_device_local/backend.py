@@ -34,9 +34,18 @@ class DeviceLocalBackend(FileStore):
             from agentm_kernel.plugin import check_options
 
             check_options("device-local", options, OPTIONS)
-        given = {**options}
-        root = device.environ.get(ROOT_VARIABLE) or given.pop("root", None) or DEFAULT_ROOT
-        given.pop("root", None)
-        store = cls(device.expand(root), **given)
+        given = {"root": DEFAULT_ROOT, **options}
+        setting, root = "plugins.device-local.root", given.pop("root")
+        if device.environ.get(ROOT_VARIABLE):
+            setting, root = f"${ROOT_VARIABLE}", device.environ[ROOT_VARIABLE]
+        path = os.path.expanduser(device.expand(root))
+        if not os.path.isabs(path):  # it would be another store in every working directory
+            from agentm_kernel.plugin import StorageSelectionError
+
+            raise StorageSelectionError(
+                f"{setting} is {ascii(root)}, not the full path of a folder",
+                hint="use a path that begins with / or ~",
+            )
+        store = cls(path, **given)
         store.state_dir = opening.state_dir
         return store

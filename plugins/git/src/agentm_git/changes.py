@@ -7,6 +7,7 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentm_git.applying import read_blobs
 from agentm_git.runner import GitFailed
 
 if TYPE_CHECKING:
@@ -38,13 +39,15 @@ class Change:
 class Changes:
     """Looks at the folder of one clone. Whoever asks holds the local lock."""
 
-    def __init__(self, git: Git, folder: Folder) -> None:
+    def __init__(self, git: Git, folder: Folder, index: str) -> None:
         self._git = git
         self._folder = folder
+        self._index = index
         self._may_add_all = True
 
     def changes(self) -> list[Change]:
         """The notes that differ. Other files in the folder are the operator's, and git's."""
+        self._take_up()
         found = [Change(entry[:2], entry[3:]) for entry in self._git.fields("status", *_STATUS)]
         return [change for change in found if self._is_note(change.path)]
 
@@ -59,10 +62,47 @@ class Changes:
             return True
 
     def ignored(self) -> list[str]:
-        """Notes that no commit will have, because a .gitignore in the folder says so."""
+        """Notes that no commit will have: a .gitignore in the folder says so, or they are in a repository of its own
+        inside the clone, which git names with a slash and does not look into.
+        """
         entries = self._git.fields("status", *_STATUS, "--ignored=matching")
-        paths = [entry[3:] for entry in entries if entry.startswith("!!")]
+        paths = [entry[3:] for entry in entries if entry.startswith("!!") or entry.endswith("/")]
         return [path for path in paths if self._folder.is_note(path.rstrip("/"))]
+
+    def absent(self) -> list[str]:
+        """Notes of the last commit that cannot be in the folder: too large, or spelled like another one there."""
+        return [path for path in self._passed_over() if not self._folder.has(path)]
+
+    def _passed_over(self) -> dict[str, str]:
+        """Notes that git was told not to look for in the folder, and what the last commit has there."""
+        if not self._may_pass_over():
+            return {}
+        entries = (entry.partition("\t") for entry in self._git.fields("ls-files", "-t", "-s", "-z"))
+        flagged = [(path, *meta.split()[1:3]) for meta, _, path in entries if meta.startswith("S ")]
+        return {path: identity for path, mode, identity in flagged if self._folder.is_wanted(path, mode)}
+
+    def _may_pass_over(self) -> bool:
+        """An index of version 2 has no room for such flags, and git writes no newer one without need."""
+        try:
+            with open(self._index, "rb") as file:
+                return file.read(8)[7:] != b"\2"
+        except FileNotFoundError:
+            return False
+
+    def _take_up(self) -> None:
+        """Let git look at notes that could not be in the folder and were written there since.
+
+        What the commit has there nobody here has seen: it is kept.
+        """
+        written = {path: identity for path, identity in self._passed_over().items() if self._folder.has(path)}
+        if not written:
+            return
+        theirs = read_blobs(self._git, written.values())
+        for path, identity in written.items():
+            if not self._folder.is_like(path, theirs[identity]):
+                self._folder.put_aside(path, theirs[identity])
+        paths = os.fsencode("".join(f"{path}\0" for path in written))
+        self._git.run("update-index", "-z", "--no-skip-worktree", "--stdin", data=paths)
 
     # -- for a commit -------------------------------------------------------------------------------------
 
@@ -72,6 +112,7 @@ class Changes:
         Git does it in one step where the folder has nothing but notes. Otherwise that is taken back, and the notes
         are named one by one.
         """
+        self._take_up()
         if self._may_add_all:
             try:
                 staged = self._add_all()
@@ -86,6 +127,7 @@ class Changes:
 
     def stage_one(self, path: str) -> list[Change]:
         """The same for one note that was just changed."""
+        self._take_up()
         return self._put(self._named(path))
 
     def _add_all(self) -> list[Change] | None:

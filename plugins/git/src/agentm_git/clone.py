@@ -51,6 +51,7 @@ WAIT_FOR_SESSIONS = 5.0
 _WORTH_A_TRY = 0.5
 """Seconds that another push needs at least."""
 _LONGEST_PAUSE = 0.2
+_WHY_ABSENT = "it is too large, or another note has that name but for upper and lower case"
 _NOT_PULLED = "not pulled: there are changes that are not committed yet"
 
 
@@ -61,6 +62,7 @@ class Integrated:
     commit: str | None
     paths: tuple[str, ...] = ()
     kept: tuple[tuple[str, str], ...] = ()
+    absent: tuple[str, ...] = ()
 
 
 class Clone:
@@ -81,7 +83,7 @@ class Clone:
         self.git = Git(self.private.path, folder.root, self.private.objects, environ)
         self.commits = Commits(self.git)
         self.origin = Origin(self.git, self.private, settings, credentials, environ)
-        self.looked = Changes(self.git, folder)
+        self.looked = Changes(self.git, folder, self.private.index)
         self._latest = ("", "")
         self.applier = Applier(self.git, folder, self.private, self.public)
 
@@ -190,7 +192,7 @@ class Clone:
                 except EditedMeanwhile as error:
                     return SyncOutcome(False, ref=self.public.head(), note=f"not pulled: {error.message}")
             self._note_pulled()
-        return SyncOutcome(bool(done.paths or done.kept), ref=done.commit, note=_told(done))
+        return SyncOutcome(bool(done.paths or done.kept or done.absent), ref=done.commit, note=_told(done))
 
     def pulled_at(self) -> float | None:
         """When the origin was last asked, successfully."""
@@ -226,17 +228,21 @@ class Clone:
         if head is not None and base != head:
             settled = self._merger(policy).settle(head, upstream, self._published())
             target, kept = settled.commit, settled.kept
-        paths = self.applier.apply(head, target, f"agentm: bring in {upstream[:12]}")
-        return Integrated(target, tuple(paths), kept)
+        return self._applied(head, target, f"agentm: bring in {upstream[:12]}", kept)
 
     def _follow(self, branch: str, upstream: str, policy: str | None, removed: set[str]) -> Integrated:
         """Let go of what the origin took out; what was written here since comes on top of its history."""
         head = self.public.head()
         check_stamps(self.git, self.folder, head, upstream)
         settled = self._merger(policy).settle_without(removed, head or upstream, upstream)
-        paths = self.applier.apply(head, settled.commit, f"agentm: follow {upstream[:12]}")
+        done = self._applied(head, settled.commit, f"agentm: follow {upstream[:12]}", settled.kept)
         forget(self.private, branch)
-        return Integrated(settled.commit, tuple(paths), settled.kept)
+        return done
+
+    def _applied(self, head: str | None, target: str, why: str, kept: tuple[tuple[str, str], ...]) -> Integrated:
+        paths = self.applier.apply(head, target, why)
+        absent = set(self.looked.absent()).intersection(paths)
+        return Integrated(target, tuple(path for path in paths if path not in absent), kept, tuple(sorted(absent)))
 
     def _merger(self, policy: str | None) -> Merger:
         index = os.path.join(self.private.path, "merge-index")
@@ -366,4 +372,5 @@ def _told(done: Integrated) -> str | None:
     if done.paths:
         parts.append(f"{len(done.paths)} {'file' if len(done.paths) == 1 else 'files'} changed")
     parts += [f"both sides changed {path}, the other version is {place}" for path, place in done.kept]
+    parts += [f"{path} cannot be in this folder: {_WHY_ABSENT}" for path in done.absent]
     return "; ".join(parts) or None

@@ -114,6 +114,8 @@ def init(
 @json_option
 def sync(conflict: str | None, rewritten: str | None, message: str, as_json: bool) -> None:
     """Commit what was written, bring in what the origin has, and push."""
+    from agentm_git.condition import LEFT_OUT
+
     store, git = selected_store(*_KIND)
     may_write = _may_write(store)
     if may_write:
@@ -131,19 +133,19 @@ def sync(conflict: str | None, rewritten: str | None, message: str, as_json: boo
         _say(verb, outcome)
     if may_write and not any(outcome.changed or outcome.note for outcome in done.values()):
         click.echo("nothing to do")
-    _echo_list("left out because of .gitignore", ignored, "")
+    _echo_list(LEFT_OUT, ignored, "")
 
 
 @command.command("status")
 @json_option
 def status(as_json: bool) -> None:
     """Show what is not committed, how far the origin is, and which versions wait to be looked at."""
-    from agentm_git.condition import age_of_pull, conflict_copies, distance, words_for
+    from agentm_git.condition import ABSENT, LEFT_OUT, age_of_pull, conflict_copies, distance, words_for
 
     _, git = selected_store(*_KIND, read_only=True)
     clone = git.clone
     changes = clone.changes()
-    ignored = clone.looked.ignored()
+    ignored, absent = clone.looked.ignored(), clone.looked.absent()
     apart, age, copies = distance(clone), age_of_pull(clone), conflict_copies(git)
     if as_json:
         echo_json(
@@ -152,6 +154,7 @@ def status(as_json: bool) -> None:
             remote=git.settings.remote or None,
             changes=[{"note": change.path, "what": change.what} for change in changes],
             ignored=ignored,
+            absent=absent,
             ahead=apart.ahead if apart else None,
             behind=apart.behind if apart else None,
             pulled_seconds_ago=None if age is None else round(age),
@@ -165,7 +168,8 @@ def status(as_json: bool) -> None:
         click.echo(f"origin {git.settings.remote}: {reached}; {apart or 'it has nothing yet'}")
     else:
         click.echo("no origin: history stays on this device")
-    _echo_list("left out because of .gitignore", ignored, "")
+    _echo_list(LEFT_OUT, ignored, "")
+    _echo_list(ABSENT, absent, "")
     _echo_list("kept versions to look at", copies, "")
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from agentm_git.backend import GitStore
     from agentm_git.clone import Clone
 
+LEFT_OUT = "left out because of .gitignore, or in a repository of their own"
+ABSENT = "in the repository, and not in this folder (too large, or spelled like another one)"
 _MARK = " (conflict "
 
 

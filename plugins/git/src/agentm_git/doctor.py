@@ -67,11 +67,16 @@ def _origin(clone: Clone) -> list[DoctorRow]:
 
 
 def _ignored(clone: Clone) -> list[DoctorRow]:
-    ignored = clone.looked.ignored()
+    from agentm_git.condition import ABSENT, LEFT_OUT
+
+    rows, ignored, absent = list[DoctorRow](), clone.looked.ignored(), clone.looked.absent()
+    if absent:
+        hint = "give it another name, or make it shorter, on a device that has it"
+        rows.append(DoctorRow("warn", "git notes", f"{len(absent)} {ABSENT}: {absent[0]}", hint))
     if not ignored:
-        return []
-    said = f"{len(ignored)} left out because of .gitignore: {ignored[0]}"
-    return [DoctorRow("warn", "git notes", said, "nobody else gets them; change .gitignore if that is not meant")]
+        return rows
+    hint = "nobody else gets them; if that is not meant, change .gitignore, or take the inner repository's .git away"
+    return [*rows, DoctorRow("warn", "git notes", f"{len(ignored)} {LEFT_OUT}: {ignored[0]}", hint)]
 
 
 def _conflicts(store: GitStore) -> DoctorRow:

@@ -44,7 +44,8 @@ class Folder:
     ) -> None:
         self.root = root
         self.size_limit = size_limit
-        self._tree = FileStore(root, medium=CloneFolder(), size_limit=size_limit).tree
+        self._files = FileStore(root, medium=CloneFolder(), size_limit=size_limit)
+        self._tree = self._files.tree
         self._is_excluded = is_excluded
         self._sparse = tuple(part.strip("/") for part in sparse)
 
@@ -69,6 +70,17 @@ class Folder:
         return [path for path in paths if self._is_excluded is not None and self._is_excluded(path)]
 
     # -- bytes --------------------------------------------------------------------------------------------
+
+    def has(self, path: str) -> bool:
+        """Whether a file of exactly that name is there."""
+        try:
+            return not self._files.info(Locator(path)).is_dir
+        except NotFoundError:
+            return False
+
+    def is_like(self, path: str, data: bytes) -> bool:
+        """Whether the file has exactly these bytes, however many it has."""
+        return self._tree.hash(Locator(path)) == content_hash(data)
 
     def content(self, path: str) -> bytes | None:
         """What is stored, `None` for nothing."""

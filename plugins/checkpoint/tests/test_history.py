@@ -172,13 +172,7 @@ def test_a_clock_that_is_wrong_for_an_hour_costs_no_version(history, monkeypatch
 
 WRITER = """
 import sys
-import threading
-from agentm_checkpoint.caches import save_cache
-from agentm_checkpoint.command_history import undo
-from agentm_checkpoint.events import _touch
 from agentm_checkpoint.history import History
-from agentm_checkpoint.page import _write_back
-from agentm_checkpoint.past import Past, open_past
 history = History(sys.argv[1], days=90, megabytes=64)
 for number in range(int(sys.argv[3])):
     history.record(f"{sys.argv[2]}.md", f"{sys.argv[2]} {number}", "new")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -111,3 +112,10 @@ def test_git_that_is_not_installed_is_named(tmp_path, monkeypatch):
 def test_a_folder_that_is_gone_is_not_taken_for_a_missing_git(tmp_path):
     with pytest.raises(StorageIOError, match="missing"):
         run_bounded(["git", "version"], dict(os.environ), str(tmp_path / "gone"), None, 10)
+
+
+def test_a_program_that_cannot_be_started_is_named_with_the_systems_reason(tmp_path):
+    (tmp_path / "program").write_text("no program")
+    with pytest.raises(StorageIOError, match=r"program cannot be started: ") as caught:
+        run_bounded([str(tmp_path / "program")], dict(os.environ), str(tmp_path), None, 10)
+    assert caught.value.errno == errno.EACCES

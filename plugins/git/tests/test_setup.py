@@ -1,0 +1,29 @@
+"""Making a clone: what cannot be had leaves nothing behind, and takes nothing away."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+from git_servers import git
+
+from agentm_git.settings import Settings
+from agentm_git.setup import make_clone, set_up
+from agentm_kernel.errors import AgentmError, StorageIOError
+
+
+def test_a_repository_of_the_operators_stays_when_its_origin_cannot_be_reached(tmp_path):
+    """It may have no commit yet and still be theirs: their settings, their hooks."""
+    mine = tmp_path / "mine"
+    git(str(tmp_path), "init", "-q", "-b", "main", str(mine))
+    with pytest.raises(AgentmError):
+        set_up(str(mine), f"file://{tmp_path}/none.git", environ={"HOME": str(tmp_path), "PATH": os.environ["PATH"]})
+    assert (mine / ".git" / "config").is_file()
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_with_the_systems_reason(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageIOError, match="cannot make") as caught:
+        make_clone(str(tmp_path / "file" / "clone"), Settings(), dict(os.environ))
+    assert caught.value.errno in (errno.EEXIST, errno.ENOTDIR)

@@ -258,6 +258,25 @@ def test_a_note_of_a_checkpoint_is_shown_beside_the_note_and_comes_back(device):
     fields["expect"] = content_hash("meanwhile\n")
     assert do("checkpoints", name, **fields).startswith("Brought back as in the checkpoint of ")
     assert device.store.read(NOTE) == "one\n"
+    assert timeline(show("versions", note=NOTE.key))[0]["text"] == "10 bytes"  # what was replaced is kept
+
+
+def test_whatever_changes_something_opens_the_store_as_somebody_who_writes(device, monkeypatch):
+    device.store.write(NOTE, "one\n")
+    device.run("create")
+    opened = []
+    real = Device.store
+    monkeypatch.setattr(
+        Device, "store", lambda self, *, read_only: opened.append(read_only) or real(self, read_only=read_only)
+    )
+    (item,) = timeline(show("checkpoints"))
+    looked = len(opened)
+
+    do("checkpoints", "create")
+    do("checkpoints", "bring-back", **item["open"], note=NOTE.key, expect=content_hash("one\n"))
+
+    assert all(opened[:looked])
+    assert opened[looked:].count(False) == 2
 
 
 def test_a_note_that_a_checkpoint_does_not_have_is_refused(device):

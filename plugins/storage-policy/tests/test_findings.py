@@ -8,6 +8,7 @@ import pytest
 
 from agentm_storage_policy.compiled import Document
 from agentm_storage_policy.errors import AUTH_UNRESOLVABLE, refusal
+from agentm_storage_policy.notes import dotted
 
 
 def document(file: str = "STORAGE.md") -> Document:
@@ -28,6 +29,22 @@ def test_the_file_in_a_command_is_one_word_of_a_shell(file):
     command = error.hint.split("`")[1]
     assert shlex.split(command) == ["agentm", "policy", "check", file]
     assert ("'" in command) == (file == "" or any(c in file for c in " 'é"))
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (("grants", 0, "principal"), "grants.0.principal"),
+        (("a-b_c",), "a-b_c"),
+        (("k" * 40,), "k" * 40),
+        (("k" * 41,), "…"),
+        (("sk-live key",), "…"),
+        (("ключ",), "…"),
+        (("",), "…"),
+    ],
+)
+def test_a_key_that_is_not_a_plain_word_is_not_repeated(path, said):
+    assert dotted(path) == said
 
 
 def test_the_first_error_is_said_and_the_others_are_counted():

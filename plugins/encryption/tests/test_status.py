@@ -5,18 +5,21 @@ from __future__ import annotations
 import io
 import json
 import sys
+import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import click
 import pytest
 from encrypted_laptops import Laptop
 
-from agentm_encryption import commands, rewriting
-from agentm_encryption.command_context import bar, listed, recovery_maker, refuse_left
+from agentm_encryption import command_members, commands, device_identity, rewriting
+from agentm_encryption.command_context import bar, key_fields, listed, recovery_maker, refuse_left, say_keys
 from agentm_encryption.device_identity import DeviceIdentity
 from agentm_encryption.pins import Pins
 from agentm_kernel import Locator
-from agentm_kernel.errors import AgentmError
+from agentm_kernel.errors import AgentmError, StorageSelectionError
+from agentm_kernel.plugin import Sealed
 
 
 @pytest.fixture
@@ -115,6 +118,46 @@ def test_a_program_is_told_what_was_done_before_new_keys_could_not_be_finished(e
     assert result.exception.details["epoch"] == 2
 
 
+def test_init_that_fails_after_everything_is_sealed_is_no_interrupted_one(laptop, monkeypatch):
+    def fail(_):
+        raise AgentmError("plans cannot be fetched", hint="try again")
+
+    monkeypatch.setattr(commands, "fetch_state", fail)
+
+    laptop.refused("encryption", "init", "--recovery-file", str(laptop.recovery), "--yes", "--adopt")
+
+    assert laptop.status()["unfinished"] is None
+
+
+def test_whatever_is_sealed_is_as_new_as_the_clock_says(encrypted):
+    """So that it is above what another device may have seen of a note of that name, and deleted."""
+    now = time.time_ns() // 1_000_000
+
+    for _ in range(2):
+        sealed = encrypted.store().facet(Sealed)
+        stored = sealed.as_stored.read(Locator("notes/a.md"))
+        assert (
+            now - 120_000 < sealed.open_stored(Locator("notes/a.md"), stored).revision <= time.time_ns() // 1_000_000
+        )
+        encrypted.done("encryption", "rotate", "--yes")
+
+
+def test_a_device_learns_which_epochs_are_over_by_opening_the_store_unless_it_only_reads(shared):
+    one, other = shared
+    one.done("encryption", "rotate", "--yes")
+    other.done("encryption", "join", "--fingerprint", one.fingerprint())
+    pins = pins_of(other)
+    assert (pins.newest, pins.oldest) == (2, 2)
+    text = Path(pins._path).read_text()
+    Path(pins._path).write_text(text.replace("oldest 2", "oldest 1"))
+
+    other.store(read_only=True).exists(Locator("notes/a.md"))
+    other.store(read_only=True).facet(Sealed).keys  # noqa: B018 - opens them
+    assert pins_of(other).oldest == 1
+    other.store().facet(Sealed).keys  # noqa: B018 - opens them
+    assert pins_of(other).oldest == 2
+
+
 def test_no_command_works_on_another_store_than_the_one_that_this_device_knows(encrypted):
     mark = encrypted.place / "_meta" / "store.json"
     fields = json.loads(mark.read_text())
@@ -157,6 +200,65 @@ def test_a_new_passphrase_is_asked_for_twice_and_a_known_one_once_and_neither_is
 
     assert [how["confirmation_prompt"] for _, how in asked] == [True, False]
     assert all(how["hide_input"] and how["err"] for _, how in asked)
+
+
+def test_an_identity_is_made_anew_where_half_of_it_is_gone(tmp_path):
+    identity = DeviceIdentity(str(tmp_path), {}, {})
+    first = identity.make("file")
+    assert identity.make("file") == first
+
+    for half in ("identity", "identity.pub"):
+        before = identity.recipient
+        (tmp_path / "encryption" / half).unlink()
+        assert identity.make("file") not in (None, before)
+        assert str(identity.unlock().to_public()) == identity.recipient
+
+
+def test_a_keyring_without_the_identity_is_said_and_not_taken_for_an_empty_one(tmp_path, monkeypatch):
+    kept = {}
+    keyring = SimpleNamespace(
+        set_password=lambda service, name, text: kept.update({name: text}),
+        get_password=lambda service, name: kept.get(name),
+    )
+    monkeypatch.setattr(device_identity, "_keyring", lambda: keyring)
+    identity = DeviceIdentity(str(tmp_path), {}, {})
+    recipient = identity.make("keyring")
+    assert str(identity.unlock().to_public()) == recipient
+
+    kept.clear()
+
+    with pytest.raises(StorageSelectionError, match="the keyring does not have this device's identity"):
+        identity.unlock()
+
+
+def test_a_fingerprint_is_on_the_screen_before_anybody_is_asked_about_it(monkeypatch):
+    happened = []
+    monkeypatch.setattr(command_members, "say_keys", lambda _: happened.append("said"))
+    monkeypatch.setattr(command_members, "confirm", lambda *_, **how: happened.append(("asked", how["yes"])))
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(flush=lambda: happened.append("shown")))
+
+    command_members._compare(SimpleNamespace(fingerprint="abc"), None)
+
+    assert happened == ["said", "shown", ("asked", False)]
+
+
+@pytest.mark.parametrize(("given", "is_good"), [("abcde 12345", True), ("ABCDE12345", True), ("abcde 1234", False)])
+def test_a_fingerprint_that_was_given_is_compared_however_it_is_spaced(given, is_good):
+    keys = SimpleNamespace(fingerprint="abcde12345")
+    if is_good:
+        command_members._compare(keys, given)
+    else:
+        with pytest.raises(AgentmError, match="another fingerprint: abcde 12345"):
+            command_members._compare(keys, given)
+
+
+def test_keys_are_said_in_two_lines_and_for_programs_in_two_fields(capsys):
+    keys = SimpleNamespace(fingerprint="abcde12345", current=SimpleNamespace(number=7))
+
+    say_keys(keys)
+
+    assert capsys.readouterr().out == "fingerprint of the keys (epoch 7):\n  abcde 12345\n"
+    assert key_fields(keys) == {"epoch": 7, "fingerprint": "abcde 12345"}
 
 
 def test_a_recovery_key_is_named_or_made_and_not_both(tmp_path):

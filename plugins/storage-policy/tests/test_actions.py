@@ -9,13 +9,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from agentm_kernel.errors import StorageIOError
+from agentm_kernel.errors import StorageIOError, StorageSelectionError
 from agentm_kernel.plugin import Opening
 from agentm_storage_policy import audit
 from agentm_storage_policy.actions import ASKED, plain_action, problem_of
 from agentm_storage_policy.commands import _host
-from agentm_storage_policy.errors import StorageConfigInvalidError
+from agentm_storage_policy.compiled import Document
+from agentm_storage_policy.endpoints import is_allowed
+from agentm_storage_policy.errors import StorageAuthUnresolvableError, StorageConfigInvalidError
 from agentm_storage_policy.explain import _branch, _when
+from agentm_storage_policy.handle import check_auth
+from agentm_storage_policy.store import PolicyStore
 
 REFUSED, THEIRS = True, False
 
@@ -164,3 +168,39 @@ def test_a_store_does_not_lead_upwards(defined, path):
 @pytest.mark.parametrize("path", ["/srv/notes", "C:\\notes"])
 def test_a_folder_is_a_store(defined, path):
     assert defined({"provider": "dev-local", "config": {"root": path}}).definition.config["root"] == path
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "is_it"),
+    [
+        ("https://s3.example.com", True),
+        ("https://deep.s3.example.com:9000/path", True),
+        ("https://example.com", False),
+        ("https://.example.com", False),
+        ("https://s3.example.com.evil.org", False),
+        ("https://evilexample.com", False),
+    ],
+)
+def test_a_star_stands_for_hosts_below_a_name_and_not_for_the_name(endpoint, is_it):
+    assert is_allowed(endpoint, ["*.example.com"]) is is_it
+
+
+# ------------------------------------------------------------------------------------------------ what is missing
+
+
+@pytest.mark.parametrize("options", [{}, {"path": ""}, {"path": 7}])
+def test_a_policy_that_is_not_named_is_asked_for(desk, options):
+    with pytest.raises(StorageSelectionError, match="no policy is named") as caught:
+        PolicyStore.create(options, desk.device, desk.opening)
+    assert "agentm config set storage.policy PATH" in caught.value.hint
+
+
+@pytest.mark.parametrize(("auth", "is_good"), [({}, False), ({"auth": {"ref": "./SECRETS.md"}}, True)])
+def test_a_bucket_without_credentials_is_named_by_its_key(auth, is_good):
+    block = {"provider": "mastra-s3", "config": {"bucket": "b"}, **auth}
+    document = Document("storage", block, {}, (), "STORAGE.md")
+    if is_good:
+        check_auth(document)
+    else:
+        with pytest.raises(StorageAuthUnresolvableError, match="auth: is missing"):
+            check_auth(document)

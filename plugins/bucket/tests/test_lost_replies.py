@@ -469,6 +469,14 @@ def test_a_server_that_deletes_whatever_is_there_does_not_delete_on_condition():
     assert careless.objects == {}
 
 
+@pytest.mark.parametrize("failures", [[REFUSED, FATAL], [REFUSED, LOST], [FATAL], [LOST]])
+def test_a_server_that_refuses_every_deletion_with_a_condition_does_not_delete_on_condition(bucket, failures):
+    bucket.before["delete"] = failures
+
+    assert not _ask(bucket, Clock()).deletes_on_condition
+    assert bucket.objects == {}
+
+
 @pytest.mark.parametrize("place", ["before", "after"])
 @pytest.mark.parametrize("number", range(4))
 def test_a_server_shows_it_over_a_bad_network_too(bucket, place, number):
@@ -489,6 +497,16 @@ def test_a_server_that_does_not_let_us_ask_has_shown_nothing(bucket, tmp_path, f
     asked = len(bucket.asked)
     assert proven(bucket, str(tmp_path), Clock()).deletes_on_condition
     assert len(bucket.asked) == asked  # it is remembered
+
+
+def test_a_server_that_never_answers_has_shown_nothing_when_time_is_up(bucket, tmp_path):
+    for pauses in (0, 2):
+        bucket.before["put"] = [LOST] * 10
+        clock = Clock(pauses)
+        with pytest.raises(RequestFailed, match="no answer"):
+            proven(bucket, str(tmp_path), clock)
+        assert clock.pauses == -1
+    assert list(tmp_path.rglob("*.json")) == []
 
 
 def test_a_full_list_of_writers_still_tells_whether_a_write_happened(bucket, verbs):

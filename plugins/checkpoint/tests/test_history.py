@@ -232,6 +232,18 @@ def test_every_change_through_agentm_is_in_it(device):
     ]
 
 
+def test_the_history_of_a_note_is_told_under_its_name(device):
+    store = select_backend()
+    for text in ("one", "x" * 1234, "three"):
+        store.write(NOTE, text)
+
+    name, first, _, last = device.run("history", "a").splitlines()
+
+    assert name == NOTE.key
+    assert first.split()[-3:] == ["created", "-", "-"]
+    assert last.split()[-3:] == ["changed", short("x" * 1234), "1,234"]
+
+
 def test_what_is_refused_replaces_nothing(device):
     store = select_backend()
     store.write(NOTE, "one")

@@ -73,8 +73,8 @@ def test_what_takes_too_long_is_ended_with_everything_that_it_started(tmp_path):
         "time.sleep(60)",
     )
     began = time.monotonic()
-    with pytest.raises(StorageIOError, match="did not end within"):
-        run_bounded(["slow"], {**os.environ, "PATH": path}, str(tmp_path), None, 3.0)
+    with pytest.raises(StorageIOError, match=r"^slow fetch did not end within 3 s and was stopped"):
+        run_bounded(["slow", "--quietly", "fetch", "origin"], {**os.environ, "PATH": path}, str(tmp_path), None, 3.0)
     assert time.monotonic() - began < 30
     child = int((tmp_path / "pid").read_text())
     for _ in range(100):

@@ -11,6 +11,7 @@ from git_servers import git
 from agentm_git.settings import Settings
 from agentm_git.setup import make_clone, set_up
 from agentm_kernel.errors import AgentmError, StorageIOError
+from agentm_kernel.plugin import TEMP_PREFIX
 
 
 def test_a_repository_of_the_operators_stays_when_its_origin_cannot_be_reached(tmp_path):
@@ -27,3 +28,10 @@ def test_a_folder_that_cannot_be_made_is_an_error_with_the_systems_reason(tmp_pa
     with pytest.raises(StorageIOError, match="cannot make") as caught:
         make_clone(str(tmp_path / "file" / "clone"), Settings(), dict(os.environ))
     assert caught.value.errno in (errno.EEXIST, errno.ENOTDIR)
+
+
+def test_what_a_write_leaves_for_a_moment_is_no_business_of_the_operators_git(tmp_path):
+    make_clone(str(tmp_path / "clone"), Settings(), dict(os.environ))
+    (tmp_path / "clone" / f"{TEMP_PREFIX}x.swap").write_text("displaced")
+
+    assert git(str(tmp_path / "clone"), "status", "--porcelain") == b""

@@ -19,10 +19,11 @@ from agentm_bucket.failures import Failure, RequestFailed, answered, failed
 from agentm_bucket.history import History
 from agentm_bucket.place import Place, Timing, parse_options
 from agentm_bucket.waiting import Deadline, within
+from agentm_bucket.writing import write
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Locator
-from agentm_kernel.errors import StorageIOError, StorageSelectionError
-from agentm_kernel.plugin import HookContext
+from agentm_kernel.errors import InvalidContentError, StorageIOError, StorageSelectionError
+from agentm_kernel.plugin import HookContext, Opening
 
 # ------------------------------------------------------------------------------------------------ places
 
@@ -388,3 +389,26 @@ def test_the_page_says_first_whether_the_bucket_answers(error):
     assert (panel.place, first["label"]) == ("more", "bucket")
     assert (first["status"], first["text"]) == (("ok", "s3://b answers") if error is None else ("fail", "it is down"))
     assert [row["label"] for row in others] == ["bucket keys", "bucket copy", "bucket conflicts"]
+
+
+# ------------------------------------------------------------------------------------------------ opening
+
+
+def test_what_the_options_say_reaches_the_client(tmp_path, monkeypatch):
+    """The size of a note, where the bucket is, and that a PUT with a condition is sent as one."""
+    made = []
+    monkeypatch.setattr(
+        "obstore.store.S3Store", lambda bucket, **how: made.append((bucket, how)) or SimpleNamespace()
+    )
+    options = {"bucket": "notes", "endpoint": "https://s3.example.org", "size_limit": 10, "region": "eu-west-3"}
+    store = BucketBackend.create(options, SimpleNamespace(environ=S3), Opening(state_dir=str(tmp_path)))
+
+    with pytest.raises(InvalidContentError):
+        write(store.inner._verbs, Locator("a.md"), "x" * 11, None, None)
+
+    ((bucket, how),) = made
+    assert (bucket, how["endpoint"], how["region"]) == ("notes", "https://s3.example.org", "eu-west-3")
+    assert (how["conditional_put"], how["virtual_hosted_style_request"]) == ("etag", False)
+    assert how["retry_config"]["max_retries"] == 0
+    assert how["client_options"]["timeout"] == timedelta(seconds=7.5)
+    assert how["client_options"]["allow_http"] is False

@@ -284,8 +284,10 @@ def test_undo_brings_a_note_back_and_twice_brings_it_forth(laptops):
     said = one.run("git", "undo", "plan.md").stdout
     assert "as " in said
     assert (one.clone / "plan.md").read_bytes() == b"first\r\n"
-    one.run("git", "undo", "plan.md")
+    answer = json.loads(one.run("git", "undo", "plan.md", "--json").stdout)
+    assert (answer["note"], answer["exists"]) == ("plan.md", True)
     assert (one.clone / "plan.md").read_text() == "second, not committed yet\n"
+    assert git(str(one.clone), "status", "--porcelain") == b"", "an undo is a commit, too"
 
 
 def test_undo_reaches_deleted_notes_and_named_versions(laptops):

@@ -1,4 +1,4 @@
-"""Making a clone: what cannot be had leaves nothing behind, and takes nothing away."""
+"""The files of a clone: what cannot be had leaves nothing behind, and nothing of the operator's is taken away."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import os
 import pytest
 from git_servers import git
 
+from agentm_git.backend import GitStore
 from agentm_git.settings import Settings
 from agentm_git.setup import make_clone, set_up
+from agentm_kernel import Locator
 from agentm_kernel.errors import AgentmError, StorageIOError
 from agentm_kernel.plugin import TEMP_PREFIX
 
@@ -35,3 +37,27 @@ def test_what_a_write_leaves_for_a_moment_is_no_business_of_the_operators_git(tm
     (tmp_path / "clone" / f"{TEMP_PREFIX}x.swap").write_text("displaced")
 
     assert git(str(tmp_path / "clone"), "status", "--porcelain") == b""
+
+
+def test_a_version_is_put_aside_once_and_never_over_what_the_operator_made_of_it(tmp_path):
+    store = GitStore(str(tmp_path / "clone"))
+    make_clone(store.describe(), store.settings, dict(os.environ))
+    folder = store.clone.folder
+
+    first = folder.put_aside("plans/a.md", b"lost\n")
+    assert folder.put_aside("plans/a.md", b"lost\n") == first
+    store.write(Locator(first), "half taken over\n")
+    second = folder.put_aside("plans/a.md", b"lost\n")
+
+    assert second != first
+    assert (store.read(Locator(first)), store.read(Locator(second))) == ("half taken over\n", "lost\n")
+
+
+def test_a_branch_that_cannot_be_read_is_an_error_and_not_an_empty_one(tmp_path):
+    store = GitStore(str(tmp_path / "clone"))
+    make_clone(store.describe(), store.settings, dict(os.environ))
+    assert store.clone.public.head() is None
+    (tmp_path / "clone" / ".git" / "refs" / "heads" / "main").write_text("half of an i")
+
+    with pytest.raises(StorageIOError, match="refs/heads/main of .* cannot be read"):
+        store.clone.public.head()

@@ -10,7 +10,7 @@ from agentm_encryption import seen
 from agentm_encryption.journal import DECRYPT, INIT, Journal
 from agentm_encryption.pins import Pins
 from agentm_encryption.seen import Seen
-from agentm_kernel.errors import IntegrityError
+from agentm_kernel.errors import IntegrityError, StorageIOError
 
 
 @pytest.fixture
@@ -96,6 +96,22 @@ def test_lines_that_were_overtaken_are_dropped_once_they_are_many(remembered, tm
 
     assert file.stat().st_size < 1_100
     assert device.revision("a.md") == remembered().revision("a.md") == 299
+
+
+def test_what_cannot_be_read_is_an_error_and_not_a_note_that_nobody_has_seen(remembered, tmp_path):
+    remembered().record("a.md", 5)
+    (file,) = (path for path in (tmp_path / "seen").iterdir() if path.read_bytes().endswith(b" a.md\n"))
+    file.unlink()
+    file.mkdir()
+
+    for ask in (
+        lambda: remembered().revision("a.md"),
+        lambda: remembered().record("a.md", 4),
+        lambda: remembered().accept("a.md", 4),
+    ):
+        with pytest.raises(StorageIOError, match="cannot read .*, where this device remembers") as caught:
+            ask()
+        assert caught.value.errno
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from types import SimpleNamespace
 
 import pytest
 
 from agentm_storage_policy.compiled import Document
 from agentm_storage_policy.errors import AUTH_UNRESOLVABLE, refusal
+from agentm_storage_policy.models.words import problems
 from agentm_storage_policy.notes import dotted
 
 
@@ -53,3 +55,14 @@ def test_the_first_error_is_said_and_the_others_are_counted():
     assert "(and" not in refusal(wrong[:1]).message
     error = refusal([questionable, *wrong])
     assert ("a is wrong" in error.message, "(and 2 more)" in error.message, error.hint) == (True, True, "hint")
+
+
+def test_each_place_is_found_wrong_once_by_what_is_said_of_it_first():
+    """A choice between forms fails once for each form."""
+    said = [(("grants", "<one>", 0), "missing"), (("grants", "<other>", 0), "extra_forbidden"), (("id",), "missing")]
+    errors = [{"loc": loc, "type": kind} for loc, kind in said]
+    found = [*problems(SimpleNamespace(errors=lambda **_: errors), {"grants": [{}]})]
+    assert [(problem.path, problem.on_key, problem.message) for problem in found] == [
+        (("grants", 0), False, "is missing"),
+        (("id",), False, "is missing"),
+    ]

@@ -34,6 +34,14 @@ def test_an_older_revision_is_told_however_often_it_comes_and_in_every_process(r
     assert first.revision("b.md") == 0
 
 
+def test_a_note_that_is_read_again_and_again_takes_no_more_room(remembered, tmp_path):
+    device = remembered()
+    for revision in (5, 5, 4, 5):
+        device.record("a.md", revision)
+
+    assert sorted(path.read_bytes() for path in (tmp_path / "seen").iterdir() if path.stat().st_size) == [b"5 a.md\n"]
+
+
 def test_whoever_only_reads_remembers_nothing(remembered, tmp_path):
     reader = remembered(read_only=True)
 

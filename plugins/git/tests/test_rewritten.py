@@ -64,6 +64,14 @@ def test_follow_lets_go_and_keeps_what_was_written_since(rewritten, origin_by_pa
     rewritten.sync(OCCASION)
 
 
+def test_follow_with_nothing_written_since_settles_it(rewritten):
+    with pytest.raises(StorageConflictError):
+        rewritten.pull(OCCASION)
+    rewritten.sync(OCCASION, rewritten="follow")
+    assert not rewritten.exists(SECRET)
+    assert not is_pending(rewritten.clone.private, BRANCH)
+
+
 def test_keep_sends_back(rewritten, origin_by_path):
     with pytest.raises(StorageConflictError):
         rewritten.pull(OCCASION)

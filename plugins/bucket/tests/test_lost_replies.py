@@ -273,6 +273,20 @@ def test_where_others_wrote_instead_the_condition_is_told_to_have_failed(bucket,
     assert text(bucket) == "theirs\n"
 
 
+def test_where_a_writer_of_before_wrote_again_the_condition_is_told_to_have_failed(bucket, verbs):
+    """The list has the same writers as before, and none of them is this one: so nothing of ours was stored."""
+    bucket.store(PATH, b"one\n", ["a.1"])
+
+    def the_same_writer_is_faster():
+        bucket.store(PATH, b"theirs\n", ["a.2"])
+        raise LOST
+
+    bucket.before["put"] = [the_same_writer_is_faster]
+
+    with pytest.raises(ConcurrentModificationError):
+        write(verbs, NOTE, "two\n", content_hash("one\n"), Clock())
+
+
 def test_where_the_list_of_writers_cannot_tell_it_is_said_that_nobody_knows(bucket, verbs):
     bucket.store(PATH, b"one\n", ["a.1"])
 
@@ -357,6 +371,7 @@ def test_a_folder_is_made_once_and_only_where_nothing_is(bucket, verbs):
         mkdir(verbs, Locator("note.md"), Clock())
     with pytest.raises(LocatorConflictError, match="differs only in case"):
         mkdir(verbs, Locator("Plans"), Clock())
+    assert [*bucket.objects] == [f"team/plans/{MARKER}", "team/note.md"]
 
 
 @pytest.mark.parametrize("where", ["before", "after"])

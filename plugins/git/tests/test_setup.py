@@ -61,3 +61,9 @@ def test_a_branch_that_cannot_be_read_is_an_error_and_not_an_empty_one(tmp_path)
 
     with pytest.raises(StorageIOError, match="refs/heads/main of .* cannot be read"):
         store.clone.public.head()
+
+
+def test_a_clone_promises_files_on_this_device_deletion_many_writers_and_an_origin(tmp_path):
+    found = GitStore(str(tmp_path / "clone")).capabilities
+
+    assert (found.device_files, found.delete, found.concurrent_writers, found.sync) == (True, True, True, True)

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import agentm_kernel.errors
+import agentm_storage_policy.errors
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 WITHOUT = {
@@ -34,7 +35,7 @@ error that is not named here always has one.
 
 
 def ours(name: str) -> bool:
-    kind = getattr(agentm_kernel.errors, name, None)
+    kind = getattr(agentm_kernel.errors, name, None) or getattr(agentm_storage_policy.errors, name, None)
     return isinstance(kind, type) and issubclass(kind, agentm_kernel.errors.AgentmError)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.mutants.changes import PROMISES
-from tests.mutants.tree import HINTS, is_near, test_files, tests_for
+from tests.mutants.tree import READERS, is_near, test_files, tests_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -86,8 +86,9 @@ class Lessons:
     def selections(self, mutant: Mutant) -> Iterator[list[str]]:
         """The tests for it, as arguments of pytest: those that call the function, and whole files not known yet."""
         unknown = self.missing(test_files(self._root, tests_for(self._root, mutant.file)))
-        if mutant.before.count("hint=") > mutant.after.count("hint=") and (self._root / HINTS).exists():
-            yield [HINTS]
+        for word, reader in READERS.items():
+            if mutant.before.count(word) > mutant.after.count(word) and (self._root / reader).exists():
+                yield [reader]
         yield from self._learned(mutant)
         for near in (True, False):
             if files := [file for file in unknown if self._is_near(mutant, file) is near]:

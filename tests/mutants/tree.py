@@ -20,8 +20,8 @@ KERNEL = Path("kernel/agentm_kernel")
 PINS = "tests/pins"
 LAYERS = "tests/architecture/test_layers.py"
 """What every layer around a store hands on."""
-HINTS = "tests/architecture/test_hints.py"
-"""Reads the sources, so no function that it calls tells that it concerns an error's hint."""
+READERS = {"hint=": "tests/architecture/test_hints.py", "frozen=True": "tests/architecture/test_values.py"}
+"""Tests that read the sources, by what they look for: no function that they call tells that they concern it."""
 _ACROSS = {
     "checkpoint": ["tests/checkpoints"],
     "hosts": ["tests/tools"],

@@ -121,6 +121,10 @@ def test_diff_names_notes_and_the_sections_in_them(device):
     (lines,) = [entry["lines"] for entry in found if entry["note"] == "skill.md"]
     assert [line for line in lines if line[:1] in "+-"] == ["-make", "+rm", "+# C"]
     assert "    -make\n    +rm\n" in device.run("diff")
+    assert [line for line in device.run("diff").splitlines() if line.startswith(" " * 11)] == [
+        f"           {section}" for difference in found for section in difference["sections"]
+    ]
+    assert any(difference["sections"] for difference in found)
 
     device.run("create")
     between = device.json("diff", "latest~1", "latest")["differences"]

@@ -125,6 +125,15 @@ def test_a_store_that_nobody_has_written_to_has_nothing_to_guard(tmp_path, conte
     assert guard.read(DEPLOY) == SKILL
 
 
+def test_a_write_that_is_refused_leaves_no_folder_behind(guard, store, context):
+    newly_opened = IntegrityGuard(store, None, *context)
+
+    with pytest.raises(ConcurrentModificationError):
+        newly_opened.write(Locator("skills/new/deploy.md"), SKILL, if_match=content_hash("other"))
+
+    assert not store.exists(Locator("skills/new"))
+
+
 # ------------------------------------------------------------------------------------------------ tampering
 
 

@@ -172,13 +172,7 @@ def test_a_clock_that_is_wrong_for_an_hour_costs_no_version(history, monkeypatch
 
 WRITER = """
 import sys
-import threading
-from agentm_checkpoint.caches import save_cache
-from agentm_checkpoint.command_history import undo
-from agentm_checkpoint.events import _touch
 from agentm_checkpoint.history import History
-from agentm_checkpoint.page import _write_back
-from agentm_checkpoint.past import Past, open_past
 history = History(sys.argv[1], days=90, megabytes=64)
 for number in range(int(sys.argv[3])):
     history.record(f"{sys.argv[2]}.md", f"{sys.argv[2]} {number}", "new")
@@ -236,6 +230,18 @@ def test_every_change_through_agentm_is_in_it(device):
         ("changed", short("three")),
         ("deleted", short("three!")),
     ]
+
+
+def test_the_history_of_a_note_is_told_under_its_name(device):
+    store = select_backend()
+    for text in ("one", "x" * 1234, "three"):
+        store.write(NOTE, text)
+
+    name, first, _, last = device.run("history", "a").splitlines()
+
+    assert name == NOTE.key
+    assert first.split()[-3:] == ["created", "-", "-"]
+    assert last.split()[-3:] == ["changed", short("x" * 1234), "1,234"]
 
 
 def test_what_is_refused_replaces_nothing(device):

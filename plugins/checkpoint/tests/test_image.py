@@ -14,6 +14,7 @@ import pytest
 
 from agentm_checkpoint.capture import take
 from agentm_checkpoint.car import encode_frame, frames
+from agentm_checkpoint.cids import CID_BYTES
 from agentm_checkpoint.image import Image
 from agentm_checkpoint.reading import reachable, read_note, read_tree
 from agentm_checkpoint.verifying import verified_leaves, verify_image
@@ -245,6 +246,24 @@ def test_blocks_that_were_swapped_are_noticed(history, image_file, open_image):
     assert len(verify_image(open_image()).findings) == 3
 
 
+def test_damage_is_described_by_where_it_is_and_how_much_of_it_there_is(history, image_file, open_image):
+    good = image_file.read_bytes()
+    texts = [f"# Note {number}\n".encode() * 20 for number in (1, 2, 3)]
+    assert all(good.count(text) == 1 for text in texts)
+    place = good.index(texts[0]) - CID_BYTES - 2  # its frame begins with the length and the id
+
+    for damaged, more in ((1, ""), (2, ", and 1 more such places"), (3, ", and 2 more such places")):
+        data = good
+        for text in texts[:damaged]:
+            data = data.replace(text, b"!" * len(text))
+        image_file.write_bytes(data)
+
+        assert open_image().damage == (
+            f"the image {image_file} is damaged: {(len(texts[0]) + CID_BYTES + 2) * damaged:,} bytes at byte "
+            f"{place:,} are no block{more}"
+        )
+
+
 def test_what_a_killed_writer_left_is_cut_off_by_the_next(history, image_file, open_image, store):
     good = image_file.read_bytes()
     image_file.write_bytes(good + b"\x50half a frame")
@@ -352,6 +371,7 @@ def test_an_image_that_cannot_be_read_is_an_error_and_not_an_empty_one(image_fil
 KILLED = """
 import sys
 from agentm_checkpoint.capture import take
+from agentm_checkpoint.cids import CID_BYTES
 from agentm_checkpoint.image import Image
 from agentm_kernel.plugin import FileStore, Locator
 store = FileStore(sys.argv[1])

@@ -459,6 +459,91 @@ def test_the_id_in_the_request_is_the_one_that_was_asked_for(fake, client, taken
     assert fake.asked == [("dag/export", {"arg": [cid_text(taken[1].cid)], "cid-base": ["base32"]})]
 
 
+# ------------------------------------------------------------------------------------------------ an honest one
+
+
+def keeping(fake, kept):
+    """Let it keep what it is sent, in `kept`: the last archive, and the ids of what it has pinned."""
+
+    def take_archive(talk):
+        talk.read_all()
+        kept["archive"] = talk.body
+        talk.send(json.dumps({"Root": {"Cid": {"/": kept["id"]}, "PinErrorMsg": ""}}).encode())
+        kept["pins"].append(kept["id"])
+
+    fake.answers["block/put"] = lambda talk: talk.send_json({"Key": kept["id"]})
+    fake.answers["pin/ls"] = lambda talk: talk.send_json({"Keys": {one: {} for one in kept["pins"]}})
+    fake.answers["dag/import"] = take_archive
+
+
+@pytest.fixture
+def online(fake, device):
+    """A device with two checkpoints, the ids of both, and an honest daemon that has nothing yet."""
+    device.configure(plugins__checkpoint__ipfs_api=fake.api)
+    device.store.write(Locator("notes/first.md"), "first\n")
+    older = device.json("create")["id"]
+    device.store.write(Locator("notes/second.md"), "second\n")
+    newer = device.json("create")["id"]
+    return device, older, newer
+
+
+def test_a_push_says_what_was_sent_and_sends_only_what_the_daemon_lacks(fake, online):
+    device, older, newer = online
+    kept = {"pins": [], "id": older}
+    keeping(fake, kept)
+
+    said = device.run("push", older)
+    assert f"{older} is pinned on IPFS; 4 blocks sent" in said
+    assert b"first\n" in kept["archive"]
+    kept["id"] = newer
+    answer = device.json("push")
+
+    assert (answer["id"], answer["blocks_sent"]) == (newer, 4)
+    assert b"second\n" in kept["archive"]
+    assert b"first\n" not in kept["archive"]
+    assert device.json("push")["blocks_sent"] == 0
+
+
+def test_progress_of_a_push_is_told_up_to_the_last_block(fake, client, memory, open_image):
+    for number in range(4):
+        memory.write(Locator(f"notes/{number}.md"), f"{number}\n" * 100_000)
+    image = open_image()
+    snapshot = take(memory, image, author="a", reason="r").snapshot
+    keeping(fake, {"pins": [], "id": snapshot.id})
+    told = []
+
+    sent = push(client(timeout=20), image, snapshot, lambda done, total: told.append((done, total)))
+
+    assert told[-1] == (sent, sent)
+    assert told == sorted(told)
+    assert len(told) > 2
+
+
+def test_progress_of_a_pull_is_told_up_to_the_size_of_the_notes(fake, client, taken, blocks):
+    exporting(fake, archive(taken[1], blocks))
+    told = []
+
+    pull(client(timeout=20), taken[1].cid, None, lambda done, total: told.append((done, total)))
+
+    assert told[-1] == (taken[1].root.size, taken[1].root.size)
+    assert told == sorted(told)
+
+
+def test_a_pull_says_what_came_and_a_checkpoint_that_is_there_stays_as_it_is(fake, device, taken, blocks):
+    snapshot = taken[1]
+    exporting(fake, archive(snapshot, blocks))
+
+    said = device.run("pull", snapshot.id, "--ipfs", fake.api)
+    (image,) = device.home.rglob("image.car")
+    once = image.read_bytes()
+    answer = device.json("pull", snapshot.id, "--ipfs", fake.api)
+
+    assert f"pulled checkpoint {snapshot.id} of {snapshot.root.notes} files into {image}" in said
+    assert (answer["id"], answer["notes"]) == (snapshot.id, snapshot.root.notes)
+    assert image.read_bytes() == once
+    assert [one["id"] for one in device.json("list")["checkpoints"]] == [snapshot.id]
+
+
 # ------------------------------------------------------------------------------------------------ where it may be
 
 

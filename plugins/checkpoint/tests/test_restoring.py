@@ -9,6 +9,7 @@ import pytest
 
 from agentm_checkpoint.capture import take
 from agentm_checkpoint.restoring import apply_restore, check_contents, plan_restore
+from agentm_checkpoint.tree import note_blocks
 from agentm_checkpoint.verifying import verified_leaves
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Capabilities, Locator
@@ -241,6 +242,18 @@ def test_a_damaged_checkpoint_is_refused_before_anything_is_written(past, backen
 
     with pytest.raises(IntegrityError):
         check_contents(steps, open_image().fetch)
+    assert notes_in(backend) == before
+
+
+def test_a_checkpoint_with_a_note_that_is_no_text_is_refused_before_anything_is_written(past, backend, notes_in):
+    leaf, blocks = note_blocks(b"\xff\xfe no text")
+    steps = past.plan({"a.md": leaf})
+    before = notes_in(backend)
+
+    with pytest.raises(IntegrityError, match=r"'a\.md' is not text"):
+        check_contents(steps, blocks.__getitem__)
+    with pytest.raises(IntegrityError, match=r"'a\.md' is not text"):
+        apply_restore(backend, steps, blocks.__getitem__)
     assert notes_in(backend) == before
 
 

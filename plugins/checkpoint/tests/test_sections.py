@@ -111,6 +111,14 @@ def test_a_title_cannot_send_control_characters_to_a_terminal():
     assert section.label.isprintable()
 
 
+def test_a_long_title_is_cut_where_a_terminal_would_break_it():
+    for length, shown in ((60, "t" * 60), (61, "t" * 59 + "…")):
+        (section,) = split(b"# " + b"t" * length + b"\n")
+
+        assert shown in section.label
+        assert section.label.count("t" * 60) == (length == 60)
+
+
 def test_the_operator_sees_titles():
     assert changed_sections(b"# A\n1\n", b"# A\n2\n# B\n") == ["changed: the section 'A'", "added: the section 'B'"]
     assert changed_sections(b"# A\n# B\n", b"# B\n") == ["removed: the section 'A'"]

@@ -7,7 +7,7 @@ import random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from agentm_checkpoint.reading import reachable, read_note, read_tree
+from agentm_checkpoint.reading import follow, reachable, read_note, read_tree
 from agentm_checkpoint.tree import MAX_ENTRIES, MAX_PART, build_tree, leaf_of, note_blocks
 
 NAMES = st.text("abcü", min_size=1, max_size=3)
@@ -114,3 +114,31 @@ def test_everything_below_a_root_is_reached_once():
 
     assert len(reached) == len(set(reached))
     assert set(reached) == set(blocks)
+
+
+def test_what_is_known_to_be_whole_is_not_followed_again_and_what_is_shared_only_once():
+    leaf, found = note_blocks(b"text")
+    root, nodes = build_tree({"one/a.md": leaf, "two/a.md": leaf, "c.md": leaf})
+    blocks, fetched = found | nodes, []
+
+    def fetch(cid):
+        fetched.append(cid)
+        return blocks[cid]
+
+    whole = set()
+    assert follow(root.cid, fetch, blocks.__contains__, whole) is None
+    assert len(fetched) == 2  # the folders `one` and `two` are one block
+    assert whole == {*blocks}
+    assert follow(root.cid, fetch, blocks.__contains__, whole) is None
+    assert len(fetched) == 2
+
+
+def test_what_is_missing_below_a_root_is_named_and_nothing_is_taken_for_whole():
+    leaf, found = note_blocks(b"text")
+    root, nodes = build_tree({"one/a.md": leaf, "c.md": note_blocks(b"other")[0]})
+    whole = set()
+
+    assert follow(root.cid, nodes.__getitem__, (nodes | found).__contains__, whole) == "c.md"
+    assert follow(root.cid, nodes.__getitem__, nodes.__contains__, whole) in ("c.md", "one/a.md")
+    assert follow(root.cid, nodes.__getitem__, {}.__contains__, whole) == ""
+    assert whole == set()

@@ -239,7 +239,7 @@ def test_a_conflict_that_the_policy_leaves_is_settled_by_the_command_that_the_er
     assert "kept versions to look at:\n  plan (conflict " in shown
 
 
-def test_status_tells_what_waits_in_words_and_as_json(laptops):
+def test_status_tells_what_waits_in_words_and_as_json(laptops, origin_by_path):
     one, _ = laptops
     one.write("plan.md", "new\n")
     one.write("x.log", "noise\n")
@@ -250,6 +250,8 @@ def test_status_tells_what_waits_in_words_and_as_json(laptops):
     assert "nothing to push or to bring in" in shown
     answer = json.loads(one.run("git", "status", "--json").stdout)
     assert answer["changes"] == [{"note": "plan.md", "what": "new"}]
+    assert (answer["store"], answer["branch"], answer["remote"]) == (str(one.clone), "main", origin_by_path.url)
+    assert 0 <= answer["pulled_seconds_ago"] < 600
     assert (answer["ahead"], answer["behind"], answer["ignored"], answer["conflicts"]) == (0, 0, ["x.log"], [])
     one.run("git", "sync", "--message", "first plan")
     assert "everything is committed" in one.run("git", "status").stdout
@@ -294,8 +296,10 @@ def test_undo_brings_a_note_back_and_twice_brings_it_forth(laptops):
     said = one.run("git", "undo", "plan.md").stdout
     assert "as " in said
     assert (one.clone / "plan.md").read_bytes() == b"first\r\n"
-    one.run("git", "undo", "plan.md")
+    answer = json.loads(one.run("git", "undo", "plan.md", "--json").stdout)
+    assert (answer["note"], answer["exists"]) == ("plan.md", True)
     assert (one.clone / "plan.md").read_text() == "second, not committed yet\n"
+    assert git(str(one.clone), "status", "--porcelain") == b"", "an undo is a commit, too"
 
 
 def test_undo_reaches_deleted_notes_and_named_versions(laptops):

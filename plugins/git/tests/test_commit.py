@@ -181,6 +181,22 @@ def test_threads_and_stores_on_one_clone_commit_one_after_the_other(tmp_path):
 # ------------------------------------------------------------------------------------------------ beside the operator
 
 
+def test_the_index_is_made_anew_only_after_somebody_else_touched_it(store, monkeypatch):
+    made = []
+    store.write(NOTE, "one\n")
+    store.commit("one", AUTHORS, OCCASION)
+    real = store.clone.applier.reset_index
+    monkeypatch.setattr(store.clone.applier, "reset_index", lambda *given: (made.append(given), real(*given)))
+
+    store.write(NOTE, "two\n")
+    store.commit("two", AUTHORS, OCCASION)
+    assert made == []
+    store.write(NOTE, "three\n")
+    git(store.describe(), "add", "-A")
+    store.commit("three", AUTHORS, OCCASION)
+    assert len(made) == 1
+
+
 def test_commits_that_the_operator_made_with_git_are_built_upon(store):
     store.write(NOTE, "one\n")
     store.commit("first", AUTHORS, OCCASION)

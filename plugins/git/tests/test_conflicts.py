@@ -9,6 +9,7 @@ from clones import AUTHORS, OCCASION, open_clone
 from git_servers import fill, fsck, git
 
 from agentm_git import identity
+from agentm_git.applying import EditedMeanwhile
 from agentm_kernel import Locator
 from agentm_kernel.errors import StorageConflictError
 
@@ -225,6 +226,14 @@ def test_a_push_over_an_edit_that_stays_uncommitted_is_refused(clone, origin_by_
     store.sync(OCCASION)
     assert THEIRS in origin_by_path.files().values()
     assert origin_by_path.files()[NOTE.key] == b"not committed yet\n"
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(1, "changed 0, and so"), (3, "changed 0, 1, 2, and so"), (5, "changed 0, 1, 2 and 2 more, and")],
+)
+def test_edits_that_are_in_the_way_are_named_and_counted(count, said):
+    assert said in EditedMeanwhile([str(number) for number in range(count)]).message
 
 
 RECORD, POINTER, REPOS = (

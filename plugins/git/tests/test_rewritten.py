@@ -8,6 +8,7 @@ import pytest
 from clones import AUTHORS, OCCASION, open_clone
 from git_servers import BRANCH, git
 
+from agentm_git.rewritten import is_pending
 from agentm_kernel.plugin import Locator, StorageConflictError
 
 SECRET, LATER = Locator("secret.md"), Locator("later.md")
@@ -52,7 +53,9 @@ def test_follow_lets_go_and_keeps_what_was_written_since(rewritten, origin_by_pa
     rewritten.write(LATER, "later\n")
     with pytest.raises(StorageConflictError):
         rewritten.sync(OCCASION)
+    assert is_pending(rewritten.clone.private, BRANCH)
     rewritten.sync(OCCASION, rewritten="follow")
+    assert not is_pending(rewritten.clone.private, BRANCH), "doctor has nothing to warn about any more"
     assert not rewritten.exists(SECRET)
     assert rewritten.read(LATER) == "later\n"
     assert origin_by_path.files()[LATER.key] == b"later\n"
@@ -61,10 +64,19 @@ def test_follow_lets_go_and_keeps_what_was_written_since(rewritten, origin_by_pa
     rewritten.sync(OCCASION)
 
 
+def test_follow_with_nothing_written_since_settles_it(rewritten):
+    with pytest.raises(StorageConflictError):
+        rewritten.pull(OCCASION)
+    rewritten.sync(OCCASION, rewritten="follow")
+    assert not rewritten.exists(SECRET)
+    assert not is_pending(rewritten.clone.private, BRANCH)
+
+
 def test_keep_sends_back(rewritten, origin_by_path):
     with pytest.raises(StorageConflictError):
         rewritten.pull(OCCASION)
     rewritten.sync(OCCASION, rewritten="keep")
+    assert not is_pending(rewritten.clone.private, BRANCH)
     assert has_secret(origin_by_path)
     rewritten.write(LATER, "later\n")
     rewritten.sync(OCCASION)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -72,8 +73,8 @@ def test_what_takes_too_long_is_ended_with_everything_that_it_started(tmp_path):
         "time.sleep(60)",
     )
     began = time.monotonic()
-    with pytest.raises(StorageIOError, match="did not end within"):
-        run_bounded(["slow"], {**os.environ, "PATH": path}, str(tmp_path), None, 3.0)
+    with pytest.raises(StorageIOError, match=r"^slow fetch did not end within 3 s and was stopped"):
+        run_bounded(["slow", "--quietly", "fetch", "origin"], {**os.environ, "PATH": path}, str(tmp_path), None, 3.0)
     assert time.monotonic() - began < 30
     child = int((tmp_path / "pid").read_text())
     for _ in range(100):
@@ -111,3 +112,10 @@ def test_git_that_is_not_installed_is_named(tmp_path, monkeypatch):
 def test_a_folder_that_is_gone_is_not_taken_for_a_missing_git(tmp_path):
     with pytest.raises(StorageIOError, match="missing"):
         run_bounded(["git", "version"], dict(os.environ), str(tmp_path / "gone"), None, 10)
+
+
+def test_a_program_that_cannot_be_started_is_named_with_the_systems_reason(tmp_path):
+    (tmp_path / "program").write_text("no program")
+    with pytest.raises(StorageIOError, match=r"program cannot be started: ") as caught:
+        run_bounded([str(tmp_path / "program")], dict(os.environ), str(tmp_path), None, 10)
+    assert caught.value.errno == errno.EACCES

@@ -109,7 +109,10 @@ def test_whoever_is_not_let_in_gets_nothing_and_that_is_recorded(safe, access):
     safe.inventory(access=access)
     error = safe.refusal()
     assert "tool: agentm" in error.hint
-    assert [entry["event"] for entry in safe.desk.audit()] == ["secret.reveal.denied"]
+    (entry,) = safe.desk.audit()
+    assert entry["event"] == "secret.reveal.denied"
+    assert (entry["slug"], entry["actor"]["user"], entry["context"]) == ("api-token", "ana", {"tool": "agentm"})
+    assert "access.bind or access.reveal" in entry["reason"]
 
 
 @pytest.mark.rule(11, "accepted")
@@ -184,6 +187,14 @@ def test_without_a_list_the_provider_may_ask_for_what_the_inventory_has(safe):
         _ = credentials["HOME"]
 
 
+def test_without_a_list_a_value_is_missed_only_by_whoever_asks_for_it(safe):
+    safe.inventory()
+    del safe.desk.environ["API_TOKEN"]
+    credentials = safe.open(state="")
+    with pytest.raises(StorageAuthUnresolvableError, match="API_TOKEN is not set"):
+        _ = credentials["API_TOKEN"]
+
+
 def test_a_vault_in_the_environment_may_have_another_name(safe):
     safe.desk.environ["SOMEWHERE"] = VALUE
     safe.inventory(more="    backend: vault://env/SOMEWHERE")
@@ -236,3 +247,9 @@ def test_a_slug_that_no_inventory_has_is_refused_at_its_place(safe):
     with pytest.raises(StorageAuthUnresolvableError) as caught:
         self_bucket(safe.desk, "acme/s3-rw")
     assert caught.value.findings[0].key == "config.credentials_ref"
+
+
+def test_what_a_slug_names_is_checked_when_the_store_is_opened(safe):
+    safe.inventory(slug="s3-rw", access="{}", name=".secrets/SECRETS.md")
+    with pytest.raises(StorageAuthUnresolvableError, match="does not let this user have the secret 's3-rw'"):
+        self_bucket(safe.desk, "s3-rw")

@@ -43,8 +43,8 @@ class Place(Frozen):
         region = region or ("us-east-1" if kind == "s3" else "")
         endpoint = (endpoint or _usual_endpoint(kind, region, account)).rstrip("/")
         _check_endpoint(endpoint)
-        self._set(kind=kind, bucket=bucket, prefix=prefix.strip("/"), endpoint=endpoint)
-        self._set(region=region, account=account)
+        prefix = prefix.strip("/")
+        self._set(kind=kind, bucket=bucket, prefix=prefix, endpoint=endpoint, region=region, account=account)
 
     def __str__(self) -> str:
         where = "/".join(part for part in (self.bucket, self.prefix) if part)

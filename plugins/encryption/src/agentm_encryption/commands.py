@@ -249,8 +249,8 @@ def rotate(
             "the old keys stay in use",
             "settle them, or add --leave-unreadable; then run `agentm encryption rotate` again",
         )
-    _finish(store.backend, encrypted)
     answer.update(encrypted=outcome.changed, left=dict(outcome.left), **key_fields(encrypted.keys))
+    _finish(store.backend, encrypted)
     click.echo(f"{_files(outcome.changed)} encrypted with new keys; the old ones are over")
     say_keys(encrypted.keys)
     click.echo("tell the other members this fingerprint: they run `agentm encryption join`")

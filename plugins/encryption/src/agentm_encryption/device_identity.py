@@ -72,13 +72,6 @@ class DeviceIdentity:
         self._keep(str(identity), str(identity.to_public()), way)
         return str(identity.to_public())
 
-    def keep_as(self, way: str) -> None:
-        """Keep the identity that is there another way from now on."""
-        text = self._text()
-        recipient = self.recipient
-        assert recipient is not None
-        self._keep(text, recipient, way)
-
     def unlock(self) -> Any:
         """The identity itself; `StorageSelectionError` if it is not there or stays locked."""
         from agentm_encryption.epochs import parse_identity

@@ -168,7 +168,6 @@ def replace_keys(backend: StorageBackend, before: str, keys: Keys) -> None:
 
 def admit(backend: StorageBackend, keys: Keys, recipient: str, name: str) -> bool:
     """Let one more device open the keys; `False` if it already can."""
-    parse_recipient(recipient)
     name = checked_name(name)
     if any(member.recipient == recipient for member in keys.recipients):
         return False

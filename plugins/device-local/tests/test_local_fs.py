@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import itertools
 import os
@@ -20,6 +21,7 @@ from agentm_kernel.plugin import (
     Capabilities,
     ConcurrentModificationError,
     Device,
+    LockTimeout,
     Opening,
     ProviderContext,
     StorageConflictError,
@@ -32,6 +34,7 @@ from agentm_kernel.plugin import (
 )
 
 NOTE = Locator("plan.md")
+FREE = contextlib.nullcontext()
 
 
 class Desk:
@@ -310,6 +313,22 @@ def test_own_writes_and_deletions_are_no_news(desk):
     assert changes(desk.process()) == []
 
 
+def test_a_version_that_agentm_put_aside_is_no_news(desk):
+    desk.process("split-conflicts").scan()
+    desk.process("split-conflicts").write(NOTE, "one\n")
+    desk.person_writes("by a person\n")
+    desk.process("split-conflicts").write(NOTE, "two\n")
+    assert len(desk.names()) == 2
+    assert changes(desk.process()) == []
+
+
+def test_an_edit_right_after_an_own_write_is_news(desk):
+    desk.process().scan()
+    desk.process().write(NOTE, "by the agent\n")
+    desk.person_writes("by a person\n")
+    assert changes(desk.process()) == [("write", "plan.md")]
+
+
 def test_touching_a_file_is_no_change(desk):
     desk.person_writes("one\n")
     desk.process().scan()
@@ -558,3 +577,13 @@ def test_what_cannot_be_recorded_is_not_done(desk, verb):
     assert caught.value.errno == errno.EEXIST
     assert "nothing was written" in caught.value.hint
     assert desk.text() == "by a person\n"
+
+
+def test_nothing_is_written_while_the_record_stays_busy(desk, monkeypatch):
+    def busy(folder):
+        raise LockTimeout(f"another process holds {folder}")
+
+    monkeypatch.setattr("agentm_kernel.plugin.store_mutex", lambda place: busy(place) if "state" in place else FREE)
+    with pytest.raises(LockTimeout):
+        desk.process().write(NOTE, "ours\n")
+    assert desk.names() == set()

@@ -187,7 +187,7 @@ class LocalFolder(FileStore, WatchedStore):
             if info.is_dir or self._is_excluded(key):
                 continue
             known = before.get(key)
-            if known is not None and known.version == info.version != "":
+            if known is not None and known.version == info.version:
                 now[key] = known
                 continue
             digest = self._digest(info.locator)

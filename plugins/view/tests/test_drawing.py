@@ -67,6 +67,8 @@ def test_what_a_note_can_be() -> None:
     assert 'href="/note/a.md"' in rendered("[[a]]")
     assert ">words<" in rendered("[[a|words]]")
     assert "<a" not in rendered("[[b]]")
+    for none in ("[[]]", "[[a[b]]", "[[a\nb]]", "[[a"):
+        assert none.replace("\n", "") in rendered(none).replace("\n", ""), "no name of a note"
     assert 'rel="noopener noreferrer"' in rendered("[x](https://example.com/)")
     assert "<table>" in rendered("| a |\n|---|\n| b |")
     assert "image: alt" in rendered("![alt](https://e/x.png)")
@@ -95,6 +97,8 @@ def test_lines_that_changed() -> None:
         ("a\r\nb\r\n", "a\nc\n", "a\r\nc\r\n"),
         ("a\r\nb\nc", "a\nb\nc\nd", "a\r\nb\nc\r\nd"),
         ("a\rb", "a\nb", "a\rb"),
+        ("a\r\nb\nc\n", "a\nb\nc\nd\n", "a\r\nb\nc\nd\n"),
+        ("a\r\n" * 5000, "a\n" * 5000 + "b\n", "a\r\n" * 5000 + "b\r\n"),
         ("a\r\nb", "a\nb", "a\r\nb"),
         ("a\r\n\u2028b\r\n", "a\n\u2028b!\n", "a\r\n\u2028b!\r\n"),
         ("", "new\n", "new\n"),

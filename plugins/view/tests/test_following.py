@@ -9,6 +9,7 @@ import pytest
 
 from agentm_view.answers import Answers
 from agentm_view.memory import Memory
+from agentm_view.watching import _entries
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,6 +54,12 @@ def test_a_note_that_comes_right_after_the_first_screen_is_told_and_shown(note, 
 
     assert told(answers, screen)
     assert "The second fact" in answers.get("screen", {"at": "/notes"})[1]["html"]
+
+
+def test_what_is_beside_a_link_that_leads_nowhere_is_followed_too(tmp_path):
+    (tmp_path / "link").symlink_to("nowhere")
+    (tmp_path / "file").write_text("text")
+    assert {path for path, _ in _entries(str(tmp_path))} == {str(tmp_path / "link"), str(tmp_path / "file")}
 
 
 def test_what_another_tab_has_noticed_is_told_too(note, monkeypatch):

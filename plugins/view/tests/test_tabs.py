@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import threading
 from email.message import Message
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from agentm_kernel.plugin import Panel, PluginError
 from agentm_view.access import Access, Refused
-from agentm_view.memory import Memory
+from agentm_view.command import _close_when_entered
+from agentm_view.memory import Memory, asked
 from agentm_view.opening import Opener
 from agentm_view.watching import Watcher
 
@@ -91,6 +94,24 @@ def test_the_oldest_of_more_than_fifty_tabs_has_to_be_opened_anew() -> None:
         access.check_bearer(asking(bearer))
     with pytest.raises(Refused):
         access.check_bearer(asking(bearers[0]))
+
+
+def test_a_panel_is_waited_for_as_long_as_it_may_take_and_no_longer() -> None:
+    panel = Panel("slow", "Slow", "more", lambda _query: [])
+    go_on = threading.Event()
+    threading.Timer(A_MOMENT, go_on.set).start()
+    assert asked(panel, lambda: go_on.wait(10)) is True
+    never = threading.Event()
+    with pytest.raises(PluginError, match="the panel 'Slow' did not answer within 0 s"):
+        asked(panel, never.wait, 0.01)
+    never.set()
+
+
+def test_the_file_with_the_token_is_removed_when_somebody_has_entered() -> None:
+    happened: list[str] = []
+    server = SimpleNamespace(entered=SimpleNamespace(wait=lambda: happened.append("entered")))
+    _close_when_entered(server, SimpleNamespace(close=lambda: happened.append("removed")))  # type: ignore[arg-type]
+    assert happened == ["entered", "removed"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no modes")

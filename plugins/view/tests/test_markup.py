@@ -151,8 +151,9 @@ def on_lines(drawn: str, home: Path) -> str:
 
 @pytest.mark.parametrize(("name", "address"), SCREENS.items())
 def test_a_screen_is_drawn_as_it_was(filled: Path, name: str, address: str) -> None:
-    answers = Answers(Memory(read_only=False, cwd=str(filled)))
-    _, screen = answers.get("screen", {"at": address})
+    memory = Memory(read_only=False, cwd=str(filled))
+    memory.notes().refresh()
+    _, screen = Answers(memory).get("screen", {"at": address})
     drawn = f"<title>{screen['title']}</title>{screen['html']}<about>{sorted(screen['about'].items())}</about>"
     assert on_lines(drawn, filled) == drawn_before(name, drawn, filled)
 

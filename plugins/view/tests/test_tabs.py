@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import webbrowser
 from email.message import Message
 from types import SimpleNamespace
 from typing import Any
@@ -126,3 +127,11 @@ def test_the_file_with_the_token_is_for_this_user_alone(memory: Memory, monkeypa
     assert os.stat(opener.path).st_mode & 0o777 == 0o600
     opener.close()
     assert not os.path.exists(opener.path)
+
+
+def test_where_there_is_no_browser_that_is_known(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_address: str) -> bool:
+        raise webbrowser.Error("could not locate runnable browser")
+
+    monkeypatch.setattr("webbrowser.open", fail)
+    assert not Opener(memory.device()).open("http://127.0.0.1:1/#token=secret")

@@ -162,6 +162,15 @@ def test_what_an_address_asks_for_is_handed_on_as_it_stands(served: Served, monk
     assert asked == {"what": "part", "panel": "inbox", "kind": "", "q": "a&b"}
 
 
+def test_a_connection_that_nobody_ends_does_not_keep_the_program_from_ending(served: Served) -> None:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+        connection.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n\r\n".encode())
+        assert connection.recv(100)
+        serving = [thread for thread in threading.enumerate() if "process_request_thread" in thread.name]
+        assert serving
+        assert all(thread.daemon for thread in serving)
+
+
 def test_requests_have_limits(served: Served) -> None:
     assert served.ask("POST", "/api/do", b"{}", Content_Type="text/plain")[0] == 415
     assert served.ask("POST", "/api/do", b"[1]")[0] == 400

@@ -9,6 +9,7 @@ from agentm_view.diff import lines_changed, side_by_side, with_line_ends
 from agentm_view.html import Html, escape, exact, join, tag
 from agentm_view.links import ExportLinks, Links
 from agentm_view.markdown import Renderer
+from agentm_view.routes import split
 
 
 def rendered(text: str) -> str:
@@ -164,6 +165,11 @@ def test_export_links_are_relative_and_lead_only_to_files() -> None:
     assert links.screen("") == "../../index.html"
     assert links.screen("notes", {"kind": "x"}) is None
     assert links.panel("p", {"q": "1"}) is None
+
+
+def test_an_address_is_a_screen_and_what_is_asked_of_it() -> None:
+    assert split("/panel/a%20b?kind=&q=x%26y") == ("panel/a b", {"kind": "", "q": "x&y"})
+    assert split("/") == ("", {})
 
 
 def test_how_long_ago() -> None:

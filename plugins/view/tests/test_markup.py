@@ -158,6 +158,21 @@ def test_a_screen_is_drawn_as_it_was(filled: Path, name: str, address: str) -> N
     assert on_lines(drawn, filled) == drawn_before(name, drawn, filled)
 
 
+@pytest.mark.parametrize("slug", ["payments", "others"])
+def test_the_plan_of_the_checkout_in_which_the_page_was_opened_is_with_its_project(filled: Path, slug: str) -> None:
+    checkout = filled / slug
+    (checkout / ".git").mkdir(parents=True)
+    (checkout / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (checkout / ".git" / "config").write_text(f'[remote "origin"]\n\turl = git@example.com:ana/{slug}.git\n')
+    record = '{"version": 1, "id": "1", "remotes": ["example.com/ana/payments"]}\n'
+    (filled / ".agentm/memory/projects/payments/_project.json").write_text(record)
+    (checkout / ".harness").mkdir()
+    (checkout / ".harness" / "PLAN.md").write_text("- [ ] to be done here\n")
+    answers = Answers(Memory(read_only=True, cwd=str(checkout)))
+    html = str(answers.get("screen", {"at": "/project/payments"})[1]["html"])
+    assert ("to be done here" in html, "in ~/payments" in html) == (slug == "payments",) * 2
+
+
 @pytest.mark.parametrize(("name", "address"), [("today", "/"), ("notes", "/notes"), ("projects", "/projects")])
 def test_an_empty_memory_says_what_to_do(home: Path, name: str, address: str) -> None:
     drawn = str(Answers(Memory(read_only=False, cwd=str(home))).get("screen", {"at": address})[1]["html"])

@@ -186,6 +186,21 @@ def test_a_store_of_files_sends_everything_to_the_disk(tmp_path: Path) -> None:
     assert Near(tmp_path / "store", {}).ask("watched_changes") == []
 
 
+def test_of_a_store_that_sends_nothing_to_the_disk_each_change_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SyncWatch, "_noting", lambda _watch, real: real)
+    file, name = "its bytes were not sent to the disk", "its name was not sent to the disk"
+    assert Near(tmp_path / "store", {}).ask("watched_changes") == [
+        ["a new note", file],
+        ["a new note", name],
+        ["a changed note", file],
+        ["a changed note", name],
+        ["an added line", file],
+        ["a deleted note", name],
+    ]
+
+
 @pytest.mark.parametrize(
     ("kind", "state", "saw"),
     [("PermissionError", "not tried", "and your own disk is not filled"), ("AgentmError", "broken", "no room")],

@@ -120,6 +120,17 @@ def test_the_same_proposal_again_is_the_one_that_waits(any_store: StorageBackend
     assert len(pending(any_store)) == 1
 
 
+def test_a_part_of_a_name_that_two_have_means_neither(any_store: StorageBackend) -> None:
+    names = [propose(any_store, replace(NEW, target=TARGET.replace("uv", which)), Days()) for which in ("uv", "pip")]
+    with pytest.raises(InvalidContentError, match="'use-' could be any of: ") as caught:
+        find(any_store, "use-")
+    assert all(name in caught.value.message for name in names)
+    assert [find(any_store, name).name for name in names] == names
+    for nobody in ("", "use-poetry"):
+        with pytest.raises(NotFoundError, match="there is no proposal"):
+            find(any_store, nobody)
+
+
 def test_what_is_rejected_is_no_note_and_in_the_log(any_store: StorageBackend) -> None:
     name = propose(any_store, NEW, Days())
     reject(any_store, find(any_store, name[-4:]))

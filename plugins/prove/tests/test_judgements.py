@@ -67,12 +67,14 @@ class Here:
 
     def __init__(self, folder: Path, **lies: Callable[[Any], Any]) -> None:
         self._folder, self._lies = folder / "store", lies
+        self.workers: list[Near] = []
 
     def fresh(self) -> Here:
         return self
 
     def opened(self, **_options: int) -> Near:
-        return Near(self._folder, self._lies)
+        self.workers.append(Near(self._folder, self._lies))
+        return self.workers[-1]
 
     start = opened
 
@@ -106,6 +108,15 @@ def without_one(text: str) -> str:
 )
 def test_eight_writers_that_lose_something_are_told_apart(tmp_path: Path, lies: Any, saw: str) -> None:
     assert seen(eight_writers.run, Here(tmp_path, **lies)) == saw
+
+
+def test_eight_writers_at_once_have_half_a_minute_on_a_slow_device(tmp_path: Path) -> None:
+    laboratory = Here(tmp_path)
+    eight_writers.run(laboratory)  # type: ignore[arg-type]
+    first, *others = laboratory.workers
+    assert len(others) == 7
+    assert first.limits[:2] == [30, 30]
+    assert all(worker.limits == [30, 30, 30] for worker in others)
 
 
 @pytest.mark.parametrize(
@@ -400,6 +411,16 @@ def test_who_watches_is_told_what_goes_on_and_the_outcome_takes_that_line(
         assert said == "ok     1.2 s  a promise: it was kept by all of the eight programs\n"
 
 
+def test_each_trial_is_announced_when_it_begins_and_shown_when_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(command, "_announce", lambda promise, _json: said.append(promise))
+    monkeypatch.setattr(command, "_show", lambda finding, _json: said.append(finding.saw))
+    trial = Trial("one", "nothing is lost", lambda _: "")
+    heard = SimpleNamespace(findings=lambda: iter([(trial, None), (trial, FINDINGS[0])]))
+    assert command._try_all(heard, as_json=False) == FINDINGS[:1]  # type: ignore[arg-type]
+    assert said == ["nothing is lost", "all | there"]
+
+
 def test_programs_get_no_line_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     command._announce("a promise", as_json=True)
     command._show(FINDINGS[0], as_json=True)
@@ -483,7 +504,8 @@ def test_where_there_is_no_place_nothing_is_tried_and_each_trial_says_why(
 ) -> None:
     monkeypatch.setattr(run, "find_place", lambda _device: "no folder can be written to")
     found = [found for _, found in a_run.of(with_store=True, with_hosts=False).findings()]
-    assert [(one.state, one.saw) for one in found] == [("not tried", "no folder can be written to")] * 2
+    told = [(one.state, one.saw, one.seconds) for one in found]
+    assert told == [("not tried", "no folder can be written to", 0.0)] * 2
     assert a_run.done == []
 
 

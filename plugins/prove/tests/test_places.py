@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import errno
 import io
 import json
+import os
+import shutil
 import subprocess
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -12,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentm_kernel.plugin import Device, FileStore, stamp_store
-from agentm_prove import hosts, place
-from agentm_prove.laboratory import sweep
-from agentm_prove.place import PREFIX, file_system_of, find_place, places_to_sweep
+from agentm_prove import hosts, place, small_disk
+from agentm_prove.laboratory import Laboratory, sweep
+from agentm_prove.place import PREFIX, Place, file_system_of, find_place, places_to_sweep
 from agentm_prove.trial import Broken, NotTried
 
 if TYPE_CHECKING:
@@ -115,7 +118,44 @@ def test_what_an_earlier_run_left_is_removed_where_it_may_have_made_something(ho
     assert sorted(path.name for path in home.iterdir()) == [f"{PREFIX}file", "mine"]
 
 
+def test_state_comes_before_cache_then_the_store_s_neighbourhood_then_what_is_temporary(home: Path) -> None:
+    device = a_device(home)
+    for folder in (device.state_dir, device.cache_dir, home / "notes"):
+        os.makedirs(folder)
+    temporary = str(home.parent / "temporary")
+    assert list(place._candidates(device, str(home / "notes"))) == [
+        device.state_dir,
+        device.cache_dir,
+        str(home),
+        temporary,
+    ]
+    assert list(place._candidates(device, None)) == [device.state_dir, device.cache_dir, temporary]
+
+
+def test_a_laboratory_that_somebody_else_removed_ends_all_the_same(tmp_path: Path) -> None:
+    with Laboratory(Place(str(tmp_path), "ext4", "device-local", ())) as laboratory:
+        assert os.path.dirname(laboratory.base) == str(tmp_path)
+        shutil.rmtree(laboratory.base)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_call_of_the_system_that_fails_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(small_disk.ctypes, "get_errno", lambda: errno.EPERM)
+    small_disk._check(0)
+    with pytest.raises(PermissionError, match="Operation not permitted"):
+        small_disk._check(-1)
+
+
 # ------------------------------------------------------------------------------------------------ agent hosts
+
+
+def test_each_connected_host_is_a_trial_and_all_the_others_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered(monkeypatch, 0, {"hosts": [{"name": "codex", "connected": True}]})
+    device = plugins("hosts", "cursor", "codex")
+    assert [trial.name for trial in hosts.host_trials(device)] == ["host codex", "hosts-not-connected"]
+    (alone,) = hosts.host_trials(plugins())
+    with pytest.raises(NotTried, match="no adapter for an agent host is installed"):
+        alone.run(None)  # type: ignore[arg-type]
 
 
 def answered(monkeypatch: pytest.MonkeyPatch, code: int, out: object, err: str = "") -> list[tuple[Any, Any]]:

@@ -162,6 +162,18 @@ def test_what_an_address_asks_for_is_handed_on_as_it_stands(served: Served, monk
     assert asked == {"what": "part", "panel": "inbox", "kind": "", "q": "a&b"}
 
 
+def test_what_follows_a_request_that_was_refused_is_not_taken_for_another_one(served: Served) -> None:
+    ask = f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n\r\n"
+    refused = ask.replace("GET / ", "POST /api/do ").replace("\r\n\r\n", f"\r\nContent-Length: {len(ask)}\r\n\r\n")
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+        connection.sendall(f"{refused}{ask}".encode())
+        said = b""
+        while part := connection.recv(65536):
+            said += part
+    assert said.count(b"HTTP/1.1 ") == 1
+    assert b"agentm" not in said.partition(b"\r\n\r\n")[2]
+
+
 def test_a_connection_that_nobody_ends_does_not_keep_the_program_from_ending(served: Served) -> None:
     with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
         connection.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n\r\n".encode())

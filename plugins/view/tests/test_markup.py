@@ -158,6 +158,20 @@ def test_a_screen_is_drawn_as_it_was(filled: Path, name: str, address: str) -> N
     assert on_lines(drawn, filled) == drawn_before(name, drawn, filled)
 
 
+@pytest.mark.parametrize("now", ["gone", "the same", "another"])
+def test_whoever_wrote_meanwhile_loses_nothing(filled: Path, now: str) -> None:
+    answers = Answers(Memory(read_only=False, cwd=str(filled)))
+    mine, file = NOTES[PORT].replace("443", "8443"), filled / ".agentm" / "memory" / PORT
+    if now == "gone":
+        file.unlink()
+    else:
+        file.write_text(mine if now == "the same" else NOTES[PORT].replace("443", "80"))
+    status, told = answers.do("write", {"key": PORT, "text": mine, "expect": "what was shown"})
+    assert (status, told["error"]) == (409, "The note was changed meanwhile.")
+    html = str(told["html"])
+    assert on_lines(html, filled) == drawn_before(f"meanwhile-{now.replace(' ', '-')}", html, filled)
+
+
 @pytest.mark.parametrize("slug", ["payments", "others"])
 def test_the_plan_of_the_checkout_in_which_the_page_was_opened_is_with_its_project(filled: Path, slug: str) -> None:
     checkout = filled / slug

@@ -186,6 +186,7 @@ def test_a_connection_that_nobody_ends_does_not_keep_the_program_from_ending(ser
 def test_requests_have_limits(served: Served) -> None:
     assert served.ask("POST", "/api/do", b"{}", Content_Type="text/plain")[0] == 415
     assert served.ask("POST", "/api/do", b"[1]")[0] == 400
+    assert served.ask("POST", "/api/menu", b"{}")[0] == 404
     assert served.ask("POST", "/api/do", b"[" * 100_000)[0] == 400
     assert served.post("/api/do", {"do": "write", "fields": {"key": 1}})[0] == 400
     with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:

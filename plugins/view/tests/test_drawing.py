@@ -11,6 +11,9 @@ from agentm_view.links import ExportLinks, Links
 from agentm_view.markdown import Renderer
 from agentm_view.routes import split
 
+LEVELS = {1: 3, 2: 4, 3: 5, 4: 6, 5: 6, 6: 6}
+"""The headings of a note are below those of its screen."""
+
 
 def rendered(text: str) -> str:
     return Renderer(lambda name: "/note/a.md" if name == "a" else None).render(text)
@@ -64,7 +67,8 @@ def test_a_list_of_tasks_shows_what_is_done() -> None:
 
 
 def test_what_a_note_can_be() -> None:
-    assert '<h3 dir="auto">' in rendered("# one")
+    for level, shown in LEVELS.items():
+        assert f'<h{shown} dir="auto">' in rendered(f"{'#' * level} one")
     assert 'href="/note/a.md"' in rendered("[[a]]")
     assert ">words<" in rendered("[[a|words]]")
     assert "<a" not in rendered("[[b]]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import itertools
 import os
@@ -17,8 +18,10 @@ from agentm_device_local.local_fs import LocalFolder
 from agentm_device_local.providers import open_dev_local, open_local_fs
 from agentm_kernel import Locator
 from agentm_kernel.plugin import (
+    Capabilities,
     ConcurrentModificationError,
     Device,
+    LockTimeout,
     Opening,
     ProviderContext,
     StorageConflictError,
@@ -31,6 +34,7 @@ from agentm_kernel.plugin import (
 )
 
 NOTE = Locator("plan.md")
+FREE = contextlib.nullcontext()
 
 
 class Desk:
@@ -122,6 +126,17 @@ def test_a_condition_of_the_caller_decides_alone(desk):
     assert desk.text() == "x\n"
 
 
+def test_an_earlier_text_that_a_person_puts_back_is_an_edit_that_agentm_has_not_seen(desk):
+    desk.person_writes("by a person\n")
+    store = desk.process()
+    store.read(NOTE)
+    store.write(NOTE, "by the agent\n")
+    desk.person_writes("by a person\n")
+    with pytest.raises(StorageConflictError):
+        store.write(NOTE, "by the agent again\n")
+    assert desk.text() == "by a person\n"
+
+
 @pytest.mark.parametrize("condition", [None, content_hash("one\n")])
 def test_a_note_that_agentm_removed_is_its_own_to_write_again(desk, condition):
     store = desk.process()
@@ -206,8 +221,7 @@ def test_policy_split_conflicts_puts_the_other_version_beside_the_note(desk):
     desk.process("split-conflicts").write(NOTE, "by the agent\n")
     assert desk.text() == "by the agent\n"
     (other,) = desk.names() - {"plan.md"}
-    assert other.startswith("plan (conflict ")
-    assert other.endswith(".md")
+    assert other == f"plan (conflict {content_hash(desk.text(other))[:8]}).md"
     assert desk.text(other) == "by a person\n"
 
 
@@ -299,6 +313,22 @@ def test_own_writes_and_deletions_are_no_news(desk):
     assert changes(desk.process()) == []
 
 
+def test_a_version_that_agentm_put_aside_is_no_news(desk):
+    desk.process("split-conflicts").scan()
+    desk.process("split-conflicts").write(NOTE, "one\n")
+    desk.person_writes("by a person\n")
+    desk.process("split-conflicts").write(NOTE, "two\n")
+    assert len(desk.names()) == 2
+    assert changes(desk.process()) == []
+
+
+def test_an_edit_right_after_an_own_write_is_news(desk):
+    desk.process().scan()
+    desk.process().write(NOTE, "by the agent\n")
+    desk.person_writes("by a person\n")
+    assert changes(desk.process()) == [("write", "plan.md")]
+
+
 def test_touching_a_file_is_no_change(desk):
     desk.person_writes("one\n")
     desk.process().scan()
@@ -331,8 +361,25 @@ def test_a_record_that_was_cut_off_is_read_as_far_as_it_goes(desk):
     desk.process().scan()
     desk.process().write(NOTE, "one\n")
     (record,) = (desk.state / "watched").iterdir()
-    record.write_bytes(record.read_bytes() + b'["b.md", "')
+    record.write_bytes(record.read_bytes() + b'["b.md", "\xc3')
     assert changes(desk.process()) == []
+
+
+def test_the_record_of_a_folder_has_the_name_by_which_every_version_finds_it(desk):
+    desk.process().write(NOTE, "one\n")
+    (record,) = (desk.state / "watched").iterdir()
+    assert record.name == f"{content_hash(str(desk.folder))[:32]}.jsonl"
+
+
+def test_what_is_recorded_after_a_record_that_was_cut_off_is_known(desk):
+    desk.process().write(Locator("a.md"), "one\n")
+    (record,) = (desk.state / "watched").iterdir()
+    record.write_bytes(record.read_bytes() + b'["b.md", "')
+    desk.process().write(NOTE, "by the agent\n")
+    desk.person_writes("by a person\n")
+    with pytest.raises(StorageConflictError):
+        desk.process().write(NOTE, "by the agent again\n")
+    assert desk.text() == "by a person\n"
 
 
 # ------------------------------------------------------------------------------------------------ watching
@@ -364,14 +411,31 @@ def test_a_long_lived_host_is_told_of_changes_as_they_happen(desk):
 def test_the_first_change_after_watching_began_is_told(desk, monkeypatch):
     """Only the first look at a folder finds nothing new, and that is over before the first change can come."""
 
-    def events(*_arguments, **options):
-        assert options["raise_interrupt"] is False, "control-C ends the watch, without a traceback"
+    def events(*_arguments, **_options):
         desk.person_writes("new\n")
         yield set()
 
     monkeypatch.setitem(sys.modules, "watchfiles", SimpleNamespace(watch=events))
     [change] = next(desk.process().watch())
     assert (change.event, change.locator) == ("write", NOTE)
+
+
+def test_the_watch_of_the_library_is_asked_for_what_a_host_needs(desk, monkeypatch):
+    asked = []
+
+    def events(folder, **options):
+        asked.append((folder, options))
+        yield from ()
+
+    monkeypatch.setitem(sys.modules, "watchfiles", SimpleNamespace(watch=events))
+    stop = threading.Event()
+    assert list(desk.process().watch(stop)) == []
+    [(folder, options)] = asked
+    assert folder == str(desk.folder)
+    assert options["stop_event"] is stop
+    assert options["raise_interrupt"] is False, "control-C ends the watch, without a traceback"
+    assert options["ignore_permission_denied"] is True, "nor does a folder that this user may not look into"
+    assert options["step"] < options["debounce"] <= 1000, "an editor has time, nobody waits for long"
 
 
 def test_without_the_library_watching_says_what_to_install(desk, monkeypatch):
@@ -387,7 +451,7 @@ def test_without_the_library_watching_says_what_to_install(desk, monkeypatch):
 def test_local_fs_opens_the_folder_of_the_policy(desk):
     store = open_local_fs({"mount_path": str(desk.folder)}, {}, desk.context())
     assert store.describe() == str(desk.folder)
-    assert not store.capabilities.sync
+    assert store.capabilities == Capabilities(concurrent_writers=True, sync=False, device_files=True, delete=True)
 
 
 def test_a_folder_that_a_sync_agent_shares_is_the_home_of_state(desk):
@@ -513,3 +577,13 @@ def test_what_cannot_be_recorded_is_not_done(desk, verb):
     assert caught.value.errno == errno.EEXIST
     assert "nothing was written" in caught.value.hint
     assert desk.text() == "by a person\n"
+
+
+def test_nothing_is_written_while_the_record_stays_busy(desk, monkeypatch):
+    def busy(folder):
+        raise LockTimeout(f"another process holds {folder}")
+
+    monkeypatch.setattr("agentm_kernel.plugin.store_mutex", lambda place: busy(place) if "state" in place else FREE)
+    with pytest.raises(LockTimeout):
+        desk.process().write(NOTE, "ours\n")
+    assert desk.names() == set()

@@ -34,7 +34,8 @@ def test_check_fails_with_what_the_contract_wants_and_what_was_seen(site: Site) 
     shown = site.agentm("plugins", "check", "mem", "--only", "exists_of_nothing")
 
     (result,) = failed["results"]
-    assert (failed["ok"], result["outcome"]) == (False, "failed")
+    assert (failed["plugin"], failed["kind"], failed["ok"]) == ("mem", "backend", False)
+    assert result["outcome"] == "failed"
     assert "`exists` is false for nothing" in result["detail"]
     assert f"FAIL  reading/exists_of_nothing: {result['detail']}" in shown.stdout
 
@@ -183,9 +184,12 @@ def test_check_notices_a_wrapper_that_makes_something_when_it_is_put_around_a_st
 
     eager = site.agentm("plugins", "check", "eager", "--only", "opening_touches_nothing")
     sound = site.agentm("plugins", "check", "sound", "--only", "opening")
+    layer = site.answer("plugins", "check", "sound", "--only", "layering")
 
     assert (eager.returncode, "it did: os.mkdir" in eager.stdout) == (1, True), eager.stdout
     assert (sound.returncode, sound.stdout) == (0, "sound: 3 passed, 0 failed, 0 skipped\n")
+    assert "this is not a layer" not in {result["detail"] for result in layer["results"]}
+    assert (layer["plugin"], layer["kind"], layer["ok"]) == ("sound", "wrapper", True)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
@@ -20,6 +21,7 @@ from agentm_kernel.plugin import (
     ConcurrentModificationError,
     ConfigError,
     Device,
+    HookContext,
     InvalidContentError,
     Locator,
     LocatorConflictError,
@@ -30,6 +32,7 @@ from agentm_kernel.plugin import (
 )
 from agentm_recall import inbox
 from agentm_recall.inbox import APPEND, REPLACE, SAVE, Proposal, accept, find, look, pending, propose, reject
+from agentm_recall.page_inbox import accept_shown
 from agentm_recall.tool_reading import read, recall, search
 from agentm_recall.tool_writing import append, feedback, save
 
@@ -115,6 +118,17 @@ def test_a_proposal_is_kept_whole_and_accepted_once(any_store: StorageBackend) -
 def test_the_same_proposal_again_is_the_one_that_waits(any_store: StorageBackend) -> None:
     assert propose(any_store, NEW, Days()) == propose(any_store, NEW, Days())
     assert len(pending(any_store)) == 1
+
+
+def test_a_part_of_a_name_that_two_have_means_neither(any_store: StorageBackend) -> None:
+    names = [propose(any_store, replace(NEW, target=TARGET.replace("uv", which)), Days()) for which in ("uv", "pip")]
+    with pytest.raises(InvalidContentError, match="'use-' could be any of: ") as caught:
+        find(any_store, "use-")
+    assert all(name in caught.value.message for name in names)
+    assert [find(any_store, name).name for name in names] == names
+    for nobody in ("", "use-poetry"):
+        with pytest.raises(NotFoundError, match="there is no proposal"):
+            find(any_store, nobody)
 
 
 def test_what_is_rejected_is_no_note_and_in_the_log(any_store: StorageBackend) -> None:
@@ -440,6 +454,25 @@ def test_a_command_has_to_agree_as_well(
     assert done == code, said
     assert store.exists(Locator(TARGET)) is (code == 0)
     assert len(pending(store)) == (code != 0)
+
+
+def test_a_program_is_told_which_notes_were_made(home: Home, store: StorageBackend, proposed: str) -> None:
+    code, said = at_a_terminal(home, "inbox", "accept", proposed, "--json")
+    assert code == 0, said
+    answer = json.loads(said[said.index("{\r\n") :])
+    assert answer["accepted"] == [{"name": proposed, "note": TARGET}]
+
+
+@pytest.mark.parametrize(("program", "is_made"), [("true", True), ("false", False)])
+def test_on_the_page_a_command_has_to_agree_as_well(
+    home: Home, store: StorageBackend, proposed: str, program: str, is_made: bool
+) -> None:
+    assert home.run("config", "set", "inbox.confirm", program).returncode == 0
+    context = HookContext(Device.now({"HOME": str(home.path), "PATH": os.environ["PATH"]}), str(home.project))
+    (shown,) = pending(store)
+    with contextlib.nullcontext() if is_made else pytest.raises(AgentmError, match="inbox.confirm"):
+        accept_shown(context, {"name": shown.name, "hash": shown.hash})
+    assert store.exists(Locator(TARGET)) is is_made
 
 
 def test_rejecting_asks_too(home: Home, store: StorageBackend, proposed: str) -> None:

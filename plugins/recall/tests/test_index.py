@@ -339,6 +339,19 @@ def test_an_index_that_turns_out_to_be_damaged_is_not_kept_open(watched, connect
         assert [hit.note.slug for hit in opened.search("evicted", Scope()).hits] == ["cache"]
 
 
+@pytest.mark.parametrize("may_write", [False, True])
+def test_an_index_that_shows_its_damage_when_it_is_asked_is_asked_anew_without_its_file(watched, may_write):
+    index = RecallIndex(watched)
+    index.update()
+
+    def question(opened):
+        if opened.database.connection.execute("PRAGMA database_list").fetchone()[2]:
+            raise IndexDamaged("a page is lost")
+        return [hit.note.slug for hit in opened.search("evicted", Scope()).hits], opened.notices
+
+    assert index.ask(question, may_write=may_write) == (["cache"], ("the index was not used: a page is lost",))
+
+
 def test_an_index_of_another_version_is_built_anew(watched, home):
     index = RecallIndex(watched)
     index.update()

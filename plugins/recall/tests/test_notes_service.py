@@ -83,6 +83,13 @@ def test_the_last_word_may_be_the_beginning_of_one(notes: Notes) -> None:
     assert notes.found("connections", project="others") == []
 
 
+def test_what_was_found_is_shown_from_behind_the_title_with_its_words_marked(notes: Notes) -> None:
+    assert notes.service.refresh() is None
+    (found,) = notes.service.search("port connections")["found"]
+    assert found["title"] == "The port"
+    assert found["snippet"] == [("Connections", True), (" go to 443.", False)]
+
+
 def test_a_status_is_changed_only_for_the_text_that_was_shown(notes: Notes) -> None:
     shown = content_hash(notes.text(PORT))
     changed = notes.service.set_status(PORT, "deleted", shown)

@@ -11,7 +11,7 @@ from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Capabilities, Locator
 from agentm_kernel.plugin import BackendLayer, Device, FileStore, Opening, StorageBackend, TierLayout
 from agentm_recall import RecallIndex
-from agentm_recall.index.place import NoPlace, index_path
+from agentm_recall.index.place import NoPlace, has_beside, index_path
 
 STAMP = '{"id": "IDENTITY", "created": "2025-01-01", "layout": 1}'
 
@@ -111,3 +111,12 @@ def test_over_every_backend_no_file_of_the_index_is_in_the_store(tmp_path, backe
 
     assert sorted(str(file) for file in root.rglob("*")) == before
     assert not os.path.realpath(index.path()).startswith(os.path.realpath(root) + os.sep)
+
+
+def test_what_lies_beside_an_index_is_asked_for_only_where_there_is_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    index = str(tmp_path / "notes.sqlite3")
+    assert not has_beside(index, "remarks")
+    (tmp_path / "remarks").mkdir()
+    assert has_beside(index, "remarks")
+    assert not has_beside("", "remarks")

@@ -45,6 +45,18 @@ def test_the_line_of_the_error_says_most_and_frames_say_little():
     assert "site" not in words  # of a long path, only its end
 
 
+def test_a_line_of_a_log_that_tells_of_a_failure_says_most():
+    words = read_question("starting the workers\nconnection refused by broker\nwaiting for jobs").words
+
+    assert words["broker"] > words["workers"] == words["jobs"] == 1
+
+
+def test_what_ends_a_trace_says_most_whatever_it_is_called():
+    words = read_question(TRACE.replace("shop.cart.errors.DuplicateLine", "shop.cart.Duplicate")).words
+
+    assert words["twice"] > 1
+
+
 def test_short_forms_are_spelled_out_in_short_questions_only():
     assert "database" in read_question("db choice").meanings
     assert "db" in read_question("database choice").meanings

@@ -288,6 +288,13 @@ def test_notes_that_do_not_fit_are_named(memory):
     assert first_missing not in outside(text)
 
 
+def test_of_a_long_name_that_does_not_fit_the_beginning_is_told(memory):
+    for number in range(10):
+        note(memory, f"projects/widgets/decisions/{number:02}{'a' * 77}bcd.md", "word " * 200)
+
+    assert re.search(r"did not fit: \d\da{77}b\W", recalled(memory, budget=1500))
+
+
 # ------------------------------------------------------------------------------------------------ fencing
 
 

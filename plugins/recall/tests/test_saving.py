@@ -13,6 +13,7 @@ from agentm_kernel import Locator
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.plugin import InvalidContentError, LocatorConflictError, NotFoundError, StorageError
 from agentm_recall import Draft, forget_note, parse_note, save_note
+from agentm_recall.commands.save import _confidence, _draft
 from agentm_recall.saving import slugify
 from agentm_recall.supersession import superseded_keys
 
@@ -329,3 +330,26 @@ def test_a_note_whose_successor_was_forgotten_is_current_again(any_store):
     successor = save_note(any_store, draft("b", "Fact b.\n", supersedes=("a",)), project=PROJECT)
     forget_note(any_store, successor.locator)
     assert save_note(any_store, draft("a"), project=PROJECT, replace=True).outcome == "reinforced"
+
+
+def test_an_offer_is_saved_with_everything_that_it_says():
+    offer = {"kind": "fact", "slug": "port", "body": "443", "tags": ["net", 1], "supersedes": ["host"]}
+    more = {"source": "codex", "confidence": "0.5", "confidence_reason": "tried"}
+    assert _draft({**offer, **more}) == Draft(
+        "fact", "port", "443", ("net", "1"), "codex", 0.5, confidence_reason="tried", supersedes=("host",)
+    )
+    plain = _draft({"kind": "fact", "slug": "port", "body": "443"})
+    assert (plain.tags, plain.source, plain.confidence, plain.supersedes) == ((), "agent", None, ())
+
+
+@pytest.mark.parametrize(
+    ("given", "read"), [(None, None), (1, 1.0), ("0.25", 0.25), (" quite sure ", "quite sure"), (" ", None)]
+)
+def test_a_confidence_is_a_number_or_words(given, read):
+    assert _confidence(given) == read
+
+
+@pytest.mark.parametrize("given", [True, [0.5], {}])
+def test_what_is_no_confidence_is_refused(given):
+    with pytest.raises(TypeError, match="a number or words"):
+        _confidence(given)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentm_recall import RecallIndex, phase_recall
+from agentm_recall.index import database
 from agentm_recall.index.mentions import mentions
 from agentm_recall.staleness import check_project
 
@@ -73,6 +74,18 @@ def test_a_file_that_was_renamed_is_gone(home, store, repository, is_committed):
     assert remarks(home, store) == {"pool": "names 2 files that are gone: src/pool.py, pool.py"}
     assert "names 2 files that are gone" in phase_recall("work", "widgets", backend=store)
     assert "names 2 files that are gone" in phase_recall("work", "widgets", backend=store, query="pool small")
+
+
+def test_the_check_only_reads_the_index(home, store, repository, monkeypatch):
+    note(home, "pool", "The pool is in src/pool.py.")
+    index = RecallIndex(store)
+    index.update()
+    ways, connect = [], database._connect
+    monkeypatch.setattr(database, "_connect", lambda *given: ways.append(given[1]) or connect(*given))
+
+    check_project(index.path(), "widgets", str(home.project))
+
+    assert ways == ["ro"]
 
 
 def test_a_function_that_is_gone(home, store, repository):

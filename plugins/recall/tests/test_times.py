@@ -17,6 +17,11 @@ TODAY = day_of("2025-08-01") or 0.0
         ("decisions since October", "2024-10-01", None),
         ("what was decided in May 2024", "2024-05-01", "2024-06-01"),
         ("the database in 2024", "2024-01-01", "2025-01-01"),
+        ("what was decided in December 2024", "2024-12-01", "2025-01-01"),
+        ("decisions in July", "2025-07-01", "2025-08-01"),
+        ("decisions in August", "2025-08-01", "2025-09-01"),
+        ("what did we do last week", "2025-07-24", None),
+        ("notes of 2025-02-30", "2025-08-01", "2025-08-01"),
         ("where were postings stored until 2025", None, "2025-01-01"),
         ("notes after 2025-06-30", "2025-07-01", None),
         ("what did we do yesterday", "2025-07-30", None),
@@ -58,5 +63,8 @@ def test_the_latest_is_asked_for():
     assert not read_times("decision about retries", TODAY).wants_latest
 
 
-def test_a_long_text_speaks_of_time_without_asking_about_it():
-    assert read_times("Before you begin, look at what was there previously. " * 10, TODAY) == read_times("", TODAY)
+@pytest.mark.parametrize("more", ["it " * 26, "x" * 400])
+def test_a_long_text_speaks_of_time_without_asking_about_it(more):
+    """Long by its words, or by its letters."""
+    assert read_times("the latest since March", TODAY).wants_latest
+    assert read_times(f"the latest since March {more}", TODAY) == read_times("", TODAY)

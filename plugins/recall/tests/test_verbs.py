@@ -239,11 +239,8 @@ def test_review_lists_what_is_stale_and_what_says_nearly_the_same(filled):
     )
     filled.note("projects/widgets/facts/deploys.md", f"---\nupdated: 2025-01-01\n---\n{body.format(day='Tuesday')}")
     filled.note("projects/widgets/facts/window.md", f"---\nupdated: 2025-05-01\n---\n{body.format(day='Thursday')}")
-    done(
-        filled.run(
-            "save", "--kind", "fact", "--slug", "key", "--stale-after", "2024-12-31", input="# Key\n\nIt is red.\n"
-        )
-    )
+    red = "# Key\n\nIt is red.\n"
+    done(filled.run("save", "--kind", "fact", "--slug", "key", "--stale-after", "2024-12-31T10:00", input=red))
 
     found = json.loads(done(filled.run("notes", "review", "--json")))["found"]
 

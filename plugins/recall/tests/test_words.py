@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentm_recall.index.words import bigrams, compounds, hidden_words, pieces, says_little, spelled
+from agentm_recall.index.words import _is_cjk, bigrams, compounds, hidden_words, pieces, says_little, spelled
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,21 @@ def test_what_the_tokenizer_does_not_see_is_added():
 @pytest.mark.parametrize("written", ["maxRetryCount", "max_retry_count", "max-retry-count", "max.retry/count"])
 def test_every_spelling_of_an_identifier_is_the_same_compound(written):
     assert compounds(written) == ["max retry count", "maxretrycount"]
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        *(("\u1100", "\u11ff"), ("\u3040", "\u30ff"), ("\u3130", "\u318f"), ("\u31f0", "\u31ff")),
+        *(("\u3400", "\u4dbf"), ("\u4e00", "\u9fff"), ("\uac00", "\ud7af"), ("\uf900", "\ufaff")),
+        *(("\uff66", "\uff9f"), ("\U00020000", "\U0003ffff")),
+    ],
+)
+def test_a_script_without_spaces_is_known_from_its_first_letter_to_its_last(first, last):
+    assert _is_cjk(first)
+    assert _is_cjk(last)
+    assert not _is_cjk(chr(ord(first) - 1))
+    assert not _is_cjk(chr(ord(last) + 1))
 
 
 def test_scripts_without_spaces_are_pairs_of_neighbours():

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from agentm_view.memory import Memory
-from agentm_view.server import PageServer
+from agentm_view.server import HEADERS, PageServer
 
 
 class Served:
@@ -147,9 +147,46 @@ def test_a_token_is_worth_nothing_the_second_time(served: Served) -> None:
     assert served.ask("GET", "/api/menu")[0] == 200, "the bearer stays"
 
 
+@pytest.mark.parametrize("length", ["", "-1", "abc", "1e3", "\u0663", "2\r\nTransfer-Encoding: chunked"])
+def test_what_has_no_length_is_refused(served: Served, length: str) -> None:
+    head = f"POST /api/do HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nAuthorization: Bearer {served.bearer}\r\n"
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+        kind = f"Origin: {served.origin}\r\nContent-Type: application/json\r\n"
+        connection.sendall(f"{head}{kind}Content-Length: {length}\r\n\r\n{{}}".encode())
+        assert b" 411 " in connection.recv(1000)
+
+
+def test_what_an_address_asks_for_is_handed_on_as_it_stands(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served.server.answers, "get", lambda what, query: (200, {"what": what, **query}))
+    asked = served.ask("GET", "/api/part?panel=inbox&kind=&q=a%26b")[1]
+    assert asked == {"what": "part", "panel": "inbox", "kind": "", "q": "a&b"}
+
+
+def test_what_follows_a_request_that_was_refused_is_not_taken_for_another_one(served: Served) -> None:
+    ask = f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n\r\n"
+    refused = ask.replace("GET / ", "POST /api/do ").replace("\r\n\r\n", f"\r\nContent-Length: {len(ask)}\r\n\r\n")
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+        connection.sendall(f"{refused}{ask}".encode())
+        said = b""
+        while part := connection.recv(65536):
+            said += part
+    assert said.count(b"HTTP/1.1 ") == 1
+    assert b"agentm" not in said.partition(b"\r\n\r\n")[2]
+
+
+def test_a_connection_that_nobody_ends_does_not_keep_the_program_from_ending(served: Served) -> None:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+        connection.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n\r\n".encode())
+        assert connection.recv(100)
+        serving = [thread for thread in threading.enumerate() if "process_request_thread" in thread.name]
+        assert serving
+        assert all(thread.daemon for thread in serving)
+
+
 def test_requests_have_limits(served: Served) -> None:
     assert served.ask("POST", "/api/do", b"{}", Content_Type="text/plain")[0] == 415
     assert served.ask("POST", "/api/do", b"[1]")[0] == 400
+    assert served.ask("POST", "/api/menu", b"{}")[0] == 404
     assert served.ask("POST", "/api/do", b"[" * 100_000)[0] == 400
     assert served.post("/api/do", {"do": "write", "fields": {"key": 1}})[0] == 400
     with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
@@ -212,4 +249,9 @@ def test_a_tab_that_is_only_open_does_not_keep_it_alive(
         said = b""
         while part := stream.recv(65536):
             said += part
-        assert b'"ended"' in said, "and the tab is told"
+        head, _, lines = said.partition(b"\r\n\r\n")
+        assert json.loads(lines.splitlines()[-1]) == {"ended": True}, "and the tab is told"
+        assert b"{}" in lines.splitlines(), "a sign of life, now and then"
+        for name, value in HEADERS.items():
+            assert f"\r\n{name}: {value}\r\n".encode() in head
+        assert b"\r\nContent-Type: application/x-ndjson; charset=utf-8\r\n" in head

@@ -139,6 +139,17 @@ def test_only_the_last_fifty_changes_can_be_taken_back_here(page: Page, monkeypa
     assert page.does("undo", undo=others[1])["said"] == "Taken back."
 
 
+def test_what_is_done_in_one_tab_is_told_to_the_others_without_a_look_at_the_store(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentm_view.watching._EVERY", 3600.0)
+    before = page.answers.get("screen", {"at": "/notes"})[1]["news"]
+    page.does("write", key=KEY, text=SHOWN.replace("# The port", "# The gate"), expect=page.hash)
+    after = page.answers.get("screen", {"at": "/notes"})[1]
+    assert after["news"] > before
+    assert "The gate" in after["html"]
+
+
 def test_what_the_page_cannot_do_is_refused(page: Page) -> None:
     with pytest.raises(InvalidContentError, match="cannot do 'dance'"):
         page.does("dance")

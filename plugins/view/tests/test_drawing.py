@@ -9,6 +9,10 @@ from agentm_view.diff import lines_changed, side_by_side, with_line_ends
 from agentm_view.html import Html, escape, exact, join, tag
 from agentm_view.links import ExportLinks, Links
 from agentm_view.markdown import Renderer
+from agentm_view.routes import split
+
+LEVELS = {1: 3, 2: 4, 3: 5, 4: 6, 5: 6, 6: 6}
+"""The headings of a note are below those of its screen."""
 
 
 def rendered(text: str) -> str:
@@ -63,10 +67,13 @@ def test_a_list_of_tasks_shows_what_is_done() -> None:
 
 
 def test_what_a_note_can_be() -> None:
-    assert '<h3 dir="auto">' in rendered("# one")
+    for level, shown in LEVELS.items():
+        assert f'<h{shown} dir="auto">' in rendered(f"{'#' * level} one")
     assert 'href="/note/a.md"' in rendered("[[a]]")
     assert ">words<" in rendered("[[a|words]]")
     assert "<a" not in rendered("[[b]]")
+    for none in ("[[]]", "[[a[b]]", "[[a\nb]]", "[[a"):
+        assert none.replace("\n", "") in rendered(none).replace("\n", ""), "no name of a note"
     assert 'rel="noopener noreferrer"' in rendered("[x](https://example.com/)")
     assert "<table>" in rendered("| a |\n|---|\n| b |")
     assert "image: alt" in rendered("![alt](https://e/x.png)")
@@ -95,6 +102,8 @@ def test_lines_that_changed() -> None:
         ("a\r\nb\r\n", "a\nc\n", "a\r\nc\r\n"),
         ("a\r\nb\nc", "a\nb\nc\nd", "a\r\nb\nc\r\nd"),
         ("a\rb", "a\nb", "a\rb"),
+        ("a\r\nb\nc\n", "a\nb\nc\nd\n", "a\r\nb\nc\nd\n"),
+        ("a\r\n" * 5000, "a\n" * 5000 + "b\n", "a\r\n" * 5000 + "b\r\n"),
         ("a\r\nb", "a\nb", "a\r\nb"),
         ("a\r\n\u2028b\r\n", "a\n\u2028b!\n", "a\r\n\u2028b!\r\n"),
         ("", "new\n", "new\n"),
@@ -160,6 +169,11 @@ def test_export_links_are_relative_and_lead_only_to_files() -> None:
     assert links.screen("") == "../../index.html"
     assert links.screen("notes", {"kind": "x"}) is None
     assert links.panel("p", {"q": "1"}) is None
+
+
+def test_an_address_is_a_screen_and_what_is_asked_of_it() -> None:
+    assert split("/panel/a%20b?kind=&q=x%26y") == ("panel/a b", {"kind": "", "q": "x&y"})
+    assert split("/") == ("", {})
 
 
 def test_how_long_ago() -> None:

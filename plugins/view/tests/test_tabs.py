@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import threading
+import webbrowser
 from email.message import Message
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from agentm_kernel.plugin import Panel, PluginError
 from agentm_view.access import Access, Refused
-from agentm_view.memory import Memory
+from agentm_view.command import _close_when_entered
+from agentm_view.memory import Memory, asked
 from agentm_view.opening import Opener
 from agentm_view.watching import Watcher
 
@@ -93,6 +97,24 @@ def test_the_oldest_of_more_than_fifty_tabs_has_to_be_opened_anew() -> None:
         access.check_bearer(asking(bearers[0]))
 
 
+def test_a_panel_is_waited_for_as_long_as_it_may_take_and_no_longer() -> None:
+    panel = Panel("slow", "Slow", "more", lambda _query: [])
+    go_on = threading.Event()
+    threading.Timer(A_MOMENT, go_on.set).start()
+    assert asked(panel, lambda: go_on.wait(10)) is True
+    never = threading.Event()
+    with pytest.raises(PluginError, match="the panel 'Slow' did not answer within 0 s"):
+        asked(panel, never.wait, 0.01)
+    never.set()
+
+
+def test_the_file_with_the_token_is_removed_when_somebody_has_entered() -> None:
+    happened: list[str] = []
+    server = SimpleNamespace(entered=SimpleNamespace(wait=lambda: happened.append("entered")))
+    _close_when_entered(server, SimpleNamespace(close=lambda: happened.append("removed")))  # type: ignore[arg-type]
+    assert happened == ["entered", "removed"]
+
+
 @pytest.mark.skipif(os.name == "nt", reason="there are no modes")
 def test_the_file_with_the_token_is_for_this_user_alone(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webbrowser.open", lambda _address: True)
@@ -105,3 +127,11 @@ def test_the_file_with_the_token_is_for_this_user_alone(memory: Memory, monkeypa
     assert os.stat(opener.path).st_mode & 0o777 == 0o600
     opener.close()
     assert not os.path.exists(opener.path)
+
+
+def test_where_there_is_no_browser_that_is_known(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_address: str) -> bool:
+        raise webbrowser.Error("could not locate runnable browser")
+
+    monkeypatch.setattr("webbrowser.open", fail)
+    assert not Opener(memory.device()).open("http://127.0.0.1:1/#token=secret")

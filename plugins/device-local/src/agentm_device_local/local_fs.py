@@ -18,7 +18,6 @@ from agentm_kernel.plugin import (
     FileStore,
     InvalidContentError,
     Locator,
-    Medium,
     NotFoundError,
     StorageConflictError,
     StorageError,
@@ -43,15 +42,11 @@ _WAIT_MS = 200
 """How long the watcher lets changes settle: editors write a file in several steps."""
 
 
-class _SharedFolder(Medium):
-    """Others change the files: a version that a write displaces unseen goes to `_meta/conflicts/`."""
-
-
 class LocalFolder(FileStore, WatchedStore):
     """The folder `mount_path`. It has to be there; nothing is made in its place."""
 
     def __init__(self, root: str, context: ProviderContext, *, is_replicated: bool = False) -> None:
-        super().__init__(root, medium=_SharedFolder())
+        super().__init__(root)
         policy = context.rules.conflict_policy
         if policy not in CONFLICT_POLICIES:
             raise StorageError(
@@ -192,7 +187,7 @@ class LocalFolder(FileStore, WatchedStore):
             if info.is_dir or self._is_excluded(key):
                 continue
             known = before.get(key)
-            if known is not None and known.version == info.version != "":
+            if known is not None and known.version == info.version:
                 now[key] = known
                 continue
             digest = self._digest(info.locator)

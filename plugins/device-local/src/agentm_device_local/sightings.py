@@ -119,8 +119,8 @@ class Sightings:
         atomic_write(self._path, text)
 
     def _append(self, line: str) -> None:
-        with open(self._path, "a", encoding="utf-8", opener=_for_this_user_alone) as file:
-            file.write(line)
+        with open(self._path, "ab", opener=_for_this_user_alone) as file:
+            file.write(line.encode())
 
     def _load(self) -> dict[str, Sighting]:
         return {key: Sighting(version, digest) for key, version, digest in self._lines()}
@@ -129,7 +129,7 @@ class Sightings:
         import json
 
         try:
-            with open(self._path, encoding="utf-8") as file:
+            with open(self._path, "rb") as file:
                 lines = file.read().splitlines()
         except FileNotFoundError:
             return
@@ -142,9 +142,10 @@ class Sightings:
 
 
 def _line(key: str, sighting: Sighting) -> str:
+    """It begins with a line end, too: what was cut off before it takes nothing of it along."""
     import json
 
-    return json.dumps([key, sighting.version, sighting.digest], ensure_ascii=False) + "\n"
+    return f"\n{json.dumps([key, sighting.version, sighting.digest])}\n"
 
 
 def _for_this_user_alone(path: str, flags: int) -> int:

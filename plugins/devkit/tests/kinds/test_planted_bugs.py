@@ -46,6 +46,14 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
 
 
+def test_whoever_waits_hears_which_check_begins_and_what_came_of_it() -> None:
+    record = PluginRecord(GROUPS["hooks"], "planted", "planted_bug", "agentm-planted", "1.0", "", ())
+    checks, heard = checks_of("hooks")[:2], []
+    report = run_checks(checks, record, {}, on_start=heard.append, on_result=heard.append)
+    first, second = report.results
+    assert heard == [checks[0], first, checks[1], second]
+
+
 def failures(kind: str, plugin: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """What the checks of this kind say about `plugin`, by check."""
     module = ModuleType("planted_bug")
@@ -437,7 +445,8 @@ def test_a_planted_bug_is_found_for_its_reason(planted: str, monkeypatch: pytest
 
     found = failures(kind, plugin, monkeypatch)
 
-    assert saying in found.get(check, f"not noticed; others were: {found}")
+    assert check in found, "others may say the same, and this one must"
+    assert saying in found[check]
 
 
 def test_every_check_of_every_kind_finds_a_planted_bug() -> None:

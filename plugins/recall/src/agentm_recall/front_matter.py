@@ -79,7 +79,7 @@ def plain_fields(yaml: str) -> Fields | None:
     """The fields of a block in the plain subset, `None` if it is not: unusual, or not YAML at all."""
     fields: Fields = {}
     listed: list[str] | None = None  # the list that `- item` lines go to
-    indent = -1
+    indent: int | None = None  # of that list's lines, once one is known
     for raw in yaml.split("\n"):
         usual = _KNOWN.get(raw) or _usual_field(raw)
         if usual is not None and listed is None and usual[0] not in fields:
@@ -96,7 +96,7 @@ def plain_fields(yaml: str) -> Fields | None:
         if item.startswith("- ") and listed is not None:
             depth = len(line) - len(item)
             entry = _plain_scalar(item[2:].lstrip(" "))
-            if entry is None or indent not in (-1, depth):
+            if entry is None or indent not in (None, depth):
                 return None
             indent = depth
             listed.append(entry)
@@ -106,7 +106,7 @@ def plain_fields(yaml: str) -> Fields | None:
             return None
         if listed == []:
             fields[_last(fields)] = ""  # nothing followed: an empty value after all
-        listed, indent = None, -1
+        listed = indent = None
         text = rest.strip(" ")
         if not text:
             fields[key] = listed = []

@@ -33,7 +33,7 @@ class Renderer:
 
     def __init__(self, find: Find) -> None:
         self._find = find
-        self._markdown = MarkdownIt("commonmark", {"html": False, "linkify": False, "typographer": False})
+        self._markdown = MarkdownIt("commonmark", {"html": False})
         self._markdown.enable(["table", "strikethrough"])
         self._markdown.validateLink = _is_link  # type: ignore[method-assign]
         self._markdown.inline.ruler.before("link", "note_link", self._note_link)

@@ -69,7 +69,6 @@ class PageServer(ThreadingHTTPServer):
 
     def service_actions(self) -> None:
         if time.monotonic() - self._asked > self._idle:
-            self.is_ending.set()
             threading.Thread(target=self.shutdown, daemon=True).start()
 
     def touch(self) -> None:

@@ -26,7 +26,7 @@ def _importer(specimen: Specimen) -> Any:
 def _odd_folder(specimen: Specimen) -> str:
     """A folder with files that no importer can do much with."""
     folder = os.path.join(specimen.home, "source")
-    os.makedirs(folder, exist_ok=True)
+    os.makedirs(folder)
     for name, data in _ODD.items():
         with open(os.path.join(folder, name), "wb") as file:
             file.write(data)

@@ -88,7 +88,7 @@ def read_outline(index: str, project: str | None) -> Outline | None:
         header, *lines = read_beside(index, beside(index, OUTLINES, project)).decode().split("\n")
     except (OSError, ValueError):
         return None
-    if header != HEADER or not lines or lines[-1] != HEADER:
+    if [header, *lines[-1:]] != [HEADER, HEADER]:
         return None
     outline = Outline()
     at, end = 0, len(lines) - 1

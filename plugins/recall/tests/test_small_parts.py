@@ -1,0 +1,67 @@
+"""What whole commands show only now and then: counts after a change, projects elsewhere, weighed passages."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_kernel.plugin import AgentmError, Locator, StorageSelectionError
+from agentm_recall.commands.notes_changing import _kind_of_place, _project_there
+from agentm_recall.gathering import _forget
+from agentm_recall.index.outlines import Outline
+from agentm_recall.index.rescoring import _IN_TITLE, _IN_TITLE_OF_PASTE, _SECOND_PASSAGE, _WHOLE, _score
+from agentm_recall.named_projects import _moved
+
+FOLDER = "projects/widgets/facts"
+
+
+@pytest.mark.parametrize(
+    ("state", "left"), [(0, (4, 3, 2)), (1, (5, 2, 2)), (2, (5, 3, 1)), (None, (5, 3, 2))], ids=str
+)
+def test_a_note_that_changed_is_taken_out_of_the_count_that_it_was_in(state, left):
+    outline = Outline()
+    outline.states = {FOLDER: (5, 3, 2), "personal/facts": (1, 1, 1)}
+    _forget(outline, f"{FOLDER}/port.md", state)
+    assert outline.states == {FOLDER: left, "personal/facts": (1, 1, 1)}
+    _forget(outline, "projects/others/facts/port.md", state)
+    assert outline.states == {FOLDER: left, "personal/facts": (1, 1, 1)}
+
+
+def test_a_note_goes_to_a_project_that_has_a_folder_or_a_record():
+    store = MemoryBackend()
+    store.write(Locator("projects/widgets/facts/port.md"), "443\n")
+    assert _project_there(store, "widgets") == Locator("projects/widgets")
+    store.write(Locator("projects/gadgets/_project.json"), '{"version": 1, "id": "2", "remotes": []}\n')
+    assert _project_there(store, "gadgets") == Locator("projects/gadgets")
+    with pytest.raises(AgentmError, match="there is no project 'gizmos'"):
+        _project_there(store, "gizmos")
+
+
+def test_the_kind_of_a_note_is_known_from_its_folder():
+    assert _kind_of_place(Locator("projects/widgets/known-issues/slow.md")) == "known-issue"
+    with pytest.raises(AgentmError, match="has no kind"):
+        _kind_of_place(Locator("projects/widgets/elsewhere/slow.md"))
+
+
+def test_a_project_in_a_store_that_this_device_does_not_have_is_refused_with_where_it_is():
+    record = SimpleNamespace(folder=Locator("projects/widgets"), elsewhere="of-the-team")
+    record.unread_in = lambda folder: f"the notes of {folder.name} are in another store"
+    device = SimpleNamespace(config=SimpleNamespace(stores=()), store=lambda _name, read_only: MemoryBackend())
+    with pytest.raises(StorageSelectionError, match="^the notes of widgets are in another store") as caught:
+        _moved(device, record, read_only=True)
+    assert "agentm store add" in caught.value.hint
+
+
+@pytest.mark.parametrize(("is_pasted", "in_title"), [(False, _IN_TITLE), (True, _IN_TITLE_OF_PASTE)])
+def test_the_passage_that_a_note_answers_best_counts_most_and_the_next_one_a_little(is_pasted, in_title):
+    question = SimpleNamespace(is_pasted=is_pasted, pairs=[])
+    plan = SimpleNamespace(question=question, stems={"cache": 4.0, "port": 1.0, "none": 9.0}, whole={}, stems_of={})
+    contents = SimpleNamespace(heads={1: {"port"}}, bodies={1: {"cache", "port"}})
+    port = 1.0 + in_title
+    for passages in ([{"cache"}, {"port"}, {"none"}], [{"none"}, {"port"}, {"cache"}]):
+        best, second = sorted((4.0, port), reverse=True)
+        wanted = _WHOLE * (4.0 + port) + best + _SECOND_PASSAGE * second
+        assert _score(plan, contents, 1, passages) == pytest.approx(wanted)
+    assert _score(plan, contents, 2, [{"cache"}]) == 0

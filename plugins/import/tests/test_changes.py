@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -243,6 +244,12 @@ def test_a_damaged_record_is_an_error_that_says_what_to_do(home: Home) -> None:
     assert "cannot be understood" in done.stderr
     record.unlink()
     assert run(home, "markdown", str(home.path / "docs")).counts()[UNCHANGED] == 2
+    assert len(json.loads(record.read_text())["items"]) == 2, "what was recognised is on record again"
+    assert home.run("forget", "page-0").returncode == 0
+    (home.path / "docs/part-0/page-0.md").write_text("# Page 0\n\nOther words.\n")
+    assert run(home, "markdown", str(home.path / "docs")).counts()[UPDATE] == 1, (
+        "a field that was set here is no edit"
+    )
 
 
 def test_a_project_that_lives_in_another_store_gets_its_notes_there(home: Home) -> None:

@@ -16,6 +16,7 @@ from import_home import Home, write_source
 from agentm_import import command_export, command_import
 from agentm_import.items import Skipped
 from agentm_import.planning import Plan, Step
+from agentm_kernel.plugin import AgentmError
 
 if TYPE_CHECKING:
     from click.testing import Result
@@ -287,3 +288,19 @@ def test_an_export_of_one_project_is_of_this_one_or_the_one_that_is_named(home: 
     answer = json.loads(done.stdout)
     assert (answer["store"], answer["remarks"]) == (None, ["left out, being deleted or superseded: 1 note"])
     assert {path.name for path in (home.project / "other").glob("*.md")} == {"me.md", "tea.md", "MEMORY.md"}
+
+
+@pytest.mark.parametrize("error", [AgentmError("it is odd"), ValueError("it is odd")])
+def test_an_importer_that_cannot_look_is_named_and_the_others_are_shown(
+    error: Exception, used: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(self: object, device: object) -> list[object]:
+        raise error
+
+    monkeypatch.setattr("agentm_import.sources.codex.Codex.detect", fails)
+    done = run()
+    assert done.stderr.startswith("codex: ")
+    assert "it is odd" in done.stderr
+    assert done.stdout.startswith("claude-code ")
+    answer = json.loads(run("--json").stdout)
+    assert [failure.partition(":")[0] for failure in answer["failures"]] == ["codex"]

@@ -116,7 +116,7 @@ def test_front_matter_is_plain_texts_lists_and_mappings() -> None:
     assert mapping("a: b:c\n") == {"a": "b:c"}
 
 
-@pytest.mark.parametrize(("deep", "is_read"), [(28, True), (32, False)])
+@pytest.mark.parametrize(("deep", "is_read"), [(30, True), (31, False)])
 def test_front_matter_is_not_nested_for_ever(deep: int, is_read: bool) -> None:
     yaml = "a: " + "[" * deep + "]" * deep
     if is_read:
@@ -190,7 +190,7 @@ def test_a_file_is_read_up_to_its_limit_and_no_byte_further(tmp_path: Path) -> N
         read_bytes(str(file), 4)
     with pytest.raises(Unreadable, match="not a regular file"):
         read_bytes(str(tmp_path))
-    with pytest.raises(Unreadable, match="No such file"):
+    with pytest.raises(Unreadable, match="^No such file or directory$"):
         read_bytes(str(tmp_path / "none"))
     file.write_bytes(b"a\nb\xff")
     with pytest.raises(Unreadable, match=r"not UTF-8 \(line 2\)"):
@@ -201,11 +201,12 @@ def test_a_line_is_read_up_to_its_limit_and_the_next_ones_as_well(tmp_path: Path
     file = tmp_path / "file"
     file.write_bytes(b"1234\n12345\n1234567890\n12\n\n123")
     assert list(read_lines(str(file), 5)) == [(1, b"1234"), (2, None), (3, None), (4, b"12"), (5, b""), (6, b"123")]
-    with pytest.raises(Unreadable, match="No such file"):
+    with pytest.raises(Unreadable, match="^No such file or directory$"):
         list(read_lines(str(tmp_path / "none")))
     (tmp_path / "link").symlink_to(file)
-    with pytest.raises(Unreadable, match="links are not followed"):
-        list(read_lines(str(tmp_path / "link")))
+    for reading in (read_lines, read_bytes):
+        with pytest.raises(Unreadable, match="^a link; links are not followed$"):
+            list(reading(str(tmp_path / "link")))
     with pytest.raises(Unreadable, match="not a regular file"):
         list(read_lines(os.devnull))
 

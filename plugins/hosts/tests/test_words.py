@@ -435,6 +435,8 @@ def test_a_plan_is_cut_at_a_line_and_says_so() -> None:
     assert compaction._head("abcdef", 4) == "abcd[…]"
     assert compaction._tail("abcd", 4) == "abcd"
     assert compaction._tail("ab\ncd\nef", 5) == "[…]\nef"
+    for most in (compaction._PLAN, compaction._PROGRESS):
+        assert most in (3_000, 1_500), "as much as a summariser can carry along"
     assert compaction._fenced("a\t`b`\n````\r\n\n") == "`````\na   `b`\n````\n`````"
 
 

@@ -6,10 +6,12 @@ import json
 import sqlite3
 from typing import TYPE_CHECKING
 
+import pytest
 from import_home import Home, detected, read_source, write_source
 from samples import CLAUDE_MEM_SCHEMA, MEM0_SCHEMA, engram
 
 from agentm_import.items import Item, Skipped
+from agentm_kernel.plugin import AgentmError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -153,7 +155,8 @@ def test_an_observation_of_engram_keeps_its_topic_and_the_number_of_its_revision
         Skipped("user_prompts", "what was asked, not what is remembered", is_problem=False),
     ]
     assert detected(home, "engram") == [(str(path), 4, "observations")]
-    assert len(read_source(home, "engram", path)) == 5
+    for given in (path, folder):
+        assert len(read_source(home, "engram", given)) == 5
     folder.rename(home.path / "elsewhere")
     assert len(read_source(home, "engram", ENGRAM_DATA_DIR=str(home.path / "elsewhere"))) == 5
 
@@ -204,7 +207,8 @@ def test_every_text_that_a_memory_of_mem0_has_had_is_one_and_the_last_replaces_t
         Skipped("messages", "what was said, not what is remembered", is_problem=False, count=2),
     ]
     assert detected(home, "mem0") == [(str(path), 7, "events of memories")]
-    assert len(read_source(home, "mem0", path)) == 8
+    for given in (path, path.parent):
+        assert len(read_source(home, "mem0", given)) == 8
     path.parent.rename(home.path / "elsewhere")
     assert len(read_source(home, "mem0", MEM0_DIR=str(home.path / "elsewhere"))) == 8
 
@@ -357,3 +361,12 @@ def test_a_session_that_codex_has_not_consolidated_comes_once_from_the_newer_dat
     assert read_source(home, "codex")["memories_1.sqlite"] == Skipped(
         "memories_1.sqlite", "no such table", is_problem=False
     )
+
+
+def test_a_database_is_copied_up_to_its_limit(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = engram(home.path, 3) / "engram.db"
+    monkeypatch.setattr("agentm_import.source_database._LARGEST_DATABASE", path.stat().st_size)
+    assert len(read_source(home, "engram")) == 3
+    monkeypatch.setattr("agentm_import.source_database._LARGEST_DATABASE", path.stat().st_size - 1)
+    with pytest.raises(AgentmError, match="larger than 8 GB"):
+        read_source(home, "engram")

@@ -205,8 +205,9 @@ def test_the_folder_of_claude_code_s_projects_is_told_by_the_newest_transcript_t
 
 @pytest.mark.parametrize("made", [True, False])
 def test_without_a_transcript_the_mangled_name_is_a_folder_of_this_device_or_itself(made: bool, home: Home) -> None:
-    place = home.path / "my.work" / "the-app"
-    (home.path / "my.work" / "the").mkdir(parents=True)
+    place = home.path / "my.work" / "the-app-x"
+    for other in ("the", "the.app"):
+        (home.path / "my.work" / other).mkdir(parents=True)
     if made:
         place.mkdir(parents=True)
     mangled = "".join(letter if letter.isalnum() else "-" for letter in str(place))

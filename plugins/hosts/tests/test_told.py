@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import subprocess
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from agentm_hosts.adapters import claude_code
+from agentm_hosts.adapters import claude_code, gemini
 from agentm_hosts.check import run as checking
 from agentm_hosts.commands import connect, log
 from agentm_hosts.connecting import (
@@ -22,9 +23,12 @@ from agentm_hosts.connecting import (
     connected_scopes,
     place_for,
     plan_for,
+    undoing_plans,
 )
 from agentm_hosts.files.json_edit import remove
 from agentm_hosts.files.receipts import receipt_path
+from agentm_hosts.ledger import append, await_session
+from agentm_hosts.place import Place
 from agentm_hosts.settling import Delivery, _held
 from agentm_kernel.plugin import AgentmError
 
@@ -122,7 +126,7 @@ def test_a_check_is_without_a_network_where_the_system_lets_it(
 
     def run(command: list[str], **options: Any) -> Any:
         assert command == ["unshare", "--user", "--map-root-user", "--net", "--", "true"]
-        assert options["timeout"] == 10
+        assert (options["timeout"], options["capture_output"]) == (10, True), "what it says is nobody's business"
         return SimpleNamespace(returncode=code)
 
     monkeypatch.setattr(checking, "shutil", SimpleNamespace(which=which))
@@ -190,3 +194,45 @@ def test_a_text_that_a_session_holds_is_delivered_when_it_is_said_again() -> Non
 )
 def test_what_is_taken_out_of_a_list_takes_one_comma_and_no_comment(text: str, left: str) -> None:
     assert remove(text, ("a",), lambda value: value == 2, comments=True) == (left, True)
+
+
+@pytest.mark.parametrize(
+    ("event", "looks"), [("turn-end", 1), ("session-end", 1), ("prompt", 0), ("session-start", 0)]
+)
+def test_whether_it_arrived_is_looked_for_at_the_end_of_a_turn_or_session(
+    event: str, looks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr("agentm_hosts.settling.settle", lambda device, adapter: seen.append((device, adapter.name)))
+    call: Any = SimpleNamespace(event=event, device="this device")
+    claude_code.ADAPTER.afterwards(call)
+    assert seen == [("this device", "claude-code")] * looks
+
+
+def test_a_first_prompt_looks_often_for_the_start_of_its_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            append(str(tmp_path), "x", '{"session": "s1", "event": "session-start"}\n')
+
+    monkeypatch.setattr("agentm_hosts.ledger.time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
+    await_session(str(tmp_path), "x", "s1", 60)
+    assert len(waits) == 3
+    assert max(waits) <= 0.1, "a person waits for it"
+
+
+def test_a_comment_that_a_user_put_beside_our_entries_stays_and_nothing_of_us_does(
+    tmp_path: Path,
+) -> None:
+    place = Place(str(tmp_path), {}, "/opt/agentm", str(tmp_path / "state"))
+    file = tmp_path / ".gemini" / "settings.json"
+    file.parent.mkdir()
+    file.write_text('{\n  "theme": "dark"\n}\n')
+    carry_out_all(place, "gemini", plan_for(gemini.ADAPTER, place))
+    file.write_text(file.read_text().replace('"theme"', '/* mine */ "theme"').replace('"dark"', '"light"'))
+    carry_out_all(place, "gemini", undoing_plans(place, "gemini"))
+    assert file.read_text() == '{\n  /* mine */ "theme": "light"\n}\n'

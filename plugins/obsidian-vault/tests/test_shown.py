@@ -10,8 +10,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from agentm_kernel.plugin import AgentmError, Device, DoctorRow, Locator, StorageSelectionError, content_hash
+from agentm_kernel.plugin import (
+    MAX_KEY_BYTES,
+    AgentmError,
+    Capabilities,
+    Device,
+    DoctorRow,
+    Locator,
+    StorageSelectionError,
+    content_hash,
+)
 from agentm_obsidian_vault import commands, doctor, page, setup
+from agentm_obsidian_vault.kept import folder_of
 from agentm_obsidian_vault.lost_and_found import lost_files
 from agentm_obsidian_vault.merge import is_version, union
 from agentm_obsidian_vault.names import may_be_suspect, note_of_stub, stub_of_note
@@ -259,6 +269,46 @@ def test_a_name_that_several_notes_have_is_not_taken_for_all_of_them(run: Any, r
     assert isinstance(done.exception, AgentmError)
     assert done.exception.message == "'PLAN' could be any of: a/PLAN.md, b/PLAN.md"
     assert run("resolve", "a/PLAN", "--take", "mine").exit_code == 0
+
+
+def test_looking_needs_no_vault_that_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "selected_store", lambda *kind, read_only=False: read_only)
+    assert commands._selected_vault(read_only=True) is True
+    assert commands._selected_vault() is False
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+def test_the_versions_of_an_encrypted_vault_are_said_to_be_elsewhere(
+    sealed: bool, vault: VaultBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*kind: object, read_only: bool) -> None:
+        raise StorageSelectionError("no vault is selected")
+
+    inner = SimpleNamespace(as_stored=vault) if sealed else None
+    store = SimpleNamespace(facet=lambda kind: inner)
+    monkeypatch.setattr(commands, "selected_store", refuse)
+    monkeypatch.setattr(commands, "store_device", lambda: SimpleNamespace(store=lambda: store))
+    said = "the vault is encrypted, so its versions of a note cannot be compared here" if sealed else "no vault"
+    with pytest.raises(StorageSelectionError, match=said) as told:
+        commands._selected_vault()
+    assert ("agentm encryption status" in (told.value.hint or "")) is sealed
+
+
+def test_a_vault_says_what_it_can(vault: VaultBackend) -> None:
+    assert vault.capabilities == Capabilities(
+        concurrent_writers=True, conflict_files=True, sync=True, device_files=True, delete=True
+    )
+
+
+@pytest.mark.parametrize(("length", "is_named"), [(MAX_KEY_BYTES - 100, True), (MAX_KEY_BYTES - 99, False)])
+def test_a_note_whose_name_leaves_no_room_is_kept_under_its_hash(length: int, is_named: bool) -> None:
+    parts = [f"{number:03}" + "x" * 196 for number in range(length // 200)]
+    key = "/".join([*parts, "y" * (length - 200 * len(parts))])
+    note = Locator(key)
+    assert len(key) == length
+    assert folder_of(note).key == (
+        f"_meta/conflicts/{key}" if is_named else f"_meta/conflicts/long-{content_hash(key)}"
+    )
 
 
 def test_somebody_at_a_terminal_sees_both_and_chooses(run: Any, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,7 +147,7 @@ def test_a_check_that_cannot_be_made_says_why(done: Any, cannot: str, laptop: An
 
     def run(command: list[str], **options: Any) -> Any:
         given.append(command)
-        assert options["timeout"] == 150
+        assert (options["timeout"], options["check"], options["capture_output"]) == (150, False, True)
         if isinstance(done, Exception):
             raise done
         return done
@@ -236,3 +236,10 @@ def test_a_comment_that_a_user_put_beside_our_entries_stays_and_nothing_of_us_do
     file.write_text(file.read_text().replace('"theme"', '/* mine */ "theme"').replace('"dark"', '"light"'))
     carry_out_all(place, "gemini", undoing_plans(place, "gemini"))
     assert file.read_text() == '{\n  /* mine */ "theme": "light"\n}\n'
+
+
+@pytest.mark.parametrize("command", [connect.connect, connect.disconnect])
+def test_a_scope_is_the_user_s_or_the_project_s(command: Any) -> None:
+    done = CliRunner().invoke(command, ["--scope", "everything"])
+    assert done.exit_code == 2
+    assert "'everything' is not one of 'user', 'project'" in done.stderr

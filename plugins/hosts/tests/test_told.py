@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from agentm_hosts.adapters import claude_code, gemini
+from agentm_hosts.adapters import claude_code, cursor, gemini
 from agentm_hosts.check import run as checking
 from agentm_hosts.commands import connect, log
 from agentm_hosts.connecting import (
@@ -243,3 +243,20 @@ def test_a_scope_is_the_user_s_or_the_project_s(command: Any) -> None:
     done = CliRunner().invoke(command, ["--scope", "everything"])
     assert done.exit_code == 2
     assert "'everything' is not one of 'user', 'project'" in done.stderr
+
+
+def test_a_version_that_is_there_is_right_and_a_server_of_our_name_is_not_ours_to_change(tmp_path: Path) -> None:
+    place = Place(str(tmp_path), {}, "/opt/agentm", str(tmp_path / "state"))
+    hooks, servers = tmp_path / ".cursor" / "hooks.json", tmp_path / ".cursor" / "mcp.json"
+    hooks.parent.mkdir()
+    hooks.write_text('{"version": 2}')
+    plans = plan_for(cursor.ADAPTER, place)
+    assert json.loads(plans[0].new or "")["version"] == 2
+    servers.write_text('{"mcpServers": {"agentm": {"command": "somebody-else"}}}')
+    with pytest.raises(AgentmError, match="agentm") as refused:
+        plan_for(cursor.ADAPTER, place)
+    assert refused.value.hint == "nothing was changed; what stands there is not agentm's"
+
+
+def test_where_no_host_is_connected_that_is_said(laptop: Any) -> None:
+    assert laptop.must("disconnect") == "no agent host is connected\n"

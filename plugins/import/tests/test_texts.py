@@ -14,10 +14,19 @@ from agentm_import.importing import Import
 from agentm_import.items import Item, as_item
 from agentm_import.note_text import note_text, one_line
 from agentm_import.planning import SKIP
-from agentm_import.source_files import Unreadable, count_files, iso_time, read_bytes, read_lines, read_text, walk
+from agentm_import.source_files import (
+    LARGEST,
+    Unreadable,
+    count_files,
+    iso_time,
+    read_bytes,
+    read_lines,
+    read_text,
+    walk,
+)
 from agentm_import.sources._common import bullets, kind_of, listed, moment, section
 from agentm_import.yaml_text import NotYaml, mapping, split, texts
-from agentm_kernel.plugin import AgentmError, Locator
+from agentm_kernel.plugin import MAX_CONTENT_BYTES, AgentmError, Locator
 
 PLACE, FOLDER = Locator("projects/widgets/facts/tea.md"), Locator("projects/widgets")
 
@@ -186,6 +195,7 @@ def test_a_file_is_read_up_to_its_limit_and_no_byte_further(tmp_path: Path) -> N
     file = tmp_path / "file"
     file.write_bytes(b"12345")
     assert read_bytes(str(file), 5) == b"12345"
+    assert LARGEST == MAX_CONTENT_BYTES - 65_536, "with the front matter it has to fit into a note"
     with pytest.raises(Unreadable, match=r"larger than a note may be \(5 bytes\)"):
         read_bytes(str(file), 4)
     with pytest.raises(Unreadable, match="not a regular file"):

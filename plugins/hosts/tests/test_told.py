@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from agentm_hosts.adapters import claude_code, cursor, gemini
+from agentm_hosts.adapters import claude_code, codex, cursor, gemini
 from agentm_hosts.check import run as checking
+from agentm_hosts.codex_trust import trust_entry
 from agentm_hosts.commands import connect, log
 from agentm_hosts.connecting import (
     adapter_named,
@@ -27,7 +28,7 @@ from agentm_hosts.connecting import (
 )
 from agentm_hosts.files.json_edit import remove
 from agentm_hosts.files.receipts import receipt_path
-from agentm_hosts.ledger import append, await_session
+from agentm_hosts.ledger import append, await_session, given_keys
 from agentm_hosts.place import Place
 from agentm_hosts.settling import Delivery, _held
 from agentm_kernel.plugin import AgentmError
@@ -190,6 +191,7 @@ def test_a_text_that_a_session_holds_is_delivered_when_it_is_said_again() -> Non
         ('{"a": [2 /* , */, 3]}', '{"a": [ /* , */ 3]}'),
         ('{"a": [1, // one, two\n 2]}', '{"a": [1 // one, two\n ]}'),
         ('{"a": [/* x */ 2]}', '{"a": [/* x */ ]}'),
+        ('{"a": [/* x */ 2], "b": 1}', '{"a": [/* x */ ], "b": 1}'),
     ],
 )
 def test_what_is_taken_out_of_a_list_takes_one_comma_and_no_comment(text: str, left: str) -> None:
@@ -260,3 +262,24 @@ def test_a_version_that_is_there_is_right_and_a_server_of_our_name_is_not_ours_t
 
 def test_where_no_host_is_connected_that_is_said(laptop: Any) -> None:
     assert laptop.must("disconnect") == "no agent host is connected\n"
+
+
+def test_the_hash_by_which_codex_trusts_a_hook_is_the_one_that_codex_makes() -> None:
+    place = Place("/home/ana", {}, "/opt/agentm", "/state")
+    handler = '{"async":false,"command":"/opt/agentm hook session-start --host codex","timeout":5,"type":"command"}'
+    text = f'{{"event_name":"session_start","hooks":[{handler}]}}'
+    assert trust_entry(codex.ADAPTER, place, "session-start") == (
+        "/home/ana/.codex/hooks.json:session_start:0:0",
+        f"sha256:{hashlib.sha256(text.encode()).hexdigest()}",
+    )
+
+
+def test_the_end_of_a_long_ledger_is_what_is_known_of_a_session(tmp_path: Path) -> None:
+    for number in range(300):
+        append(
+            str(tmp_path),
+            "x",
+            json.dumps({"session": f"other-{number}", "event": "prompt", "cwd": "x" * 1_000}) + "\n",
+        )
+    append(str(tmp_path), "x", '{"session": "s1", "event": "prompt", "notes": ["a.md"]}\n')
+    assert given_keys(str(tmp_path), "x", "s1") == ("a.md",)

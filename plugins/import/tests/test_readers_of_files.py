@@ -217,6 +217,12 @@ def test_without_a_transcript_the_mangled_name_is_a_folder_of_this_device_or_its
     assert item.project == (str(place) if made else mangled)
 
 
+def test_a_folder_of_here_that_is_called_like_a_mangled_name_is_not_the_project(home: Home) -> None:
+    write_source(home.project / "-zzz", {"CLAUDE.md": "Of another project.\n"})
+    write_source(home.path / ".claude/projects", {"-zzz/memory/tea.md": "Tea.\n"})
+    assert list(read_source(home, "claude-code")) == ["projects/-zzz/memory/tea.md"]
+
+
 def test_a_memory_of_codex_keeps_its_group_its_session_and_its_time(home: Home) -> None:
     head = "thread_id: t1\nupdated_at: 2026-07-01T10:00:00Z\nrollout_path: /x\ncwd: /w\ngit_branch: main\n"
     group = "# Task Group: Build\napplies_to: cwd=/w ; reuse_rule=x\n\nUse make."

@@ -353,7 +353,8 @@ def test_the_page_shows_both_texts_and_what_can_be_done(conflicts: VaultBackend)
         "right": {"title": f"progress.{MARK}.md", "text": theirs},
         "actions": actions,
     }
-    assert [action["action"] for action in plan["actions"]] == ["mine", "theirs", "both", "merge"]
+    for block in (plan, gone):
+        assert [action["action"] for action in block["actions"]] == ["mine", "theirs", "both", "merge"]
     assert (gone["note"], gone["left"]["text"], gone["actions"][0]["fields"]["mine"]) == ("", "", "absent")
 
 

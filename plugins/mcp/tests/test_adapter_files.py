@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -212,6 +213,7 @@ def test_files_are_put_copied_and_moved(fs: Any, tmp_path: Path) -> None:
     class Watching(fsspec.Callback):  # type: ignore[misc]
         def set_size(self, size: int) -> None:
             seen.append(("size", size))
+            assert not fs.exists("put/file.bin"), "it is said before the work"
 
         def relative_update(self, inc: int = 1) -> None:
             seen.append(("done", inc))
@@ -282,10 +284,21 @@ def test_words_that_are_rare_count_for_more() -> None:
     assert tea is not None
     assert green > tea == time > 0
     assert by_words("green tea", ["green tea"]) == [pytest.approx(1.0)]
+    assert by_words("green tea", ["green", "x", "y"])[0] == pytest.approx(math.log(2.5) / math.log(10))
     assert by_words("", ["green"]) == [None]
     assert by_words("茶", ["我喝茶。", "eat"])[1] is None
     assert by_words("茶", ["我喝茶。"])[0] is not None
     assert by_words("art", ["party"]) == [None]
+
+
+def test_words_of_every_script_are_found_in_the_items_of_a_graph(store: MemoryBackend) -> None:
+    from agentm_mcp.adapters.langgraph_store import AgentmStore
+
+    graph = AgentmStore(store)
+    for key, text in (("tea", "我喝茶。"), ("café", "un café")):
+        graph.put(("n",), key, {"text": text})
+    assert [item.key for item in graph.search(("n",), query="茶") if item.score] == ["tea"]
+    assert [item.key for item in graph.search(("n",), query="café") if item.score] == ["café"]
 
 
 def test_the_nearest_vector_of_an_item_counts() -> None:

@@ -70,6 +70,7 @@ def test_a_dry_run_shows_a_difference_and_changes_nothing(used):
     assert '+        "hooks": [' in shown or '"hooks"' in shown
     assert '"theme"' in shown
     assert "would be connected" in shown
+    assert f"Claude Code: entries in {used.home}/.claude/settings.json, {used.home}/.claude.json\n" in shown
     assert files(used.home) == before
 
 

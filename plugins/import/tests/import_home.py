@@ -8,6 +8,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+from agentm_import.contract import find_importer
 from agentm_kernel.plugin import Device
 
 if TYPE_CHECKING:
@@ -68,3 +69,32 @@ def snapshot(*roots: Path) -> dict[str, tuple[object, ...]]:
             content = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
             found[str(path)] = (status.st_mode, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, content)
     return found
+
+
+CHANGED = "2026-08-01T10:00:00+00:00"
+"""When every file of `write_source` was changed, as notes spell it."""
+
+
+def write_source(root: Path, files: dict[str, str]) -> Path:
+    """The files below `root`, all of them changed at one known moment."""
+    for name, text in files.items():
+        file = root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        os.utime(file, (1_785_578_400, 1_785_578_400))
+    return root
+
+
+def read_source(home: Home, source: str, path: Path | str = "", **environ: str) -> dict[str, object]:
+    """Everything that the reader of a source yields, by origin, in its order."""
+    device = Device.now({**home.environ, **environ})
+    found = list(find_importer(device, source).read(str(path), device))
+    by_origin = {one.origin: one for one in found}
+    assert len(by_origin) == len(found), "an origin is the name of one thing"
+    return by_origin
+
+
+def detected(home: Home, source: str, **environ: str) -> list[tuple[object, ...]]:
+    """What the reader of a source says of this device."""
+    device = Device.now({**home.environ, **environ})
+    return [tuple(place) for place in find_importer(device, source).detect(device)]

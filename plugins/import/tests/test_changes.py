@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
 from typing import Any
 
 import pytest
-from import_home import Home, snapshot
+from import_home import Home, snapshot, write_source
 from samples import claude_code, claude_mem, engram, markdown, mem0
 
 from agentm_import import writing
 from agentm_import.importing import Import
 from agentm_import.moving.projects import rename_project
 from agentm_import.planning import CREATE, SKIP, UNCHANGED, UPDATE
-from agentm_kernel.plugin import BackendLayer, Locator, ProjectRecord, create_record
+from agentm_kernel.plugin import BackendLayer, Locator, ProjectRecord, content_hash, create_record
 
 
 def run(home: Home, source: str, path: str = "", **options: Any) -> Any:
@@ -85,9 +86,20 @@ def test_a_note_of_somebody_else_keeps_its_name(home: Home) -> None:
     done = run(home, "claude-code")
     assert not done.problems
     assert "Mine." in home.notes()["projects/widgets/conventions/memory-1.md"]
+    (origin,) = [step.origin for step in done.steps if step.origin.endswith("memory-1.md")]
+    mark = content_hash(origin)[:8]
     others = [key for key in home.notes() if key.startswith("projects/widgets/conventions/memory-1-")]
-    assert len(others) == 1
+    assert others == [f"projects/widgets/conventions/memory-1-{mark}.md"], "a second run has to find it again"
     assert run(home, "claude-code").counts()[CREATE] == 0
+
+
+def test_a_file_beside_a_note_of_somebody_else_gets_a_name_that_the_next_run_finds(home: Home) -> None:
+    write_source(home.root, {"personal/references/a/page.md": "Mine.\n"})
+    write_source(home.path / "docs", {"a/page.md": "Theirs.\n"})
+    run(home, "markdown", str(home.path / "docs"))
+    named = f"personal/references/a/page-{content_hash('a/page.md')[:8]}.md"
+    assert "Theirs." in home.notes()[named]
+    assert home.notes()["personal/references/a/page.md"] == "Mine.\n"
 
 
 def test_rules_and_the_memory_of_a_projects_subagents_come_along(home: Home) -> None:
@@ -243,6 +255,12 @@ def test_a_damaged_record_is_an_error_that_says_what_to_do(home: Home) -> None:
     assert "cannot be understood" in done.stderr
     record.unlink()
     assert run(home, "markdown", str(home.path / "docs")).counts()[UNCHANGED] == 2
+    assert len(json.loads(record.read_text())["items"]) == 2, "what was recognised is on record again"
+    assert home.run("forget", "page-0").returncode == 0
+    (home.path / "docs/part-0/page-0.md").write_text("# Page 0\n\nOther words.\n")
+    assert run(home, "markdown", str(home.path / "docs")).counts()[UPDATE] == 1, (
+        "a field that was set here is no edit"
+    )
 
 
 def test_a_project_that_lives_in_another_store_gets_its_notes_there(home: Home) -> None:

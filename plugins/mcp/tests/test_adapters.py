@@ -39,6 +39,11 @@ def test_bytes_come_back_as_they_went(data: bytes) -> None:
     assert bytes_of("a.bin", text_of("a.bin", data)) == data
 
 
+@pytest.mark.parametrize("rest", ["not base 64!", "AA\nAA", "A"])
+def test_a_text_that_only_begins_like_bytes_is_a_text(rest: str) -> None:
+    assert bytes_of("a.bin", PREFIX + rest) == (PREFIX + rest).encode()
+
+
 def test_a_note_is_text_and_nothing_else() -> None:
     with pytest.raises(InvalidContentError, match="a note is text"):
         text_of("a.md", b"\xff")
@@ -232,7 +237,7 @@ def test_a_workspace_does_not_overwrite_what_it_has_not_read(store: StorageBacke
             await other.write_text("plan.md", "third")
         assert await other.read_text("plan.md") == "second"
         await other.write_text("plan.md", "third")
-        with pytest.raises(ValueError, match="secret"):
+        with pytest.raises(ValueError, match="secret.*leave it out, and say where it is kept"):
             await other.write_text("token.md", SECRET)
         await one.make_dir("a/empty")
         shown = [(entry.name, entry.path, entry.is_dir, entry.size) for entry in await other.list_dir(".")]
@@ -282,6 +287,17 @@ def test_items_of_a_graph_are_readable_files_that_another_process_finds(store: S
         second.search(("users",))
     with pytest.raises(ValueError, match="secret"):
         second.put(("users",), "token", {"text": SECRET})
+
+
+def test_a_search_sees_what_another_process_has_changed_since_the_last_one() -> None:
+    from agentm_mcp.adapters.langgraph_store import AgentmStore
+
+    store = MemoryBackend()
+    one, other = AgentmStore(store), AgentmStore(store)
+    for number in range(3):
+        other.put(("n",), "k", {"a": number})
+        for _ in range(2):
+            assert [item.value for item in one.search(("n",))] == [{"a": number}]
 
 
 def test_namespaces_of_a_graph_are_listed_by_their_ends_and_to_a_depth() -> None:

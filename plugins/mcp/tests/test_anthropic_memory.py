@@ -10,7 +10,7 @@ from anthropic.lib.tools import ToolError
 
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel.plugin import Locator
-from agentm_mcp.adapters.anthropic_memory import MemoryTool
+from agentm_mcp.adapters.anthropic_memory import MemoryTool, _size
 
 SECRET = "gh" + "p_" + "Q7w2Zk9" * 5 + "x"
 
@@ -152,3 +152,11 @@ def test_what_cannot_be_done_is_told_and_changes_nothing(
         model.does(command, **fields)
     assert [info.locator.key for info in model.store.walk(Locator()) if not info.is_dir] == ["memories/plan.md"]
     assert model.text("plan.md") == "one\ntwo\nthree\nfour\nfive\nsix\n"
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [(0, "0B"), (1023, "1023B"), (1024, "1K"), (1536, "1.5K"), (1024**2, "1M"), (1024**3, "1G"), (1024**4, "1024G")],
+)
+def test_a_size_is_shown_in_the_unit_that_fits(count: int, shown: str) -> None:
+    assert _size(count) == shown

@@ -100,7 +100,13 @@ def test_a_system_that_refuses_to_wait_says_the_same(vault: VaultBackend, code: 
 
 
 @pytest.mark.parametrize(
-    ("platform", "field", "mark"), [("darwin", "st_flags", 0x40000000), ("win32", "st_file_attributes", 0x400000)]
+    ("platform", "field", "mark"),
+    [
+        ("darwin", "st_flags", 0x40000000),
+        ("win32", "st_file_attributes", 0x400000),
+        ("win32", "st_file_attributes", 0x40000),
+        ("win32", "st_file_attributes", 0x1000),
+    ],
 )
 def test_macos_and_windows_mark_such_files(platform: str, field: str, mark: int, root: Path) -> None:
     class Status:
@@ -111,8 +117,9 @@ def test_macos_and_windows_mark_such_files(platform: str, field: str, mark: int,
     with mock.patch("sys.platform", platform):
         setattr(Status, field, mark)
         assert not folder.is_at_hand(Status())  # type: ignore[arg-type]
-        setattr(Status, field, 0)
-        assert folder.is_at_hand(Status())  # type: ignore[arg-type]
+        for other in (0, 1, 0x20):  # read-only, or changed since the last backup
+            setattr(Status, field, other)
+            assert folder.is_at_hand(Status())  # type: ignore[arg-type]
 
 
 def test_what_takes_long_to_read_takes_long_before_the_mutex_and_once(vault: VaultBackend) -> None:

@@ -102,11 +102,11 @@ def _open_steps(
         return []
     since = max(scopes.values())
     try:
-        with Call(f"the adapter of {adapter.title}", "saying what is open"):
+        with Call(f"adapter '{adapter.name}'", "saying what is open"):
             steps = list(adapter.open_steps(place))
             last = float(adapter.last_session(adapter.user_folder(device)))
-    except (AgentmError, OSError) as error:
-        return [f"it cannot be asked: {error}"]
+    except AgentmError as error:
+        return [f"it cannot be asked: {error.message}"]
     if last > since + _NEW_SESSION and not any(line.time > since for line in lines):
         steps.append(f"a session ran {spoken_time(last)} without our hooks: it has not taken the new settings")
     return steps

@@ -31,7 +31,7 @@ from agentm_kernel.plugin import (
 from agentm_obsidian_vault.backend import PROTOCOL, VaultBackend
 from agentm_obsidian_vault.lost_and_found import lost_files
 from agentm_obsidian_vault.merge import is_append_only
-from agentm_obsidian_vault.resolve import BOTH, MINE, THEIRS, UNION, check_union, read_versions, settle, suspect
+from agentm_obsidian_vault.resolve import BOTH, MINE, THEIRS, UNION, read_versions, settle, suspect
 from agentm_obsidian_vault.setup import check_variable, options_for, place_of, set_up
 from agentm_obsidian_vault.survey import find_conflicts
 
@@ -250,7 +250,6 @@ def _merge(
         if not named and (conflict.is_plan or guarded or not is_append_only(conflict.base.name)):
             left.append(conflict)
             continue
-        check_union(conflict)
         _check_authority(store, conflict, UNION, yes=False)
         _settle(store, vault, conflict, UNION, answer)
     for conflict in left:

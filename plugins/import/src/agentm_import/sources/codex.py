@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from agentm_kernel.plugin import Device
 
-_GROUP = re.compile(r"^# Task Group:\s*(.*)$", re.MULTILINE)
+_GROUP = re.compile(r"^# Task Group:[ \t]*(.*)$", re.MULTILINE)
 _CWD = re.compile(r"^applies_to:.*?\bcwd=([^;\n]+)", re.MULTILINE)
 _HEAD = re.compile(r"^(thread_id|updated_at|rollout_path|cwd|git_branch):[ \t]*(.*)$")
 _DERIVED = {
@@ -110,7 +110,7 @@ def _task_groups(path: str, text: str, changed: str) -> Iterator[Item | Skipped]
         end = starts[number + 1][0] if number + 1 < len(starts) else len(text)
         block = text[start:end].rstrip() + "\n"
         seen[title] = seen.get(title, 0) + 1
-        mark = f"{title}~{seen[title]}" if seen[title] > 1 else title
+        mark = f"{title}~{seen[title]}" if seen[title] > 1 or not title else title
         cwd = _CWD.search(block)
         yield Item(
             f"{path}#{mark}",

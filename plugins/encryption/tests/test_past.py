@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agentm_kernel import Locator
-from agentm_kernel.plugin import Sealed
+from agentm_kernel.plugin import Device, HookCaller, HookContext, Panel, Sealed, StorageError
 
 OTHER = Locator("notes/other.md")
 
@@ -99,3 +101,33 @@ def test_a_plain_checkpoint_is_refused_before_anything_is_done_to_an_encrypted_s
     assert "before it was encrypted" in laptop.refused("checkpoint", "restore", "latest", "--yes")
     assert laptop.store().read(note) == "new"
     assert laptop.store().read(OTHER) == "newer than the checkpoint"
+
+
+def checkpoints_on_the_page(laptop) -> Panel:
+    device = Device.now(laptop.environ)
+    panels = HookCaller(HookContext(device, str(laptop.home), None, device.store())).page_panels()
+    return next(panel for panel in panels if panel.name == "checkpoints")
+
+
+def test_the_page_shows_and_brings_back_what_a_sealed_note_said(laptop, note):
+    laptop.init()
+    laptop.store().write(note, "old")
+    laptop.done("checkpoint", "create")
+    laptop.store().write(note, "new")
+    panel = checkpoints_on_the_page(laptop)
+    blocks = panel.show({"checkpoint": "latest", "note": note.key})
+    assert [block["before"] for block in blocks if block["type"] == "diff"] == ["old"]
+    (fields,) = [block["fields"] for block in blocks if block["type"] == "action"]
+    panel.actions["bring-back"](fields)
+    assert laptop.store().read(note) == "old"
+
+
+def test_the_page_does_not_make_a_sealed_text_a_plain_note(laptop, note):
+    laptop.init()
+    laptop.store().write(note, "old")
+    laptop.done("checkpoint", "create")
+    laptop.done("encryption", "decrypt", "--yes")
+    fields = {"checkpoint": "latest", "note": note.key, "expect": "absent"}
+    laptop.store().delete(note)
+    with pytest.raises(StorageError, match="while it was encrypted"):
+        checkpoints_on_the_page(laptop).actions["bring-back"](fields)

@@ -199,6 +199,17 @@ def test_a_forgotten_note_is_not_judged_and_the_way_out_is_named(filled, verdict
     done(filled.run("notes", verdict, "use-files"))
 
 
+@pytest.mark.parametrize("verdict", ["confirm", "doubt"])
+def test_a_note_that_was_replaced_is_not_judged_and_the_one_that_counts_is_named(filled, verdict):
+    done(filled.run("save", "--kind", "decision", "--slug", "use-rows", "--supersedes", "use-files", input="Rows."))
+
+    said = filled.run("notes", verdict, "use-files")
+
+    assert (said.returncode, said.stdout) == (1, "")
+    assert "was replaced, so no session is given it" in said.stderr
+    assert "use-rows" in done(filled.run("recall-here", "--why", "use-files"))
+
+
 def test_list_by_day_and_tag(filled):
     def listed(*words):
         return [note["slug"] for note in json.loads(done(filled.run("notes", "list", "--json", *words)))["notes"]]

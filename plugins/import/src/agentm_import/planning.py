@@ -145,6 +145,8 @@ class Planner:
         candidates = self._candidates(item, folder)
         if entry is not None and entry.key not in (place.key for place in candidates):
             candidates.insert(0, Locator(entry.key))
+        if entry is not None and (apart := self._kept_apart(item, entry, store)) is not None:
+            candidates, entry = [apart], entry._replace(key=apart.key)
         supersedes = tuple(self._slugs[origin] for origin in item.supersedes if origin in self._slugs)
         for place in candidates:
             if self._taken.get(place.key, item.origin) != item.origin:
@@ -159,6 +161,11 @@ class Planner:
                 return Step(item.origin, SKIP, item, reason=f"says the same as {twin}")
             self._taken[place.key] = item.origin
             self._slugs[item.origin] = place.name.removesuffix(".md")
+            before = self._folder_before(item)
+            if entry is not None and before is not None and before != folder:
+                said = note_text(self._notes, self.source, item, place, before, supersedes)
+                if entry.item == digest(said):  # the source says the same; only the name of the project is another
+                    entry = entry._replace(item=digest(text))
             return self._compared(item, place, text, current, entry)
         return _skip(item, f"there is another note at {candidates[0]}; it is left as it is")
 
@@ -178,6 +185,22 @@ class Planner:
                 return entry
             home = readable(record)
         return entry._replace(key=home.child(*Locator(entry.key).parts[2:]).key)
+
+    def _folder_before(self, item: Item) -> Locator | None:
+        """The folder that the project had when the item was imported last; `None` for what is of no project."""
+        entry = self._ledger.get(item.identity)
+        if entry is None or slug_of(entry.key) is None:
+            return None
+        return Locator("/".join(entry.key.split("/")[:2]))
+
+    def _kept_apart(self, item: Item, entry: Entry, store: StorageBackend | None) -> Locator | None:
+        """Where a merge of projects has put the note, if one of the other project had its name."""
+        before, place = self._folder_before(item), Locator(entry.key)
+        if before is None or before.name == slug_of(entry.key):
+            return None
+        beside = place.parent.child(f"{place.name.removesuffix('.md')}-from-{before.name}.md")
+        text = self._read(beside, store or self._backend)
+        return beside if text is not None and self._is_ours(item, beside, text, None) else None
 
     def _twin(self, item: Item, place: Locator, current: str | None) -> str | None:
         """The note that says the very same of the same thing in the same place; files keep their doubles."""

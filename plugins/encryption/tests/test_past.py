@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from agentm_kernel import Locator
@@ -131,3 +133,34 @@ def test_the_page_does_not_make_a_sealed_text_a_plain_note(laptop, note):
     laptop.store().delete(note)
     with pytest.raises(StorageError, match="while it was encrypted"):
         checkpoints_on_the_page(laptop).actions["bring-back"](fields)
+
+
+@pytest.mark.parametrize("names", ["clear", "sealed"])
+def test_an_encrypted_store_that_is_gone_comes_back_from_a_checkpoint(laptop, note, names):
+    if names == "sealed":
+        pytest.importorskip("cryptography")
+    laptop.init("--names", names)
+    proposal = Locator("_inbox/first.md")  # comes before the keys in every list
+    for place in (note, proposal):
+        laptop.store().write(place, "what it said")
+    laptop.done("checkpoint", "create")
+    shutil.rmtree(laptop.place)
+
+    laptop.done("checkpoint", "restore", "latest", "--into-new", "--yes")
+
+    assert [laptop.store().read(place) for place in (note, proposal)] == ["what it said"] * 2
+    assert laptop.status()["problems"] == {}
+
+
+def test_bringing_an_encrypted_store_back_may_be_cut_off_after_its_keys(laptop, note):
+    laptop.init()
+    laptop.store().write(note, "what it said")
+    laptop.done("checkpoint", "create")
+    place, keys = laptop.place, [file.read_bytes() for file in (laptop.place / "_meta/keys").iterdir()]
+    shutil.rmtree(place)
+    (place / "_meta/keys").mkdir(parents=True)
+    (place / "_meta/keys/1.age").write_bytes(keys[0])
+
+    laptop.done("checkpoint", "restore", "latest", "--into-new", "--yes")
+
+    assert laptop.store().read(note) == "what it said"

@@ -85,6 +85,10 @@ class NoteFormat:
                     return text[: block.end] + lines + text[block.end :]
         return with_fields(key, text, changes)
 
+    def replaced(self, texts: Mapping[str, str]) -> set[str]:
+        """The keys of the notes among these, by their keys, that others have replaced."""
+        return superseded_keys(parse_note(key, text)[0] for key, text in texts.items())
+
     def hidden_together(self, ones: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
         """What sessions are told only as long as these notes, by their keys, and those others are apart.
 

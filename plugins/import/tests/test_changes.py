@@ -302,6 +302,21 @@ def test_another_name_of_the_project_is_no_change_of_the_source(home: Home, drin
     assert not milk.exists()
 
 
+def test_a_note_that_was_moved_is_the_one_that_a_change_of_the_source_reaches(home: Home, drinks: Path) -> None:
+    for slug in ("chai", "oolong"):
+        name = "tea" if slug == "chai" else "chai"
+        moved = home.run("notes", "move", name, "--project", "things", "--slug", slug)
+        assert moved.returncode == 0, moved.stderr
+    assert run(home, "markdown", str(drinks), project="things").counts() == {UNCHANGED: 2}
+    (drinks / "tea.md").write_text("# tea\n\nWe drink coffee.\n")
+    done = run(home, "markdown", str(drinks), project="things")
+    assert [(step.action, step.key) for step in done.of(UPDATE, CREATE, SKIP)] == [
+        (UPDATE, "projects/things/references/oolong.md")
+    ]
+    assert "coffee" in home.notes()["projects/things/references/oolong.md"]
+    assert "projects/things/references/tea.md" not in home.notes()
+
+
 def test_a_note_that_a_merge_kept_apart_is_the_one_that_a_change_of_the_source_reaches(
     home: Home, drinks: Path
 ) -> None:

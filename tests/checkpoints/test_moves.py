@@ -49,6 +49,29 @@ def test_a_renamed_project_keeps_its_history(device: Device) -> None:
     assert "Because it is fast." in undone(device)
 
 
+def test_nothing_is_brought_back_under_a_name_that_its_project_has_left(device: Device) -> None:
+    device.agentm("project", "rename", "widgets", "gadgets")
+
+    refusal = device.refused("checkpoint", "undo", "projects/widgets/decisions/use-sqlite.md")
+    assert "are in 'projects/gadgets' now" in refusal
+    device.agentm("checkpoint", "undo", "projects/gadgets/decisions/use-sqlite.md")
+    assert "Because it is there." in device.agentm("notes", "show", "use-sqlite")
+
+
+def test_a_project_without_a_remote_is_found_in_a_store_that_was_brought_back_to_its_name_before(
+    device: Device,
+) -> None:
+    device.agentm("checkpoint", "create")
+    device.agentm("project", "rename", "widgets", "gadgets")
+    save(device, "--update", body="Because of the name.\n")
+
+    device.agentm("checkpoint", "restore", "latest", "--yes")
+
+    assert "Because it is fast." in device.agentm("notes", "show", "use-sqlite")
+    save(device, "--update", body="Because it was.\n")
+    assert "projects/widgets/decisions/use-sqlite.md" in device.agentm("notes", "path", "use-sqlite")
+
+
 def test_of_two_notes_that_a_merge_keeps_apart_each_keeps_its_own_history(device: Device) -> None:
     other = Device(device.home / "other", home=device.home, name="sprockets")
     save(other, body="Because of the team.\n")

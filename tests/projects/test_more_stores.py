@@ -12,6 +12,7 @@ import pytest
 
 from agentm_kernel import Locator
 from agentm_kernel.plugin import Device, FileStore
+from agentm_recall.inbox import accept, pending, placed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -375,3 +376,20 @@ def test_a_store_that_is_added_without_its_place_is_not_looked_for_in_the_checko
     refused = laptop.run(checkout, "store", "add", "team", protocol, ok=False)
     assert refused.returncode == 1
     assert f"hint: run `agentm {protocol} init PATH" in refused.stderr
+
+
+def test_a_project_without_a_remote_is_found_by_its_name_in_the_store_that_it_went_to(laptop: Laptop) -> None:
+    laptop.add_team(make=True)
+    widgets = laptop.checkout("widgets", None)
+    laptop.save(widgets, "db", "We use SQLite.\n")
+    laptop.run(widgets, "config", "set", "capture.approve", "all")
+    laptop.save(widgets, "port", "It is 8080.\n")
+    laptop.run(widgets, "project", "use-store", "team", "--move", "--yes")
+
+    assert "projects/widgets/decisions/db" in laptop.run(laptop.home, "notes", "list", "--project", "widgets").stdout
+    device = Device.now(laptop.environ)
+    own = device.store(read_only=False)
+    (waiting,) = pending(own)
+    store, proposal = placed(device, own, waiting)
+    assert accept(own, proposal, store).key == "projects/widgets/decisions/port.md"
+    assert keys(laptop.team) == ["projects/widgets/decisions/db.md", "projects/widgets/decisions/port.md"]

@@ -213,17 +213,23 @@ def test_a_named_project_whose_store_is_gone_is_refused(laptop: Laptop) -> None:
     assert keys(laptop.own) == []
 
 
-def test_a_named_project_without_a_remote_is_written_to_from_its_folder_only(laptop: Laptop) -> None:
-    """Another folder of this name may be in the team's store, and nothing tells the two apart."""
+def test_a_named_project_without_a_remote_is_found_by_what_this_device_knows_of_its_checkout(laptop: Laptop) -> None:
+    """Another folder of this name may be in the team's store, and nothing but the checkout tells the two apart."""
+    other = laptop.checkout("elsewhere/diary", None)
+    laptop.run(other, "--store", "team", "save", "--kind", "fact", "--slug", "a", text="Theirs.\n")
     diary = laptop.checkout("diary", None)
     laptop.run(diary, "project", "use-store", "team")
     save = ("save", "--project", "diary", "--kind", "fact", "--slug", "a")
+    laptop.run(laptop.home, *save, text="Mine.\n")
+    laptop.run(laptop.home, *save, "--update", "--cwd", str(diary), text="Mine, and changed.\n")
+    assert keys(laptop.own) == []
+    assert "Theirs." in (laptop.team / "projects/diary/facts/a.md").read_text()
+    assert "Mine, and changed." in (laptop.team / "projects/diary-2/facts/a.md").read_text()
+    for known in (laptop.home / ".local/state/agentm/stores").rglob("checkouts.json"):
+        known.unlink()
     refused = laptop.run(laptop.home, *save, text="Mine.\n", ok=False)
     assert refused.returncode == 1
     assert "--cwd" in refused.stderr
-    laptop.run(diary, *save, text="Mine.\n")
-    laptop.run(laptop.home, *save, "--update", "--cwd", str(diary), text="Mine, and changed.\n")
-    assert keys(laptop.own) == []
 
 
 def test_a_tool_call_finds_a_project_that_is_named(laptop: Laptop) -> None:

@@ -16,7 +16,7 @@ import os
 from agentm_kernel import errors
 from agentm_kernel.device.json_text import JsonTable, locked_folder, parse_object
 from agentm_kernel.errors import AgentmError
-from agentm_kernel.projects.checkout import path_as_text, plain_slug, read_checkout_id, read_former_id
+from agentm_kernel.projects.checkout import ID_LENGTH, path_as_text, plain_slug, read_checkout_id, read_former_id
 from agentm_kernel.seam import Frozen
 from agentm_kernel.seam.backend import ConflictCopies, Identity
 from agentm_kernel.seam.layout import LEGACY_PROJECTS, PROJECT_RECORD, PROJECT_TREES, PROJECTS, REMOTES
@@ -217,6 +217,12 @@ class Checkouts(Frozen):
             return None
         return entry["slug"], entry["id"]
 
+    def find_in(self, other: StorageBackend, record: ProjectRecord) -> ProjectRecord | None:
+        """What the project of a record is in another store, by a checkout of this device that is known in both."""
+        there = Checkouts(self.state_dir, other)
+        known = [key for key, entry in self._table().read().items() if entry["id"] in (*record.ids, *record.former)]
+        return next((found for key in known if (found := _remembered(other, there.find(key)))), None)
+
     def lock(self) -> AbstractContextManager[object]:
         """One claim at a time on this device. Raises now, and not after a claim, where nothing can be remembered."""
         return locked_folder(os.path.join(self.state_dir, "stores"))
@@ -288,7 +294,19 @@ def find_record(store: StorageBackend, project: Checkout, checkouts: Checkouts) 
     remote = project.remote
     slug = None if remote is None else read_pointer(store, remote)
     record = None if slug is None else if_owned(store, read_record(store, slug), remote)
-    return record or _remembered(store, checkouts.find(read_former_id(project), project.root))
+    record = record or _remembered(store, checkouts.find(read_former_id(project), project.root))
+    return record or _named_before(store, checkouts.find(read_checkout_id(project)))
+
+
+def _named_before(store: StorageBackend, known: tuple[str, str] | None) -> ProjectRecord | None:
+    """The record of what this device remembers, under a name that it has again: the store was brought back."""
+    if known is None or len(known[1]) != ID_LENGTH:  # the id of an older record may be that of others, too
+        return None
+    for name in dict.fromkeys(folder.name for tree in _TREES for folder in store.list(tree)):
+        record = read_record(store, name)
+        if record is not None and known[1] in record.ids:
+            return record
+    return None
 
 
 def _remembered(store: StorageBackend, known: tuple[str, str] | None) -> ProjectRecord | None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+
+import pytest
+
 from agentm_kernel import Locator
-from agentm_kernel.plugin import Sealed
+from agentm_kernel.plugin import Device, HookCaller, HookContext, Panel, Sealed, StorageError
 
 OTHER = Locator("notes/other.md")
 
@@ -99,3 +103,64 @@ def test_a_plain_checkpoint_is_refused_before_anything_is_done_to_an_encrypted_s
     assert "before it was encrypted" in laptop.refused("checkpoint", "restore", "latest", "--yes")
     assert laptop.store().read(note) == "new"
     assert laptop.store().read(OTHER) == "newer than the checkpoint"
+
+
+def checkpoints_on_the_page(laptop) -> Panel:
+    device = Device.now(laptop.environ)
+    panels = HookCaller(HookContext(device, str(laptop.home), None, device.store())).page_panels()
+    return next(panel for panel in panels if panel.name == "checkpoints")
+
+
+def test_the_page_shows_and_brings_back_what_a_sealed_note_said(laptop, note):
+    laptop.init()
+    laptop.store().write(note, "old")
+    laptop.done("checkpoint", "create")
+    laptop.store().write(note, "new")
+    panel = checkpoints_on_the_page(laptop)
+    blocks = panel.show({"checkpoint": "latest", "note": note.key})
+    assert [block["before"] for block in blocks if block["type"] == "diff"] == ["old"]
+    (fields,) = [block["fields"] for block in blocks if block["type"] == "action"]
+    panel.actions["bring-back"](fields)
+    assert laptop.store().read(note) == "old"
+
+
+def test_the_page_does_not_make_a_sealed_text_a_plain_note(laptop, note):
+    laptop.init()
+    laptop.store().write(note, "old")
+    laptop.done("checkpoint", "create")
+    laptop.done("encryption", "decrypt", "--yes")
+    fields = {"checkpoint": "latest", "note": note.key, "expect": "absent"}
+    laptop.store().delete(note)
+    with pytest.raises(StorageError, match="while it was encrypted"):
+        checkpoints_on_the_page(laptop).actions["bring-back"](fields)
+
+
+@pytest.mark.parametrize("names", ["clear", "sealed"])
+def test_an_encrypted_store_that_is_gone_comes_back_from_a_checkpoint(laptop, note, names):
+    if names == "sealed":
+        pytest.importorskip("cryptography")
+    laptop.init("--names", names)
+    proposal = Locator("_inbox/first.md")  # comes before the keys in every list
+    for place in (note, proposal):
+        laptop.store().write(place, "what it said")
+    laptop.done("checkpoint", "create")
+    shutil.rmtree(laptop.place)
+
+    laptop.done("checkpoint", "restore", "latest", "--into-new", "--yes")
+
+    assert [laptop.store().read(place) for place in (note, proposal)] == ["what it said"] * 2
+    assert laptop.status()["problems"] == {}
+
+
+def test_bringing_an_encrypted_store_back_may_be_cut_off_after_its_keys(laptop, note):
+    laptop.init()
+    laptop.store().write(note, "what it said")
+    laptop.done("checkpoint", "create")
+    place, keys = laptop.place, [file.read_bytes() for file in (laptop.place / "_meta/keys").iterdir()]
+    shutil.rmtree(place)
+    (place / "_meta/keys").mkdir(parents=True)
+    (place / "_meta/keys/1.age").write_bytes(keys[0])
+
+    laptop.done("checkpoint", "restore", "latest", "--into-new", "--yes")
+
+    assert laptop.store().read(note) == "what it said"

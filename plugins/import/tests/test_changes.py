@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sqlite3
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from import_home import Home, snapshot, write_source
@@ -14,9 +14,12 @@ from samples import claude_code, claude_mem, engram, markdown, mem0
 
 from agentm_import import writing
 from agentm_import.importing import Import
-from agentm_import.moving.projects import rename_project
+from agentm_import.moving.projects import merge_projects, rename_project
 from agentm_import.planning import CREATE, SKIP, UNCHANGED, UPDATE
 from agentm_kernel.plugin import BackendLayer, Locator, ProjectRecord, content_hash, create_record
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def run(home: Home, source: str, path: str = "", **options: Any) -> Any:
@@ -292,6 +295,58 @@ def test_what_was_imported_is_found_under_the_name_that_its_project_has_now(home
     assert [(step.action, step.key) for step in done.steps] == [(UPDATE, "projects/gadgets/references/tea.md")]
     assert "We drink coffee." in home.notes()["projects/gadgets/references/tea.md"]
     assert not list((home.root / "projects/things").rglob("*.md"))
+
+
+@pytest.fixture
+def drinks(home: Home) -> Path:
+    """A folder that was imported into the project `things`."""
+    folder = home.path / "docs"
+    folder.mkdir()
+    for name in ("tea", "milk"):
+        (folder / f"{name}.md").write_text(f"# {name}\n\nWe drink {name}.\n")
+    run(home, "markdown", str(folder), project="things")
+    create_record(home.device().store(read_only=False), ProjectRecord(Locator("projects/things"), ("1",), ()))
+    return folder
+
+
+def test_another_name_of_the_project_is_no_change_of_the_source(home: Home, drinks: Path) -> None:
+    rename_project(home.device().store(read_only=False), "things", "gadgets")
+    tea, milk = (home.root / f"projects/gadgets/references/{name}.md" for name in ("tea", "milk"))
+    tea.write_text(tea.read_text() + "My own line.\n")
+    milk.unlink()
+    done = run(home, "markdown", str(drinks), project="gadgets")
+    assert done.problems == []
+    assert (done.counts()[UNCHANGED], done.counts()[SKIP]) == (1, 1)
+    assert not milk.exists()
+
+
+def test_a_note_that_was_moved_is_the_one_that_a_change_of_the_source_reaches(home: Home, drinks: Path) -> None:
+    for slug in ("chai", "oolong"):
+        name = "tea" if slug == "chai" else "chai"
+        moved = home.run("notes", "move", name, "--project", "things", "--slug", slug)
+        assert moved.returncode == 0, moved.stderr
+    assert run(home, "markdown", str(drinks), project="things").counts() == {UNCHANGED: 2}
+    (drinks / "tea.md").write_text("# tea\n\nWe drink coffee.\n")
+    done = run(home, "markdown", str(drinks), project="things")
+    assert [(step.action, step.key) for step in done.of(UPDATE, CREATE, SKIP)] == [
+        (UPDATE, "projects/things/references/oolong.md")
+    ]
+    assert "coffee" in home.notes()["projects/things/references/oolong.md"]
+    assert "projects/things/references/tea.md" not in home.notes()
+
+
+def test_a_note_that_a_merge_kept_apart_is_the_one_that_a_change_of_the_source_reaches(
+    home: Home, drinks: Path
+) -> None:
+    assert home.run("save", "--kind", "reference", "--slug", "tea", "Tea is at four.").returncode == 0
+    merge_projects(home.device().store(read_only=False), "things", "widgets")
+    own = home.notes()["projects/widgets/references/tea.md"]
+    (drinks / "tea.md").write_text("# tea\n\nWe drink coffee.\n")
+    done = run(home, "markdown", str(drinks), project="widgets")
+    assert [step.key for step in done.of(UPDATE, CREATE)] == ["projects/widgets/references/tea-from-things.md"]
+    assert done.problems == []
+    assert "coffee" in home.notes()["projects/widgets/references/tea-from-things.md"]
+    assert home.notes()["projects/widgets/references/tea.md"] == own
 
 
 @pytest.mark.parametrize("inside", ["personal", "projects/widgets", "projects/widgets/facts/tea.md"])

@@ -219,6 +219,29 @@ def test_codex_gets_notes_that_it_will_take(home: Home, tmp_path: Path) -> None:
     assert all(len(path.name.encode()) <= 128 for path in folder.iterdir())
 
 
+@pytest.mark.parametrize("form", ["claude-code", "codex"])
+def test_what_sessions_are_told_is_exported_though_a_note_that_does_not_count_names_it(
+    home: Home, tmp_path: Path, form: str
+) -> None:
+    for slug, text, *more in (
+        ("tea", "We drink tea."),
+        ("coffee", "We drink coffee.", "--supersedes", "tea"),
+        ("water", "Water is free."),
+    ):
+        assert home.run("save", "--slug", slug, *more, input=text).returncode == 0
+    assert home.run("forget", "coffee").returncode == 0
+    assert home.run("save", "--slug", "tea", "--update", input="We drink tea.").returncode == 0
+    mine = home.root / "personal/facts/mine.md"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("---\nkind: fact\nsupersedes: [water]\n---\n\nWater at home is not.\n")
+    done = home.run("export", form, str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    written = "".join(file.read_text() for file in (tmp_path / "out").rglob("*.md"))
+    assert "We drink tea." in written
+    assert "Water is free." in written
+    assert "coffee" not in written
+
+
 def test_what_was_exported_to_claude_code_is_what_comes_back(home: Home, tmp_path: Path) -> None:
     fill(home)
     home.run("export", "claude-code", str(tmp_path / "memory"))

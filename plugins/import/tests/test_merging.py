@@ -12,6 +12,7 @@ from agentm_import.moving.merging import plan_merge, unite_projects
 from agentm_import.moving.stores import copy_notes, settle
 from agentm_kernel import Locator
 from agentm_kernel.plugin import ConcurrentModificationError, LocatorConflictError, stamp_store
+from agentm_recall.note_format import FORMAT
 
 MINE, THEIRS = "projects/widgets/decisions/tea.md", "projects/widgets/decisions/tea-from-old.md"
 
@@ -52,6 +53,33 @@ def merge(source, target, *, keep_apart=False):
     settle(source, target, plan, quietly)
     unite_projects(source, target, plan)
     return plan
+
+
+def test_a_merge_that_would_hide_a_note_is_refused_before_anything_is_written(stores):
+    source, target = stores
+    source.write(Locator("personal/facts/tea.md"), "---\nstatus: superseded\n---\n\nMine.\n")
+    source.write(Locator("personal/facts/coffee.md"), "---\nsupersedes: [tea]\n---\n\nCoffee.\n")
+    target.write(Locator("personal/facts/tea.md"), "Theirs.\n")
+    with pytest.raises(LocatorConflictError, match=r"'personal/facts/tea\.md' would be hidden") as refused:
+        plan_merge(source, target, quietly, "old", keep_apart=True, notes=FORMAT)
+    assert "`agentm notes move personal/facts/tea --slug NEW`" in refused.value.hint
+    target.write(Locator("personal/facts/tea-time.md"), target.read(Locator("personal/facts/tea.md")))
+    target.delete(Locator("personal/facts/tea.md"))
+    plan = plan_merge(source, target, quietly, "old", keep_apart=True, notes=FORMAT)
+    copy_notes(source, target, plan, quietly)
+    again = plan_merge(source, target, quietly, "old", keep_apart=True, notes=FORMAT)
+    assert again.missing == []
+
+
+@pytest.mark.parametrize("copied", ["tea", "coffee"])
+def test_a_merge_that_was_cut_off_between_a_note_and_the_one_that_replaced_it_goes_on(stores, copied):
+    source, target = stores
+    source.write(Locator("personal/facts/tea.md"), "Mine.\n")
+    source.write(Locator("personal/facts/coffee.md"), "---\nsupersedes: [tea]\n---\n\nCoffee.\n")
+    place = Locator(f"personal/facts/{copied}.md")
+    target.write(place, source.read(place))
+    plan = plan_merge(source, target, quietly, "old", keep_apart=False, notes=FORMAT)
+    assert len([file for file in plan.missing if file.suffix == ".md"]) == 1
 
 
 def test_what_does_not_collide_comes_beside_what_is_there(stores):

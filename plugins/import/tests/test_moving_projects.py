@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,8 +21,10 @@ from agentm_kernel.plugin import (
     claim_name,
     create_record,
     read_record,
+    stamp_store,
 )
 from agentm_kernel.projects.lookup import read_pointer
+from agentm_recall.note_format import FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,6 +109,58 @@ def test_a_merged_project_is_both_and_loses_no_text(store: FileStore) -> None:
     assert record.remotes == (THEIRS, MINE)
     assert [read_pointer(store, remote) for remote in (MINE, THEIRS)] == ["gadgets", "gadgets"]
     assert merge_projects(store, "widgets", "gadgets") == 0
+
+
+def noted(fields: str) -> str:
+    return f"---\nkind: fact\n{fields}\n---\n\nA fact.\n"
+
+
+OLD, NEW = noted("created: 2026-01-01"), noted("created: 2026-03-01\nsupersedes: [a]")
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "hidden"),
+    [
+        ({"facts/a.md": noted("status: superseded"), "facts/new.md": NEW}, {"facts/a.md": OLD}, "gadgets/facts/a"),
+        ({"facts/new.md": NEW}, {"decisions/a.md": OLD}, "gadgets/decisions/a"),
+        (
+            {"decisions/a.md": OLD},
+            {"facts/a.md": noted("status: superseded"), "facts/new.md": NEW},
+            "widgets/decisions/a",
+        ),
+    ],
+)
+def test_a_merge_that_would_hide_a_note_is_refused_with_what_to_run(
+    home: Home, mine: dict[str, str], theirs: dict[str, str], hidden: str
+) -> None:
+    store = home.device().store(read_only=False)
+    stamp_store(store)
+    project(store, "widgets", MINE, **mine)
+    project(store, "gadgets", THEIRS, **theirs)
+    before = {slug: files(store, slug) for slug in ("widgets", "gadgets")}
+    refused = home.run("project", "merge", "widgets", "gadgets")
+    slug = hidden.partition("/")[0]
+    assert f"'projects/{hidden}.md' would be hidden" in refused.stderr
+    assert {slug: files(store, slug) for slug in ("widgets", "gadgets")} == before
+    way_out = f"agentm notes move projects/{hidden} --project {slug} --slug NEW"
+    assert way_out in refused.stderr
+    assert home.run(*way_out.replace("NEW", "other").split()[1:]).returncode == 0
+    merged = home.run("project", "merge", "widgets", "gadgets")
+    assert merged.returncode == 0, merged.stderr
+    assert "gadgets/" in home.run("notes", "path", "other", "--project", "gadgets").stdout
+
+
+@pytest.mark.parametrize("after", range(1, 12))
+def test_a_merge_that_was_cut_off_between_two_notes_of_which_one_hides_the_other_is_finished(
+    store: FileStore, after: int
+) -> None:
+    project(store, "widgets", MINE, **{"facts/a.md": OLD, "facts/new.md": NEW})
+    project(store, "gadgets", THEIRS)
+    store.delete(Locator("projects/gadgets/facts/a.md"))
+    with suppress(Killed):  # a change that the store refuses is none
+        merge_projects(CutOff(store, after, done=True), "widgets", "gadgets", FORMAT)
+    merge_projects(store, "widgets", "gadgets", FORMAT)
+    assert files(store, "gadgets").keys() >= {"facts/a.md", "facts/new.md"}
 
 
 @pytest.mark.parametrize("done", [False, True])

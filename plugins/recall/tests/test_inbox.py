@@ -197,6 +197,22 @@ def test_accepting_an_append_again_appends_it_where_the_kill_came_before(
     assert pending(any_store) == []
 
 
+def test_accepting_another_text_again_after_a_kill_settles_it(
+    any_store: StorageBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = "---\nkind: fact\n---\n\nOld.\n"
+    any_store.write(Locator(TARGET), old)
+    name = propose(any_store, Proposal(REPLACE, TARGET, "fact", "New.\n", expect=content_hash(old)), Days())
+    with monkeypatch.context() as patched:
+        patched.setattr(inbox, "_settle", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            accept(any_store, find(any_store, name))
+    replaced = any_store.read(Locator(TARGET))
+    accept(any_store, find(any_store, name))
+    assert any_store.read(Locator(TARGET)) == replaced
+    assert pending(any_store) == []
+
+
 def _killed(*_: object) -> None:
     raise KeyboardInterrupt
 
@@ -314,6 +330,25 @@ def test_a_note_that_is_there_is_changed_only_by_proposal_too(
     assert content_hash(store.read(Locator(TARGET))) == saved["hash"]
 
 
+@pytest.mark.parametrize("has_to_wait", [True, False])
+def test_a_tool_gives_no_text_to_a_note_that_another_one_has_replaced(
+    home: Home, store: StorageBackend, call: ToolCall, has_to_wait: bool
+) -> None:
+    save(call, "Use uv", "Fast.")
+    home.run("save", "--slug", "use-pip", "--supersedes", "use-uv", input="Use pip: it is there.\n")
+    replaced = store.read(Locator(TARGET))
+    if has_to_wait:
+        approve(home, "all")
+    now = ToolCall(call.device.renewed(), call.roots, call.client, call.progress)
+    with pytest.raises(LocatorConflictError, match="replaced by 'projects/widgets/facts/use-pip.md'") as refused:
+        save(now, "Use uv", "Slow.", note="use-uv", expect=content_hash(replaced))
+    assert "memory_read that one" in refused.value.hint
+    assert store.read(Locator(TARGET)) == replaced
+    assert pending(store) == []
+    in_turn = "---\nsupersedes: [use-pip]\n---\n\n# Use uv\n\nAfter all.\n"
+    save(now, "Use uv", in_turn, note="use-uv", expect=content_hash(replaced))
+
+
 @pytest.mark.parametrize(("verdict", "shown"), [("doubt", "confidence: 0.3"), ("confirm", "confidence: 0.9")])
 def test_a_judgement_of_a_note_waits_too(
     home: Home, store: StorageBackend, call: ToolCall, verdict: str, shown: str
@@ -373,6 +408,8 @@ def test_an_update_is_proposed_as_one_and_what_saving_refuses_is_not_proposed(
     done = home.run("save", "--slug", "use-uv", input="Slow.\n")
     assert done.returncode == 1
     assert "--update" in done.stderr
+    done = home.run("save", "--slug", "use-pip", "--supersedes", "use-pipp", input="It is there.\n")
+    assert "there is no note 'use-pipp'" in done.stderr
     assert pending(store) == []
     done = home.run("save", "--slug", "use-uv", "--update", "--tag", "tools", input="Slow.\n")
     assert done.returncode == 0, done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -85,6 +86,21 @@ def test_a_note_that_comes_where_another_moves_to_stays(store: Busy) -> None:
     with pytest.raises(ConcurrentModificationError):
         move_note(store, NOTE, PLACE, kind="fact", project=None)
     assert (store.read(PLACE), store.read(NOTE)) == (THEIRS, MINE)
+
+
+def test_a_move_that_was_cut_off_is_finished_by_the_same_move(store: Busy, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "delete", killed)
+        with pytest.raises(KeyboardInterrupt):
+            move_note(store, NOTE, PLACE, kind="fact", project=None)
+    moved = re.sub(r"updated: .*", "updated: 2026-01-02", store.read(PLACE))
+    store.write(PLACE, moved)
+    move_note(store, NOTE, PLACE, kind="fact", project=None)
+    assert store.read(PLACE) == moved
+    assert not store.exists(NOTE)
 
 
 @pytest.mark.parametrize("note", [NOTE, PLACE])

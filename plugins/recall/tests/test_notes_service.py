@@ -11,6 +11,7 @@ from agentm_kernel.plugin import (
     Device,
     InvalidContentError,
     Locator,
+    LocatorConflictError,
     NotFoundError,
     content_hash,
     stamp_store,
@@ -100,6 +101,42 @@ def test_a_status_is_changed_only_for_the_text_that_was_shown(notes: Notes) -> N
     with pytest.raises(InvalidContentError, match="there is no status 'lost'"):
         notes.service.set_status(PORT, "lost", changed)
     assert notes.service.read(PORT)["status"] == "deleted"
+
+
+def test_a_forgotten_note_that_another_one_has_replaced_is_not_said_to_be_back(notes: Notes) -> None:
+    key = "projects/widgets/facts/hosts.md"
+    notes.store.write(Locator(key), "---\nkind: fact\nsupersedes: [host]\n---\n\nElsewhere.\n")
+    with pytest.raises(LocatorConflictError, match=f"was replaced by '{key}'"):
+        notes.service.set_status(HOST, "active", content_hash(notes.text(HOST)))
+    assert notes.service.read(HOST)["status"] == "deleted"
+
+
+def renamed(notes: Notes, fields: str) -> None:
+    """The project was renamed, or went to another store, while the page was open."""
+    notes.store.write(Locator("projects/gadgets/_project.json"), '{"version": 1, "id": "a", "remotes": []}')
+    record = f'{{"version": 1, "id": "a", "remotes": [], {fields}}}'
+    notes.store.write(Locator("projects/widgets/_project.json"), record)
+
+
+def test_a_new_note_comes_to_where_its_project_is_read_by_now(notes: Notes) -> None:
+    fields = {"kind": "fact", "name": "New", "body": "Herons go to 8443.", "project": "widgets"}
+    renamed(notes, '"moved_to": "gadgets"')
+    assert notes.service.save(fields) == "projects/gadgets/facts/new.md"
+
+
+def test_a_new_note_of_a_project_that_has_left_the_store_is_refused(notes: Notes) -> None:
+    fields = {"kind": "fact", "name": "New", "body": "Herons go to 8443.", "project": "widgets"}
+    renamed(notes, '"moved_to_store": "other"')
+    with pytest.raises(LocatorConflictError, match="in another store"):
+        notes.service.save(fields)
+
+
+def test_what_is_saved_again_does_not_come_under_a_name_that_its_project_has_left(notes: Notes) -> None:
+    notes.store.delete(Locator(PORT))
+    renamed(notes, '"moved_to": "gadgets"')
+    with pytest.raises(LocatorConflictError, match="are in 'projects/gadgets' now"):
+        notes.service.write(PORT, "what a person wrote meanwhile\n", "absent")
+    assert not notes.store.exists(Locator(PORT))
 
 
 def test_a_secret_is_not_written(notes: Notes) -> None:

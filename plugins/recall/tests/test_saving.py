@@ -325,6 +325,14 @@ def test_a_note_that_was_replaced_is_current_again_only_if_it_replaces_the_other
     assert superseded_keys(notes) == {notes[1].key, notes[2].key}
 
 
+def test_a_forgotten_note_is_current_again_only_if_no_other_has_replaced_it(any_store):
+    first = save_note(any_store, draft("a"), project=PROJECT)
+    save_note(any_store, draft("b", "Fact b.\n", supersedes=("a",)), project=PROJECT)
+    forget_note(any_store, first.locator)
+    with pytest.raises(LocatorConflictError, match="was replaced by 'projects/widgets/decisions/b.md'"):
+        save_note(any_store, draft("a"), project=PROJECT, replace=True)
+
+
 def test_a_note_whose_successor_was_forgotten_is_current_again(any_store):
     save_note(any_store, draft("a"), project=PROJECT)
     successor = save_note(any_store, draft("b", "Fact b.\n", supersedes=("a",)), project=PROJECT)

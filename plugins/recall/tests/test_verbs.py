@@ -199,6 +199,38 @@ def test_a_forgotten_note_is_not_judged_and_the_way_out_is_named(filled, verdict
     done(filled.run("notes", verdict, "use-files"))
 
 
+@pytest.mark.parametrize("verdict", ["confirm", "doubt"])
+def test_a_note_that_was_replaced_is_not_judged_and_the_one_that_counts_is_named(filled, verdict):
+    done(filled.run("save", "--kind", "decision", "--slug", "use-rows", "--supersedes", "use-files", input="Rows."))
+
+    said = filled.run("notes", verdict, "use-files")
+
+    assert (said.returncode, said.stdout) == (1, "")
+    assert "was replaced, so no session is given it" in said.stderr
+    assert "use-rows" in done(filled.run("recall-here", "--why", "use-files"))
+
+
+def test_a_note_does_not_move_to_a_name_that_another_note_has_replaced(filled):
+    done(filled.run("save", "--kind", "decision", "--slug", "use-rows", "--supersedes", "use-files", input="Rows."))
+
+    said = filled.run("notes", "move", "facts/port", "--slug", "use-files")
+
+    assert "'projects/widgets/facts/use-files.md' would be hidden" in said.stderr
+    assert said.returncode == 1
+    assert (filled.root / "projects/widgets/facts/port.md").is_file()
+    assert filled.run("notes", "move", "facts/port", "--slug", "port").returncode == 1
+    assert (filled.root / "projects/widgets/facts/port.md").is_file()
+
+
+def test_a_note_that_another_one_has_replaced_does_not_come_back_by_a_move(filled):
+    note = filled.root / "projects/widgets/decisions/rows.md"
+    note.write_text("---\nsupersedes: [use-files]\n---\n\nRows.\n")
+
+    done(filled.run("notes", "move", "use-files", "--slug", "files"))
+
+    assert "status: superseded" in text(filled, "decisions/files")
+
+
 def test_list_by_day_and_tag(filled):
     def listed(*words):
         return [note["slug"] for note in json.loads(done(filled.run("notes", "list", "--json", *words)))["notes"]]

@@ -9,6 +9,7 @@ import click
 
 from agentm_checkpoint.command_context import CommandContext, command_line
 from agentm_checkpoint.past import open_past
+from agentm_checkpoint.restoring import check_read
 from agentm_checkpoint.sealed import is_sealed
 from agentm_checkpoint.texts import counted, visible
 from agentm_checkpoint.tree import leaf_of
@@ -95,6 +96,7 @@ def undo(backend: StorageBackend, past: Past, key: str, version: str | None = No
     text = decode_content(past.read(found, backend), locator)
     if text == now:
         raise NotFoundError(f"'{key}' is that version already; nothing was changed", hint=_LIST)
+    check_read(backend, [key])
     backend.write(locator, text, if_match=ABSENT if now is None else content_hash(now))
     return text, now
 

@@ -14,15 +14,20 @@ from agentm_checkpoint.command_restore import check_guarded, report
 from agentm_checkpoint.directories import folder_of
 from agentm_checkpoint.known_good import Record
 from agentm_checkpoint.lost_stores import begin_restore, find_image, finish_restore, is_marked
+from agentm_checkpoint.reading import read_note
 from agentm_checkpoint.restoring import Step, apply_restore, check_contents
 from agentm_checkpoint.texts import counted
 from agentm_checkpoint.verifying import verified_leaves
 from agentm_kernel.command import confirm, store_device
 from agentm_kernel.plugin import (
+    ABSENT,
     Locator,
     StorageError,
     StoreIdentityError,
+    decode_content,
+    layout,
     open_unidentified,
+    read_or_none,
     return_identity,
 )
 
@@ -57,14 +62,31 @@ def restore_into_new(
     target.backend.make_place()
     _check_empty(target.backend)
     begin_restore(device, snapshot.store, snapshot.id)
+    kept = _bring_keys(target.backend, steps, image)
     return_identity(device, target, snapshot.store)
     here = CommandContext(read_only=False)
     with here.guard.operator() if here.guard is not None else nullcontext():
-        apply_restore(here.backend, steps, image.fetch, silent if as_json else bar)
+        apply_restore(here.backend, kept, image.fetch, silent if as_json else bar)
     finish_restore(here.folder)
     report(snapshot, steps, None, dry_run=False, as_json=as_json)
     if not as_json:
         click.echo(f"the store at {place} is store {snapshot.store} again")
+
+
+def _bring_keys(backend: StorageBackend, steps: list[Step], image: Image) -> list[Step]:
+    """Write the keys of encryption, if the store had any, below every layer: without them, none of its layers opens a
+    note. What is left to be done. Before the store is known again: who is cut off here begins anew.
+    """
+    for step in steps:
+        if step.wanted is not None and _is_of_keys(step.key):
+            text = decode_content(read_note(step.wanted, image.fetch), Locator(step.key))
+            if read_or_none(backend, Locator(step.key)) != text:
+                backend.write(Locator(step.key), text, if_match=ABSENT)
+    return [step for step in steps if not _is_of_keys(step.key)]
+
+
+def _is_of_keys(key: str) -> bool:
+    return key.startswith(f"{layout.KEYS}/")
 
 
 def _find(
@@ -109,7 +131,8 @@ def _check_known(target: UnidentifiedStore, snapshot: Snapshot) -> None:
 def _check_empty(backend: StorageBackend) -> None:
     place = backend.describe()
     _check_gone(backend)
-    note = next((info.locator for info in backend.walk(Locator()) if not info.is_dir), None)
+    found = (info.locator for info in backend.walk(Locator()) if not info.is_dir)
+    note = next((locator for locator in found if not _is_of_keys(locator.key)), None)
     if note is not None:
         raise StoreIdentityError(
             f"{place} is not empty: '{note}' is there", hint="move what is there away, and run it again"

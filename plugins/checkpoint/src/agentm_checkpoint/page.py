@@ -134,6 +134,9 @@ def _compared(store: StorageBackend, key: str, old: str, when: str, which: Query
 def _write_back(store: StorageBackend, key: str, text: str, expect: str) -> None:
     if not expect:
         raise AgentmError("the page did not say what it showed", hint="reload the page")
+    from agentm_checkpoint.restoring import check_read
+
+    check_read(store, [key])
     store.write(Locator(key), text, if_match=ABSENT if expect == "absent" else expect)
 
 
@@ -170,15 +173,13 @@ def _timeline(store: StorageBackend, device: Device, query: Query) -> Blocks:
 
 def _one(store: StorageBackend, image: Image, query: Query) -> Blocks:
     """One checkpoint: what it changed, or one note of it beside the note as it is."""
-    from agentm_checkpoint.reading import read_note, read_tree
+    from agentm_checkpoint.reading import read_tree
 
     shot = image.find(query["checkpoint"])
     leaves = read_tree(shot.root, image.fetch)
     key = query.get("note")
     if key:
-        if key not in leaves:
-            raise NotFoundError(f"the checkpoint has no note '{key}'")
-        text = decode_content(read_note(leaves[key], image.fetch), Locator(key))
+        text = _text_in(store, image, leaves, key)
         return _compared(store, key, text, f"in the checkpoint of {shot.when}", {"checkpoint": shot.id}, "bring-back")
     before = _leaves_before(image, shot)
     rows = [
@@ -222,16 +223,27 @@ def _create(device: Device, _fields: Query) -> str:
 def _bring_back(device: Device, fields: Query) -> str:
     from agentm_checkpoint.capture import open_image
     from agentm_checkpoint.guard import below_guard
-    from agentm_checkpoint.reading import read_note, read_tree
+    from agentm_checkpoint.reading import read_tree
 
     key, store = fields.get("note", ""), device.store(read_only=False)
     image = open_image(below_guard(store), device)
     shot = image.find(fields.get("checkpoint", ""))
-    leaf = read_tree(shot.root, image.fetch).get(key)
+    text = _text_in(store, image, read_tree(shot.root, image.fetch), key)
+    _write_back(store, key, text, fields.get("expect", ""))
+    return f"Brought back as in the checkpoint of {shot.when}."
+
+
+def _text_in(store: StorageBackend, image: Image, leaves: Mapping[str, Leaf], key: str) -> str:
+    """What a note of a checkpoint said, opened where the store keeps it sealed."""
+    from agentm_checkpoint.reading import read_note
+    from agentm_checkpoint.restoring import check_encryption
+    from agentm_checkpoint.sealed import opened
+
+    leaf = leaves.get(key)
     if leaf is None:
         raise NotFoundError(f"the checkpoint has no note '{key}'", hint="reload the page")
-    _write_back(store, key, decode_content(read_note(leaf, image.fetch), Locator(key)), fields.get("expect", ""))
-    return f"Brought back as in the checkpoint of {shot.when}."
+    check_encryption(store, leaves)
+    return decode_content(opened(store, key, read_note(leaf, image.fetch)), Locator(key))
 
 
 # ------------------------------------------------------------------------------------------------ locks

@@ -78,7 +78,7 @@ def plan_restore(
         different += [key for key in now if key not in wanted]
     steps = [Step(key, now.get(key), wanted.get(key)) for key in sorted(different) if is_chosen(key)]
     if steps:
-        _check_encryption(backend, wanted)
+        check_encryption(backend, wanted)
     deletions = [step.key for step in steps if step.verb == DELETE]
     if deletions and not backend.capabilities.delete:
         extra = counted(len(deletions), "file")
@@ -87,7 +87,7 @@ def plan_restore(
             hint="add --keep-extra to leave them where they are",
         )
     if paths:
-        _check_read(backend, steps)
+        check_read(backend, [step.key for step in steps if step.wanted is not None])
     _check_room(backend, steps, now)
     steps.sort(key=lambda step: step.verb != DELETE)  # a folder may come where a note was
     return steps
@@ -103,7 +103,7 @@ def chooser(paths: Iterable[str]) -> Callable[[str], bool]:
     return lambda key: any(not path or key == path or key.startswith(f"{path}/") for path in keys)
 
 
-def _check_encryption(backend: StorageBackend, wanted: Mapping[str, Leaf]) -> None:
+def check_encryption(backend: StorageBackend, wanted: Mapping[str, Leaf]) -> None:
     """Raise if the checkpoint has sealed notes and the store plain ones, or the other way round."""
     was_encrypted = any(key.startswith(f"{layout.KEYS}/") for key in wanted)
     if was_encrypted and not is_sealed(backend):
@@ -118,10 +118,10 @@ def _check_encryption(backend: StorageBackend, wanted: Mapping[str, Leaf]) -> No
         )
 
 
-def _check_read(backend: StorageBackend, steps: list[Step]) -> None:
-    """Raise if a project has moved since the checkpoint: nobody would read a part of it under the name before."""
-    keys = [step.key.split("/") for step in steps if step.wanted is not None]
-    for tree, slug in sorted({(key[0], key[1]) for key in keys if len(key) > 2 and key[0] in layout.PROJECT_TREES}):
+def check_read(backend: StorageBackend, keys: Iterable[str]) -> None:
+    """Raise if a project has moved since it had these keys: nobody would read a part of it under the name before."""
+    parts = [key.split("/") for key in keys]
+    for tree, slug in sorted({(key[0], key[1]) for key in parts if len(key) > 2 and key[0] in layout.PROJECT_TREES}):
         record = read_record(backend, slug)
         away = None if record is None else record.unread_in(Locator(f"{tree}/{slug}"))
         if record is None or away is None:

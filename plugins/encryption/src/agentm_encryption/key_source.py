@@ -90,10 +90,12 @@ class KeySource:
                 f"the store at {place} is encrypted, and this device has not joined it",
                 hint="run `agentm encryption join`",
             )
+        file = key_file(self.pins.newest)
         if epoch < self.pins.newest:
             raise IntegrityError(
                 f"the keys of epoch {self.pins.newest} are gone from the store at {place}",
-                hint=f"bring back {key_file(self.pins.newest)} from another device, a checkpoint or a backup",
+                hint=f"bring back {file} from another device or a backup; "
+                f"`agentm checkpoint show latest --path {file}` prints the one that a checkpoint has",
             )
         if epoch not in self.pins.epochs and epoch not in self.pins.pending:
             pin = format_fingerprint(self.pins.epochs.get(self.pins.newest, ""))

@@ -9,7 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, cast
 
 from agentm_import.items import Found
-from agentm_kernel.plugin import AgentmError, PluginError, find_plugin, load, reason_of, unusable
+from agentm_kernel.plugin import (
+    AgentmError,
+    LocatorConflictError,
+    PluginError,
+    find_plugin,
+    layout,
+    load,
+    reason_of,
+    unusable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -49,6 +58,8 @@ class NoteFormat(Protocol):
     def parse(self, text: str) -> tuple[dict[str, str | list[str]], str, str | None]: ...
     def with_fields(self, key: str, text: str, changes: Mapping[str, str | Sequence[str]]) -> str: ...
     def with_body(self, text: str, body: str) -> str: ...
+    def replaced(self, texts: Mapping[str, str]) -> set[str]: ...
+    def hidden_together(self, ones: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]: ...
 
 
 def names(device: Device) -> list[str]:
@@ -74,6 +85,23 @@ def note_format(device: Device) -> NoteFormat:
     if not device.plugins.of(NOTE_FORMATS):
         raise PluginError("no plugin says what a note looks like", hint="run `pip install agentm-recall`")
     return cast("NoteFormat", load(find_plugin(device, NOTE_FORMATS, "recall")))
+
+
+def refuse_hidden(
+    notes: NoteFormat | None, ones: Mapping[str, str], others: Mapping[str, str], present: Mapping[str, str]
+) -> None:
+    """Refuse to bring notes together that hide one another then, by the keys that they would have; `present` has the
+    keys that they have now, where those are others.
+    """
+    hidden = {} if notes is None else notes.hidden_together(ones, others)
+    for key, by in hidden.items():
+        now = present.get(key, key)
+        project = f" --project {now.split('/')[1]}" if now.split("/")[0] in layout.PROJECT_TREES else ""
+        raise LocatorConflictError(
+            f"'{now}' would be hidden: '{present.get(by, by)}' has replaced another note of that name",
+            hint="nothing was written; give it another name first, in its store: "
+            f"`agentm notes move {now.removesuffix('.md')}{project} --slug NEW`; or `agentm forget` it",
+        )
 
 
 def detect_all(device: Device) -> tuple[list[tuple[str, str, Found]], list[str]]:

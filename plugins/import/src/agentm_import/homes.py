@@ -8,9 +8,17 @@ repository by the wrong people.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agentm_kernel.plugin import Locator, LocatorConflictError, has_notes, layout, read_pointer, read_record
+from agentm_kernel.plugin import (
+    Locator,
+    LocatorConflictError,
+    has_notes,
+    layout,
+    read_pointer,
+    read_record,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,6 +64,24 @@ class Homes:
             f"every name that '{slug}' could have in this store is taken",
             hint="give one of them another name: `agentm project rename OLD NEW`",
         )
+
+
+class Moves:
+    """The notes that were given another name in a store, by the word that it has of that."""
+
+    def __init__(self, store: StorageBackend) -> None:
+        self._to: dict[str, list[str]] = {}
+        for word in store.list(Locator(layout.MOVES)):
+            with suppress(ValueError, KeyError, TypeError):  # what nobody can read says nothing
+                said = json.loads(store.read(word))
+                self._to.setdefault(str(said["from"]), []).append(str(said["to"]))
+
+    def of(self, place: Locator) -> list[Locator]:
+        """Every place that what was once there may have gone to."""
+        found = [place.key]
+        for key in found:
+            found += [new for new in self._to.get(key, ()) if new not in found]
+        return [Locator(key) for key in found[1:]]
 
 
 def _names(slug: str, remotes: tuple[str, ...]) -> Iterator[str]:

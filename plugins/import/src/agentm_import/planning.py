@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from agentm_import.homes import Homes, readable, slug_of
+from agentm_import.homes import Homes, Moves, readable, slug_of
 from agentm_import.items import Item, Skipped, as_item
 from agentm_import.ledger import Entry, digest
 from agentm_import.note_text import note_text, renewed_text
@@ -97,6 +97,7 @@ class Planner:
         """What was said already, by place, title and text, with the key of the note that says it."""
         self._slugs: dict[str, str] = {}
         self._records: dict[str, ProjectRecord | None] = {}
+        self._moves: dict[str, Moves] = {}
 
     def plan(self, items: Iterable[object]) -> Plan:
         return Plan(list(self._steps([as_item(given, self.source) for given in items])))
@@ -145,6 +146,8 @@ class Planner:
         candidates = self._candidates(item, folder)
         if entry is not None and entry.key not in (place.key for place in candidates):
             candidates.insert(0, Locator(entry.key))
+        if entry is not None and (moved := self._moved(item, entry, store or self._backend)) is not None:
+            candidates, entry = [moved], entry._replace(key=moved.key)
         supersedes = tuple(self._slugs[origin] for origin in item.supersedes if origin in self._slugs)
         for place in candidates:
             if self._taken.get(place.key, item.origin) != item.origin:
@@ -159,6 +162,11 @@ class Planner:
                 return Step(item.origin, SKIP, item, reason=f"says the same as {twin}")
             self._taken[place.key] = item.origin
             self._slugs[item.origin] = place.name.removesuffix(".md")
+            before = self._folder_before(item)
+            if entry is not None and before is not None and before != folder:
+                said = note_text(self._notes, self.source, item, place, before, supersedes)
+                if entry.item == digest(said):  # the source says the same; only the name of the project is another
+                    entry = entry._replace(item=digest(text))
             return self._compared(item, place, text, current, entry)
         return _skip(item, f"there is another note at {candidates[0]}; it is left as it is")
 
@@ -178,6 +186,31 @@ class Planner:
                 return entry
             home = readable(record)
         return entry._replace(key=home.child(*Locator(entry.key).parts[2:]).key)
+
+    def _folder_before(self, item: Item) -> Locator | None:
+        """The folder that the project had when the item was imported last; `None` for what is of no project."""
+        entry = self._ledger.get(item.identity)
+        if entry is None or slug_of(entry.key) is None:
+            return None
+        return Locator("/".join(entry.key.split("/")[:2]))
+
+    def _moved(self, item: Item, entry: Entry, store: StorageBackend) -> Locator | None:
+        """Where the note is that was given another name since: by a merge of projects, in which one of the other
+        project had its name, or by hand. Its origin has to say so.
+        """
+        before, place = self._folder_before(item), Locator(entry.key)
+        candidates = []
+        if before is not None and before.name != slug_of(entry.key):
+            candidates.append(place.parent.child(f"{place.name.removesuffix('.md')}-from-{before.name}.md"))
+        if self._read(place, store) is None:
+            if store.describe() not in self._moves:
+                self._moves[store.describe()] = Moves(store)
+            candidates += self._moves[store.describe()].of(place)
+        for candidate in candidates:
+            text = self._read(candidate, store)
+            if text is not None and self._is_ours(item, candidate, text, None):
+                return candidate
+        return None
 
     def _twin(self, item: Item, place: Locator, current: str | None) -> str | None:
         """The note that says the very same of the same thing in the same place; files keep their doubles."""

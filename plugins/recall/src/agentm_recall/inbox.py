@@ -32,7 +32,15 @@ from agentm_recall.front_matter import find_block, read_fields
 from agentm_recall.layout import ANCHOR_KIND, KINDS, is_note, place_of, project_of, slug_of
 from agentm_recall.rendering import new_text
 from agentm_recall.replacing import replace_text
-from agentm_recall.saving import Draft, Saved, check_draft, save_note, settled, with_given_fields
+from agentm_recall.saving import (
+    Draft,
+    Saved,
+    check_draft,
+    check_supersession,
+    save_note,
+    settled,
+    with_given_fields,
+)
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -157,6 +165,7 @@ def proposal_of(
     except NotFoundError:
         current = None
     settled(draft, target, project, current, now, replace=replace)
+    check_supersession(backend, draft, target, project, replace=replace)
     body = with_given_fields(draft, target)
     by = by or draft.source
     if current is not None and replace:

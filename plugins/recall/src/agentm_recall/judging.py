@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import InvalidContentError, NotFoundError, refuse_secrets, update
 from agentm_recall.editing import with_fields
-from agentm_recall.note import DELETED, parse_note
+from agentm_recall.note import DELETED, SUPERSEDED, parse_note
 
 if TYPE_CHECKING:
     from agentm_kernel.plugin import Locator, StorageBackend
@@ -33,10 +33,13 @@ def judged(target: Locator, text: str, verdict: str, reason: str) -> str:
     if not reason.isprintable():
         raise InvalidContentError("the reason is one short line")
     note, _ = parse_note(target.key, text)
-    if note.status == DELETED:
+    if note.status in (DELETED, SUPERSEDED):
+        became, way_out = "replaced", f"`agentm recall-here --why {note.slug}` names the note that counts"
+        if note.status == DELETED:
+            way_out = f"bring it back first: `agentm notes edit {note.slug}`, and write `status: active`"
+            became = "forgotten"
         raise InvalidContentError(
-            f"'{target}' was forgotten, so no session is given it, whatever is said about it",
-            hint=f"bring it back first: `agentm notes edit {note.slug}`, and write `status: active`",
+            f"'{target}' was {became}, so no session is given it, whatever is said about it", hint=way_out
         )
     moment = datetime.now(UTC).isoformat(timespec="seconds")
     changes = {"confidence": f"{_SURE:g}", "verified": moment}

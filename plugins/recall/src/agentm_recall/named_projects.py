@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from agentm_kernel.plugin import (
     AgentmError,
+    Checkouts,
     ConfigError,
     Frozen,
     Locator,
+    LocatorConflictError,
     NotFoundError,
     StorageSelectionError,
     has_notes,
@@ -53,7 +55,7 @@ def named_project(device: Device, name: str, *, read_only: bool, may_be_new: boo
     folder = project_folder(own, name)
     record = read_record(own, folder.name)
     if record is not None and record.unread_in(record.folder):
-        return _moved(device, record, read_only=read_only)
+        return _moved(device, own, record, read_only=read_only)
     if record is None and has_notes(own, folder.name) is None:
         found = _only_there(device, folder.name, read_only=read_only)
         if found is not None:
@@ -75,6 +77,19 @@ def _no_such_project(store: StorageBackend, name: str) -> NotFoundError:
     )
 
 
+def project_there(store: StorageBackend, name: str) -> Locator:
+    """The folder where a project's notes are read: it may have another name now; one in another store is refused."""
+    folder = project_folder(store, name)
+    record = read_record(store, name)
+    if record is not None and (away := record.unread_in(record.folder)):
+        raise LocatorConflictError(
+            away, hint=f"save it there with `agentm save --project {name}`; `agentm forget` takes out what is here"
+        )
+    if record is None and not store.exists(folder):
+        raise NotFoundError(f"there is no project '{name}'", hint="`agentm project list` shows them")
+    return folder if record is None else record.folder
+
+
 def place_now(device: Device, store: StorageBackend, locator: Locator) -> tuple[StorageBackend, Locator]:
     """The store and the key at which a note is read that belongs at `locator` of `store`.
 
@@ -87,12 +102,12 @@ def place_now(device: Device, store: StorageBackend, locator: Locator) -> tuple[
     rest = locator.parts[2:]
     if record.elsewhere is None:
         return store, record.folder.child(*rest)
-    found = _moved(device, record, read_only=False)
+    found = _moved(device, store, record, read_only=False)
     return found.backend, found.folder.child(*rest)
 
 
-def _moved(device: Device, record: ProjectRecord, *, read_only: bool) -> NamedProject:
-    """The project of a record that says in which store it is now."""
+def _moved(device: Device, left: StorageBackend, record: ProjectRecord, *, read_only: bool) -> NamedProject:
+    """The project of a record of the store that it has left, which says in which one it is now."""
     unknown: AgentmError = StorageSelectionError(
         record.unread_in(record.folder) or "",
         hint="`agentm store add NAME PROTOCOL OPTION=VALUE …` adds it",
@@ -104,7 +119,8 @@ def _moved(device: Device, record: ProjectRecord, *, read_only: bool) -> NamedPr
             unknown = error  # it may be this one
             continue
         if read_stamp(backend) == record.elsewhere:
-            return NamedProject(backend, _same_project(backend, record), store)
+            known = Checkouts(device.state_dir, left).find_in(backend, record)
+            return NamedProject(backend, known.folder if known else _same_project(backend, record), store)
     raise unknown
 
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 from agentm_recall.editing import with_body, with_fields
 from agentm_recall.front_matter import find_block, plain_fields, read_fields
 from agentm_recall.layout import FOLDERS, KINDS, is_note, kind_by_place, place_of
+from agentm_recall.note import DELETED, parse_note
 from agentm_recall.rendering import is_text, new_text
 from agentm_recall.saving import slugify
+from agentm_recall.supersession import claims, superseded_keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,6 +84,25 @@ class NoteFormat:
                 if plain_fields(yaml + lines) == wanted:
                     return text[: block.end] + lines + text[block.end :]
         return with_fields(key, text, changes)
+
+    def replaced(self, texts: Mapping[str, str]) -> set[str]:
+        """The keys of the notes among these, by their keys, that others have replaced."""
+        return superseded_keys(parse_note(key, text)[0] for key, text in texts.items())
+
+    def hidden_together(self, ones: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
+        """What sessions are told only as long as these notes, by their keys, and those others are apart.
+
+        Each with the note of the other lot that would hide it, because it names that slug in `supersedes`.
+        """
+        lots = [[parse_note(key, text)[0] for key, text in lot.items() if is_note(key)] for lot in (ones, others)]
+        apart = superseded_keys(lots[0]) | superseded_keys(lots[1])
+        every = [*lots[0], *lots[1]]
+        hidden = superseded_keys(every) - apart
+        return {
+            note.key: next(by.key for by in every if claims(by, note))
+            for note in every
+            if note.key in hidden and note.status != DELETED
+        }
 
     def with_body(self, text: str, body: str) -> str:
         """`text` with another body below the same front matter."""

@@ -16,8 +16,10 @@ from agentm_kernel.plugin import (
     ConcurrentModificationError,
     InvalidContentError,
     Locator,
+    LocatorConflictError,
     NotFoundError,
     content_hash,
+    read_record,
     refuse_secrets,
 )
 from agentm_recall.editing import with_fields
@@ -26,8 +28,10 @@ from agentm_recall.gathering import gather
 from agentm_recall.index.database import Failures, IndexUnavailable
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.index.search import Scope
-from agentm_recall.layout import ALWAYS_LOAD_KIND, KINDS, is_note, project_folder
+from agentm_recall.layout import ALWAYS_LOAD_KIND, KINDS, is_note, project_of
+from agentm_recall.named_projects import project_there
 from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, parse_note
+from agentm_recall.replacing import refuse_if_replaced
 from agentm_recall.saving import Draft, save_note, slugify
 from agentm_recall.scopes import own_store
 from agentm_recall.searching import CLOSE, OPEN, answer
@@ -131,6 +135,8 @@ class NotesService:
         """Replace the whole text of a note that still has the hash `expect`, or is `absent`; its new hash."""
         refuse_secrets("the note", text)
         store = self._store(read_only=False)
+        if expect == "absent":
+            _refuse_unread(store, _locator(key))
         store.write(_locator(key), text, if_match=ABSENT if expect == "absent" else expect)
         self._tell_index(store, key)
         return content_hash(text)
@@ -143,6 +149,8 @@ class NotesService:
         current = store.read(_locator(key))
         if content_hash(current) != expect:
             raise ConcurrentModificationError(f"'{key}' was changed meanwhile", hint="look at it again")
+        if status == ACTIVE:
+            refuse_if_replaced(store, _locator(key), parse_note(key, current)[0].kind, current)
         moment = datetime.now(UTC).isoformat(timespec="seconds")
         return self.write(key, with_fields(key, current, {"status": status, "updated": moment}), expect)
 
@@ -162,9 +170,7 @@ class NotesService:
             supersedes=(replaced.removesuffix(".md"),) if replaced else (),
         )
         project = fields.get("project", "").strip()
-        folder = project_folder(store, project) if project and draft.kind != ALWAYS_LOAD_KIND else None
-        if folder is not None and not store.exists(folder):
-            raise NotFoundError(f"there is no project '{project}'", hint="`agentm project list` shows them")
+        folder = project_there(store, project) if project and draft.kind != ALWAYS_LOAD_KIND else None
         if folder is None:
             store = own_store(self._device)  # what is personal is not saved where a team reads it
         saved = save_note(store, draft, project=folder)
@@ -188,6 +194,14 @@ def _locator(key: str) -> Locator:
     if not locator.key or not is_note(locator.key):
         raise NotFoundError(f"'{key}' is not a note", hint="`agentm notes list` shows the notes")
     return locator
+
+
+def _refuse_unread(store: StorageBackend, locator: Locator) -> None:
+    """Refuse a note under a name that its project has left while somebody wrote: nobody would read it there."""
+    project = project_of(locator.key)
+    record = None if project is None else read_record(store, project)
+    if record is not None and (away := record.unread_in(Locator("/".join(locator.parts[:2])))):
+        raise LocatorConflictError(away, hint="look for the note there, and write into it: your text is kept here")
 
 
 def _fields(note: Note, *, is_replaced: bool = False) -> dict[str, Any]:

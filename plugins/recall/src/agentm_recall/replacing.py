@@ -5,29 +5,41 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from agentm_kernel.plugin import ConcurrentModificationError, content_hash
+from agentm_kernel.plugin import ConcurrentModificationError, Locator, content_hash
 from agentm_recall.layout import project_of, slug_of
 from agentm_recall.note import DELETED, SUPERSEDED, parse_note
-from agentm_recall.saving import REINFORCED, Draft, settled
+from agentm_recall.saving import REINFORCED, Draft, check_supersession, settled
 
 if TYPE_CHECKING:
-    from agentm_kernel.plugin import Locator, StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
 
 def replace_text(backend: StorageBackend, target: Locator, text: str, expect: str) -> bool:
     """Whether anything had to be changed; `ConcurrentModificationError` unless the note's hash is `expect`.
 
+    A note that says so already is left, whatever its hash: somebody was cut off after the change and repeats it.
+
     Front matter stays as it is, but for fields that `text` brings and for the time of the change.
     """
     current = backend.read(target)
-    if content_hash(current) != expect:
-        raise ConcurrentModificationError(f"'{target}' was changed since it was read")
     note, _ = parse_note(target.key, current)
     draft = Draft(note.kind, slug_of(target.key), text)
     moment = datetime.now(UTC).isoformat(timespec="seconds")
-    project = target.parent.parent if project_of(target.key) else None
-    outcome, wanted = settled(draft, target, project, current, moment, replace=True)
+    outcome, wanted = settled(draft, target, _project(target), current, moment, replace=True)
     if outcome == REINFORCED and note.status not in (DELETED, SUPERSEDED):
         return False
+    if content_hash(current) != expect:
+        raise ConcurrentModificationError(f"'{target}' was changed since it was read")
+    refuse_if_replaced(backend, target, note.kind, text)
     backend.write(target, wanted, if_match=expect)
     return True
+
+
+def refuse_if_replaced(backend: StorageBackend, target: Locator, kind: str, text: str) -> None:
+    """Refuse a text for a note that another one has replaced, unless the text replaces that one in turn."""
+    draft = Draft(kind, slug_of(target.key), text)
+    check_supersession(backend, draft, target, _project(target), replace=True)
+
+
+def _project(target: Locator) -> Locator | None:
+    return Locator("/".join(target.parts[:2])) if project_of(target.key) else None

@@ -26,7 +26,7 @@ from agentm_recall.layout import ALWAYS_LOAD_KIND, KINDS, PERSONAL, place_of
 from agentm_recall.lookup import find_note, note_files
 from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, is_date, parse_note
 from agentm_recall.rendering import new_text
-from agentm_recall.supersession import names
+from agentm_recall.supersession import claims, names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,11 +85,7 @@ def save_note(
     """
     check_draft(draft, allow_secrets=allow_secrets)
     place = place_of(draft.kind, draft.slug, project)
-    replaced = tuple(find_note(backend, name, [_scope(draft, project)]) for name in draft.supersedes)
-    if place in replaced:
-        raise InvalidContentError(f"'{place}' cannot supersede itself")
-    if replace:
-        _refuse_replaced(backend, place, _scope(draft, project), replaced)
+    replaced = check_supersession(backend, draft, place, project, replace=replace)
     moment = (now or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds")
     outcome = UNCHANGED
 
@@ -101,6 +97,19 @@ def save_note(
     update(backend, place, edited)
     marked = tuple(locator for locator in replaced if _set_status(backend, locator, SUPERSEDED, moment))
     return Saved(place, outcome, marked)
+
+
+def check_supersession(
+    backend: StorageBackend, draft: Draft, place: Locator, project: Locator | None, *, replace: bool
+) -> tuple[Locator, ...]:
+    """The notes that the draft replaces; refused if one is not there, or if another note has replaced this one."""
+    scope = Locator(PERSONAL) if project is None or draft.kind == ALWAYS_LOAD_KIND else project
+    replaced = tuple(find_note(backend, name, [scope]) for name in draft.supersedes)
+    if place in replaced:
+        raise InvalidContentError(f"'{place}' cannot supersede itself")
+    if replace:
+        _refuse_replaced(backend, place, scope, draft)
+    return replaced
 
 
 def forget_note(backend: StorageBackend, locator: Locator, *, now: datetime | None = None) -> Saved:
@@ -219,15 +228,15 @@ def refuse_dead(own: Body, stored: Fields) -> None:
         )
 
 
-def _refuse_replaced(backend: StorageBackend, place: Locator, scope: Locator, replaced: Sequence[Locator]) -> None:
+def _refuse_replaced(backend: StorageBackend, place: Locator, scope: Locator, draft: Draft) -> None:
     """Refuse to make a note current again as long as another one claims to replace it: nobody would be given it."""
-    text = read_or_none(backend, place)
-    if text is None or parse_note(place.key, text)[0].status != SUPERSEDED:
+    note = parse_note(place.key, read_or_none(backend, place) or "")[0]
+    if note.status not in (DELETED, SUPERSEDED):
         return
+    answered = (*draft.supersedes, *parse_note(place.key, draft.body)[0].supersedes)
     for info in note_files(backend, scope):
         other = parse_note(info.locator.key, read_or_none(backend, info.locator) or "")[0]
-        is_claimed = other.status != DELETED and any(names(reference, place.key) for reference in other.supersedes)
-        if is_claimed and info.locator != place and info.locator not in replaced:
+        if claims(other, note) and not any(names(reference, other.key) for reference in answered):
             raise LocatorConflictError(
                 f"'{place}' was replaced by '{info.locator}', so no session would be given it",
                 hint=f"add --supersedes {other.slug} to replace that one in turn, or `agentm forget {other.slug}`",
@@ -281,11 +290,6 @@ def _judgement(draft: Draft) -> Mapping[str, str]:
         "stale_after": draft.stale_after,
     }
     return {name: value for name, value in given.items() if value}
-
-
-def _scope(draft: Draft, project: Locator | None) -> Locator:
-    """Where the notes lie that this one can replace."""
-    return Locator(PERSONAL) if project is None or draft.kind == ALWAYS_LOAD_KIND else project
 
 
 def _set_status(backend: StorageBackend, locator: Locator, status: str, moment: str) -> bool:

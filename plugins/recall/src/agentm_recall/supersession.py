@@ -48,14 +48,16 @@ def superseded_keys(notes: Iterable[Brief]) -> set[str]:
 
 
 def _meant(reference: str, by: Brief, by_slug: dict[str, list[Brief]]) -> list[Brief]:
-    return [
-        other
-        for other in by_slug.get(target_slug(reference), ())
-        if other.key != by.key
-        and names(reference, other.key)
-        and _may_reach(reference, by, other)
-        and not _is_later(other, by)
-    ]
+    return [other for other in by_slug.get(target_slug(reference), ()) if _means(reference, by, other)]
+
+
+def claims(by: Brief, other: Brief) -> bool:
+    """Whether one note says that it has replaced the other."""
+    return by.status != DELETED and any(_means(reference, by, other) for reference in by.supersedes)
+
+
+def _means(reference: str, by: Brief, other: Brief) -> bool:
+    return other.key != by.key and names(reference, other.key) and _may_reach(reference, by, other)
 
 
 def _may_reach(reference: str, by: Brief, other: Brief) -> bool:

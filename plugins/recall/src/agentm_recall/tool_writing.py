@@ -28,7 +28,7 @@ from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.judging import judge, judged
 from agentm_recall.layout import ALWAYS_LOAD_KIND, PERSONAL, place_of
 from agentm_recall.note import DELETED, OPERATOR, SUPERSEDED, is_by_operator, parse_note
-from agentm_recall.replacing import replace_text
+from agentm_recall.replacing import refuse_if_replaced, replace_text
 from agentm_recall.saving import (
     REINFORCED,
     UNCHANGED,
@@ -104,11 +104,16 @@ def _replace(call: ToolCall, place: Place, target: Locator, text: str, expect: s
     current = place.backend.read(target)
     refuse_dead(Body(text), stored_fields(current))
     known = parse_note(target.key, current)[0]
-    if needs_approval(call.device, known.kind):
-        return _proposed(call, place, Proposal(REPLACE, target.key, known.kind, text, expect=expect, by=call.client))
-    _refuse_operators(known)
     try:
+        if needs_approval(call.device, known.kind):
+            refuse_if_replaced(place.backend, target, known.kind, text)
+            change = Proposal(REPLACE, target.key, known.kind, text, expect=expect, by=call.client)
+            return _proposed(call, place, change)
+        _refuse_operators(known)
         is_changed = replace_text(place.backend, target, text, expect)
+    except LocatorConflictError as error:
+        error.hint = "memory_read that one and change it, or save what holds now as a new note"
+        raise
     except ConcurrentModificationError as error:
         raise _conflict(place.backend, target, error.message, can_replace=True) from error
     RecallIndex(place.backend, call.device.environ).note_written([target])
@@ -194,7 +199,7 @@ def _living(target: Locator, text: str) -> Note:
     if note.status in (DELETED, SUPERSEDED):
         raise InvalidContentError(
             f"'{target}' is {note.status}, so no session is given it",
-            hint="save what holds now as a new note; memory_save with note and expect makes this one current again",
+            hint="save what holds now as a new note",
         )
     return note
 

@@ -85,10 +85,6 @@ def current(notes: NoteFormat, places: list[tuple[StorageBackend, Locator]]) -> 
         for info in backend.walk(folder)
         if not info.is_dir and notes.is_note(info.locator.key)
     ]
-    replaced = {
-        name.removeprefix("[[").removesuffix("]]").rpartition("/")[2].removesuffix(".md")
-        for note in found
-        for name in note.lines("supersedes")
-    }
-    kept = [note for note in found if note.status not in ("deleted", "superseded") and note.slug not in replaced]
+    replaced = notes.replaced({note.key: note.text for note in found})
+    kept = [note for note in found if note.status != "deleted" and note.key not in replaced]
     return sorted(kept, key=lambda note: (note.changed, note.key), reverse=True), len(found) - len(kept)

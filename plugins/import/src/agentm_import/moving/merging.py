@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentm_import.moving.stores import Plan, hash_at, read_source, refuse_nested
+from agentm_import.contract import refuse_hidden
+from agentm_import.moving.stores import Plan, hash_at, read_source, refuse_nested, texts_below
 from agentm_kernel.plugin import Locator, LocatorConflictError, add_remote, layout, read_or_none, read_record
 
 if TYPE_CHECKING:
+    from agentm_import.contract import NoteFormat
     from agentm_import.moving.stores import Progress
     from agentm_kernel.plugin import ProjectRecord, StorageBackend
 
@@ -21,9 +23,17 @@ _RENEWED = (f"{layout.REMOTES}/", layout.REPOS_KEY, f"{layout.META}/imports/")
 
 
 def plan_merge(
-    source: StorageBackend, target: StorageBackend, progress: Progress, name: str, *, keep_apart: bool
+    source: StorageBackend,
+    target: StorageBackend,
+    progress: Progress,
+    name: str,
+    *,
+    keep_apart: bool,
+    notes: NoteFormat | None = None,
 ) -> Plan:
-    """What a merge will do; `name` says where notes that are kept apart came from."""
+    """What a merge will do; `name` says where notes that are kept apart came from, `notes` which of them would hide
+    one another.
+    """
     refuse_nested(source, target)
     plan = read_source(source, progress)
     collisions = []
@@ -49,6 +59,12 @@ def plan_merge(
         plan.places[locator], is_there = _beside(target, plan, locator, name)
         if not is_there:
             plan.missing.append(locator)
+    if notes is not None:
+        coming = {plan.place(locator): text for locator, text in texts_below(source, Locator()).items()}
+        there = texts_below(target, Locator())
+        others = {held.key: text for held, text in there.items() if coming.get(held) != text}
+        present = {place.key: locator.key for locator, place in plan.places.items()}
+        refuse_hidden(notes, {place.key: text for place, text in coming.items()}, others, present)
     return plan
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from agentm_import.moving.stores import refuse_conflict_copies
+from agentm_import.contract import refuse_hidden
+from agentm_import.moving.stores import refuse_conflict_copies, texts_below
 from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
@@ -28,11 +29,13 @@ from agentm_kernel.plugin import (
     layout,
     plain_slug,
     point,
+    read_pointer,
     read_record,
     record_move,
 )
 
 if TYPE_CHECKING:
+    from agentm_import.contract import NoteFormat
     from agentm_kernel.plugin import StorageBackend
 
 _ROUNDS = 10
@@ -60,10 +63,11 @@ def rename_project(store: StorageBackend, old: str, new: str) -> int:
     return _move_all(store, record, target)
 
 
-def merge_projects(store: StorageBackend, source: str, into: str) -> int:
+def merge_projects(store: StorageBackend, source: str, into: str, notes: NoteFormat | None = None) -> int:
     """Put everything of the project `source` under `into`, which is both from now on; how many files were moved.
 
     Where both have a file of one name with different text, both stay: the one that comes gets `-from-<source>` added.
+    `notes` knows which of them would hide one another.
     """
     record = _movable(store, source, into)
     target = read_record(store, into)
@@ -76,9 +80,29 @@ def merge_projects(store: StorageBackend, source: str, into: str) -> int:
     if target.folder == record.folder:  # the name that it had before leads back to it
         raise ConfigError(f"'{into}' is called '{target.slug}' now", hint="there is nothing to merge: both are one")
     _refuse_elsewhere(target)
+    if not _is_begun(store, record, target):
+        _refuse_hidden(store, record.folder, target.folder, notes)
     for remote in record.remotes:
         target = add_remote(store, target, remote)
     return _move_all(store, record, target)
+
+
+def _is_begun(store: StorageBackend, record: ProjectRecord, target: ProjectRecord) -> bool:
+    """Whether a merge was cut off: then notes that belong together are apart until it is finished."""
+    return bool(record.remotes) and all(read_pointer(store, remote) == target.slug for remote in record.remotes)
+
+
+def _refuse_hidden(store: StorageBackend, folder: Locator, target: Locator, notes: NoteFormat | None) -> None:
+    there = texts_below(store, target)
+    coming: dict[str, str] = {}
+    present: dict[str, str] = {}
+    for file, text in texts_below(store, folder).items():
+        place = target.child(*file.parts[len(folder.parts) :])
+        if there.get(place) == text:
+            del there[place]
+        key = (_beside(place, folder.name, 1) if place in there else place).key
+        coming[key], present[key] = text, file.key
+    refuse_hidden(notes, coming, {place.key: text for place, text in there.items()}, present)
 
 
 def _movable(store: StorageBackend, old: str, new: str) -> ProjectRecord:
@@ -165,9 +189,7 @@ def _move(store: StorageBackend, file: Locator, folder: Locator, target: Locator
 def _put(store: StorageBackend, place: Locator, text: str, source: str) -> Locator:
     """Write the text where nothing is; where something else is, beside it."""
     for number in range(1000):
-        added = "" if number == 0 else f"-from-{source}" if number == 1 else f"-from-{source}-{number}"
-        suffix = place.short_suffix
-        candidate = place.parent.child(f"{place.name.removesuffix(suffix)}{added}{suffix}")
+        candidate = _beside(place, source, number)
         try:
             return store.write(candidate, text, if_match=ABSENT)
         except ConcurrentModificationError:
@@ -177,3 +199,10 @@ def _put(store: StorageBackend, place: Locator, text: str, source: str) -> Locat
             if number:
                 raise
     raise StorageError(f"there is no free name beside '{place}'")
+
+
+def _beside(place: Locator, source: str, number: int) -> Locator:
+    """The name that a file from another project gets when those before are taken; the first is its own."""
+    added = "" if number == 0 else f"-from-{source}" if number == 1 else f"-from-{source}-{number}"
+    suffix = place.short_suffix
+    return place.parent.child(f"{place.name.removesuffix(suffix)}{added}{suffix}")

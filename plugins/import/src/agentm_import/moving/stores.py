@@ -8,6 +8,7 @@ read. The configuration is switched last, in one atomic step, and only when both
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from agentm_kernel.plugin import (
     InvalidLocatorError,
     Locator,
     LocatorConflictError,
+    NotFoundError,
     content_hash,
     layout,
     read_or_none,
@@ -190,6 +192,16 @@ def _carry_over(source: StorageBackend, target: StorageBackend, plan: Plan, loca
         plan.hashes[locator] = content_hash(text)
     elif copied is not None:
         target.delete(plan.place(locator), if_match=copied)
+
+
+def texts_below(store: StorageBackend, folder: Locator) -> dict[Locator, str]:
+    """Every Markdown file below a folder; what is no text is left out."""
+    found: dict[Locator, str] = {}
+    for info in store.walk(folder):
+        if not info.is_dir and info.locator.suffix == ".md":
+            with suppress(InvalidContentError, NotFoundError):
+                found[info.locator] = store.read(info.locator)
+    return found
 
 
 def hash_at(backend: StorageBackend, locator: Locator) -> str | None:

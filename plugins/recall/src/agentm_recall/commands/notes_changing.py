@@ -6,12 +6,11 @@ import os
 import sys
 import tempfile
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import click
 
 from agentm_kernel.command import answering, current_device, echo_json, json_option
-from agentm_kernel.plugin import AgentmError, Locator, content_hash, read_record, refuse_secrets
+from agentm_kernel.plugin import AgentmError, Locator, content_hash, refuse_secrets
 from agentm_recall.commands.common import cwd_option, found_note, kind_option, project_option
 from agentm_recall.commands.names import name_argument
 from agentm_recall.editing import with_fields
@@ -19,11 +18,9 @@ from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.judging import CONFIRM, DOUBT, judge
 from agentm_recall.layout import ALWAYS_LOAD_KIND, FOLDERS, KINDS, place_of, project_folder, project_of
 from agentm_recall.moving import move_note
+from agentm_recall.named_projects import project_there
 from agentm_recall.note import parse_note
 from agentm_recall.saving import check_slug
-
-if TYPE_CHECKING:
-    from agentm_kernel.plugin import StorageBackend
 
 _EDITOR = "$VISUAL or $EDITOR names your editor; `agentm notes path NAME` prints the file, for any other"
 
@@ -129,7 +126,7 @@ def move(
     if not personal and kind != ALWAYS_LOAD_KIND:
         owner = to_project or project_of(source.key)
         folder = (
-            _project_there(backend, to_project) if to_project else project_folder(backend, owner) if owner else None
+            project_there(backend, to_project) if to_project else project_folder(backend, owner) if owner else None
         )
     elif backend.describe() != current_device().store().describe():
         raise AgentmError(
@@ -145,20 +142,6 @@ def move(
         echo_json(key=target.key, moved_from=source.key)
     else:
         click.echo(f"moved {source} to {target}")
-
-
-def _project_there(backend: StorageBackend, project: str) -> Locator:
-    """The folder where the project's notes are read: it may have another name now, or be in another store."""
-    folder = project_folder(backend, project)
-    record = read_record(backend, project)
-    if record is not None and (away := record.unread_in(record.folder)):
-        raise AgentmError(
-            away,
-            hint=f"save it there with `agentm save --project {project}`, then `agentm forget` it here",
-        )
-    if record is None and not backend.exists(folder):
-        raise AgentmError(f"there is no project '{project}'", hint="`agentm project list` shows them")
-    return folder if record is None else record.folder
 
 
 def _kind_of_place(source: Locator) -> str:

@@ -6,13 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from agentm_devkit.conformance.memory import MemoryBackend
-from agentm_kernel.plugin import AgentmError, Locator, StorageSelectionError
-from agentm_recall.commands.notes_changing import _kind_of_place, _project_there
+from agentm_kernel.plugin import AgentmError, Locator
+from agentm_recall.commands.notes_changing import _kind_of_place
 from agentm_recall.gathering import _forget
 from agentm_recall.index.outlines import Outline
 from agentm_recall.index.rescoring import _IN_TITLE, _IN_TITLE_OF_PASTE, _SECOND_PASSAGE, _WHOLE, _score
-from agentm_recall.named_projects import _moved
 
 FOLDER = "projects/widgets/facts"
 
@@ -29,29 +27,10 @@ def test_a_note_that_changed_is_taken_out_of_the_count_that_it_was_in(state, lef
     assert outline.states == {FOLDER: left, "personal/facts": (1, 1, 1)}
 
 
-def test_a_note_goes_to_a_project_that_has_a_folder_or_a_record():
-    store = MemoryBackend()
-    store.write(Locator("projects/widgets/facts/port.md"), "443\n")
-    assert _project_there(store, "widgets") == Locator("projects/widgets")
-    store.write(Locator("projects/gadgets/_project.json"), '{"version": 1, "id": "2", "remotes": []}\n')
-    assert _project_there(store, "gadgets") == Locator("projects/gadgets")
-    with pytest.raises(AgentmError, match="there is no project 'gizmos'"):
-        _project_there(store, "gizmos")
-
-
 def test_the_kind_of_a_note_is_known_from_its_folder():
     assert _kind_of_place(Locator("projects/widgets/known-issues/slow.md")) == "known-issue"
     with pytest.raises(AgentmError, match="has no kind"):
         _kind_of_place(Locator("projects/widgets/elsewhere/slow.md"))
-
-
-def test_a_project_in_a_store_that_this_device_does_not_have_is_refused_with_where_it_is():
-    record = SimpleNamespace(folder=Locator("projects/widgets"), elsewhere="of-the-team")
-    record.unread_in = lambda folder: f"the notes of {folder.name} are in another store"
-    device = SimpleNamespace(config=SimpleNamespace(stores=()), store=lambda _name, read_only: MemoryBackend())
-    with pytest.raises(StorageSelectionError, match="^the notes of widgets are in another store") as caught:
-        _moved(device, record, read_only=True)
-    assert "agentm store add" in caught.value.hint
 
 
 @pytest.mark.parametrize(("is_pasted", "in_title"), [(False, _IN_TITLE), (True, _IN_TITLE_OF_PASTE)])

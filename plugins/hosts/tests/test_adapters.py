@@ -18,7 +18,7 @@ ADAPTERS = {
     module.ADAPTER.name: module.ADAPTER
     for module in (claude_code, codex, copilot, cursor, gemini, opencode, qwen, vscode)
 }
-HOME, PROGRAM, REPOSITORY = "/home/ana", "/opt/my agentm/agentm", "/work/widgets"
+HOME, PROGRAM, REPOSITORY = "/home/ana", "/opt/my agentm/agentm", "/code/widgets"
 QUOTED = "'/opt/my agentm/agentm'"
 USER = Place(HOME, {}, PROGRAM, "/state")
 PROJECT = Place(HOME, {}, "agentm", "/state", project=REPOSITORY)

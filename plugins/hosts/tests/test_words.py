@@ -31,7 +31,7 @@ NOW = time.time()
 
 
 def delivery(status: str = "delivered", session: str = "s1", **fields: Any) -> Delivery:
-    known = {"agent": "", "event": "session-start", "receipt": "r", "length": 1, "notes": (), "cwd": "/work/widgets"}
+    known = {"agent": "", "event": "session-start", "receipt": "r", "length": 1, "notes": (), "cwd": "/code/widgets"}
     return Delivery(
         "claude-code",
         **{**known, "time": NOW, "transcript": "", "size": 0, **fields, "session": session},
@@ -199,7 +199,7 @@ def test_a_session_on_the_page_shows_everything_that_it_was_told() -> None:
     where, line, *more = _session(
         pairs(delivery(notes=("a",), length=1_234), delivery("dropped", event="prompt"), delivery("odd", event="odd"))
     )
-    assert where == {"type": "text", "text": "Claude Code, session s1, in /work/widgets.", "quiet": True}
+    assert where == {"type": "text", "text": "Claude Code, session s1, in /code/widgets.", "quiet": True}
     assert line == {
         "type": "timeline",
         "items": [

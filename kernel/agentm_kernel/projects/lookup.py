@@ -288,14 +288,15 @@ def find_record(store: StorageBackend, project: Checkout, checkouts: Checkouts) 
     """The record that confirms this checkout: the one that it had last, that of its remote, or what its folder was
     before it became a repository.
     """
-    record = _remembered(store, checkouts.find(read_checkout_id(project)))
+    known = checkouts.find(read_checkout_id(project))
+    record = _remembered(store, known)
     if record is not None:
         return record
     remote = project.remote
     slug = None if remote is None else read_pointer(store, remote)
     record = None if slug is None else if_owned(store, read_record(store, slug), remote)
     record = record or _remembered(store, checkouts.find(read_former_id(project), project.root))
-    return record or _named_before(store, checkouts.find(read_checkout_id(project)))
+    return record or _named_before(store, known)
 
 
 def _named_before(store: StorageBackend, known: tuple[str, str] | None) -> ProjectRecord | None:

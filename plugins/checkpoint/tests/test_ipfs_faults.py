@@ -468,8 +468,8 @@ def keeping(fake, kept):
     def take_archive(talk):
         talk.read_all()
         kept["archive"] = talk.body
-        talk.send(json.dumps({"Root": {"Cid": {"/": kept["id"]}, "PinErrorMsg": ""}}).encode())
         kept["pins"].append(kept["id"])
+        talk.send(json.dumps({"Root": {"Cid": {"/": kept["id"]}, "PinErrorMsg": ""}}).encode())
 
     fake.answers["block/put"] = lambda talk: talk.send_json({"Key": kept["id"]})
     fake.answers["pin/ls"] = lambda talk: talk.send_json({"Keys": {one: {} for one in kept["pins"]}})

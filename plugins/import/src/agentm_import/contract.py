@@ -87,6 +87,15 @@ def note_format(device: Device) -> NoteFormat:
     return cast("NoteFormat", load(find_plugin(device, NOTE_FORMATS, "recall")))
 
 
+def known_format(device: Device) -> NoteFormat | None:
+    """The format of notes, where a plugin that this device loads knows one; without it, no note hides another."""
+    try:
+        record = find_plugin(device, NOTE_FORMATS, "recall")
+    except PluginError:  # it is not installed, or the policy keeps it out
+        return None
+    return cast("NoteFormat", load(record))
+
+
 def refuse_hidden(
     notes: NoteFormat | None, ones: Mapping[str, str], others: Mapping[str, str], present: Mapping[str, str]
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_import.contract import NOTE_FORMATS, note_format
+from agentm_import.contract import known_format
 from agentm_import.moving.merging import plan_merge, unite_projects
 from agentm_import.moving.stores import copy_notes, leave_word, plan_migration, settle
 from agentm_kernel.command import (
@@ -86,7 +86,7 @@ def command(
     source.check_allowed(SWAP_PROVIDER)
     progress = (lambda _label, items: items) if as_json else _bar
     if merge:
-        notes = note_format(device) if device.plugins.of(NOTE_FORMATS) else None
+        notes = known_format(device)
         plan = plan_merge(source, target, progress, source_protocol, keep_apart=keep_apart, notes=notes)
     else:
         plan = plan_migration(source, target, progress)

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from agentm_import.contract import NOTE_FORMATS, note_format
+from agentm_import.contract import known_format
 from agentm_import.moving.projects import merge_projects, rename_project
 from agentm_import.moving.use_store import StoreChange
 from agentm_kernel.command import (
@@ -46,8 +46,7 @@ def merge(source: str, into: str, as_json: bool) -> None:
     Files of one name and different text are both kept. A command that was cut off is finished by running it again.
     """
     device = store_device()
-    notes = note_format(device) if device.plugins.of(NOTE_FORMATS) else None
-    moved = merge_projects(device.store(read_only=False), source, into, notes)
+    moved = merge_projects(device.store(read_only=False), source, into, known_format(device))
     if as_json:
         echo_json(project=into, merged=source, moved=moved)
     else:

@@ -178,7 +178,8 @@ class _Round:
             yield self._request(self._id(number), self._chance.choice(_METHODS))
 
     def _id(self, number: int) -> str | int:
-        return self._chance.choice((number, f"r{number}", f"\u00e9{number}", -number - 1))
+        number += 2  # apart from the values with which others' requests are cancelled
+        return self._chance.choice((number, f"r{number}", f"\u00e9{number}", -number))
 
     def _request(self, key: str | int, method: str, params: object = None) -> bytes:
         with self._lock:

@@ -94,6 +94,18 @@ def test_a_number_may_be_used_again_once_its_request_was_cancelled() -> None:
     assert answers.given == [(1, "first"), (2, "the new one")]
 
 
+@pytest.mark.parametrize("request_id", [True, 1.0, "1", [1], None])
+def test_what_only_looks_like_the_number_of_a_request_cancels_nothing(request_id: object) -> None:
+    go_on = threading.Event()
+    answers = Answers()
+    answers.ask(7, lambda _: {"said": str(go_on.wait(10))})
+    answers.ask(1, lambda _: {"said": "one"})
+    answers.calls.cancel(request_id)
+    go_on.set()
+    assert answers.calls.finish(10)
+    assert answers.given == [(7, "True"), (1, "one")]
+
+
 def test_a_message_is_not_cut_by_another_thread_s(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pipe takes a part of a message only, as it does when the host is slow to read."""
     written = b""

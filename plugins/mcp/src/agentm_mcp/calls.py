@@ -88,7 +88,9 @@ class Calls:
 
     def cancel(self, request: object) -> None:
         """The host does not want the answer any more. What is not known was answered already."""
-        work = self._by_id.get(request) if isinstance(request, (str, int)) else None
+        if not isinstance(request, (str, int)) or isinstance(request, bool):  # `true` is 1 to a dictionary
+            return
+        work = self._by_id.get(request)
         if work is None:
             return
         work.is_cancelled = True

@@ -36,8 +36,6 @@ for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         if str(error.name).startswith("agentm_"):  # anything else is an extra that nobody asked for
             raise
 """
-BUNDLE = "agentm-memory"
-"""The one distribution whose whole purpose is to bring others along."""
 
 
 def main() -> int:
@@ -122,10 +120,9 @@ def _third_party(wheel: Wheel, dist: Path) -> list[Requirement]:
 
 
 def _strangers(wheel: Wheel, versions: dict[str, str]) -> list[str]:
-    """Distributions of ours that came along though nobody asked: a plugin needs the kernel and no other plugin."""
-    wanted = {wheel.distribution, KERNEL}
-    if wheel.distribution == BUNDLE:
-        wanted |= {requirement.name for requirement in wheel.requirements}
+    """Distributions of ours that came along though the wheel itself does not ask for them."""
+    here = [each for each in wheel.requirements if each.marker is None or each.marker.evaluate({"extra": ""})]
+    wanted = {wheel.distribution, KERNEL, *(requirement.name for requirement in here)}
     return [name for name in versions if name.startswith("agentm-") and name not in wanted]
 
 

@@ -354,7 +354,8 @@ def test_a_configuration_that_is_not_a_file_is_an_error_at_once(widgets: Path, k
 def test_a_configuration_that_may_not_be_read_is_an_error(widgets: Path) -> None:
     (widgets / ".git" / "config").chmod(0)
     script = (
-        "import os; from agentm_kernel.projects.git_files import Repository\n"
+        "import os; from agentm_kernel.errors import ConfigError  # now: the other user may not\n"
+        "from agentm_kernel.projects.git_files import Repository\n"
         "os.geteuid() or os.seteuid(65534)  # root may read everything\n"
         "try: Repository('', '.', '.').origin_url()\n"
         "except Exception as error: print(type(error).__name__, error.message)"

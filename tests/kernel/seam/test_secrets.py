@@ -137,7 +137,8 @@ def test_nothing_is_compiled_for_a_text_without_a_telling_word():
         "assert 're' not in sys.modules, 're was imported'\n"
     )
 
-    subprocess.run([sys.executable, "-S", "-c", code], check=True, env={"PYTHONPATH": "kernel"})
+    where = str(Path(agentm_kernel.__file__).parents[1])
+    subprocess.run([sys.executable, "-S", "-c", code], check=True, env={"PYTHONPATH": where})
 
 
 ADVERSARIAL = (

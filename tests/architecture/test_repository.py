@@ -86,3 +86,14 @@ def test_no_setting_names_a_package_index(repository, repository_files):
 
     assert {repository / "pyproject.toml", repository / "Makefile", repository / ".ci" / "run"} <= {*settings}
     assert [str(file) for file in settings if index.search(file.read_text(encoding="utf-8"))] == []
+
+
+def test_only_the_command_that_asks_the_operator_authorizes_writes_to_personal_notes(repository):
+    makers = {
+        str(path.relative_to(repository))
+        for folder in (repository / "kernel", *repository.glob("plugins/*/src"))
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Authorization"
+    }
+    assert makers == {"plugins/obsidian-vault/src/agentm_obsidian_vault/personal_command.py"}

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import pickle
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-import agentm_kernel
 from agentm_kernel import Locator
 from agentm_kernel.plugin import AuthorizationError
 from agentm_obsidian_vault.authorization import Authorization
@@ -48,16 +45,3 @@ def test_it_expires() -> None:
 def test_there_is_no_second_one_of_it(copied: Callable[[object], object]) -> None:
     with pytest.raises(TypeError):
         copied(Authorization(NOTE, "x"))
-
-
-def test_only_the_command_that_asks_the_operator_makes_one() -> None:
-    kernel = Path(agentm_kernel.__file__).parent
-    repository = kernel.parents[1]
-    makers = {
-        str(path.relative_to(repository))
-        for folder in (kernel, *repository.glob("plugins/*/src"))
-        for path in folder.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_bytes()))
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Authorization"
-    }
-    assert makers == {"plugins/obsidian-vault/src/agentm_obsidian_vault/personal_command.py"}

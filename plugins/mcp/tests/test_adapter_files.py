@@ -86,9 +86,9 @@ def test_a_store_that_is_named_is_opened_to_be_written(tmp_path: Path, monkeypat
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "AGENTM_CONFIG"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(StorageSelectionError):
-        Tree("team", "work")
-    Tree(None, "work").write("a.md", "x")
-    assert (tmp_path / ".agentm/memory/work/a.md").read_text() == "x"
+        Tree("team", "desk")
+    Tree(None, "desk").write("a.md", "x")
+    assert (tmp_path / ".agentm/memory/desk/a.md").read_text() == "x"
     device = SimpleNamespace(store=lambda name, *, read_only=True: (name, read_only))
     monkeypatch.setattr("agentm_kernel.plugin.Device.now", lambda: device)
     assert open_store("team") == ("team", False)

@@ -31,8 +31,8 @@ def united(path: str, origin: bytes, here: bytes) -> bytes | None:
 
 
 def _is_record(path: str) -> bool:
-    above, _, name = path.rpartition("/")
-    return name == layout.PROJECT_RECORD and above.partition("/")[0] in layout.PROJECT_TREES
+    tree, _, below = path.partition("/")
+    return tree in layout.PROJECT_TREES and below.endswith(f"/{layout.PROJECT_RECORD}")
 
 
 def _union(origin: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:

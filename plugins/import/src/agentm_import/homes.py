@@ -11,14 +11,7 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agentm_kernel.plugin import (
-    Locator,
-    LocatorConflictError,
-    has_notes,
-    layout,
-    read_pointer,
-    read_record,
-)
+from agentm_kernel.plugin import Locator, LocatorConflictError, has_notes, layout, read_pointer, read_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

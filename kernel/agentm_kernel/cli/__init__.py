@@ -98,8 +98,7 @@ if BuiltinImporter in sys.meta_path and not _is_elsewhere:
 
 # ------------------------------------------------------------------------------------------------ standard streams
 
-from agentm_kernel import errors
-from agentm_kernel.errors import AgentmError, one_line
+from agentm_kernel.errors import AgentmError, one_line  # not `errors`: the package would read its stub to find it
 
 SCHEMA = 1  # the shape of every JSON answer; a change that readers would notice gets the next number
 _ON_SCREEN = frozenset("\n\t\u00a0\u3000\u200c\u200d")
@@ -157,12 +156,14 @@ def write_text(text: str) -> None:
 
 def report(error: AgentmError) -> None:
     """`error:` and, where there is one, `hint:`; one line each, whatever the text holds. A no is told as it is."""
+    from agentm_kernel.errors import DeclinedError
+
     if os.environ.get(DEBUG_VARIABLE):
         import traceback
 
         traceback.print_exception(error)
     code = f" [{error.code}]" if error.code else ""
-    label = "" if isinstance(error, errors.DeclinedError) else "error: "
+    label = "" if isinstance(error, DeclinedError) else "error: "
     sys.stderr.write(f"{label}{one_line(error.message)}{code}\n")
     if error.hint:
         sys.stderr.write(f"hint: {one_line(error.hint)}\n")

@@ -329,3 +329,39 @@ def test_an_import_of_a_whole_store_leaves_personal_text_behind_too(teams_only: 
     refused = teams_only.run(teams_only.home, "import", "markdown", str(tmp_path / "out"), "--yes", ok=False)
     assert "would read a personal note" in refused.stderr
     assert keys(teams_only.team, "personal") == []
+
+
+def test_whoever_writes_to_a_store_that_sessions_here_do_not_read_is_told(laptop: Laptop) -> None:
+    unbound = laptop.checkout("gadgets", "git@example.com:ana/gadgets.git")
+    said = f"sessions in {unbound} read the store 'default', not 'team'"
+
+    saved = laptop.run(unbound, "--store", "team", "save", "--slug", "theirs", text="They use spaces.\n")
+    written = laptop.run(unbound, "--store", "team", "state", "append", "progress.md", text="one\n")
+    searched = laptop.run(unbound, "--store", "team", "search", "spaces")
+
+    assert said in saved.stderr
+    assert "`agentm project use-store team` there" in saved.stderr
+    assert said in written.stderr
+    assert searched.stderr == ""  # whoever reads has what was asked for
+
+
+def test_whoever_writes_to_the_store_that_sessions_here_read_is_told_nothing(laptop: Laptop, widgets: Path) -> None:
+    saved = laptop.run(widgets, "--store", "team", "save", "--slug", "ours", text="We use tabs.\n")
+    written = laptop.run(widgets, "--store", "team", "state", "append", "progress.md", text="one\n")
+
+    assert (saved.stderr, written.stderr) == ("", "")
+    assert "We use tabs." in laptop.run(widgets, "recall-here").stdout
+
+
+def test_the_default_store_can_be_named_where_the_project_is_bound_to_another(laptop: Laptop, widgets: Path) -> None:
+    before = sorted(laptop.team.rglob("*.md"))
+
+    refused = laptop.run(widgets, "--store", "default", "save", "--slug", "mine", text="My own.\n", ok=False)
+
+    assert refused.returncode == 1
+    assert "are in another store" in refused.stderr
+    assert sorted(laptop.team.rglob("*.md")) == before
+    laptop.run(widgets, "--store", "default", "save", "--personal", "--slug", "mine", text="My own.\n")
+    assert "My own." in laptop.run(widgets, "--store", "default", "search", "own").stdout
+    listed = json.loads(laptop.run(widgets, "--store", "default", "store", "list", "--json").stdout)
+    assert [store["name"] for store in listed["stores"]] == ["default"]

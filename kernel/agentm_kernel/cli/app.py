@@ -78,12 +78,14 @@ class OpenGroup(click.Group):
     "2 wrong usage, 3 changed meanwhile, 4 locked by another process.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="agentm")
-@click.option("--store", metavar="NAME", help="Work with this further store, as if the device had no other.")
+@click.option("--store", metavar="NAME", help="Work with this store, as if the device had no other.")
 @click.pass_context
 def app(ctx: click.Context, store: str | None) -> int | None:
     """The memory of coding agents that does not lose or misplace a note."""
     if store is not None:
-        ctx.obj, ctx.meta[NAMED_STORE] = current_device().of_store(store), store
+        device = current_device()
+        ctx.obj = device.alone() if store == "default" else device.of_store(store)
+        ctx.meta[NAMED_STORE] = store
     if ctx.invoked_subcommand is not None:
         return None
     from agentm_kernel.cli.guide import show_overview

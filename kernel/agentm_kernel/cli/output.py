@@ -121,6 +121,16 @@ def store_device(named: str | None = None, cwd: str | None = None) -> Device:
     return current_device()
 
 
+def tell_unread(root: str) -> None:
+    """Say on standard error where the store that `--store` named is not the one that sessions in a project read."""
+    if (named := click.get_current_context().meta.get(NAMED_STORE)) is None:
+        return
+    read = Device.now(current_device().environ).bound_store(root) or "default"
+    if read != named:
+        remedy = f"`agentm project use-store {named}` there lets them read this one"
+        click.echo(f"sessions in {shown(root, err=True)} read the store '{read}', not '{named}': {remedy}", err=True)
+
+
 def completing(names: str | Callable[[Device], Iterable[str]]) -> Callable[..., list[CompletionItem]]:
     """What `shell_complete` of a parameter wants, from the names that a device has; a mapping says what each means.
 

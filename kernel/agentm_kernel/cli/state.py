@@ -11,7 +11,7 @@ import sys
 import click
 
 from agentm_kernel.cli import read_text, shown, write_text
-from agentm_kernel.cli.output import Answer, KernelGroup, completing
+from agentm_kernel.cli.output import Answer, KernelGroup, completing, tell_unread
 from agentm_kernel.cli.session_text import left_behind
 from agentm_kernel.errors import AgentmError
 from agentm_kernel.projects.checkout import path_as_text
@@ -64,7 +64,7 @@ def write(
     resolution, file, text = _given(device, file, body_file, cwd, allow_empty=allow_empty)
     written = write_state_file(resolution, file, text, if_match=condition, allow_secrets=allow_secrets)
     answer.update(file=file, path=path_as_text(written), hash=content_hash(text))
-    write_text(f"{written}\n")
+    _tell_written(resolution, written)
 
 
 @command.answering("append")
@@ -81,7 +81,7 @@ def append(device: Device, file: str, body_file: str, allow_secrets: bool, cwd: 
         refuse_secrets("the text", text)  # here, so that the line is counted in what was given
     written = append_state_file(resolution, file, text, allow_secrets=True)
     answer.update(file=file, path=path_as_text(written))
-    write_text(f"{written}\n")
+    _tell_written(resolution, written)
 
 
 def _given(
@@ -101,6 +101,12 @@ def _given(
         hint = f"give it on standard input or with --body-file{otherwise}"
         raise AgentmError("the text is empty; nothing was written", hint=hint)
     return resolution, meant_file(resolution, file), text
+
+
+def _tell_written(resolution: Resolution, path: str) -> None:
+    write_text(f"{path}\n")
+    if resolution.is_synced:  # elsewhere it lies in the checkout, whichever store was named
+        tell_unread(resolution.root)
 
 
 @command.answering("list")

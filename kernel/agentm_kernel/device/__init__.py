@@ -59,6 +59,12 @@ class DeviceFacts:
         view._config, view._plugins = self.config.for_store(name, table), self._plugins  # noqa: SLF001 - our own kind
         return view
 
+    def alone(self) -> Self:
+        """The same device as if it had the default store only, which projects are bound to no other then."""
+        view = type(self)(self.environ)
+        view._config, view._plugins = self.config.alone(), self._plugins  # noqa: SLF001 - our own kind
+        return view
+
     @property
     def home(self) -> str:
         if not self._home:

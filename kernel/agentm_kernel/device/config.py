@@ -115,6 +115,11 @@ class Config(Frozen):
         own = {f"plugins.{protocol}.{option}": value for option, value in options.items()}
         return Config(self.path, self.is_present, self.is_legacy, {**kept, **chosen, **own}, name)
 
+    def alone(self) -> Config:
+        """The settings as if the default store were the only one."""
+        kept = {key: value for key, value in self._settings.items() if not key.startswith(("stores.", "bindings"))}
+        return Config(self.path, self.is_present, self.is_legacy, kept)
+
     @property
     def shortcut(self) -> tuple[str, str, str] | None:
         """The setting that chooses a store and says its option `path` in one: its key, the protocol, the path."""

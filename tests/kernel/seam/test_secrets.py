@@ -157,6 +157,7 @@ ADVERSARIAL = (
         "curl -u ",
     ),
     *(
+        "eyJ",
         "eyJa.",
         "eyJaaaaaaaaaaaa",
         "cookie: ",
@@ -194,6 +195,14 @@ def test_time_grows_with_the_text_and_no_faster(unit):
     small = min(seconds(30_000) for _ in range(3))
 
     assert seconds(240_000) < max(small, 0.005) * 8 * 3
+
+
+@pytest.mark.parametrize("before", ["", "x: ", '"', "\\n", "\\t", "="])
+def test_a_web_token_is_found_where_a_word_begins(before):
+    token = ".".join(("eyJ" + "hbGciOiJIUzI1NiJ9", "eyJ" + "pYXQiOjE1MTYyMzkwMjJ9", "dozjgNryP4J3jVmNHl0w5N"))
+
+    assert [found.kind for found in find_secrets(f"{before}{token}")] == ["JSON Web Token"]
+    assert find_secrets(f"a{token}") == []
 
 
 def test_a_note_of_sixteen_megabytes_is_no_special_case():

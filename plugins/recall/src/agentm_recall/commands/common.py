@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agentm_kernel.command import current_device
+from agentm_kernel.command import current_device, tell_unread
 from agentm_kernel.plugin import AgentmError, Locator
 from agentm_recall.layout import KINDS, PERSONAL
 from agentm_recall.named_projects import named_project
@@ -48,6 +48,8 @@ def store_and_project(
     folder = here.claim() if claiming else here.project_locator
     if here.notice:
         click.echo(here.notice, err=True)
+    if claiming:
+        tell_unread(here.root)
     assert here.backend is not None
     assert folder is not None
     return here.backend, folder.name, folder

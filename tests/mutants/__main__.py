@@ -123,19 +123,25 @@ def _line(verdict: Verdict) -> str:
 
 
 def report(verdicts: Sequence[Verdict], equivalent: Mapping[str, int]) -> int:
-    """A line per room, then every survivor; 1 if a goal is not met. What is not decided counts as not noticed."""
+    """A line per room and per goal, then every survivor; 1 if a goal is not met. What is not decided counts as not
+    noticed.
+
+    A goal is for all of its rooms together: a sample has a handful of each, and one survivor in five says little.
+    """
     is_missed = False
     print("\nroom             behaviour changed      noticed  not decided  goal         listed as equivalent")
     for room in sorted({verdict.mutant.room for verdict in verdicts}):
         here = [verdict for verdict in verdicts if verdict.mutant.room == room]
-        noticed = sum(verdict.is_noticed for verdict in here)
-        cut = sum(verdict.by == CUT for verdict in here)
-        goal = STRICT_GOAL if room in STRICT else GOAL
-        wanted = goal * len(here)
-        said = f"{goal:.0%}" + (", missed" if noticed + cut < wanted else ", open" if noticed < wanted else "")
+        print(f"{_figures(room, here)}  {'':<11}  {equivalent.get(room, 0):>20}")
+    for name, goal in (("strict rooms", STRICT_GOAL), ("all others", GOAL)):
+        these = [verdict for verdict in verdicts if (verdict.mutant.room in STRICT) is (goal == STRICT_GOAL)]
+        if not these:
+            continue
+        noticed, cut = sum(one.is_noticed for one in these), sum(one.by == CUT for one in these)
+        wanted = goal * len(these)
         is_missed |= noticed < wanted
-        share = f"{noticed} ({noticed / len(here):.0%})"
-        print(f"{room:<18} {len(here):>15}  {share:>11}  {cut:>11}  {said:<11}  {equivalent.get(room, 0):>20}")
+        said = ", missed" if noticed + cut < wanted else ", open" if noticed < wanted else ""
+        print(f"{_figures(name, these)}  {goal:.0%}{said}")
     survivors = sorted((one for one in verdicts if not one.is_noticed), key=lambda one: one.mutant.place)
     for mutant, _, without in survivors:
         print(f"\nsurvivor {mutant.place} ({mutant.change.kind})")
@@ -148,6 +154,12 @@ def report(verdicts: Sequence[Verdict], equivalent: Mapping[str, int]) -> int:
     print(f"\n{len(verdicts) - len(survivors)} of {len(verdicts)} were noticed", end=", ")
     print(f"and {len(promises) - broken} of the {len(promises)} that have to be ({', '.join(sorted(PROMISES))})")
     return int(is_missed or broken > 0)
+
+
+def _figures(name: str, verdicts: Sequence[Verdict]) -> str:
+    noticed, cut = sum(verdict.is_noticed for verdict in verdicts), sum(verdict.by == CUT for verdict in verdicts)
+    share = f"{noticed} ({noticed / len(verdicts):.0%})"
+    return f"{name:<18} {len(verdicts):>15}  {share:>11}  {cut:>11}"
 
 
 def _parser() -> argparse.ArgumentParser:

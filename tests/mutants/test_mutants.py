@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.__main__ import main
-from tests.mutants.changes import PROMISES, changes_in
+from tests.mutants.__main__ import main, report
+from tests.mutants.changes import PROMISES, Change, changes_in
+from tests.mutants.copies import Verdict
 from tests.mutants.lessons import Lessons, function_at
-from tests.mutants.tree import _ELSEWHERE, is_near, mutants_of, sample, tests_for as stages_for
+from tests.mutants.tree import _ELSEWHERE, Mutant, is_near, mutants_of, sample, tests_for as stages_for
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="needs process groups and links"),
@@ -192,8 +193,10 @@ def test_survivors_are_listed_and_miss_the_goal(tiny: Path, capsys: pytest.Captu
     assert "survivor kernel/agentm_kernel/files/ages.py:15 (lock)" in survivors
     assert "  - with _lock:\n  + with __import__('contextlib').nullcontext():" in said
     assert "and 1 of the 3 that have to be (if_match, lock, mode)" in said
-    noticed = next(line.split() for line in said.splitlines() if line.startswith("files "))
-    assert noticed[1:] == ["12", "9", "(75%)", "0", "95%,", "missed", "0"]
+    lines = said.splitlines()
+    assert next(line.split() for line in lines if line.startswith("files "))[1:] == ["12", "9", "(75%)", "0", "0"]
+    together = next(line.split() for line in lines if line.startswith("strict rooms "))
+    assert together[2:] == ["12", "9", "(75%)", "0", "95%,", "missed"]
     assert (tiny / "kernel/agentm_kernel/files/ages.py").read_text() == MODULE, "only copies are changed"
 
 
@@ -227,9 +230,21 @@ def test_tests_that_were_cut_are_said_to_be(
     assert main(["--only", "lock", "--seed", "1"], tiny) == 1
     said = capsys.readouterr().out
     assert "survivor kernel/agentm_kernel/files/ages.py:15 (lock)\n  not all of its tests" in said
-    assert next(line.split() for line in said.splitlines() if line.startswith("files "))[1:-1] == [
-        *("1", "0", "(0%)", "1", "95%,", "open")
-    ]
+    together = next(line.split() for line in said.splitlines() if line.startswith("strict rooms "))
+    assert together[2:] == ["1", "0", "(0%)", "1", "95%,", "open"]
+
+
+def test_a_goal_is_for_its_rooms_together(capsys: pytest.CaptureFixture[str]) -> None:
+    """One survivor in a room of five is no eighty per cent: there are ninety-five others."""
+
+    def verdicts(room: str, number: int, *, noticed: int) -> list[Verdict]:
+        mutant = Mutant("a.py", room, Change("call", 1, 0, 0, ""), "a", "b")
+        return [Verdict(mutant, one < noticed, "a test") for one in range(number)]
+
+    nearly = [*verdicts("files", 15, noticed=15), *verdicts("seam", 5, noticed=4), *verdicts("view", 5, noticed=4)]
+    assert report([*nearly, *verdicts("git", 5, noticed=5)], {}) == 0
+    assert report([*nearly, *verdicts("git", 5, noticed=4)], {}) == 1
+    assert "all others                      10      8 (80%)            0  90%, missed" in capsys.readouterr().out
 
 
 def test_of_files_that_nothing_is_known_about_those_come_first_that_speak_of_the_function(tiny: Path) -> None:

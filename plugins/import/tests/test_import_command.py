@@ -141,6 +141,21 @@ def test_a_project_that_the_store_knows_by_that_name_is_that_one(used: Home) -> 
     assert items(run("claude-code", "--dry-run", "--json"))["tea.md"]["key"] == "projects/gadgets/conventions/tea.md"
 
 
+@pytest.mark.parametrize(
+    ("given", "unused"),
+    [
+        (("--map", "gadgets=things"), []),
+        (("--map", "gadgets=things", "--map", "gadgits=other"), ["gadgits"]),
+        (("--map", "gadgets=other", "--project", "things"), ["gadgets"]),  # it beats what the source says
+    ],
+)
+def test_a_mapping_that_moves_nothing_is_told(given: tuple[str, ...], unused: list[str], used: Home) -> None:
+    done = run("claude-code", *given, "--dry-run")
+
+    said = [line for line in done.stderr.splitlines() if line.startswith("nothing in the source is of a project")]
+    assert [line.split("'")[1] for line in said] == unused
+
+
 @pytest.mark.parametrize("wrong", ["gadgets", "=things"])
 def test_a_mapping_without_both_sides_is_refused(wrong: str, used: Home) -> None:
     done = run("claude-code", "--map", wrong)

@@ -77,6 +77,9 @@ def command(
         ask=_ask if can_ask else None,
         dry_run=dry_run,
     )
+    for name in job.unused_maps:
+        said = f"nothing in the source is of a project '{shown(name, err=True)}', so --map has moved nothing for it"
+        click.echo(said, err=True)
     if dry_run:
         _report(source, job.plan, as_json=as_json, done=False)
     else:

@@ -50,6 +50,11 @@ class Import:
         self._items = list(self._read(path, device))
         self.plan = self._planned()
 
+    @property
+    def unused_maps(self) -> list[str]:
+        """The projects that were mapped, but the source has no memory of, as far as it says whose its memories are."""
+        return [*self._targets.unused]
+
     def _read(self, path: str, device: Device) -> Iterator[object]:
         try:
             yield from self._importer.read(path, device)

@@ -60,6 +60,8 @@ class Targets:
         self._notes = notes
         self._project = project
         self._mapped = dict(mapped or {})
+        self.unused = dict.fromkeys(self._mapped)
+        """Projects that were mapped, and of which nothing has been looked up so far."""
         self._keep_names = keep_names
         self._ask = ask
         self._read_only = read_only
@@ -97,6 +99,7 @@ class Targets:
         plain = os.path.basename(project.rstrip("/\\")) or project
         for name in (project, plain):
             if name in self._mapped:
+                self.unused.pop(name, None)
                 return self._named(self._mapped[name]) if self._mapped[name] else self.personal()
         if os.path.isabs(project) and os.path.isdir(project):
             return self._checkout(project)

@@ -52,7 +52,7 @@ class Import:
 
     @property
     def unused_maps(self) -> list[str]:
-        """The projects that were mapped, but the source has no memory of, as far as it says whose its memories are."""
+        """The projects that were mapped, and of which the source has no memory."""
         return [*self._targets.unused]
 
     def _read(self, path: str, device: Device) -> Iterator[object]:

@@ -365,3 +365,15 @@ def test_the_default_store_can_be_named_where_the_project_is_bound_to_another(la
     assert "My own." in laptop.run(widgets, "--store", "default", "search", "own").stdout
     listed = json.loads(laptop.run(widgets, "--store", "default", "store", "list", "--json").stdout)
     assert [store["name"] for store in listed["stores"]] == ["default"]
+
+
+def test_a_long_lived_process_with_a_store_of_its_own_keeps_it(laptop: Laptop, widgets: Path) -> None:
+    """A server looks everything up again for each question, but not which store it was started for."""
+    device = Device.now(laptop.environ)
+    alone = device.alone()
+
+    assert device.bound_store(str(widgets)) == device.renewed().bound_store(str(widgets)) == "team"
+    assert alone.bound_store(str(widgets)) is alone.renewed().bound_store(str(widgets)) is None
+    assert (alone.config.stores, alone.renewed().config.stores) == ((), ())
+    assert alone.store().describe() == device.store().describe() == str(laptop.own)
+    assert device.of_store("team").renewed().store_name == "team"

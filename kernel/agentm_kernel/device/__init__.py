@@ -28,7 +28,7 @@ _OF_THE_DEFAULT_STORE = ("MEMORY_VAULT_PATH", "AGENTM_DEVICE_LOCAL_ROOT")
 class DeviceFacts:
     """Environment, directories, configuration and plugin table, each found out once."""
 
-    __slots__ = ("_config", "_home", "_plugins", "_state_dir", "environ", "store_name")
+    __slots__ = ("_config", "_home", "_is_alone", "_plugins", "_state_dir", "environ", "store_name")
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.environ = environ
@@ -37,6 +37,7 @@ class DeviceFacts:
         self._config: Config | errors.ConfigError | None = None
         self._plugins: Installed | None = None
         self._home = self._state_dir = ""
+        self._is_alone = False
 
     @classmethod
     def now(cls, environ: Mapping[str, str] | None = None) -> Self:
@@ -45,7 +46,8 @@ class DeviceFacts:
 
     def renewed(self) -> Self:
         """The same device, everything to be looked up again."""
-        return type(self)(self.environ).of_store(self.store_name)
+        now = type(self)(self.environ)
+        return now.alone() if self._is_alone else now.of_store(self.store_name)
 
     def of_store(self, name: str | None, table: Mapping[str, object] | None = None) -> Self:
         """The same device as if the further store `name` were the only one it has: what selects, opens and tells a
@@ -62,7 +64,7 @@ class DeviceFacts:
     def alone(self) -> Self:
         """The same device as if it had the default store only, which projects are bound to no other then."""
         view = type(self)(self.environ)
-        view._config, view._plugins = self.config.alone(), self._plugins  # noqa: SLF001 - our own kind
+        view._config, view._plugins, view._is_alone = self.config.alone(), self._plugins, True  # noqa: SLF001
         return view
 
     @property

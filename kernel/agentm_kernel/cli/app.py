@@ -9,7 +9,14 @@ from __future__ import annotations
 import click
 
 from agentm_kernel import __version__
-from agentm_kernel.cli.command_table import COMMANDS, GROUPS, DeclaredCommand, kernel_subcommands, misplaced
+from agentm_kernel.cli.command_table import (
+    ABOUT_ALL_STORES,
+    COMMANDS,
+    GROUPS,
+    DeclaredCommand,
+    kernel_subcommands,
+    misplaced,
+)
 from agentm_kernel.cli.output import NAMED_STORE, current_device, nearest, terminal_width
 from agentm_kernel.device.installed import COMMANDS as OF_PLUGINS, PluginRecord, header
 from agentm_kernel.errors import AgentmError, PluginError, UsageError, one_line
@@ -44,6 +51,9 @@ class OpenGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, known = f"{self.path} {args[0]}".strip(), self.list_commands(ctx)
+        if name in ABOUT_ALL_STORES and NAMED_STORE in ctx.meta:
+            hint = "leave --store out; what is said of a further store is called stores.NAME"
+            raise UsageError(f"`agentm {name}` is about all stores of this device, and not about one", hint=hint)
         is_known = args[0] in known or args[0].startswith("-") or ctx.resilient_parsing
         if not is_known and (not self.path or how_to_install(OF_PLUGINS, name)):
             raise _no_such_command(name, known)

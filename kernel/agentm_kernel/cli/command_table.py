@@ -279,6 +279,11 @@ LIMITED = frozenset(
 )
 """Commands that only look something up: they end with an error rather than wait for a store that hangs."""
 
+ABOUT_ALL_STORES = frozenset(
+    ("config set", "config unset", "store add", "store remove", "store forget", "project use-store")
+)
+"""Commands that change which stores there are: as if there were only one, they would not see the others."""
+
 
 def kernel_subcommands(group: str) -> frozenset[str]:
     """The kernel's names below `group`, at the top for an empty one; nothing if that is no group of the kernel."""

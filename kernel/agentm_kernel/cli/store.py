@@ -34,8 +34,8 @@ def show(device: Device, name: str | None, answer: Answer) -> None:
         raise found.error
     capabilities = found.backend.capabilities
     promises = {flag: getattr(capabilities, flag) for flag in capabilities.__slots__}
-    answer.update(name=name or _DEFAULT, protocol=found.choice.protocol, chosen_by=found.choice.origin)
-    answer.update(place=found.backend.describe(), warning=found.warning)
+    answer.update(name=name or device.store_name or _DEFAULT, protocol=found.choice.protocol)
+    answer.update(chosen_by=found.choice.origin, place=found.backend.describe(), warning=found.warning)
     given = ", ".join(flag for flag, is_given in promises.items() if is_given) or "nothing"
     people = {**answer, "wrappers": ", ".join(found.wrappers), "promises": given}
     answer.update(wrappers=found.wrappers, capabilities=promises)

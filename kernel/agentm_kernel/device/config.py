@@ -93,6 +93,11 @@ class Config(Frozen):
         return "storage.backend" if self.store_name is None else f"stores.{self.store_name}.backend"
 
     @property
+    def wrapped_by(self) -> str:
+        """The setting that `wrappers` stand in."""
+        return "wrappers" if self.store_name is None else f"stores.{self.store_name}.wrappers"
+
+    @property
     def stores(self) -> tuple[str, ...]:
         """The names of the further stores."""
         return tuple(self._table("stores."))

@@ -34,14 +34,23 @@ def check_may_leave(device: Device) -> None:
     backend.check_allowed(SWAP_PROVIDER)
 
 
+def _refuse_further(device: DeviceFacts) -> None:
+    """Raise where a further store was named with `--store`: it is the default one that would be changed."""
+    if (name := device.store_name) is not None:
+        hint = "leave --store out; `agentm store add` and `agentm project use-store` say where further stores are"
+        raise StorageSelectionError(f"the default store of this device would be changed, and not '{name}'", hint=hint)
+
+
 def open_other(device: Device, protocol: str) -> IdentityGuard:
     """The store of another protocol than the selected one, from its options in the configuration, for migration."""
+    _refuse_further(device)
     return open_identified(device, Choice(protocol, "the command", None), Opening(state_dir=device.state_dir))
 
 
 def select_store(device: Device, protocol: str, options: Mapping[str, object]) -> None:
     """Select a store on this device. Its options go first: without them, choosing it would be refused."""
     config = device.config
+    _refuse_further(device)
     if config.shortcut is not None:
         setting = config.shortcut[0]
         hint = f"run `agentm config unset {setting}` to leave that one, then this command again"
@@ -55,13 +64,13 @@ def select_store(device: Device, protocol: str, options: Mapping[str, object]) -
 
 
 def add_wrapper(device: DeviceFacts, name: str) -> str:
-    """Have every store that is selected on this device wrapped, outermost; the path of the configuration."""
+    """Have the store of `device` wrapped, outermost; the setting that says so, and the file that it stands in."""
     config = device.renewed().config
     if name not in config.wrappers:
         from agentm_kernel.device.config_writer import set_value
 
-        set_value(device.environ, "wrappers", [*config.wrappers, name])
-    return config.path
+        set_value(device.environ, config.wrapped_by, [*config.wrappers, name])
+    return f"`{config.wrapped_by}` in {config.path}"
 
 
 class UnidentifiedStore(Frozen):

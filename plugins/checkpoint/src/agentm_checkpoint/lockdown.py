@@ -40,7 +40,7 @@ def say_unguarded(key: str, record: Record, device: Device) -> tuple[str, str]:
         return what, "`agentm checkpoint create` knows it as it is now, and turns the guard on"
     wanted = [*device.config.wrappers, NAME]
     listed = ", ".join(f'"{name}"' for name in wanted)
-    return what, f"`agentm config set wrappers '[{listed}]'` turns the guard on again"
+    return what, f"`agentm config set {device.config.wrapped_by} '[{listed}]'` turns the guard on again"
 
 
 def know_first(leaves: dict[str, Leaf], image: Image, record: Record, device: Device, backend: StorageBackend) -> int:
@@ -65,4 +65,4 @@ def turn_on(device: Device) -> str:
     """Add the wrapper to the configuration; what was done, for the operator."""
     from agentm_kernel.plugin import add_wrapper
 
-    return f"the guard is on from now: `{NAME}` was added to `wrappers` in {add_wrapper(device, NAME)}"
+    return f"the guard is on from now: `{NAME}` was added to {add_wrapper(device, NAME)}"

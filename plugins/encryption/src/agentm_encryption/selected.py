@@ -64,24 +64,18 @@ class SelectedStore:
     def configure(self) -> None:
         """Have the store encrypted on this device from now on: the innermost layer."""
         refuse_shared_folder(self.backend)
-        set_value(self.device.environ, self._setting, [NAME, *self._others()])
+        set_value(self.device.environ, self.device.config.wrapped_by, [NAME, *self._others()])
 
     def unconfigure(self) -> None:
         others = self._others()
         if others:
-            set_value(self.device.environ, self._setting, others)
+            set_value(self.device.environ, self.device.config.wrapped_by, others)
         elif self.is_configured:
-            unset_value(self.device.environ, self._setting)
+            unset_value(self.device.environ, self.device.config.wrapped_by)
 
     def _others(self) -> list[str]:
         return [name for name in self._wrappers() if name != NAME]
 
     def _wrappers(self) -> tuple[str, ...]:
         """As they are now: another command may have changed them since this one began."""
-        name = self.device.store_name
-        return type(self.device)(self.device.environ).of_store(name).config.wrappers
-
-    @property
-    def _setting(self) -> str:
-        name = self.device.store_name
-        return "wrappers" if name is None else f"stores.{name}.wrappers"
+        return self.device.renewed().config.wrappers

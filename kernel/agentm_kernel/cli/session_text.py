@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from agentm_kernel import errors
 from agentm_kernel.errors import AgentmError, one_line
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agentm_kernel.cli.hook import HookCall
+    from agentm_kernel.seam.backend import StorageBackend
     from agentm_kernel.state import Device
 
 _SHOWN = 3
@@ -154,9 +156,24 @@ def _sections(device: Device, project: Resolution, seconds: float) -> Iterator[s
     from agentm_kernel.plugins.hooks import PATIENCE, HookCaller
     from agentm_kernel.plugins.hookspecs import HookContext
 
-    context = HookContext(device, project.root, project, project.backend)
-    caller = HookCaller(context, patience=max(0.1, min(PATIENCE, seconds)))
-    for section in caller.session_sections():
-        yield f"## {section.title}\n\n{section.text}"
-    for failure in caller.failures:
-        yield one_line(f"[agentm] {failure.message}")
+    end, said = time.monotonic() + min(PATIENCE, seconds), list[str]()
+    for own, store in _stores(device, project):
+        context = HookContext(own, project.root, project, store)
+        caller = HookCaller(context, patience=max(0.1, end - time.monotonic()))
+        found = (f"## {section.title}\n\n{section.text}" for section in caller.session_sections())
+        for part in (*found, *(one_line(f"[agentm] {failure.message}") for failure in caller.failures)):
+            if part not in said:
+                said.append(part)
+                yield part
+
+
+def _stores(device: Device, project: Resolution) -> Iterator[tuple[Device, StorageBackend]]:
+    """The stores that a session may read from, the project's and the default one, each with the device as it is for
+    that store; also where state is local. Of one that cannot be had those tell who need it.
+    """
+    for name in dict.fromkeys((project.store_name, None)):
+        try:
+            own = project.backend if name == project.store_name else None
+            yield device.of_store(name), own or device.store(name)
+        except AgentmError:
+            continue

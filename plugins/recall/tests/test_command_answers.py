@@ -122,6 +122,14 @@ def test_an_offer_without_a_project_is_the_operators_own_and_one_for_always_too(
     assert said[3] == "created projects/widgets/facts/ours.md"
 
 
+def test_the_first_offer_makes_the_name_this_project_s(agentm: Terminal) -> None:
+    offer = {"kind": "fact", "slug": "a", "body": "x", "project": "widgets"}
+    agentm("save", "--from-json", "-", text=json.dumps({**offer, "project": "other"}))
+    assert not (agentm.home.root / "projects/widgets").exists()
+    agentm("save", "--from-json", "-", text=json.dumps(offer))
+    assert "example.com/ana/widgets" in (agentm.home.root / "projects/widgets/_project.json").read_text()
+
+
 @pytest.mark.parametrize(
     ("offer", "said"),
     [
@@ -288,6 +296,15 @@ def test_judgements_are_answered(noted: Terminal) -> None:
     assert noted.json("notes", "show", "port")["confidence"] == 0.3
     noted("notes", "doubt", "port", "--reason", "two\nlines", code=1)
     assert "the reason is one short line" in noted.err
+
+
+def test_what_was_given_to_nobody_is_said_with_the_day_since_when(noted: Terminal) -> None:
+    ledger = noted.home.path / ".local/state/agentm/deliveries/claude-code.jsonl"
+    ledger.parent.mkdir(parents=True)
+    lines = [{"time": 1.8e9, "session": str(number), "notes": [PORT]} for number in range(20)]
+    ledger.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (row,) = noted("notes", "review").splitlines()
+    assert row.endswith("  projects/widgets/decisions/bus  given to no agent in the 20 sessions since 2027-01-15")
 
 
 def test_what_wants_a_look_is_listed_with_the_reason(noted: Terminal) -> None:

@@ -190,3 +190,9 @@ def test_a_text_falls_into_passages_that_overlap():
 def test_a_word_twice_in_a_row_is_no_pair():
     question = read_question("retry retry policy")
     assert question.pairs == [("retry", "policy")]
+
+
+def test_as_many_words_as_are_weighed_stay_in_their_order():
+    letters = "abcdefghijklmnopqrstuvwxy"
+    words = [f"{first}{second}q" for first in letters for second in letters][: MOST_WORDS - 1]
+    assert list(read_question(" ".join(["8443", *words])).words) == ["8443", *words]

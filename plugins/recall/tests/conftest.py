@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+import io
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_kernel.cli.app import run
+from agentm_kernel.cli.main import exit_code_of
 from agentm_kernel.files.store import FileStore
-from agentm_kernel.plugin import StorageBackend
+from agentm_kernel.plugin import Device, StorageBackend
 
 sys.path.insert(0, str(Path(__file__).parent))  # the samples beside the tests; importlib mode adds nothing itself
 
@@ -85,6 +90,36 @@ class Home:
             env=self.environ,
             start_new_session=True,
         )
+
+
+class Terminal:
+    """`agentm …` in this process: much faster than a new one, and the same code."""
+
+    def __init__(
+        self, home: Home, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.home = home
+        self.err = ""
+        self._capture = capfdbinary
+        self._monkeypatch = monkeypatch
+        monkeypatch.chdir(home.project)
+
+    def __call__(self, *arguments: str, text: str = "", code: int = 0) -> str:
+        stdin = io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8")
+        self._monkeypatch.setattr(sys, "stdin", stdin)
+        result = exit_code_of(lambda: run(Device.now(), list(arguments)))
+        out, err = self._capture.readouterr()
+        self.err = err.decode()
+        assert result == code, self.err
+        return out.decode()
+
+    def json(self, *arguments: str, text: str = "") -> Any:
+        return json.loads(self(*arguments, "--json", text=text))
+
+
+@pytest.fixture
+def agentm(home: Home, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    return Terminal(home, capfdbinary, monkeypatch)
 
 
 @pytest.fixture

@@ -2,43 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 
 import pytest
 from secret_samples import planted
 
-from agentm_kernel.cli.app import run
-from agentm_kernel.cli.main import exit_code_of
-from agentm_kernel.plugin import MAX_CONTENT_BYTES, Device
-
-
-class Terminal:
-    """`agentm …` in this process: much faster than a new one, and the same code."""
-
-    def __init__(self, home, capfdbinary, monkeypatch):
-        self.home = home
-        self._capture = capfdbinary
-        self._monkeypatch = monkeypatch
-        monkeypatch.chdir(home.project)
-
-    def __call__(self, *arguments, text="", code=0):
-        stdin = io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8")
-        self._monkeypatch.setattr(sys, "stdin", stdin)
-        result = exit_code_of(lambda: run(Device.now(), list(arguments)))
-        out, err = self._capture.readouterr()
-        self.err = err.decode()
-        assert result == code, self.err
-        return out.decode()
-
-    def json(self, *arguments, text=""):
-        return json.loads(self(*arguments, "--json", text=text))
-
-
-@pytest.fixture
-def agentm(home, capfdbinary, monkeypatch):
-    return Terminal(home, capfdbinary, monkeypatch)
+from agentm_kernel.plugin import MAX_CONTENT_BYTES
 
 
 @pytest.fixture

@@ -194,3 +194,92 @@ def test_a_plain_note_is_read_without_importing_the_library():
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
 
     assert result.stdout.split() == ["False", "True"]
+
+
+def test_a_block_may_be_as_long_as_this_and_no_longer():
+    def text(length: int, end: str = "---\n") -> str:
+        return "---\n" + "k: v\n" + "#" * (length - 6) + "\n" + end
+
+    assert MAX_CHARACTERS == 16_384
+    for end in ("---\n", "...\n", "--- \n"):
+        assert find_block(text(MAX_CHARACTERS - 4, end)) is not None
+        assert find_block(text(MAX_CHARACTERS + 1, end)) is None
+
+
+@pytest.mark.parametrize(("spaces", "is_one"), [(76, True), (77, False)])
+def test_the_first_line_may_end_in_some_spaces(spaces, is_one):
+    assert (find_block(f"---{' ' * spaces}\nkind: x\n---\n") is not None) is is_one
+
+
+@pytest.mark.parametrize(
+    ("text", "yaml"),
+    [
+        ("---\na: b\n---\nx\n---\n", "a: b\n"),
+        ("---\na: b\n----\nc: d\n---\n", "a: b\n----\nc: d\n"),
+        ("---\na: b\n...\nc: d\n---\n", "a: b\n"),
+        ("---\na: b\n...more\nc: d\n---\n", "a: b\n...more\nc: d\n"),
+        ("---\n---\nx", ""),
+        ("---\na: b\n--- \t\nx", "a: b\n"),
+    ],
+)
+def test_the_block_ends_at_the_first_line_that_ends_one(text, yaml):
+    block = find_block(text)
+    assert text[block.start : block.end] == yaml
+
+
+@pytest.mark.parametrize(("length", "is_read"), [(4096, True), (4097, False)])
+def test_the_library_is_given_so_many_characters(length, is_read):
+    yaml = "kind: a # "
+    fields, problem = read_fields(yaml + "x" * (length - len(yaml)))
+    assert (fields, problem is None) == (({"kind": "a"}, True) if is_read else ({}, False))
+
+
+@pytest.mark.parametrize(
+    ("key", "is_plain"),
+    [("a" * 99, True), ("a" * 100, False), ("1a", False), ("a-b_c", True), ("é", False), ("-a", False)],
+)
+def test_a_plain_key_is_a_short_word(key, is_plain):
+    assert (plain_fields(f"{key}: x\n") is not None) is is_plain
+
+
+@pytest.mark.parametrize(
+    ("yaml", "fields"),
+    [
+        ("tags:\n- a\n\n- b\nkind: x\n", {"tags": ["a", "b"], "kind": "x"}),
+        ("tags:\n  - 'a'\n  -  b\n", {"tags": ["a", "b"]}),
+        ("a:\nb:\nc: x\n", {"a": "", "b": "", "c": "x"}),
+        ("title: x:y\n", {"title": "x:y"}),
+        ("title: ''\n", {"title": ""}),
+        ("tags: [ a ,b ]\n", {"tags": ["a", "b"]}),
+        ("kind: x \n", {"kind": "x"}),
+        ("mood: calm\n#\nkind: x\n", {"mood": "calm", "kind": "x"}),
+    ],
+)
+def test_more_that_is_plain(yaml, fields):
+    assert plain_fields(yaml) == fields
+    assert library_fields(yaml) == (fields, None)
+
+
+@pytest.mark.parametrize(
+    "yaml",
+    ["kind: x:\n", "kind: a #b\n", "title: '\n", 'title: "a\\\\b"\n', "tags: [a\n", "tags: [-a]\n", "k: x\nk: y\n"],
+)
+def test_more_that_is_left_to_the_library(yaml):
+    assert plain_fields(yaml) is None
+
+
+@pytest.mark.parametrize(("depth", "is_read"), [(50, True), (51, False)])
+def test_brackets_may_be_so_deep(depth, is_read):
+    _, problem = library_fields(f"a: {'[' * depth}{']' * depth}\nb: {{c: [d]}}\n")
+    assert problem == (None if is_read else "its front matter is not YAML: it is nested too deeply")
+
+
+def test_a_broken_line_is_named_by_its_number_in_the_note():
+    assert "line 3: " in (library_fields("a: b\nc: d: e\n")[1] or "")
+
+
+def test_values_of_other_shapes_are_left_out():
+    assert library_fields("a: {b: c}\nd: [e, [f], {g: h}, 3]\n? [k]\n: v\nn: 1.50\n") == (
+        {"d": ["e", "3"], "n": "1.50"},
+        None,
+    )

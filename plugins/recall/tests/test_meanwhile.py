@@ -20,11 +20,12 @@ from agentm_kernel.plugin import (
     FileStore,
     Locator,
     LocatorConflictError,
+    NotFoundError,
     content_hash,
     stamp_store,
 )
 from agentm_recall import inbox
-from agentm_recall.inbox import SAVE, Proposal, pending, propose, reject
+from agentm_recall.inbox import APPEND, SAVE, Proposal, accept, pending, propose, reject
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.index.place import write_beside
 from agentm_recall.moving import move_note
@@ -171,6 +172,26 @@ def test_a_proposal_that_is_edited_while_it_is_settled_stays(can_delete: bool) -
     with pytest.raises(ConcurrentModificationError):
         reject(store, waiting)
     assert store.read(store.theirs) == THEIRS
+
+
+def test_a_proposal_that_is_edited_while_it_is_accepted_stays_and_adds_nothing(store: Busy) -> None:
+    name = propose(store, Proposal(APPEND, NOTE.key, "fact", "Not 443.\n", by="codex"), Days())
+    [waiting] = pending(store)
+    store.place = store.theirs = Locator(f"_inbox/{name}.md")
+    with pytest.raises(ConcurrentModificationError):
+        accept(store, waiting)
+    assert (store.read(store.theirs), store.read(NOTE)) == (THEIRS, MINE)
+
+
+def test_more_text_for_a_note_that_is_gone_is_not_taken(store: Busy) -> None:
+    propose(store, Proposal(APPEND, NOTE.key, "fact", "Not 443.\n", by="codex"), Days())
+    [waiting] = pending(store)
+    store.delete(NOTE)
+    with pytest.raises(NotFoundError, match=f"'{NOTE}' is gone") as refused:
+        accept(store, waiting)
+    assert refused.value.hint == "reject the proposal"
+    assert not store.exists(NOTE)
+    assert len(pending(store)) == 1
 
 
 # ------------------------------------------------------------------------------------------------ beside the index

@@ -16,6 +16,8 @@ from agentm_kernel.plugin import (
     content_hash,
     stamp_store,
 )
+from agentm_recall.index.database import IndexUnavailable
+from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.page import NotesService
 
 if TYPE_CHECKING:
@@ -157,3 +159,134 @@ def test_a_new_note_is_saved_and_found_at_once(notes: Notes) -> None:
     with pytest.raises(NotFoundError, match="there is no project 'gadgets'"):
         notes.service.save({**fields, "project": "gadgets"})
     assert notes.service.save({**fields, "name": "mine"}) == "personal/facts/mine.md"
+
+
+# ------------------------------------------------------------------------------------------------ more of each
+
+
+def test_notes_are_listed_newest_first_with_all_that_is_known_of_each(notes: Notes) -> None:
+    for slug, day in (("a", "2025-01-01"), ("b", "2025-01-01"), ("c", "2025-02-01")):
+        notes.store.write(Locator(f"personal/facts/{slug}.md"), f"---\nupdated: {day}\n---\n\n# {slug}\n")
+    notes.store.write(Locator("personal/facts/d.md"), "---\nsupersedes: [c]\nkind: [open\n---\n\nText.\n")
+    listed = notes.service.notes()["notes"]
+    assert [note["key"].rpartition("/")[2] for note in listed] == [
+        "c.md",
+        "b.md",
+        "a.md",
+        "port.md",
+        "host.md",
+        "d.md",
+    ]
+    assert "not YAML" in listed[-1]["problem"]
+    assert listed[0] == {
+        "key": "personal/facts/c.md",
+        "title": "c",
+        "kind": "fact",
+        "status": "active",
+        "current": True,
+        "tags": [],
+        "project": None,
+        "created": "",
+        "updated": "2025-02-01",
+        "changed": "2025-02-01",
+        "source": "",
+        "confidence": None,
+        "supersedes": [],
+        "problem": None,
+    }
+
+
+def test_what_another_note_replaces_is_neither_counted_nor_current(notes: Notes) -> None:
+    notes.store.write(Locator("projects/widgets/facts/new.md"), "---\nsupersedes: [port, host]\n---\n\nNew.\n")
+    listed = {note["key"]: (note["status"], note["current"]) for note in notes.service.notes()["notes"]}
+    assert listed[PORT] == ("superseded", False)
+    assert listed[HOST] == ("deleted", False), "what was forgotten stays forgotten"
+    assert notes.service.count(notes.store, Locator("projects/widgets")) == (1, 0)
+    assert notes.service.count(notes.store, Locator("personal")) == (0, 0)
+
+
+def test_of_what_else_the_front_matter_says_so_much_is_shown(notes: Notes) -> None:
+    fields = "".join(f"field{number}: x\n" for number in range(13))
+    notes.store.write(Locator(PORT), f"---\n{fields}---\n\nText.\n")
+    assert [name for name, _ in notes.service.read(PORT)["more"]] == [f"field{number}" for number in range(12)]
+    notes.store.write(Locator(PORT), f"---\n{'n' * 50}: {'v' * 310}\n---\n\nText.\n")
+    assert notes.service.read(PORT)["more"] == [("n" * 40, "v" * 300)]
+
+
+def test_a_search_is_narrowed_and_says_why_each_was_found(notes: Notes) -> None:
+    for number in range(31):
+        notes.store.write(Locator(f"personal/facts/heron-{number}.md"), f"# Heron {number}\n\nHerons fly.\n")
+    notes.store.write(
+        Locator("personal/decisions/heron.md"), "---\nconfidence: 0.5\n---\n\n# Law\n\nHerons are protected.\n"
+    )
+    assert len(notes.found("herons")) == 30
+    assert notes.found("herons", kind="decision") == ["personal/decisions/heron.md"]
+    assert len(notes.service.search("herons", limit=2)["found"]) == 2
+    (found,) = notes.service.search("herons", kind="decision")["found"]
+    assert found["why"] == ["heron in its name or tags", "herons in the text", "confidence counts 0.85"]
+    assert found["snippet"] == [("Herons", True), (" are protected.", False)]
+
+
+def test_so_many_words_that_begin_like_the_last_one_are_looked_for(notes: Notes) -> None:
+    words = ["quokka", "quorum", "quota", "quote", "quoin"]
+    for number, word in enumerate(words):
+        for copy in range(5 - number):
+            notes.store.write(Locator(f"personal/facts/{word}-{copy}.md"), f"# {word}\n\nNumber {copy}.\n")
+    found = {key.split("/")[-1].partition("-")[0] for key in notes.found("quo")}
+    assert found == set(words[:4]), "the most frequent"
+    assert {key.split("/")[-1].partition("-")[0] for key in notes.found("QUOK")} == {"quokka"}
+    assert notes.found("qu-") == []
+
+
+def test_an_index_that_cannot_be_written_is_said(notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited = []
+
+    def busy(_index: RecallIndex, *, wait: float) -> None:
+        waited.append(wait)
+        raise IndexUnavailable("another process is updating it")
+
+    monkeypatch.setattr(RecallIndex, "update", busy)
+    assert notes.service.refresh() == "searching may miss the newest notes: another process is updating it"
+    assert waited == [5.0], "a page waits for its turn"
+
+
+def test_what_connects_notes_is_told(notes: Notes) -> None:
+    notes.store.write(Locator("projects/widgets/facts/new.md"), "See [[port]].\n")
+    assert notes.service.refresh() is None
+    assert notes.service.links() == [("projects/widgets/facts/new.md", PORT, "link", "")]
+
+
+def test_a_text_is_written_on_condition_and_found_at_once(notes: Notes) -> None:
+    assert notes.service.refresh() is None
+    shown = content_hash(notes.text(PORT))
+    assert notes.service.write(PORT, "Cranes go to 80.\n", shown) == content_hash("Cranes go to 80.\n")
+    assert [found["key"] for found in notes.service.search("cranes")["found"]] == [PORT]
+    with pytest.raises(ConcurrentModificationError):
+        notes.service.write(PORT, "Another.\n", shown)
+    with pytest.raises(ConcurrentModificationError):
+        notes.service.write(PORT, "Another.\n", "absent")
+    assert notes.text(PORT) == "Cranes go to 80.\n"
+    new = "personal/facts/new.md"
+    assert notes.service.write(new, "New.\n", "absent") == content_hash("New.\n")
+    with pytest.raises(NotFoundError, match="is not a note"):
+        notes.service.write("_meta/store.md", "New.\n", "absent")
+
+
+def test_a_change_of_status_is_dated_and_says_what_to_do_about_another_change(notes: Notes) -> None:
+    with pytest.raises(ConcurrentModificationError, match=f"'{PORT}' was changed meanwhile") as refused:
+        notes.service.set_status(PORT, "deleted", "0" * 64)
+    assert refused.value.hint == "look at it again"
+    notes.service.set_status(PORT, "superseded", content_hash(notes.text(PORT)))
+    read = notes.service.read(PORT)
+    assert (read["status"], read["current"], read["updated"][:2]) == ("superseded", False, "20")
+    notes.service.set_status(PORT, "active", content_hash(notes.text(PORT)))
+    assert notes.service.read(PORT)["current"]
+
+
+def test_a_name_is_cut_and_what_is_always_loaded_is_of_no_project(notes: Notes) -> None:
+    fields = {"kind": "fact", "name": "x" * 79 + " yz", "body": "Text."}
+    assert notes.service.save(fields) == f"personal/facts/{'x' * 79}.md"
+    tone = {"kind": "always-load", "name": "Tone", "body": "Be brief.", "project": "nowhere"}
+    assert notes.service.save(tone) == "personal/_always-load/tone.md"
+    with pytest.raises(InvalidContentError):
+        notes.service.save({"kind": "fact", "name": "", "body": "Text."})

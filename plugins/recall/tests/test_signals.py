@@ -10,7 +10,17 @@ import pytest
 
 from agentm_kernel import Locator
 from agentm_recall.index.coverage import ENOUGH
-from agentm_recall.index.search import Hit, Result, Scope, _newer_first, _signals, day_of, scope_condition
+from agentm_recall.index.plan import MOST_NOTES
+from agentm_recall.index.search import (
+    Hit,
+    Result,
+    Scope,
+    _newer_first,
+    _signals,
+    day_of,
+    expression_of,
+    scope_condition,
+)
 from agentm_recall.index.times import Times
 from agentm_recall.index.words import scope_token
 from agentm_recall.layout import is_below
@@ -191,3 +201,14 @@ def test_a_scope_demands_a_project_or_no_project_and_a_kind() -> None:
 def test_a_note_is_below_a_folder_and_everything_is_below_the_top(folders: list[str], is_one: bool) -> None:
     places = [Locator(folder) if folder else Locator() for folder in folders]
     assert is_below("a/b/c.md" if folders != ["a/b.md"] else "a/b.mdx", places) is is_one
+
+
+@pytest.mark.parametrize(("count", "most"), [(MOST_NOTES, {"most": None}), (MOST_NOTES + 1, {})])
+def test_in_a_small_project_no_word_is_too_common_to_be_looked_for(count: int, most: dict[str, None]) -> None:
+    plan: Any = SimpleNamespace(
+        lexicon=SimpleNamespace(counts=lambda tokens: {tokens[0]: count - 1, tokens[1]: 1}),
+        expression=lambda condition, **more: (condition, more),
+    )
+    scope = Scope(project="widgets")
+    assert expression_of(plan, scope) == (scope_condition(scope), most)
+    assert expression_of(plan, Scope()) == ("", {})

@@ -53,6 +53,7 @@ def test_edit_leaves_alone_what_somebody_else_changed_and_keeps_the_text(filled)
 
     assert said.returncode == 3
     kept = said.stderr.partition("your text is kept in ")[2].split(";")[0].strip()
+    assert Path(kept).name.startswith("use-files-")
     assert "They stay." in Path(kept).read_text()
     os.unlink(kept)
     assert text(filled).endswith("They last.\nmore\n")

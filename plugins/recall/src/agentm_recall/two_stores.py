@@ -54,8 +54,16 @@ def notes_of_named(
     if folder is None:
         return ""
     room = budget_of(phase, limit)
-    title = f"{folder.name} (in the store '{store}')"
-    return recalled(backend, title, folder, phase, budget=room - room // _OWN_PART, query=query, personal=False)
+    return recalled(
+        backend,
+        folder.name,
+        folder,
+        phase,
+        budget=room - room // _OWN_PART,
+        query=query,
+        personal=False,
+        heading=f"{folder.name} (in the store '{store}')",
+    )
 
 
 def answers_of_both(

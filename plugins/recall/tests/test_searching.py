@@ -1,0 +1,78 @@
+"""What a search shows of each answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentm_devkit.conformance.memory import MemoryBackend
+from agentm_kernel.plugin import Locator
+from agentm_recall import searching
+from agentm_recall.index.search import Scope
+from agentm_recall.searching import CLOSE, OPEN, search_notes
+
+if TYPE_CHECKING:
+    from agentm_recall.searching import Answer
+
+
+@pytest.fixture
+def memory() -> MemoryBackend:
+    made = MemoryBackend()
+    for number in range(12):
+        text = f"# Heron {number}\n\nHerons wade. {'Other words follow. ' * 20}\n"
+        made.write(Locator(f"projects/p/facts/heron-{number}.md"), text)
+    return made
+
+
+def asked(memory: MemoryBackend, question: str, scope: Scope | None = None, **options: int) -> Answer:
+    return search_notes(memory, question, scope, environ={}, **options)  # type: ignore[arg-type]
+
+
+def test_ten_answers_are_given_unless_more_are_wanted_and_words_only_if_asked_for(memory: MemoryBackend) -> None:
+    answer = asked(memory, "herons")
+    assert len(answer.found) == 10
+    assert all(found.words == {} and found.store is None for found in answer.found)
+    assert len(asked(memory, "herons", limit=11).found) == 11
+    explained = asked(memory, "herons wade", limit=1, explain=True).found[0]
+    assert explained.words["body"] == ["heron", "herons wade"]
+
+
+def test_a_snippet_is_a_line_around_what_was_found(memory: MemoryBackend) -> None:
+    snippet = asked(memory, "herons wade", limit=1).found[0].snippet
+    assert f"{OPEN}Herons wade{CLOSE}." in snippet
+    assert snippet.endswith("…")
+    assert len(snippet.replace("#", "").split()) == 24
+    assert "\n" not in snippet
+
+
+def test_no_more_than_eight_words_are_named(memory: MemoryBackend) -> None:
+    words = [f"bird{letter}" for letter in "abcdefghij"]
+    memory.write(Locator("projects/p/facts/birds.md"), "# Flock\n\n" + " and ".join(words) + "\n")
+    (found,) = asked(memory, " ".join(words), limit=1, explain=True).found
+    assert found.words["body"] == words[:8]
+
+
+def test_a_note_that_another_one_led_to_is_shown_from_its_beginning(memory: MemoryBackend) -> None:
+    new = "---\nupdated: 2025-02-01\nsupersedes: [old]\n---\n\n# Kafka carries events\n"
+    memory.write(Locator("projects/p/decisions/new.md"), new)
+    memory.write(Locator("projects/p/decisions/old.md"), "---\nupdated: 2024-02-01\n---\n" + "x" * 300)
+    new_hit, old_hit = asked(memory, "what carried events previously", Scope("p")).found
+    assert (new_hit.hit.note.slug, old_hit.hit.note.slug) == ("new", "old")
+    assert old_hit.snippet == "x" * 200
+
+
+def test_where_nothing_is_found_notes_in_conflict_are_told_of(
+    memory: MemoryBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked_for: list[list[Locator]] = []
+
+    def waiting(_store: object, folders: list[Locator]) -> list[Locator]:
+        asked_for.append(folders)
+        return [Locator("projects/p/facts/both.md")]
+
+    monkeypatch.setattr(searching, "notes_in_conflict", waiting)
+    assert not any("One note waits" in notice for notice in asked(memory, "herons").notices)
+    assert any("One note waits" in notice for notice in asked(memory, "submarine", Scope("p")).notices)
+    asked(memory, "submarine")
+    assert asked_for == [[Locator("projects/p"), Locator("personal")], [Locator()]]

@@ -46,7 +46,8 @@ def test_what_somebody_changed_in_it_is_mended_and_the_rest_stays(place: Private
     (ours / "HEAD").write_text(f"{ONE}\n")
     place.check()
     assert {name: os.stat(ours / name).st_ino for name in before} == before, "what is right is not written again"
-    (ours / "config").write_text("[core]\n\tfsmonitor = evil\n")
+    (ours / "config").write_bytes(b"[core]\n\tfsmonitor = evil \xff\n")
+    os.rmdir(ours / "network")
     os.unlink(ours / "info/attributes")
     place.check()
     assert "evil" not in (ours / "config").read_text()
@@ -93,6 +94,12 @@ def test_a_repository_of_another_format_is_refused_and_left_alone(
     assert not (tmp_path / ".git" / "agentm").exists()
 
 
+def test_a_configuration_that_is_no_text_is_no_obstacle(place: PrivateDir, tmp_path: Path) -> None:
+    (tmp_path / ".git" / "config").write_bytes(b"[user]\n\tname = An\xe4\n")
+    place.check()
+    assert (tmp_path / ".git" / "agentm" / "HEAD").exists()
+
+
 def test_what_is_no_clone_is_said_and_a_work_tree_of_another_one_too(tmp_path: Path) -> None:
     place = PrivateDir(str(tmp_path))
     assert not place.is_clone
@@ -134,7 +141,8 @@ def test_each_lock_clears_what_a_git_under_it_may_have_left(place: PrivateDir, o
 def test_a_lock_that_is_held_is_waited_for_only_so_long_and_named_by_the_clone(place: PrivateDir, ours: Path) -> None:
     with place.network(1.0), pytest.raises(LockTimeout) as caught, place.network(0.0):
         pass
-    assert str(ours.parent) in f"{caught.value}"
+    assert str(ours.parent) in caught.value.message
+    assert str(ours) not in caught.value.message
 
 
 def test_a_lock_whose_leftovers_cannot_be_cleared_is_given_back(ours: Path) -> None:

@@ -50,7 +50,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def test_a_branch_is_read_where_git_keeps_it_and_a_file_of_its_own_comes_first(public: PublicDir, git: Path) -> None:
     assert public.head() is None
-    (git / "packed-refs").write_text(f"# pack-refs with: peeled\n{'x' * 40} {BRANCH}\n{ONE} {BRANCH}\n^{TWO}\n")
+    lines = f"# pack-refs with: peeled\n{'x' * 40} {BRANCH}\n{ONE} {BRANCH}\n^{TWO}\n"
+    (git / "packed-refs").write_bytes(TWO.encode() + b" refs/heads/\xff\n" + lines.encode())
     assert public.head() == ONE
     assert public.ref("refs/heads/other") is None
     (git / "refs/heads/main").write_text(f"{TWO}\n")
@@ -122,6 +123,7 @@ def test_a_lock_of_another_git_is_waited_for_and_stays(public: PublicDir, git: P
         public.move(BRANCH, ONE, None, "commit: mine")
     assert f"if no git is running, remove {lock}" in (caught.value.hint or "")
     assert 2.0 <= sum(clock) < 2.1
+    assert max(clock) < 0.1, "it is taken soon after it is free"
     assert lock.read_text() == "theirs"
     lock.unlink()
     public.move(BRANCH, ONE, None, "commit: mine")
@@ -134,6 +136,21 @@ def test_a_lock_that_a_process_of_ours_left_is_no_obstacle(public: PublicDir, gi
     public.move(BRANCH, ONE, None, "commit: mine")
     assert public.head() == ONE
     assert clock == []
+
+
+def test_a_ref_is_on_the_disk_before_it_has_its_name(
+    public: PublicDir, git: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[tuple[int, bool]] = []
+    real = os.fsync
+
+    def sync(descriptor: int) -> None:
+        synced.append((os.fstat(descriptor).st_size, (git / BRANCH).exists()))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    public.move(BRANCH, ONE, None, "commit: mine")
+    assert synced == [(len(f"{ONE}\n"), False)]
 
 
 def test_a_log_that_cannot_be_written_stops_nothing(public: PublicDir, git: Path) -> None:
@@ -192,4 +209,21 @@ def test_our_index_becomes_the_operators_unless_their_git_holds_it(
     public.publish_index()
     assert (git / "index").read_text() == "newer", "a lock of ours that was left is no obstacle"
     assert sorted(os.listdir(git / "agentm")) == ["index"]
+    assert not (git / "index.lock").exists()
+
+
+def test_an_index_whose_publishing_was_cut_off_is_published_by_the_next_one(
+    public: PublicDir, git: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    (git / "agentm/index").write_text("ours")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            public.publish_index()
+    assert (git / "index.lock").exists()
+    public.publish_index()
+    assert (git / "index").read_text() == "ours"
     assert not (git / "index.lock").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -141,7 +142,9 @@ def test_an_empty_secret_takes_nothing_out(stand_in: StandIn) -> None:
 # ------------------------------------------------------------------------------------------------ which git
 
 
-@pytest.mark.parametrize("version", ["2.38.0", "2.45.1.windows.1", "2.100.0", "3.0.0", "2.39.3 (Apple Git-146)"])
+@pytest.mark.parametrize(
+    "version", ["2.38.0", "\\0377 2.45.1", "2.45.1.windows.1", "2.100.0", "3.0.0", "2.39.3 (Apple Git-146)"]
+)
 def test_a_git_that_can_merge_trees_is_new_enough(stand_in: StandIn, version: str) -> None:
     assert stand_in("echo well", version).text("x") == "well"
 
@@ -184,6 +187,10 @@ def test_the_operator_is_asked_for_by_name_and_address_alone(tmp_path: Path) -> 
     environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "GIT_CONFIG_GLOBAL": str(mine)}
     wanted = {"name": "Ana Öz", "email": "ana@example.com"}
     assert user_settings(environ, str(tmp_path)) == wanted
+    mine.write_bytes(b"[user]\n\tname = An\xe4\n")
+    assert user_settings(environ, str(tmp_path)) == {"name": "An\ufffd"}
+    mine.write_text("[user]\n\tname = Ana\n\temail = a@example.com\n")
+    wanted = {"name": "Ana", "email": "a@example.com"}
     hostile = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": "Mallory"}
     assert user_settings({**environ, **hostile, "GIT_CONFIG_NOSYSTEM": "1"}, str(tmp_path)) == wanted
     assert (
@@ -209,6 +216,15 @@ def test_a_program_has_the_locks_of_whoever_starts_it_and_no_other_file(tmp_path
     finally:
         os.close(held)
         os.close(other)
+
+
+def test_a_program_that_ended_is_watched_no_longer(tmp_path: Path) -> None:
+    before = threading.active_count()
+    assert run_bounded(["true"], dict(os.environ), str(tmp_path), None, 3600)[0] == 0
+    for watcher in threading.enumerate():
+        if isinstance(watcher, threading.Timer):
+            watcher.join(30)
+    assert threading.active_count() == before
 
 
 def test_whoever_is_interrupted_leaves_no_program_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

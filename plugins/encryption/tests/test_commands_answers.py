@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from encrypted_laptops import Laptop, let_in
 
+from agentm_encryption import commands
 from agentm_kernel import Locator
+from agentm_kernel.plugin import DeviceFiles
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -257,3 +259,35 @@ def test_decrypting_answers_a_program_and_keeps_the_keys_on_this_device(one: Lap
     assert not [*(vault / "_meta").rglob("*.age")]
     retired = [path for path in one.home.rglob("*") if path.is_file() and "retired" in path.as_posix()]
     assert len(retired) == 1
+
+
+def test_who_does_not_agree_to_a_plain_store_sends_nothing(one: Laptop) -> None:
+    plan = Locator("projects/widgets/_harness/PLAN.md")
+    one.store().write(plan, "begin\n")
+    files = one.store().facet(DeviceFiles)
+    assert files is not None
+    with open(files.device_path(plan), "w", encoding="utf-8") as copy:
+        copy.write("edited\n")
+    one.refused("encryption", "decrypt")
+    assert one.store().read(plan) == "begin\n"
+    one.done("encryption", "decrypt", "--yes")
+    assert one.store().read(plan) == "edited\n"
+
+
+def test_a_note_of_somebody_who_had_not_noticed_new_keys_gets_them_too(
+    one: Laptop, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = Locator("late.md")
+    one.store().write(late, "late\n")
+    sealed = (vault / late.key).read_bytes()
+    (vault / late.key).unlink()
+    real = commands.replace_keys
+
+    def replaced(*given: Any) -> None:
+        real(*given)
+        (vault / late.key).write_bytes(sealed)
+
+    monkeypatch.setattr(commands, "replace_keys", replaced)
+    one.done("encryption", "rotate", "--yes")
+    assert one.store().read(late) == "late\n"
+    assert one.status()["old"] == []

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -18,13 +19,15 @@ from agentm_bucket.backend import BucketBackend
 from agentm_bucket.client import Client, Version
 from agentm_bucket.credentials import Credentials
 from agentm_bucket.doctor import agentm_doctor_checks
+from agentm_bucket.events import agentm_event
 from agentm_bucket.failures import Failure, RequestFailed
 from agentm_bucket.history import FIELD, History
 from agentm_bucket.place import Place, Timing
 from agentm_bucket.providers import open_mastra_azure, open_self_bucket
+from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Locator
-from agentm_kernel.errors import StorageSelectionError
-from agentm_kernel.plugin import Device, HookContext, Opening, ProviderContext, SyncRules
+from agentm_kernel.errors import ConcurrentModificationError, InvalidContentError, StorageSelectionError
+from agentm_kernel.plugin import ABSENT, Device, HookContext, Opening, ProviderContext, SyncRules, content_hash
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -164,6 +167,14 @@ def test_what_only_reads_is_asked_again_while_there_is_time(client: Client, monk
     assert caught.value.failure is Failure.MISSING
 
 
+def test_nothing_is_asked_that_could_not_be_answered_in_time(client: Client) -> None:
+    late = client_module.Deadline(Timing(0.0, 0.0))
+    late._attempt = 1.0
+    with pytest.raises(RequestFailed) as caught:
+        client._repeat(lambda: pytest.fail("it was asked"), late)
+    assert caught.value.failure is Failure.LATE
+
+
 def test_why_there_were_no_keys_is_said_instead_of_what_the_library_makes_of_it(client: Client) -> None:
     client._credentials.problem = StorageSelectionError("the key is empty")
 
@@ -188,6 +199,58 @@ def test_the_copy_of_a_place_has_a_readable_name_of_its_own(tmp_path: Path) -> N
     long = Place("s3", "notes", "p" * 200, "https://s3.example.org")
     assert len(folder(long)) == 100 + 1 + 8
     assert len({folder(PLACE), folder(long), folder(Place("s3", "notes", "p" * 201, "https://s3.example.org"))}) == 3
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BucketBackend:
+    """A bucket in memory."""
+    monkeypatch.setattr("agentm_bucket.client.Client", Objects().client)
+    place = Place("s3", "notes", "team", "https://s3.example.org")
+    return BucketBackend(place, WAITING, Credentials("s3", {}, KEYS), Opening(state_dir=str(tmp_path)), size_limit=10)
+
+
+def test_a_condition_of_the_caller_is_the_servers_to_judge(store: BucketBackend) -> None:
+    note = Locator("notes/a.md")
+    store.write(note, "one\n", if_match=ABSENT)
+    for condition in (ABSENT, content_hash("two\n")):
+        with pytest.raises(ConcurrentModificationError):
+            store.write(note, "three\n", if_match=condition)
+    with pytest.raises(ConcurrentModificationError):
+        store.delete(note, if_match=content_hash("two\n"))
+    assert store.read(note) == "one\n"
+    store.write(note, "two\n", if_match=content_hash("one\n"))
+    store.delete(note, if_match=content_hash("two\n"))
+    assert not store.exists(note)
+
+
+def test_a_bucket_has_the_verbs_of_every_store_and_its_own_limit(store: BucketBackend) -> None:
+    store.mkdir(Locator("empty"))
+    store.write(Locator("notes/a.md"), "one\n")
+    assert [str(child) for child in store.list(Locator())] == ["empty", "notes"]
+    assert [info.locator.key for info in store.walk(Locator())] == ["empty", "notes", "notes/a.md"]
+    assert (store.info(Locator("notes")).is_dir, store.info(Locator("notes/a.md")).size) == (True, 4)
+    assert [*store.foreign_entries(Locator())] == []
+    assert (store.capabilities.concurrent_writers, store.capabilities.sync, store.capabilities.delete) == (True,) * 3
+    assert store.describe() == "s3://notes/team at https://s3.example.org"
+    with pytest.raises(InvalidContentError):
+        store.write(Locator("notes/b.md"), "more than ten bytes\n")
+
+
+@pytest.mark.parametrize(
+    ("kind", "shortcut", "is_asked"), [("vault", None, False), ("vault", "x", True), ("policy", None, True)]
+)
+def test_an_event_opens_only_a_store_that_may_be_a_bucket(
+    tmp_path: Path, kind: str, shortcut: str | None, is_asked: bool
+) -> None:
+    asked: list[bool] = []
+
+    def opened(*, read_only: bool) -> MemoryBackend:
+        asked.append(read_only)
+        return MemoryBackend()
+
+    device: Any = SimpleNamespace(config=SimpleNamespace(storage_backend=kind, shortcut=shortcut), store=opened)
+    assert agentm_event("turn-end", HookContext(device, str(tmp_path))) is None
+    assert asked == ([False] if is_asked else [])
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_encryption.opening import wrap
+from agentm_encryption.pins import Pins
+from agentm_encryption.places import store_folder
 from agentm_kernel import Locator
 from agentm_kernel.errors import (
     ConcurrentModificationError,
@@ -107,3 +109,22 @@ def test_an_option_that_there_is_not_is_named(laptop: Laptop, place: Path) -> No
     device = Device.now(laptop.environ)
     with pytest.raises(StorageSelectionError, match="no option 'passphrase'"):
         wrap(laptop.store(), {"passphrase": "x"}, device, Opening())
+
+
+def test_keys_that_this_device_announced_are_trusted_when_they_turn_up_and_kept_by_whoever_may_write(
+    laptop: Laptop, store: StorageBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.write(NOTE, "one\n")
+    folder = store_folder(Device.now(laptop.environ).state_dir, str(laptop.status()["store"]))
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Pins, "add", killed)
+        laptop.run("encryption", "rotate", "--yes")
+    assert [*Pins(folder).epochs] == [1]
+    assert laptop.store(read_only=True).read(NOTE) == "one\n"
+    assert [*Pins(folder).epochs] == [1], "whoever only reads remembers nothing"
+    assert laptop.store().read(NOTE) == "one\n"
+    assert [*Pins(folder).epochs] == [1, 2]

@@ -20,7 +20,11 @@ KERNEL = Path("kernel/agentm_kernel")
 PINS = "tests/pins"
 LAYERS = "tests/architecture/test_layers.py"
 """What every layer around a store hands on."""
-READERS = {"hint=": "tests/architecture/test_hints.py", "frozen=True": "tests/architecture/test_values.py"}
+READERS = {
+    "encoding=": "tests/architecture/test_encodings.py",
+    "frozen=True": "tests/architecture/test_values.py",
+    "hint=": "tests/architecture/test_hints.py",
+}
 """Tests that read the sources, by what they look for: no function that they call tells that they concern it."""
 _ACROSS = {
     "checkpoint": ["tests/checkpoints"],

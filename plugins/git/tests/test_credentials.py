@@ -76,6 +76,22 @@ def test_of_the_variables_of_a_policy_the_one_that_is_a_token_is_asked_for(tmp_p
     assert asked == ["GITHUB_TOKEN"]
 
 
+@pytest.mark.parametrize(
+    ("granted", "token"),
+    [
+        ({"A_PAT": "p", "B_TOKEN": "t"}, "t"),
+        ({"A_KEY": " k\n", "B_ID": "7"}, "k"),
+        ({"A_SECRET": "s", "B_PASSWORD": "p"}, "s"),
+        ({"A_ID": "7", "TOKEN_OWNER": "ana"}, None),
+    ],
+)
+def test_a_policy_may_call_its_token_otherwise_and_a_token_comes_first(tmp_path, granted, token):
+    way = access(Settings(remote=REMOTE), granted, {}, str(tmp_path))
+    assert (header(way) if way.settings else None) == (None if token is None else f"x-access-token:{token}")
+    assert way.secrets == (() if token is None else (token, base64.b64encode(header(way).encode()).decode()))
+    assert repr(way) == f"Access({0 if token is None else 2} secrets)"
+
+
 def command(folder, text):
     path = folder / "get-token"
     path.write_text(f"#!{sys.executable}\n{text}\n")
@@ -89,9 +105,18 @@ def test_the_operators_command_is_told_for_whom_and_prints_a_token(tmp_path):
     assert header(access(settings, {}, os.environ, str(tmp_path))) == "app:t-42"
 
 
-@pytest.mark.parametrize("text", ["import sys; print('s3cret'); sys.exit(3)", "pass"])
-def test_a_command_that_fails_is_said_without_what_it_printed(tmp_path, text):
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("import sys; print('s3cret'); sys.exit(3)", 3),
+        ("pass", 0),
+        ("print('s3cret\\n2nd line')", 0),
+        ("import sys; sys.stdout.buffer.write(b's3cret\\xff')", 0),
+    ],
+)
+def test_a_command_that_prints_no_token_is_said_without_what_it_printed(tmp_path, text, status):
     settings = Settings(remote=REMOTE, credential_command=command(tmp_path, text))
-    with pytest.raises(StorageIOError, match="gave no token") as caught:
+    with pytest.raises(StorageIOError, match=rf"gave no token \(it ended with {status}\)") as caught:
         access(settings, {}, os.environ, str(tmp_path))
+    assert caught.value.hint == f"run `{tmp_path / 'get-token'}` by hand to see why"
     assert "s3cret" not in f"{caught.value} {caught.value.hint}"

@@ -85,6 +85,12 @@ def test_a_request_that_is_open_is_not_opened_again(ask, tmp_path):
     assert ask("print('https://example.com/pr/3')", branch="agentm/other")[0] == "https://example.com/pr/3"
 
 
+def test_the_last_address_that_is_printed_counts_whatever_is_printed_around_it(ask):
+    bytes_around = "import sys; sys.stdout.buffer.write(b'\\xff http://a/1\\nhttps://example.com/pr/2 \\xff\\n')"
+
+    assert ask(bytes_around) == ("https://example.com/pr/2", f"pull request for {BRANCH}")
+
+
 @pytest.mark.parametrize(
     ("script", "why"),
     [

@@ -59,9 +59,9 @@ def open_mastra_azure(
 
 
 def _opened(options: Mapping[str, Any], credentials: Mapping[str, str], context: ProviderContext) -> BucketBackend:
-    place, timing, size_limit, _ = parse_options({name: value for name, value in options.items() if value})
+    place, timing, *_ = parse_options({name: value for name, value in options.items() if value})
     named = Credentials(place.kind, variables_among(place.kind, credentials), credentials)
-    return BucketBackend(place, timing, named, context.opening, size_limit=size_limit)
+    return BucketBackend(place, timing, named, context.opening)
 
 
 def _some(config: Mapping[str, Any], *names: str) -> dict[str, Any]:

@@ -66,10 +66,6 @@ class Survey:
         self.problems: dict[str, str] = {}
         """What cannot be opened, with the reason."""
 
-    @property
-    def is_clean(self) -> bool:
-        return not (self.plain or self.no_text or self.old or self.problems)
-
 
 def survey(store: EncryptedStore, progress: Progress = silent) -> Survey:
     """Look at every note, and open it. Changes nothing."""

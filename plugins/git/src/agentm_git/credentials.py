@@ -77,7 +77,7 @@ def _from_command(settings: Settings, environ: Mapping[str, str], folder: str) -
     command = list(settings.credential_command)
     status, output, _ = run_bounded(command, {**environ, **told}, folder, None, _COMMAND_LIMIT)
     token = output.decode(errors="replace").strip()
-    if status or not token or not token.isprintable():
+    if status or not token or not token.isprintable() or "\ufffd" in token:
         raise StorageIOError(
             f"plugins.git.credential_command gave no token (it ended with {status})",
             hint=f"run `{command[0]}` by hand to see why",

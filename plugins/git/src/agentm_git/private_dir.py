@@ -83,9 +83,7 @@ class PrivateDir:
             return None
 
     def set_ref(self, name: str, commit: str) -> None:
-        path = os.path.join(self.path, *name.split("/"))
-        make_private_folder(os.path.dirname(path))
-        atomic_write(path, f"{commit}\n")
+        atomic_write(os.path.join(self.path, *name.split("/")), f"{commit}\n")
 
     def remove_ref(self, name: str) -> None:
         try:

@@ -118,13 +118,13 @@ class PublicDir:
         self._log(name, new, old, why)
 
     def adopt_index(self) -> bool:
-        """Begin with the index that git left in the clone; whether it is another than ours was."""
+        """Begin with the index that git left in the clone; whether ours has to be made anew."""
         theirs, ours = self._path("index"), self._place.index
         try:
             if _is_same(ours, os.stat(theirs)):
                 return False
         except FileNotFoundError:
-            return False
+            return os.path.exists(ours)  # of a first commit that was cut off: what it put there is in no commit
         temp = f"{ours}.new"
         shutil.copyfile(theirs, temp)
         os.replace(temp, ours)

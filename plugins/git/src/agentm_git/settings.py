@@ -189,12 +189,8 @@ def _check_remote(remote: str) -> None:
     if not remote:
         return
     is_scp_like = "://" not in remote and "::" not in remote and ":" in remote.partition("/")[0]
-    is_path = remote.startswith("/") or remote[1:3] in (":\\", ":/")
-    if (
-        remote.startswith("-")
-        or not (remote.startswith(_SCHEMES) or is_scp_like or is_path)
-        or not remote.isprintable()
-    ):
+    is_known = is_scp_like or remote.startswith((*_SCHEMES, "/"))  # a drive of Windows looks like a host
+    if remote.startswith("-") or not is_known or not remote.isprintable():
         raise StorageSelectionError(
             f"the remote {ascii(_without_user(remote))} is not an address that agentm uses",
             hint="give an https://, ssh://, git:// or file:// address, user@host:path, or a full path",

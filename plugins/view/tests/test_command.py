@@ -150,10 +150,11 @@ def test_the_file_goes_as_soon_as_somebody_has_entered(stage: Stage) -> None:
 
 
 class Terminal:
-    """Somebody sits there and presses Enter twice."""
+    """Somebody sits there and presses Enter so many times."""
 
-    def __init__(self, waits: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, times: int, waits: Callable[[], object] = lambda: None) -> None:
         self.has_pressed = threading.Event()
+        self._times = times
         self._waits = waits
 
     def isatty(self) -> bool:
@@ -161,13 +162,12 @@ class Terminal:
 
     def __iter__(self) -> Iterator[str]:
         self._waits()
-        yield "\n"
-        yield "\n"
+        yield from ["\n"] * self._times
         self.has_pressed.set()
 
 
 def test_in_a_terminal_each_enter_makes_another_address(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = Terminal()
+    terminal = Terminal(2)
     monkeypatch.setattr("agentm_view.command.sys", SimpleNamespace(stdin=terminal, stdout=sys.stdout))
     stage.while_serving = lambda _stage: terminal.has_pressed.wait(10) or pytest.fail("nobody reads the terminal")
     first, *others = view().stdout.splitlines()
@@ -179,7 +179,7 @@ def test_in_a_terminal_each_enter_makes_another_address(stage: Stage, monkeypatc
 
 def test_nothing_that_waits_keeps_the_program_from_ending(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = threading.Event()
-    terminal = Terminal(gone.wait)
+    terminal = Terminal(0, gone.wait)
     monkeypatch.setattr("agentm_view.command.sys", SimpleNamespace(stdin=terminal, stdout=sys.stdout))
     before = set(threading.enumerate())
     waiting: list[threading.Thread] = []

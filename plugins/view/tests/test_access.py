@@ -128,6 +128,7 @@ def test_other_origins_may_not_send(served: Served, origin: str | None) -> None:
         assert status == 403
     if name is not None:
         assert served.ask("GET", "/api/menu", Origin=name)[0] == 403
+        assert served.ask("GET", "/api/menu", Origin=name, Authorization=None)[0] == 403, "whoever it is"
     for site in ("cross-site", "same-site", "none"):
         assert served.ask("GET", "/api/menu", Sec_Fetch_Site=site)[0] == 403
 

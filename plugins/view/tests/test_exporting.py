@@ -10,7 +10,7 @@ import pytest
 
 from agentm_kernel.plugin import AgentmError, InvalidContentError, StorageIOError
 from agentm_view.export import export
-from agentm_view.memory import Memory
+from agentm_view.memory import Listing, Memory
 
 
 @pytest.fixture
@@ -47,6 +47,16 @@ def test_an_empty_folder_and_an_earlier_export_are_replaced(memory: Memory, tmp_
     export(memory, str(place))
     assert not (place / "old.html").exists()
     assert os.listdir(tmp_path / "out") == ["page"]
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "1 note"), (2, "2 notes"), (1234, "1,234 notes")])
+def test_what_was_written_is_counted(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, said: str
+) -> None:
+    listing = Listing([{"key": str(number), "project": "", "current": False} for number in range(count)], [], 0)
+    monkeypatch.setattr(memory, "listing", lambda: listing)
+    monkeypatch.setattr("agentm_view.export._Export.write", lambda _export: None)
+    assert export(memory, str(tmp_path / "page")) == f"wrote {said} to {tmp_path / 'page' / 'index.html'}"
 
 
 def test_a_store_is_not_exported_into_and_is_said_to_be_one(memory: Memory, tmp_path: Path) -> None:

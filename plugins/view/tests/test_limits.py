@@ -33,7 +33,7 @@ def test_three_lines_around_a_change_are_shown_and_the_others_are_skipped() -> N
     lines = numbered(20)
     drawn = lines_changed(text(lines), text([*lines[:10], "new", *lines[11:]]))
     assert [line for line in lines if f">{line}</div>" in drawn] == [f"n{number}" for number in range(7, 14)]
-    assert drawn.count("⋯") == 1
+    assert drawn.count('<div class="skip">⋯</div>') == 1
 
 
 def test_what_is_skipped_is_marked_between_changes_and_not_before_the_first_line() -> None:

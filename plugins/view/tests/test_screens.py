@@ -97,7 +97,7 @@ def test_where_nothing_is_new_the_latest_six_are_shown(page: Page) -> None:
     notes = [note(0, current=False), *(note(number) for number in range(1, 9))]
     drawn = page.draw("", notes)
     assert titles(drawn) == [f"N{number:03}" for number in range(1, 7)]
-    assert "Nothing has changed since yesterday. These are the latest." in drawn
+    assert '<p class="quiet">Nothing has changed since yesterday. These are the latest.</p>' in drawn
     assert "8 notes in 1 project<" in drawn
 
 

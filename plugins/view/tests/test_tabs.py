@@ -125,6 +125,7 @@ def test_the_file_with_the_token_is_for_this_user_alone(memory: Memory, monkeypa
     finally:
         os.umask(before)
     assert os.stat(opener.path).st_mode & 0o777 == 0o600
+    assert os.stat(os.path.dirname(opener.path)).st_mode & 0o777 == 0o700
     opener.close()
     assert not os.path.exists(opener.path)
 

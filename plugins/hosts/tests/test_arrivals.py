@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from agentm_hosts import ledger, settling
+from agentm_hosts import ledger, prompts, settling
 from agentm_hosts.adapter import newest
 from agentm_hosts.adapters import claude_code, gemini
 from agentm_hosts.receipt import stamped
+from agentm_hosts.reminder import reminder
 from agentm_kernel.plugin import AgentmError
 
 
@@ -69,6 +70,8 @@ def test_a_further_store_is_named_and_one_that_cannot_be_had_is_not(tmp_path: Pa
         raise AgentmError("two projects claim this folder")
 
     assert told(tmp_path, stores=("team",))["store"] == "team"
+    assert told(tmp_path, stores=("team",), bound=lambda cwd: f"of {cwd}")["store"] == "of /w"
+    assert told(tmp_path, stores=("team",), cwd="", bound=lambda cwd: f"of {cwd}")["store"] == "of None"
     assert told(tmp_path, stores=("team",), bound=lambda _cwd: None)["store"] == ""
     assert told(tmp_path, stores=("team",), bound=fails)["store"] == ""
 
@@ -195,3 +198,54 @@ def test_of_each_folder_the_two_hundred_last_named_are_seen(tmp_path: Path) -> N
     assert newest(str(tmp_path), 0) == (999.0, str(tmp_path / "001.jsonl"))
     assert newest(str(tmp_path / "none"), 0) == (0.0, "")
     assert gemini.ADAPTER.last_session(str(tmp_path)) == 0.0
+    (tmp_path / "tmp").mkdir()
+    assert gemini.ADAPTER.last_session(str(tmp_path)) == 0.0
+
+
+# -- what is said -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("session", "wants", "payload", "is_said"),
+    [
+        ("s1", True, {}, True),
+        ("", True, {}, False),
+        ("s1", False, {}, False),
+        ("s1", None, {}, False),
+        ("s1", True, {"stop_hook_active": True}, False),
+        ("told", True, {}, False),
+    ],
+)
+def test_an_agent_is_reminded_once_in_a_session_and_only_where_that_is_wanted(
+    tmp_path: Path, session: str, wants: bool | None, payload: dict[str, Any], is_said: bool
+) -> None:
+    ledger.append(str(tmp_path), "x", '{"session": "told", "event": "turn-end", "length": 9, "notes": []}\n')
+    config = {} if wants is None else {"plugins.hosts.remind": wants}
+    call: Any = SimpleNamespace(device=device(tmp_path, config), payload=payload, host="x")
+    assert reminder(call, session).startswith("Before you stop: ") is is_said
+
+
+def test_words_of_three_letters_say_what_a_text_is_about_and_shorter_ones_do_not() -> None:
+    assert prompts.words("API of db") == {"api"}
+
+
+def test_a_note_that_fits_exactly_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    note = "```note\na.md\nheron\n```"
+    note = note.replace("heron", "heron" + "." * (-len(note) % 4))
+    monkeypatch.setattr("agentm_kernel.recall_here", lambda *_given, **_options: note)
+    call: Any = SimpleNamespace(
+        device=SimpleNamespace(config={}, state_dir=""), cwd="/w", host="x", recall=lambda *_: None
+    )
+    assert ledger.keys_in(prompts.answers(call, "", "heron", len(note) // 4)) == ["a.md"]
+    assert prompts.answers(call, "", "heron", len(note) // 4 - 1) == ""
+
+
+def test_a_session_that_was_compacted_is_told_to_plugins_as_that() -> None:
+    for event, source, raised in [
+        ("session-start", "compact", ("post-compact", "session-start")),
+        ("session-start", "startup", ()),
+        ("prompt", "compact", ()),
+    ]:
+        call: Any = SimpleNamespace(event=event, payload={"source": source}, raises=())
+        claude_code.ADAPTER.read(call)
+        assert call.raises == raised

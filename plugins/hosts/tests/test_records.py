@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -151,6 +153,37 @@ def test_a_connection_that_fails_leaves_the_receipt_of_before(
         carry_out(plan, place)
     assert read_receipt(receipt_path(place.state_dir, "x", str(file))) == before
     assert (before is None) is not was_connected
+
+
+@pytest.mark.parametrize("before", ["{}", None])
+def test_a_file_that_came_or_went_meanwhile_was_changed(place: Place, tmp_path: Path, before: str | None) -> None:
+    file = tmp_path / "settings.json"
+    if before is not None:
+        file.write_text(before)
+    plan = plan_connection(Change(str(file), "json", (HOOK,)), place, "x", replace=False)
+    file.write_text('{"theirs": 1}') if before is None else file.unlink()
+    with pytest.raises(SettingsError) as refused:
+        carry_out(plan, place)
+    assert refused.value.message == f"{file} was changed meanwhile"
+    assert refused.value.hint == "nothing was changed in it; run this again"
+    assert not file.exists() or file.read_text() == '{"theirs": 1}'
+    assert list(receipts(place.state_dir)) == []
+
+
+def test_a_file_is_whole_on_the_disk_before_it_takes_its_place_and_the_umask_stays(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda file: sizes.append(os.fstat(file).st_size))
+    file = tmp_path / "settings.json"
+    umask = os.umask(0o027)
+    try:
+        carry_out(plan_connection(Change(str(file), "json", (HOOK,)), place, "x", replace=False), place)
+        assert os.umask(0o027) == 0o027
+    finally:
+        os.umask(umask)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert file.stat().st_size in sizes
 
 
 def test_an_entry_of_ours_that_is_gone_is_said_when_we_go(place: Place, tmp_path: Path) -> None:

@@ -113,6 +113,8 @@ def test_where_each_value_and_member_stands_is_known() -> None:
         ('{"a": {"b": [7]}}', ITEM, '{"a": {"b": [7, {"n": 1}]}}', ()),
         ('{"a": {"b": [\n    7\n]}}', ITEM, '{"a": {"b": [\n    7,\n    {\n      "n": 1\n    }\n]}}', ()),
         ('{"x": 1,}', PLAIN, '{"x": 1, "b": 1,}', ()),
+        ("{}", Entry(("é",), "ü", SET), '{\n  "é": "ü"\n}', ()),
+        ('{"x": 1}', Entry(("é",), "ü", SET), '{"x": 1, "é": "ü"}', ()),
         ("{ // c\n}", PLAIN, '{\n  "b": 1 // c\n}', ()),
     ],
 )
@@ -251,6 +253,13 @@ def test_a_table_that_does_not_fit_is_said(text: str, why: str) -> None:
     with pytest.raises(Unfit) as unfit:
         toml_edit.insert(text, TABLE)
     assert str(unfit.value) == why
+
+
+def test_only_what_we_put_into_a_table_is_remembered() -> None:
+    """Settings hold credentials, and the receipt holds what was put in and what it took the place of."""
+    _, insertion, _ = toml_edit.insert('key = "secret"\nservers = {b = {k = "secret"}} # secret\n', TABLE)
+    assert insertion is not None
+    assert insertion[1:] == (',ours = {command = "x", args = ["y"]}', "")
 
 
 def test_toml_has_no_list_to_add_to_and_a_table_that_is_there_is_right() -> None:

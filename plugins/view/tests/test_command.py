@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -168,7 +167,7 @@ class Terminal:
 
 def test_in_a_terminal_each_enter_makes_another_address(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal(2)
-    monkeypatch.setattr("agentm_view.command.sys", SimpleNamespace(stdin=terminal, stdout=sys.stdout))
+    monkeypatch.setattr("agentm_view.command.sys", SimpleNamespace(stdin=terminal))
     stage.while_serving = lambda _stage: terminal.has_pressed.wait(10) or pytest.fail("nobody reads the terminal")
     first, *others = view().stdout.splitlines()
     assert first == OPENED
@@ -180,7 +179,7 @@ def test_in_a_terminal_each_enter_makes_another_address(stage: Stage, monkeypatc
 def test_nothing_that_waits_keeps_the_program_from_ending(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = threading.Event()
     terminal = Terminal(0, gone.wait)
-    monkeypatch.setattr("agentm_view.command.sys", SimpleNamespace(stdin=terminal, stdout=sys.stdout))
+    monkeypatch.setattr("agentm_view.command.sys", SimpleNamespace(stdin=terminal))
     before = set(threading.enumerate())
     waiting: list[threading.Thread] = []
     stage.while_serving = lambda _stage: waiting.extend(set(threading.enumerate()) - before)

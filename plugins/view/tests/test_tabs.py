@@ -121,6 +121,8 @@ def test_the_file_with_the_token_is_for_this_user_alone(memory: Memory, monkeypa
     opener = Opener(memory.device())
     before = os.umask(0)
     try:
+        assert opener.open("http://127.0.0.1:1/#token=first")
+        os.chmod(opener.path, 0o644)
         assert opener.open("http://127.0.0.1:1/#token=secret")
     finally:
         os.umask(before)

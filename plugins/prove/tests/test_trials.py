@@ -20,7 +20,7 @@ ODD = Refused("KeyError", ("KeyError", "Exception"), "odd")
 
 
 class Scripted:
-    """A worker that notes what it is asked. `answers`, by verb: what it says or raises, or a function of the asked."""
+    """A worker that notes what it is asked. `answers`, by verb: what it says or raises, or a function that does."""
 
     def __init__(self, **answers: Any) -> None:
         self.answers = answers

@@ -1,0 +1,137 @@
+"""Names and places of versions that are kept, and the operator's word for a note of their own: in this process."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from io import StringIO
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from agentm_kernel.plugin import (
+    AgentmError,
+    AuthorizationError,
+    Locator,
+    PersonalSpace,
+    StorageError,
+    content_hash,
+)
+from agentm_obsidian_vault import VaultBackend, kept, medium, personal_command
+from agentm_obsidian_vault.lost_and_found import lost_files
+from agentm_obsidian_vault.personal import _ask_elsewhere
+from agentm_obsidian_vault.survey import Conflict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# ------------------------------------------------------------------------------------------------ names and places
+
+
+def test_a_thousand_files_that_google_drive_put_aside_are_found(tmp_path: Path) -> None:
+    folder = tmp_path / "Library/Application Support/Google/DriveFS/1/lost_and_found"
+    folder.mkdir(parents=True)
+    for number in range(1001):
+        (folder / f"{number:04}.md").touch()
+    assert len(lost_files({"HOME": str(tmp_path)})) == 1000
+
+
+@pytest.mark.parametrize(
+    ("key", "note"),
+    [
+        ("_meta/conflicts/a/b.md/unseen-1-2.md", "a/b.md"),
+        ("_meta/conflicts/a/b.md/kept-1-2.md", "a/b.md"),
+        ("_meta/conflicts/a/b.md/mine.md", None),
+        ("_meta/conflicts/unseen-1-2.md", None),
+        ("a/b.md/unseen-1-2.md", None),
+        ("a/b.md", None),
+    ],
+)
+def test_a_kept_version_is_known_by_its_place_and_its_name(key: str, note: str | None) -> None:
+    found = kept.note_of(Locator(key))
+    assert (found and found.key) == note
+
+
+def test_where_there_is_no_stamp_blocks_are_taken_to_be_counted(tmp_path: Path) -> None:
+    hole = SimpleNamespace(st_size=10, st_blocks=0)
+    assert not medium.SyncedFolder(str(tmp_path)).is_at_hand(hole)  # type: ignore[arg-type]
+    assert medium.SyncedFolder(str(tmp_path)).is_at_hand(SimpleNamespace(st_size=10, st_blocks=1))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("name", "is_plan"), [("PLAN.md", True), ("PLAN-x.md", True), ("plan.md", False)])
+def test_a_plan_is_known_by_its_name(vault: VaultBackend, root: Path, name: str, is_plan: bool) -> None:
+    (root / name).touch()
+    info = vault.info(Locator(name))
+    conflict = Conflict(info, Locator(name), info, "x")
+    assert (conflict.is_plan, conflict.is_suspect) == (is_plan, False)
+
+
+# ------------------------------------------------------------------------------------------------ personal notes
+
+
+class Asked:
+    """The terminal of an operator who answers so."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+        self.question = StringIO()
+
+        @contextmanager
+        def terminal() -> Iterator[tuple[StringIO, StringIO]]:
+            yield self.question, StringIO(f"{answer}\n")
+
+        monkeypatch.setattr(personal_command, "_terminal", terminal)
+
+
+def test_a_personal_note_is_written_after_a_yes_and_a_program_is_told_where(
+    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    store = VaultBackend(root, personal_root=own, size_limit=2000)
+    device = SimpleNamespace(store=lambda *, read_only: store if not read_only else None)
+    monkeypatch.setattr(personal_command, "current_device", lambda: device)
+    asked = Asked(monkeypatch, " YES ")
+    run = CliRunner().invoke(personal_command.command, ["write", "a/b.md", "--json"], input="mine\n")
+    assert (own / "a" / "b.md").read_text() == "mine\n"
+    answer = json.loads(run.stdout)
+    assert (answer["path"], answer["hash"]) == (str(own / "a" / "b.md"), content_hash("mine\n"))
+    assert asked.question.getvalue().endswith("  | mine\nAllow this one write? Type yes: ")
+    new = CliRunner().invoke(personal_command.command, ["write", "a/b.md", "--if-match", "absent"], input="2\n")
+    assert isinstance(new.exception, AgentmError)
+    assert (own / "a" / "b.md").read_text() == "mine\n"
+    large = CliRunner().invoke(personal_command.command, ["write", "c.md"], input="x" * 2001)
+    assert isinstance(large.exception, AgentmError), "what is too large for the store is too large there"
+    assert not (own / "c.md").exists()
+    assert isinstance(store.facet(PersonalSpace), PersonalSpace)
+    Asked(monkeypatch, "y")
+    no = CliRunner().invoke(personal_command.command, ["write", "d.md"], input="x")
+    assert isinstance(no.exception, AgentmError)
+    assert no.exception.message == "not allowed; nothing was written"
+
+
+def test_a_store_without_a_personal_space_is_named(vault: VaultBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    device = SimpleNamespace(store=lambda *, read_only: vault)
+    monkeypatch.setattr(personal_command, "current_device", lambda: device)
+    error = CliRunner().invoke(personal_command.command, ["write", "a.md"], input="x").exception
+    assert isinstance(error, StorageError)
+    assert error.message == f"the selected store, {vault.describe()}, has no personal space beside it"
+    assert error.hint == "a vault has one: `agentm config set plugins.vault.personal_root PATH`"
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ([sys.executable, "-c", "raise SystemExit(3)"], "did not agree (exit code 3)"),
+        ("/nowhere/program", "cannot be asked: "),
+        ("'", "cannot be asked: "),
+    ],
+)
+def test_a_program_that_does_not_agree_is_said(command: Any, why: str) -> None:
+    with pytest.raises(AuthorizationError) as refused:
+        _ask_elsewhere(command, "/own/a.md", "text")
+    assert refused.value.message.startswith(f"the program of plugins.vault.personal_confirm {why}")
+    assert refused.value.message.endswith("; nothing was written")

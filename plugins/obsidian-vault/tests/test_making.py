@@ -231,6 +231,15 @@ def test_what_only_grows_is_not_merged_under_a_guard_unless_somebody_is_at_a_ter
     assert [one["take"] for one in answer["settled"]] == [UNION]
 
 
+def test_a_program_is_told_which_store_the_conflicts_are_in(
+    vault: VaultBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "_selected_vault", lambda *, read_only: (vault, vault) if read_only else None)
+    monkeypatch.setattr(commands, "lost_files", list)
+    answer = json.loads(CliRunner().invoke(commands.command, ["conflicts", "--json"]).stdout)
+    assert (answer["store"], answer["conflicts"], answer["lost_and_found"]) == (vault.describe(), [], [])
+
+
 # ------------------------------------------------------------------------------------------------ doctor
 
 

@@ -15,15 +15,19 @@ from click.testing import CliRunner
 from agentm_kernel.plugin import (
     AgentmError,
     AuthorizationError,
+    BackendLayer,
     Locator,
+    NotFoundError,
     PersonalSpace,
+    StorageConflictError,
     StorageError,
+    StorageIOError,
     content_hash,
 )
-from agentm_obsidian_vault import VaultBackend, kept, medium, personal_command
+from agentm_obsidian_vault import VaultBackend, commands, kept, medium, page, personal_command
 from agentm_obsidian_vault.lost_and_found import lost_files
 from agentm_obsidian_vault.personal import _ask_elsewhere
-from agentm_obsidian_vault.survey import Conflict
+from agentm_obsidian_vault.survey import Conflict, find_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,6 +72,60 @@ def test_a_plan_is_known_by_its_name(vault: VaultBackend, root: Path, name: str,
     info = vault.info(Locator(name))
     conflict = Conflict(info, Locator(name), info, "x")
     assert (conflict.is_plan, conflict.is_suspect) == (is_plan, False)
+
+
+def test_a_version_that_is_kept_is_called_by_why_when_and_twelve_digits_of_its_hash() -> None:
+    place = kept.place_for(Locator("a/b.md"), "0123456789abcdef", kept.KEPT)
+    assert place.parent.key == "_meta/conflicts/a/b.md"
+    why, when, digest = place.name.split("-")
+    assert (why, digest, len(when)) == ("kept", "0123456789ab.md", len("20260501T101112Z"))
+
+
+def test_a_note_of_which_both_versions_were_renamed_is_in_conflict_and_not_missing(
+    vault: VaultBackend, root: Path
+) -> None:
+    (root / "other.md").touch()
+    with pytest.raises(NotFoundError):
+        vault.read(Locator("note.md"))
+    for number in (1, 2):
+        (root / f"note.md.conflict{number}").write_text(f"{number}\n")
+    with pytest.raises(StorageConflictError, match=r"note\.md"):
+        vault.read(Locator("note.md"))
+
+
+class Guard(BackendLayer):
+    """Watches over one note."""
+
+    def is_guarded(self, key: str) -> bool:
+        return key == "guarded.md"
+
+
+def test_a_note_is_guarded_where_any_layer_says_so(vault: VaultBackend) -> None:
+    for store in (Guard(vault), BackendLayer(Guard(vault)), Guard(BackendLayer(vault))):
+        assert commands._is_guarded(store, "guarded.md")
+        assert not commands._is_guarded(store, "other.md")
+    assert not commands._is_guarded(vault, "guarded.md")
+
+
+def test_the_copy_stays_where_what_a_person_put_together_cannot_be_written(
+    vault: VaultBackend, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = root / "note.sync-conflict-20260501-101112-ABCDEF7.md"
+    (root / "note.md").write_text("mine\n")
+    copy.write_text("theirs\n")
+    (conflict,) = find_conflicts(vault)
+    write = vault.write
+
+    def fails(locator: Locator, content: str, **condition: Any) -> Locator:
+        if locator.key == "note.md":
+            raise StorageIOError("no room")
+        return write(locator, content, **condition)
+
+    monkeypatch.setattr(vault, "write", fails)
+    with pytest.raises(StorageIOError):
+        page._merge(vault, vault, conflict, "both\n")
+    assert copy.read_text() == "theirs\n"
+    assert (root / "note.md").read_text() == "mine\n"
 
 
 # ------------------------------------------------------------------------------------------------ personal notes

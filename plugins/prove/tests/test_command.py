@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from agentm_kernel.plugin import AgentmError, StorageIOError
 from agentm_prove import command, hosts, run as running
+from agentm_prove.report import write_report
 from agentm_prove.trial import Finding, NotTried, Trial
 
 
@@ -148,3 +151,26 @@ def test_a_report_that_nobody_asked_for_and_cannot_be_written_is_a_remark(
     else:
         assert made.write_report([], None) is None
     assert made.remarks == (() if where else ("the report cannot be written: no room",))
+
+
+def test_of_many_reports_the_latest_ten_are_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "prove"
+    folder.mkdir()
+    for number in range(12):
+        (folder / f"2020010{number:02}T000000-1.md").touch()
+    device: Any = SimpleNamespace(home=str(tmp_path), state_dir=str(tmp_path), plugins=SimpleNamespace(records=()))
+    path = write_report(device, [], [], "none", None)
+    kept = sorted(file.name for file in folder.iterdir())
+    assert len(kept) == 10
+    assert kept[-1] == Path(path).name
+    assert (folder.stat().st_mode & 0o777, Path(path).stat().st_mode & 0o077) == (0o700, 0)
+
+
+def test_a_report_goes_where_it_was_asked_for_or_says_why_it_cannot(tmp_path: Path) -> None:
+    device: Any = SimpleNamespace(home=str(tmp_path), state_dir=str(tmp_path), plugins=SimpleNamespace(records=()))
+    assert write_report(device, [], [], "none", str(tmp_path / "r.md")) == str(tmp_path / "r.md")
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageIOError) as failed:
+        write_report(device, [], [], "none", str(tmp_path / "file" / "r.md"))
+    assert failed.value.message.startswith("the report cannot be written: ")
+    assert failed.value.hint == "name another file with --report FILE"

@@ -183,3 +183,16 @@ def test_a_worker_answers_on_the_pipe_that_it_was_given_and_nobody_else_does(
     assert done == [(2, 1), "dies with its parent", *made]
     raised = "PermissionError" if disk_of and is_refused else "AttributeError"
     assert [json.loads(line)["raised"] for line in answers.getvalue().splitlines()] == [raised] * 2
+
+
+def test_an_answer_is_sent_at_once() -> None:
+    class Pipe(io.BytesIO):
+        sent = b""
+
+        def flush(self) -> None:
+            self.sent = self.getvalue()
+
+    pipe = Pipe()
+    Desk(pipe, "/nowhere").serve({"verb": "dance"})
+    assert json.loads(pipe.sent)["raised"] == "AttributeError"
+    assert pipe.sent.endswith(b"\n")

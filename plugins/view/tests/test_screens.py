@@ -345,3 +345,10 @@ def test_a_date_without_a_zone_is_the_same_moment_everywhere(monkeypatch: pytest
             assert seconds_of("2026-05-01T02:00:00+02:00") == 1_777_593_600.0
     time.tzset()
     assert seconds_of("soon") is None
+
+
+def test_what_is_no_date_is_shown_as_it_begins_and_can_be_pointed_at_as_a_whole(page: Page) -> None:
+    drawn = page.draw("notes", [note(1, changed="in the spring of 2026")])
+    said = "in the spring of 2026"
+    assert f'<time datetime="{said}" title="{said}">in the spr</time>' in drawn
+    assert "<time" not in page.draw("notes", [note(1, changed="")])

@@ -26,6 +26,7 @@ from agentm_kernel.plugin import (
 )
 from agentm_obsidian_vault import VaultBackend, commands, kept, medium, page, personal_command
 from agentm_obsidian_vault.lost_and_found import lost_files
+from agentm_obsidian_vault.names import note_of_stub
 from agentm_obsidian_vault.personal import _ask_elsewhere
 from agentm_obsidian_vault.survey import Conflict, find_conflicts
 
@@ -126,6 +127,46 @@ def test_the_copy_stays_where_what_a_person_put_together_cannot_be_written(
         page._merge(vault, vault, conflict, "both\n")
     assert copy.read_text() == "theirs\n"
     assert (root / "note.md").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "note"),
+    [
+        (".a.icloud", "a"),
+        ("..icloud", None),
+        (".icloud", None),
+        ("a.icloud", None),
+        (".a.md.icloud", "a.md"),
+        (".a", None),
+    ],
+)
+def test_a_stub_holds_the_place_of_a_note_that_has_a_name(name: str, note: str | None) -> None:
+    assert note_of_stub(name) == note
+
+
+@pytest.mark.parametrize(
+    ("name", "has_union"), [("progress.md", True), ("note.md", False), ("PLAN.md", False), ("PLAN.log.md", False)]
+)
+def test_lines_of_both_are_offered_only_for_what_grows_and_is_no_plan(
+    vault: VaultBackend, root: Path, monkeypatch: pytest.MonkeyPatch, name: str, has_union: bool
+) -> None:
+    stem, _, extension = name.rpartition(".")
+    (root / name).write_text("mine\n")
+    (root / f"{stem}.sync-conflict-20260501-101112-ABCDEF7.{extension}").write_text("theirs\n")
+    (conflict,) = find_conflicts(vault)
+    offered: list[Any] = []
+
+    def prompt(_question: str, *, type: Any, default: str) -> str:
+        offered.append((list(type.choices), default))
+        return "mine"
+
+    monkeypatch.setattr("click.prompt", prompt)
+    monkeypatch.setattr(commands, "_is_at_terminal", lambda: True)
+    assert commands._ask(vault, conflict) == "mine"
+    union = ["union"] * has_union
+    assert offered == [(["mine", "theirs", "both", *union, "skip"], "skip")]
+    (block,) = page._show(vault, {})
+    assert [action["action"] for action in block["actions"]] == ["mine", "theirs", "both", *union, "merge"]
 
 
 # ------------------------------------------------------------------------------------------------ personal notes

@@ -26,7 +26,7 @@ from agentm_kernel.plugin import (
 )
 from agentm_obsidian_vault import VaultBackend, commands, kept, medium, page, personal_command
 from agentm_obsidian_vault.lost_and_found import lost_files
-from agentm_obsidian_vault.names import note_of_stub
+from agentm_obsidian_vault.names import may_be_copy, note_of_stub
 from agentm_obsidian_vault.personal import _ask_elsewhere
 from agentm_obsidian_vault.survey import Conflict, find_conflicts
 
@@ -142,6 +142,20 @@ def test_the_copy_stays_where_what_a_person_put_together_cannot_be_written(
 )
 def test_a_stub_holds_the_place_of_a_note_that_has_a_name(name: str, note: str | None) -> None:
     assert note_of_stub(name) == note
+
+
+@pytest.mark.parametrize(
+    ("name", "devices", "may"),
+    [
+        ("note.md", (), False),
+        ("note.md", ("hilap",), False),
+        ("note-HILAP.md", ("hilap",), True),
+        ("note-hilap.md", (), False),
+        ("note (Conflicted copy x).md", (), True),
+    ],
+)
+def test_an_ordinary_name_is_spared_the_long_look(name: str, devices: tuple[str, ...], may: bool) -> None:
+    assert may_be_copy(name, devices) is may
 
 
 @pytest.mark.parametrize(

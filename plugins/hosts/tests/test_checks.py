@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
+import urllib.request
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +17,7 @@ from agentm_hosts import connecting
 from agentm_hosts.adapters import claude_code
 from agentm_hosts.check import inside
 from agentm_hosts.check.scratch import Ran
+from agentm_hosts.check.stub import ModelStub
 from agentm_hosts.commands import hosts
 from agentm_hosts.folder import plugin_files, write_folder
 from agentm_hosts.place import Place
@@ -162,6 +165,23 @@ def test_where_no_hook_has_run_that_is_said(check: Inside) -> None:
     found = check.checked()
     assert (found["receipt"], found["status"]) == ("", "no hook has run")
     assert check.slept == [0.3] * 10
+
+
+@pytest.mark.parametrize(
+    ("path", "is_streamed", "count"),
+    [
+        ("/v1/messages", True, 3),
+        ("/v1beta/models/x:generateContent", False, 1),
+        ("/v1/chat/completions", False, 1),
+        ("/v1/chat/completions", True, 3),
+    ],
+)
+def test_every_part_of_an_answer_belongs_to_the_first_and_only_one(path: str, is_streamed: bool, count: int) -> None:
+    with ModelStub() as stub:
+        asked = json.dumps({"stream": is_streamed, "messages": []}).encode()
+        with urllib.request.urlopen(urllib.request.Request(stub.url + path, asked)) as answer:
+            said = answer.read().decode()
+    assert re.findall(r'"index": (\d+)', said) == ["0"] * count
 
 
 # -- the folder -------------------------------------------------------------------------------------------------

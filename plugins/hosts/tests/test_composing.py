@@ -108,6 +108,18 @@ def test_only_what_can_be_looked_for_has_a_receipt(tmp_path: Path) -> None:
     assert envelope("pre-compact", "text", codex.ADAPTER) == ""
 
 
+@pytest.mark.parametrize(
+    ("adapter", "limit"), [(claude_code.ADAPTER, 9_900), (codex.ADAPTER, 9_000), (copilot.ADAPTER, 9_900)]
+)
+def test_no_host_is_told_more_at_once_than_it_passes_on(adapter: Any, limit: int) -> None:
+    """Claude Code passes ten thousand characters on, and Codex two and a half thousand tokens."""
+    assert adapter.limit == limit
+
+
+def test_a_question_with_empty_front_matter_has_its_text() -> None:
+    assert Questions({"a.md": "---\n---\nWhich one?\n"}).shown() == ["- a: Which one?"]
+
+
 # -- what must survive ------------------------------------------------------------------------------------------
 
 

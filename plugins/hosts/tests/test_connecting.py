@@ -296,3 +296,16 @@ def test_setup_says_where_there_is_no_host_and_ends_where_there_is_no_store(firs
         "`agentm doctor` says why; nothing was changed",
     )
     assert first_run.done == []
+
+
+def test_setup_replaces_no_other_install(first_run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+
+    def connect_all(chosen: object, _place: object, _answer: object, **how: bool) -> int:
+        given.append(how)
+        return 0
+
+    monkeypatch.setattr(setup, "connect_all", connect_all)
+    first_run.run("--yes")
+    first_run.run("--dry-run")
+    assert given == [{"replace": False, "dry_run": False}, {"replace": False, "dry_run": True}]

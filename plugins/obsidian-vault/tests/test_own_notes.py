@@ -17,6 +17,7 @@ from agentm_kernel.plugin import (
     AuthorizationError,
     BackendLayer,
     Locator,
+    LocatorConflictError,
     NotFoundError,
     PersonalSpace,
     StorageConflictError,
@@ -28,6 +29,8 @@ from agentm_obsidian_vault import VaultBackend, commands, kept, medium, page, pe
 from agentm_obsidian_vault.lost_and_found import lost_files
 from agentm_obsidian_vault.names import may_be_copy, note_of_stub
 from agentm_obsidian_vault.personal import _ask_elsewhere
+from agentm_obsidian_vault.resolve import check_union
+from agentm_obsidian_vault.side_by_side import side_by_side
 from agentm_obsidian_vault.survey import Conflict, find_conflicts
 
 if TYPE_CHECKING:
@@ -144,6 +147,12 @@ def test_a_stub_holds_the_place_of_a_note_that_has_a_name(name: str, note: str |
     assert note_of_stub(name) == note
 
 
+def test_a_line_that_is_there_many_times_is_still_beside_itself() -> None:
+    same = ["the same"] * 300
+    rows = list(side_by_side("\n".join(same), "\n".join([*same[:150], "new", *same[150:]]), width=43))
+    assert len([row for row in rows if "|" in row]) == 1
+
+
 @pytest.mark.parametrize(
     ("name", "devices", "may"),
     [
@@ -248,3 +257,25 @@ def test_a_program_that_does_not_agree_is_said(command: Any, why: str) -> None:
         _ask_elsewhere(command, "/own/a.md", "text")
     assert refused.value.message.startswith(f"the program of plugins.vault.personal_confirm {why}")
     assert refused.value.message.endswith("; nothing was written")
+
+
+def test_a_plan_and_what_does_not_only_grow_are_left_to_a_person_with_the_way_to_choose(
+    vault: VaultBackend, root: Path
+) -> None:
+    for name, hint in [
+        (
+            "PLAN.md",
+            "look at both versions: `agentm vault resolve` on a terminal, or `--take mine`, `theirs` or `both`",
+        ),
+        ("note.md", "choose with `agentm vault resolve` on a terminal, or `--take mine`, `theirs` or `both`"),
+    ]:
+        (root / name).touch()
+        info = vault.info(Locator(name))
+        with pytest.raises(LocatorConflictError) as refused:
+            check_union(Conflict(info, Locator(name), info, "x"))
+        assert refused.value.hint == hint
+    with pytest.raises(LocatorConflictError) as alike:
+        check_union(Conflict(info, Locator("note.md"), info, "x", ""))
+    assert alike.value.hint == (
+        "it is a note of its own; if you know better, run `agentm vault resolve NAME` on a terminal"
+    )

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentm_prove.trial import Trial, made
-from agentm_prove.trials import full_disk, killed_writers, open_file, paused_holder, unmounted
+from agentm_prove.trials import conflict_copy, full_disk, killed_writers, open_file, paused_holder, unmounted
 from agentm_prove.worker import whole_version
 from agentm_prove.worker_handle import Refused
 
@@ -131,9 +131,13 @@ class Killing:
         )
         self.writers: list[Scripted] = []
         self._seconds = seconds
-        clock = SimpleNamespace(monotonic=lambda: self.now, sleep=self.slept.append)
+        clock = SimpleNamespace(monotonic=lambda: self.now, sleep=self._sleep)
         monkeypatch.setattr(killed_writers, "time", clock)
         monkeypatch.setattr(killed_writers, "random", SimpleNamespace(random=lambda: 0.5))
+
+    def _sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.writers[len(self.slept) - 1].done.append("waited for")
 
     def _write(self, key: str, text: str) -> None:
         assert (key, text) == ("plan.md", whole_version(0, 400_000))
@@ -155,7 +159,7 @@ def test_twelve_writers_are_killed_while_they_write(monkeypatch: pytest.MonkeyPa
     assert len(killed) == 12
     for writer in killed:
         assert writer.asked == [("reopen", 30), ("write_until_killed", "plan.md", 400_000)]
-        assert writer.done == ["heard", "killed"]
+        assert writer.done == ["heard", "waited for", "killed"]
     assert (last.asked, last.done) == ([], ["killed"])
     assert home.slept == [0.015] * 12
 
@@ -173,6 +177,20 @@ def test_what_killed_writers_leave_is_counted(monkeypatch: pytest.MonkeyPatch) -
     )
     torn = Killing(monkeypatch, read="half")
     assert verdict(killed_writers.run, torn)[1] == "a note was torn: it held 4 characters of 1 versions"
+
+
+# -- a version of another device --------------------------------------------------------------------------------
+
+
+def test_an_odd_refusal_of_a_write_over_a_version_that_came_in_is_broken(tmp_path: Path) -> None:
+    def write(key: str, text: str, after: str | None = None) -> object:
+        return ODD if after else None
+
+    home = SimpleNamespace(opened=lambda: Scripted(write=write, file_of=str(tmp_path / "decision.md")))
+    assert verdict(conflict_copy.run, home) == (
+        "broken",
+        "a write over a version that nobody had read ended with KeyError: odd",
+    )
 
 
 # -- a shell that holds the file open -----------------------------------------------------------------------------

@@ -55,8 +55,8 @@ def test_a_line_that_is_there_many_times_is_still_found_on_both_sides() -> None:
     before, after = text(same), text([*same[:150], "new", *same[150:]])
     assert lines_changed(before, after).count("removed: ") == 0
     assert side_by_side(before, after, "left", "right").count("line gone") == 0
-    mixed = "the same\n" + text(same[1:], "\r\n")
-    assert with_line_ends(mixed, after) == "the same\n" + text([*same[1:150], "new", *same[150:]], "\r\n")
+    mixed = text(same[1:], "\r\n") + "the same\n"
+    assert with_line_ends(mixed, after) == text([*same[:150], "new", *same[151:]], "\r\n") + "the same\n"
 
 
 def test_side_by_side_a_line_that_only_one_text_has_is_beside_an_empty_one() -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from tests.faults.edit_script import NOTES
 
 from agentm_kernel import select_backend
-from agentm_kernel.plugin import ConflictCopies, StorageBackend
+from agentm_kernel.plugin import ConflictCopies, Device, StorageBackend, select_store
 from agentm_obsidian_vault import VaultBackend
-from agentm_obsidian_vault.setup import set_up, use
+from agentm_obsidian_vault.setup import options_for, set_up
 from agentm_obsidian_vault.survey import find_conflicts
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ class TwoVaults:
             environ = {"HOME": str(home), "AGENTM_INSTALL_PREFIX": str(home)}
             self.tool.settle()
             set_up(str(replica.root), adopt=False, environ=environ)
-            use(str(replica.root), environ=environ)
+            select_store(Device.now(environ), "vault", options_for(str(replica.root), environ=environ))
             self.stores.append(select_backend(environ=environ))
 
     def file(self, side: int, note: Locator) -> str | None:

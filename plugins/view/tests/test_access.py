@@ -8,9 +8,11 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
+from agentm_kernel.plugin import NotFoundError
 from agentm_view.memory import Memory
 from agentm_view.server import HEADERS, PageServer
 
@@ -126,6 +128,7 @@ def test_other_origins_may_not_send(served: Served, origin: str | None) -> None:
         assert status == 403
     if name is not None:
         assert served.ask("GET", "/api/menu", Origin=name)[0] == 403
+        assert served.ask("GET", "/api/menu", Origin=name, Authorization=None)[0] == 403, "whoever it is"
     for site in ("cross-site", "same-site", "none"):
         assert served.ask("GET", "/api/menu", Sec_Fetch_Site=site)[0] == 403
 
@@ -255,3 +258,106 @@ def test_a_tab_that_is_only_open_does_not_keep_it_alive(
         for name, value in HEADERS.items():
             assert f"\r\n{name}: {value}\r\n".encode() in head
         assert b"\r\nContent-Type: application/x-ndjson; charset=utf-8\r\n" in head
+
+
+# -- what is answered -----------------------------------------------------------------------------------------
+
+
+def test_who_has_entered_is_known(served: Served) -> None:
+    assert served.server.entered.is_set()
+
+
+def test_what_went_wrong_is_said_with_its_number_and_what_to_do(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(error: Exception) -> None:
+        def get(*_: object) -> None:
+            raise error
+
+        monkeypatch.setattr(served.server.answers, "get", get)
+
+    fails(NotFoundError("there is no such note", hint="search for it"))
+    assert served.ask("GET", "/api/menu")[:2] == (404, {"error": "there is no such note", "hint": "search for it"})
+    fails(RuntimeError("it broke"))
+    status, said, _ = served.ask("GET", "/api/menu")
+    assert (status, said["hint"]) == (500, "reload it")
+    assert said["error"].startswith("the page made a mistake: ")
+    assert "it broke" in said["error"]
+
+
+def test_text_that_cannot_be_sent_is_replaced(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served.server.answers, "get", lambda *_: (200, {"html": "é\ud800"}))
+    assert served.ask("GET", "/api/screen")[1] == {"html": "é?"}
+
+
+def test_an_address_asks_for_twenty_things_at_most(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served.server.answers, "get", lambda _what, query: (200, query))
+    asked = [f"f{number}=1" for number in range(21)]
+    assert len(served.ask("GET", f"/api/part?{'&'.join(asked[:20])}")[1]) == 20
+    assert served.ask("GET", f"/api/part?{'&'.join(asked)}")[0] == 500
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/", "text/html"),
+        ("/static/page.css", "text/css"),
+        ("/static/page.js", "text/javascript"),
+        ("/static/graph.js", "text/javascript"),
+        ("/static/mark.svg", "image/svg+xml"),
+        ("/api/here", "application/json"),
+    ],
+)
+def test_every_answer_says_what_it_is(served: Served, path: str, kind: str) -> None:
+    status, _, headers = served.ask("GET", path)
+    assert (status, headers["Content-Type"]) == (200, f"{kind}; charset=utf-8")
+
+
+@pytest.mark.parametrize(
+    ("given", "number", "said"),
+    [
+        ({"do": "write", "fields": {"key": 1}}, 400, "the fields of a form are text"),
+        ({"do": "write", "fields": ["key"]}, 400, "the fields of a form are text"),
+        ({"do": "write"}, 400, "the fields of a form are text"),
+        (["do"], 400, "this is not what the page sends"),
+    ],
+)
+def test_what_a_form_may_not_send_is_refused(served: Served, given: object, number: int, said: str) -> None:
+    assert served.post("/api/do", given)[:2] == (number, {"error": said})
+
+
+def test_a_form_is_handed_on_as_it_was_filled_in(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served.server.answers, "do", lambda what, fields: (409, {"what": what, **fields}))
+    kind = "application/json; charset=utf-8"
+    done = served.post("/api/do", {"do": "write", "fields": {"key": "a.md"}}, Content_Type=kind)
+    assert done[:2] == (409, {"what": "write", "key": "a.md"})
+    assert served.post("/api/do", {"fields": {}})[:2] == (409, {"what": ""})
+
+
+@pytest.mark.parametrize(("length", "number"), [(24 << 20, 400), ((24 << 20) + 1, 413)])
+def test_the_largest_note_may_be_sent_and_nothing_larger(served: Served, length: int, number: int) -> None:
+    head = f"POST /api/do HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nOrigin: {served.origin}\r\n"
+    head += f"Authorization: Bearer {served.bearer}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n"
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+        connection.sendall(f"{head}\r\n{{".encode())
+        connection.shutdown(socket.SHUT_WR)
+        assert f" {number} ".encode() in connection.recv(1000)
+
+
+def test_half_an_hour_without_use_ends_the_page(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+    clock = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr("agentm_view.server.time", SimpleNamespace(monotonic=lambda: clock.now))
+    ended = threading.Event()
+    with PageServer(Memory(read_only=True)) as server:
+        monkeypatch.setattr(server, "shutdown", ended.set)
+        clock.now = 1500.0
+        server.touch()
+        clock.now += 1800.0
+        server.service_actions()
+        assert not ended.wait(0.05)
+        clock.now += 0.1
+        server.service_actions()
+        assert ended.wait(10)

@@ -185,3 +185,38 @@ def test_how_long_ago() -> None:
     ]
     assert ago(0, 1e9) == "1970-01-01"
     assert ago(2e9, 1e9) == "2033-05-18"
+
+
+@pytest.mark.parametrize(
+    ("block", "shown"),
+    [
+        ({"type": "card", "text": "about"}, '<article class="choice"><p class="quiet">about</p></article>'),
+        ({"type": "card"}, '<article class="choice"></article>'),
+        ({"type": "card", "title": "T", "note": "a.md"}, '<h3 dir="auto"><a href="/note/a.md">T</a></h3>'),
+        ({"type": "card", "time": 0}, '<p class="quiet"> <time datetime="1970-01-01T00:00:00+00:00"'),
+        ({"type": "text", "text": "t"}, '<p dir="auto">t</p>'),
+        ({"type": "rows", "rows": [{"label": "l"}]}, '<span class="badge info">to know</span>'),
+        ({"type": "rows", "rows": [{"status": "odd"}]}, '<span class="badge info">odd</span>'),
+        ({"type": "rows", "rows": [{"status": "ok", "badge": "new"}]}, '<span class="badge ok">new</span>'),
+        ({"type": "rows", "rows": [{"label": "l", "open": "q"}]}, "<strong>l</strong>"),
+        ({"type": "rows", "rows": [{"label": "l", "time": "late"}]}, "</div></li></ul>"),
+        ({"type": "rows"}, '<ul class="rows"></ul>'),
+        ({"type": "table"}, "<table><thead><tr></tr></thead><tbody></tbody></table>"),
+        ({"type": "table", "rows": [[3]]}, "<td>3</td>"),
+        ({"type": "figures"}, '<dl class="figures"></dl>'),
+        ({"type": "timeline"}, '<ol class="timeline"></ol>'),
+        ({"type": "timeline", "items": [{"title": "t"}]}, '<li><div class="what"><strong>t</strong></div></li>'),
+        ({"type": "action", "action": "a", "label": "A"}, '<button type="submit">A</button>'),
+        (
+            {"type": "action", "action": "a", "ask": [{"name": "n"}]},
+            '<span>n</span><input type="text" name="n" value="">',
+        ),
+        (
+            {"type": "action", "action": "a", "danger": True, "first": True},
+            '<button type="submit" class="danger"></button>',
+        ),
+        ({"type": "rows", "rows": [{"label": "l", "actions": ["go"]}]}, "</div></li></ul>"),
+    ],
+)
+def test_what_a_block_leaves_out_is_left_out(block: dict[str, object], shown: str) -> None:
+    assert shown in drawing().draw([block])

@@ -121,10 +121,13 @@ def test_the_file_with_the_token_is_for_this_user_alone(memory: Memory, monkeypa
     opener = Opener(memory.device())
     before = os.umask(0)
     try:
+        assert opener.open("http://127.0.0.1:1/#token=first")
+        os.chmod(opener.path, 0o644)
         assert opener.open("http://127.0.0.1:1/#token=secret")
     finally:
         os.umask(before)
     assert os.stat(opener.path).st_mode & 0o777 == 0o600
+    assert os.stat(os.path.dirname(opener.path)).st_mode & 0o777 == 0o700
     opener.close()
     assert not os.path.exists(opener.path)
 

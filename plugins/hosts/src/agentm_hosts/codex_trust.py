@@ -8,6 +8,7 @@ import os
 import select
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -73,8 +74,9 @@ def _ask(program: str, place: Place) -> list[str] | None:
         )
     except OSError:
         return None
+    assert process.stdin is not None
+    assert process.stdout is not None
     try:
-        assert process.stdin is not None
         process.stdin.write("".join(json.dumps({"jsonrpc": "2.0", **r}) + "\n" for r in requests).encode())
         process.stdin.flush()
         answer = _answer(process, 2, place.patience)
@@ -83,6 +85,9 @@ def _ask(program: str, place: Place) -> list[str] | None:
     finally:
         process.kill()
         process.wait()
+        for pipe in (process.stdin, process.stdout):
+            with suppress(OSError):  # what is left in it goes nowhere
+                pipe.close()
     return None if answer is None else _not_trusted(answer)
 
 

@@ -15,7 +15,6 @@ from agentm_kernel.plugin import (
     adopt_store,
     check_store,
     layout,
-    select_store,
 )
 from agentm_obsidian_vault.backend import PATH_VARIABLE, PROTOCOL, VaultBackend
 from agentm_obsidian_vault.names import is_tool_file
@@ -73,12 +72,6 @@ def options_for(place: str, *, environ: Mapping[str, str] | None = None) -> dict
     if config.options(PROTOCOL).get("memory_root"):
         options["memory_root"] = ""  # of an older install: it would be looked for inside the new place
     return options
-
-
-def use(place: str, *, environ: Mapping[str, str] | None = None) -> None:
-    """Select the vault at `place` on this device."""
-    check_variable(place, environ=environ)
-    select_store(Device.now(environ), PROTOCOL, options_for(place, environ=environ))
 
 
 def check_variable(place: str, *, environ: Mapping[str, str] | None = None) -> None:

@@ -137,12 +137,14 @@ class Answers:
         said = time.monotonic()
         while not ending.wait(_LOOK):
             watcher.look()
-            now = watcher.version_of(note) if note else ""
-            if watcher.news != seen or now != version:
-                if now != version:
+            latest, now = watcher.news, watcher.version_of(note) if note else ""
+            if latest != seen or now != version:
+                is_note = now != version
+                if is_note:
                     self._memory.forget_listing()  # written in place: no folder says so
-                yield {"changed": True, "note": now != version, "trouble": watcher.trouble}
-                seen, version, said = watcher.news, now, time.monotonic()
+                seen, version = latest, now  # before the line: what changes while it is sent is told by the next one
+                yield {"changed": True, "note": is_note, "trouble": watcher.trouble}
+                said = time.monotonic()
             elif time.monotonic() - said > beat:
                 yield {}
                 said = time.monotonic()

@@ -71,7 +71,6 @@ def _show(server: PageServer, opener: Opener, *, no_browser: bool) -> None:
     else:
         click.echo(f"The page is open in your browser, at {server.access.origin}")
     click.echo("Ctrl-C ends it." + (" Enter shows another address." if sys.stdin.isatty() else ""))
-    sys.stdout.flush()
 
 
 def _more_addresses(server: PageServer) -> None:

@@ -223,4 +223,3 @@ class _Handler(BaseHTTPRequestHandler):
             query.get("note", ""), query.get("news", ""), self.server.is_ending, _BEAT
         ):
             self.wfile.write(json.dumps(line).encode() + b"\n")
-            self.wfile.flush()

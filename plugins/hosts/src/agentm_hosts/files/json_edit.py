@@ -168,7 +168,8 @@ def _without(text: str, parent: Node, number: int) -> str:
         before, after = text[inside_start:start], text[end : parent.end - 1]
         if not before.strip() and not after.strip(" \t\r\n,"):
             return text[:inside_start] + text[parent.end - 1 :]
-        return text[:start] + text[end:].replace(",", "", 1 if after.lstrip().startswith(",") else 0)
+        comma = end + _comma(after)
+        return text[:start] + text[end:comma] + text[comma + 1 if comma < parent.end - 1 else comma :]
     if number > 0:
         gap_start = parent.items[number - 1].end
         gap = text[gap_start:start]
@@ -184,7 +185,7 @@ def _without(text: str, parent: Node, number: int) -> str:
 
 
 def _comma(gap: str) -> int:
-    """Where the comma is between two members, comments passed over."""
+    """Where the comma is behind a member, comments passed over; at the end where there is none."""
     at = 0
     while at < len(gap):
         if gap.startswith("//", at):
@@ -194,4 +195,4 @@ def _comma(gap: str) -> int:
         elif gap[at] == ",":
             return at
         at += 1
-    raise AssertionError("two members without a comma")
+    return at

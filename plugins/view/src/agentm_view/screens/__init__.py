@@ -50,6 +50,6 @@ def empty(title: str, said: object, *more: object) -> Html:
     return tag("div", tag("h2", title), tag("p", said), *more, class_="empty")
 
 
-def section(title: str, *children: object, id_: str | None = None, count: int | None = None) -> Html:
+def section(title: str, *children: object, count: int | None = None) -> Html:
     number = tag("span", f"{count:,}", class_="count") if count is not None else None
-    return tag("section", tag("h2", title, number), join(*children), id=id_)
+    return tag("section", tag("h2", title, number), join(*children))

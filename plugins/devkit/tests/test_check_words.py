@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -141,10 +142,11 @@ def test_a_name_that_several_kinds_have_means_the_store_unless_the_kind_is_said(
 
 
 def test_a_kind_that_has_no_plugin_of_that_name_is_said(check: Callable[..., Done]) -> None:
-    refused = check("mem", "--kind", "tool").exception
-    assert isinstance(refused, PluginError)
-    assert "mem" in refused.message
-    assert "no installed plugin is called" not in refused.message
+    for kind in ("tool", "hooks"):
+        refused = check("mem", "--kind", kind).exception
+        assert isinstance(refused, PluginError)
+        assert "mem" in refused.message
+        assert "no installed plugin is called" not in refused.message
 
 
 def test_what_listens_to_several_hooks_is_checked_for_each(
@@ -186,6 +188,13 @@ def test_an_option_is_json_unless_it_is_declared_as_text_or_a_path(check: Callab
         "word": "plain=text",
         "flag": True,
     }
+
+
+def test_a_plugin_is_tried_in_a_folder_that_says_what_for_and_goes(check: Callable[..., Done], kit: Kit) -> None:
+    check("mem", "--only", "declaring")
+    place = Path(import_module("plugin_words").SEEN[-1]["root"])
+    assert place.name.startswith("agentm-check-")
+    assert not place.exists()
 
 
 def test_only_the_checks_that_were_named_are_run(check: Callable[..., Done], kit: Kit) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from importlib import import_module
@@ -227,6 +228,24 @@ def test_a_person_reads_one_reason_once_then_what_is_single_and_what_was_skipped
         "SKIP  reading/g: it has none",
         "mem: 1 passed, 5 failed, 1 skipped, 1 warned",
     ]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("stream", "is_shown"), [(Terminal, True), (io.StringIO, False)])
+def test_a_person_who_waits_sees_how_far_it_is_and_at_which_check(
+    site: Site, kit: Kit, monkeypatch: pytest.MonkeyPatch, stream: type[io.StringIO], is_shown: bool
+) -> None:
+    err = stream()
+    monkeypatch.setattr(sys, "stderr", err)
+    with click.Context(command, obj=Device({"HOME": str(site.home)})).scope():
+        assert command.callback is not None
+        command.callback("mem", None, (), (), ("deleting",), only_list=False, as_json=False)
+    assert ("checking mem" in err.getvalue()) is is_shown
+    assert all((name in err.getvalue()) is is_shown for name in kit.began[:1])
 
 
 def test_a_program_gets_every_result_with_its_milliseconds(check: Callable[..., Done], kit: Kit) -> None:

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentm_devkit.fixtures import Home
+from agentm_devkit.kinds.checking import checks_of
+from agentm_devkit.kinds.pytest_suite import plugin_tests
 from agentm_devkit.scratch import ScratchLayer, ScratchStore
 from agentm_kernel.plugin import BackendLayer, FileStore, Locator, PluginError, PluginRecord
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.kernel.conftest import Site
 
 RECORD = PluginRecord("agentm.backends", "planted", "planted_scratch:PLUGIN", "agentm-planted", "1.0", "", ())
 HINT = "give what it needs: --option NAME=VALUE ({scratch} is the folder) and --env VARIABLE"
@@ -132,6 +136,57 @@ def test_a_home_for_tests_keeps_little_of_the_environment(tmp_path: Path, monkey
     }
     assert home.work.is_dir()
     assert home.device.environ["HOME"] == str(folder)
+
+
+HOOKS = """
+from agentm_kernel.plugin import DoctorRow, Section, hookimpl
+@hookimpl
+def agentm_doctor_checks(context):
+    return [DoctorRow("ok", "planted", context.cwd)]
+@hookimpl
+def agentm_session_start(context):
+    return [Section("planted", context.project.slug)]
+@hookimpl
+def agentm_event(name, payload):
+    if name == "fails":
+        raise OSError("no luck")
+    return f"{name} {payload['n']}"
+"""
+
+
+@pytest.fixture
+def hooked(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A home in which a plugin with three hooks is installed."""
+    site.install_plugin("hooked", HOOKS, group="agentm.plugins", attribute="")
+    monkeypatch.syspath_prepend(site.path)
+    monkeypatch.delitem(sys.modules, "plugin_hooked", raising=False)
+    return Home(tmp_path / "hooked")
+
+
+def test_a_home_for_tests_tells_what_plugins_add(hooked: Home) -> None:
+    hooked.project()
+    rows = [row.message for row in hooked.doctor_rows() if row.check == "planted"]
+    assert rows == [str(hooked.work)]
+    assert "demo" in [section.text for section in hooked.sections()]
+    assert "told 3" in hooked.event("told", n=3)
+
+
+def test_a_home_for_tests_fails_the_test_of_a_plugin_that_fails(hooked: Home) -> None:
+    with pytest.raises(AssertionError, match="no luck"):
+        hooked.event("fails")
+
+
+def test_the_checks_of_a_plugin_are_tests_that_pass_fail_or_are_skipped(
+    hooked: Home, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contract = plugin_tests("hooks", "hooked")
+    checks = {check.name: check for check in checks_of("hooks")}
+    contract(checks["hooks_have_their_names"])
+    with pytest.raises(AssertionError, match=r"every event.*\(.*\)$"):
+        contract(checks["every_event"])
+    site.install_plugin("bare", "", group="agentm.plugins", attribute="")
+    with pytest.raises(pytest.skip.Exception, match="it has no agentm_event"):
+        plugin_tests("hooks", "bare")(checks["every_event"])
 
 
 def test_a_home_for_tests_has_a_store_and_a_project(tmp_path: Path) -> None:

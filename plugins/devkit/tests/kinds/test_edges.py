@@ -64,6 +64,18 @@ def test_the_limit_of_a_host_is_sane(told: Told, limit: object, outcome: str) ->
     assert told.result("host", "adapter_has_a_limit", adapter(limit=limit)).outcome == outcome
 
 
+def test_what_an_adapter_says_nothing_about_and_what_is_not_installed_is_not_asked(
+    told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent = told.result("host", "adapter_answers_where_the_host_never_ran", adapter())
+    assert (silent.outcome, silent.detail) == ("skipped", "it says nothing about the host's files")
+    monkeypatch.setattr("agentm_devkit.kinds.connected_home._COMMANDS", "agentm.none")
+    alone = told.result("host", "connecting_can_be_undone", adapter())
+    assert (alone.outcome, alone.detail) == ("skipped", "agentm-hosts, which connects hosts, is not installed")
+    plain = told.result("host", "envelope_is_one_answer", adapter(envelope=lambda call, text: text))
+    assert (plain.outcome, plain.detail) == ("skipped", "this host takes plain text")
+
+
 @pytest.mark.parametrize(
     ("length", "outcome"), [(19, "failed"), (20, "passed"), (1_000, "passed"), (1_001, "failed")]
 )

@@ -182,11 +182,52 @@ def littering(self: Any, place: Any) -> list[Change]:
     return Adapter.changes(self, place)
 
 
+def keeping(self: Any, place: Any) -> list[Change]:
+    """A copy of what the user had, which nobody takes away again."""
+    (change,) = Adapter.changes(self, place)
+    if os.path.exists(change.path) and os.path.getsize(change.path):
+        with open(f"{change.path}.bak", "w") as file:
+            file.write("mine")
+    return [change]
+
+
 def loose_event(name, payload, context):
     return payload["session_id"]
 
 
+class Loud(click.Command):
+    """Fails where help is asked for, or leaves something behind."""
+
+    def get_help(self, ctx: click.Context) -> str:
+        with open(os.path.join(os.environ["HOME"], "litter"), "w") as file:
+            file.write("litter")
+        return super().get_help(ctx)
+
+
+class Mute(click.Command):
+    def get_help(self, ctx: click.Context) -> str:
+        ctx.exit(3)
+
+
 BROKEN = {
+    "command-that-makes-something-for-help": (
+        "command",
+        Loud("planted", help="Count the notes of the selected store."),
+        "command_changes_nothing_for_help",
+        "it made something",
+    ),
+    "command-that-fails-at-help": (
+        "command",
+        Mute("planted", help="Count the notes of the selected store."),
+        "command_changes_nothing_for_help",
+        "it exited 3 and said ''",
+    ),
+    "adapter-that-keeps-a-copy-of-what-the-user-had": (
+        "host",
+        adapter(changes=keeping),
+        "connecting_can_be_undone",
+        "settings.json.bak' was not what it was before",
+    ),
     "adapter-without-envelope": (
         "host",
         adapter(envelope=None),
@@ -452,7 +493,7 @@ def test_a_planted_bug_is_found_for_its_reason(planted: str, monkeypatch: pytest
 def test_every_check_of_every_kind_finds_a_planted_bug() -> None:
     checks = {(kind, check.name) for kind in GROUPS for check in checks_of(kind)}
     caught = {(kind, check) for kind, _, check, _ in BROKEN.values()}
-    assert checks - caught == {("command", "command_changes_nothing_for_help")}  # click itself answers --help
+    assert checks - caught == set()
 
 
 def test_the_events_of_hooks_are_those_that_the_command_takes() -> None:

@@ -264,6 +264,11 @@ def test_a_program_gets_every_result_with_its_milliseconds(check: Callable[..., 
     ]
 
 
+@pytest.mark.parametrize("option", ["root", "=x"])
+def test_an_option_has_a_name_and_a_value(check: Callable[..., Done], option: str) -> None:
+    assert refusal(check("mem", "--option", option)) == f"--option takes NAME=VALUE, not '{option}'"
+
+
 def test_options_are_for_stores_and_wrappers_alone(check: Callable[..., Done]) -> None:
     assert check("rule", "--only", "declaring", "--option", "a=b").return_value == 0
     refused = refusal(check("told", "--option", "a=b"))

@@ -74,6 +74,14 @@ def test_a_new_plugin_needs_this_kernel_and_what_its_kind_builds_on(new: Callabl
         assert project(f"agentm-a-{kind}")["dependencies"] == wanted
 
 
+@pytest.mark.parametrize("kind", STARTS)
+def test_stores_and_wrappers_declare_their_options(new: Callable[..., Done], kind: str) -> None:
+    new("my-demo", "--kind", kind)
+    declared = project("agentm-my-demo")["entry-points"].get("agentm.options")
+    wanted = {"my-demo": "agentm_my_demo.options:OPTIONS"}
+    assert declared == (wanted if kind in ("backend", "wrapper") else None)
+
+
 def test_a_program_is_told_the_folder_the_kind_and_the_next_steps(new: Callable[..., Done]) -> None:
     answer = json.loads(new("my-demo", "--kind", "tool", "--dir", "work", "--json").stdout)
     assert (answer["folder"], answer["kind"]) == ("work/agentm-my-demo", "tool")

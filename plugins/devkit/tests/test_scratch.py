@@ -195,3 +195,14 @@ def test_a_home_for_tests_has_a_store_and_a_project(tmp_path: Path) -> None:
     assert home.store().read(Locator("personal/facts/tea.md")) == "Tea.\n"
     assert home.project() == home.work
     assert home.device.project(str(home.work)).slug == "demo"
+
+
+def test_a_command_in_a_home_for_tests_gets_what_it_is_given(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    home.project()
+    home.environ["AGENTM_PATIENCE"] = "60"
+    assert home.run("state", "write", "PLAN.md", given="# Plan é\n").returncode == 0
+    assert home.run("state", "read", "PLAN.md", AGENTM_DEBUG="1").stdout == "# Plan é\n"
+    assert home.answer("config", "list")["schema"] == 1
+    with pytest.raises(AssertionError, match="error: "):
+        home.answer("state", "read", "NONE.md")

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 from import_home import CHANGED, Home, read_source, write_source
 
+from agentm_import.contract import known_format, note_format
 from agentm_import.items import Item, Skipped
+from agentm_import.source_files import is_in_store
 from agentm_import.sources._common import moment
 from agentm_import.yaml_text import NotYaml, mapping
+from agentm_kernel.plugin import FileStore, Locator, PluginError
 
 
 def test_front_matter_of_exactly_the_longest_kind_is_read() -> None:
@@ -59,3 +65,57 @@ def test_instructions_that_cannot_be_read_are_named_as_they_would_have_been(home
     place, why = f"{home.project}/CLAUDE.md", "not UTF-8 (line 1)"
     assert read_source(home, "claude-code") == {"CLAUDE.md": Skipped("CLAUDE.md", why)}
     assert read_source(home, "claude-code", home.project) == {place: Skipped(place, why)}
+
+
+@pytest.mark.parametrize(("more", "project"), [(0, "/gadgets"), (1, None)])
+def test_the_beginning_of_a_transcript_says_which_folder_its_project_is(
+    home: Home, more: int, project: str | None
+) -> None:
+    said = '{"cwd": "/gadgets"}'
+    text = "x" * (262_144 - len(said) - 1 + more) + "\n" + said
+    root = write_source(home.path / "w", {"s.jsonl": text, "memory/tea.md": "Tea.\n"})
+    (item,) = read_source(home, "claude-code", root / "memory").values()
+    assert isinstance(item, Item)
+    assert item.project == project
+
+
+def test_the_newest_transcripts_are_asked_and_no_more_than_five(home: Home) -> None:
+    files = {f"{number}.jsonl": "{}\n" for number in range(5)}
+    root = write_source(home.path / "w", {**files, "old.jsonl": '{"cwd": "/old"}\n', "memory/tea.md": "Tea.\n"})
+    os.utime(root / "old.jsonl", (1, 1))
+
+    def project() -> str | None:
+        (item,) = read_source(home, "claude-code", root / "memory").values()
+        assert isinstance(item, Item)
+        return item.project
+
+    assert project() is None
+    (root / "4.jsonl").unlink()
+    assert project() == "/old"
+    (root / "0.jsonl").write_text('{"cwd": "relative"}\n{"cwd": 3}\n["cwd"]\n{"cwd": "/new"}\n')
+    assert project() == "/new"
+
+
+@pytest.mark.parametrize(
+    ("path", "is_in"),
+    [
+        ("store/personal/facts/tea.md", True),
+        ("store/personal", True),
+        ("store/projects/widgets", True),
+        ("store/_meta", True),
+        ("store/other/tea.md", False),
+        ("store", False),
+        ("personal/facts", False),
+    ],
+)
+def test_what_lies_in_a_store_is_known_by_the_folders_above_it(tmp_path: Path, path: str, is_in: bool) -> None:
+    FileStore(tmp_path / "store", create_root=True).write(Locator("_meta/store.json"), "{}")
+    assert is_in_store(str(tmp_path / path)) is is_in
+
+
+def test_without_a_plugin_that_knows_notes_nothing_is_imported(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    device = home.device()
+    monkeypatch.setattr(type(device.plugins), "of", lambda self, group: [])
+    with pytest.raises(PluginError, match="^no plugin says what a note looks like"):
+        note_format(device)
+    assert known_format(device) is None

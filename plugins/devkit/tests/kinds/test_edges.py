@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from types import ModuleType, SimpleNamespace
@@ -64,6 +65,21 @@ def test_the_limit_of_a_host_is_sane(told: Told, limit: object, outcome: str) ->
     assert told.result("host", "adapter_has_a_limit", adapter(limit=limit)).outcome == outcome
 
 
+@pytest.mark.parametrize(
+    ("hooks", "saying"),
+    [
+        ({"session-start": "onStart"}, ""),
+        ({"session-start": ""}, "what the host calls session-start is ''"),
+        ({"turn-end": 3}, "what the host calls turn-end is 3"),
+        ({"sunrise": "onSunrise"}, "there is no event 'sunrise'; events are session-start, prompt, "),
+    ],
+)
+def test_an_adapter_has_a_name_for_each_event_that_there_is(told: Told, hooks: Any, saying: str) -> None:
+    result = told.result("host", "adapter_knows_its_events", adapter(hooks=hooks))
+    assert result.outcome == ("failed" if saying else "passed")
+    assert saying in result.detail
+
+
 def test_what_an_adapter_says_nothing_about_and_what_is_not_installed_is_not_asked(
     told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +132,7 @@ def test_a_tool_has_a_name_that_every_host_takes(told: Told, letters: str, outco
         ({"type": ["string", "text"]}, "failed"),
         ({"type": "text"}, "failed"),
         ({}, "failed"),
+        ({"type": "string", "default": object()}, "failed"),
     ],
 )
 def test_an_argument_of_a_tool_has_types_of_json(told: Told, schema: dict[str, object], outcome: str) -> None:
@@ -208,6 +225,25 @@ def test_an_importer_yields_a_body_or_a_reason(told: Told, item: Any, outcome: s
     assert told.result("importer", "importer_yields_items", Importer(item)).outcome == outcome
 
 
+def test_an_importer_meets_files_that_it_can_do_little_with(told: Told) -> None:
+    met: dict[str, bytes] = {}
+
+    class Curious(Importer):
+        def read(self, path: str, device: Any) -> Any:
+            for name in os.listdir(path):
+                with open(os.path.join(path, name), "rb") as file:
+                    met[name] = file.read()
+            return []
+
+    assert told.result("importer", "importer_yields_items", Curious()).outcome == "passed"
+    assert met["empty.md"] == b""
+    with pytest.raises(UnicodeDecodeError):
+        met["not-utf8.md"].decode()
+    with pytest.raises(ValueError, match="property name"):
+        json.loads(met["broken.json"])
+    assert met["binary.db"].startswith(b"\x00")
+
+
 def test_the_same_origins_in_another_order_are_not_the_same(told: Told) -> None:
     class Turning(Importer):
         def read(self, path: str, device: Any) -> Any:
@@ -293,3 +329,12 @@ def test_each_check_has_a_home_of_its_own_that_is_thrown_away_whatever_came_of_i
         assert result.detail.startswith("It is sound; but the plugin raised the untyped KeyError")
         assert "test_edges.py" in result.where
         assert result.seconds < 20
+
+
+def test_a_plugin_that_removes_its_home_itself_has_nothing_held_against_it() -> None:
+    @plugin_check("some")
+    def check_away(specimen: Specimen) -> None:
+        """It goes."""
+        os.rmdir(specimen.home)
+
+    assert run_checks([check_away], RECORD, {}).ok

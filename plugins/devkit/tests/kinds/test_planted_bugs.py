@@ -191,6 +191,10 @@ def keeping(self: Any, place: Any) -> list[Change]:
     return [change]
 
 
+def refusing(self: Any, place: Any) -> list[Change]:
+    raise AgentmError("there is no way")
+
+
 def loose_event(name, payload, context):
     return payload["session_id"]
 
@@ -227,6 +231,12 @@ BROKEN = {
         adapter(changes=keeping),
         "connecting_can_be_undone",
         "settings.json.bak' was not what it was before",
+    ),
+    "adapter-that-cannot-be-connected": (
+        "host",
+        adapter(changes=refusing),
+        "connecting_can_be_undone",
+        "there is no way",
     ),
     "adapter-without-envelope": (
         "host",

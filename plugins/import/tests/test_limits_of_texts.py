@@ -6,14 +6,17 @@ import os
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from import_home import CHANGED, Home, read_source, write_source
 
+from agentm_import.command_export import command
 from agentm_import.contract import known_format, note_format
+from agentm_import.importing import Import
 from agentm_import.items import Item, Skipped
 from agentm_import.source_files import is_in_store
 from agentm_import.sources._common import moment
 from agentm_import.yaml_text import NotYaml, mapping
-from agentm_kernel.plugin import FileStore, Locator, PluginError
+from agentm_kernel.plugin import AgentmError, FileStore, Locator, PluginError
 
 
 def test_front_matter_of_exactly_the_longest_kind_is_read() -> None:
@@ -119,3 +122,44 @@ def test_without_a_plugin_that_knows_notes_nothing_is_imported(home: Home, monke
     with pytest.raises(PluginError, match="^no plugin says what a note looks like"):
         note_format(device)
     assert known_format(device) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("markdown", "there is no such folder"),
+        ("okf", "there is no such folder"),
+        ("obsidian", "it is no Obsidian vault: it has no folder .obsidian"),
+        ("server-memory", "no file was found"),
+    ],
+)
+def test_a_source_that_is_nowhere_is_called_by_its_name_and_one_that_was_given_by_its_path(
+    home: Home, source: str, why: str
+) -> None:
+    with pytest.raises(AgentmError) as told:
+        read_source(home, source)
+    assert told.value.message == f"{source}: {why}"
+    missing = str(home.path / "none")
+    with pytest.raises(AgentmError) as told:
+        read_source(home, source, missing)
+    assert told.value.message.startswith(f"{missing}: ")
+
+
+def test_a_project_that_nobody_knows_keeps_its_name_only_if_that_is_said(home: Home) -> None:
+    root = write_source(home.path / "w", {"s.jsonl": '{"cwd": "/gadgets"}', "memory/tea.md": "Tea.\n"})
+    device = home.device()
+    (unknown,) = Import(device, "claude-code", str(root / "memory")).plan.steps
+    assert (unknown.action, unknown.is_problem) == ("skip", True)
+    (kept,) = Import(device, "claude-code", str(root / "memory"), keep_names=True).plan.steps
+    assert (kept.action, kept.key) == ("create", "projects/gadgets/facts/tea.md")
+
+
+@pytest.mark.parametrize(("form", "is_refused"), [("okf", True), ("markdown", True), ("codex", False)])
+def test_only_a_folder_that_another_program_writes_too_may_hold_something_else(
+    home: Home, tmp_path: Path, form: str, is_refused: bool
+) -> None:
+    folder = write_source(tmp_path / "out", {"theirs.txt": "x"})
+    done = CliRunner().invoke(command, [form, str(folder)])
+    assert (done.exit_code == 0) is not is_refused
+    if is_refused:
+        assert "is not empty and holds no export of agentm; nothing was written" in str(done.exception)

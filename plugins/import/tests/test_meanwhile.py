@@ -146,3 +146,16 @@ def test_a_file_of_a_name_that_is_taken_gets_the_next_free_one(number, name):
     merge_projects(store, "widgets", "gadgets")
     assert store.read(THERE) == "gadgets\n"
     assert store.read(THERE.parent.child(name)) == "widgets\n"
+
+
+@pytest.mark.parametrize("with_state", [True, False])
+def test_the_record_of_a_project_stays_and_its_plans_go_with_the_notes_or_by_themselves(move, with_state):
+    folder = Locator("projects/widgets")
+    others = [
+        folder.child(*name.split("/")) for name in ("_harness/PLAN.md", "_harness/old/PLAN.md", "_project.json")
+    ]
+    for file in others:
+        move.source.write(file, "{}")
+    kept = Move(move.source, folder, move.target, Locator("projects/gadgets"), with_state=with_state)
+    assert sorted(kept.files()) == sorted([HERE, others[1], *([others[0]] if with_state else [])])
+    assert kept.goes_to(HERE) == THERE

@@ -85,7 +85,7 @@ def test_what_an_adapter_says_nothing_about_and_what_is_not_installed_is_not_ask
 ) -> None:
     silent = told.result("host", "adapter_answers_where_the_host_never_ran", adapter())
     assert (silent.outcome, silent.detail) == ("skipped", "it says nothing about the host's files")
-    monkeypatch.setattr("agentm_devkit.kinds.connected_home._COMMANDS", "agentm.none")
+    monkeypatch.setattr("agentm_devkit.kinds.connected_home._COMMANDS", "agentm.importers")
     alone = told.result("host", "connecting_can_be_undone", adapter())
     assert (alone.outcome, alone.detail) == ("skipped", "agentm-hosts, which connects hosts, is not installed")
     plain = told.result("host", "envelope_is_one_answer", adapter(envelope=lambda call, text: text))

@@ -208,9 +208,15 @@ class Loud(click.Command):
         return super().get_help(ctx)
 
 
+class Failing(click.Command):
+    def get_help(self, ctx: click.Context) -> str:
+        click.echo("oh")
+        ctx.exit(3)
+
+
 class Mute(click.Command):
     def get_help(self, ctx: click.Context) -> str:
-        ctx.exit(3)
+        return ""
 
 
 BROKEN = {
@@ -222,9 +228,15 @@ BROKEN = {
     ),
     "command-that-fails-at-help": (
         "command",
+        Failing("planted", help="Count the notes of the selected store."),
+        "command_changes_nothing_for_help",
+        "it exited 3 and said 'oh",
+    ),
+    "command-that-says-nothing-for-help": (
+        "command",
         Mute("planted", help="Count the notes of the selected store."),
         "command_changes_nothing_for_help",
-        "it exited 3 and said ''",
+        "it exited 0 and said",
     ),
     "adapter-that-keeps-a-copy-of-what-the-user-had": (
         "host",

@@ -129,6 +129,7 @@ def test_a_tool_has_a_name_that_every_host_takes(told: Told, letters: str, outco
         ({"type": "string"}, "passed"),
         ({"type": ["string", "null"]}, "passed"),
         ({"enum": ["a"]}, "passed"),
+        ({"type": ["string", "number", "integer", "boolean", "array", "object", "null"]}, "passed"),
         ({"type": ["string", "text"]}, "failed"),
         ({"type": "text"}, "failed"),
         ({}, "failed"),

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import sys
 import time
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import pytest
@@ -22,9 +23,6 @@ from agentm_kernel.plugin import AgentmError, Device, DoctorRow, PluginRecord, S
 pytest.importorskip("agentm_hosts", reason="adapters derive from a class of agentm-hosts")
 from agentm_hosts.adapter import HostAdapter
 from agentm_hosts.place import SET, Change, Entry
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GROUPS = {
     "host": "agentm.hosts",
@@ -185,9 +183,9 @@ def littering(self: Any, place: Any) -> list[Change]:
 def keeping(self: Any, place: Any) -> list[Change]:
     """A copy of what the user had, which nobody takes away again."""
     (change,) = Adapter.changes(self, place)
-    if os.path.exists(change.path) and os.path.getsize(change.path):
-        with open(f"{change.path}.bak", "w") as file:
-            file.write("mine")
+    file = Path(change.path)
+    if file.exists() and "mine" in file.read_text():
+        file.with_name("settings.json.bak").write_text("mine")
     return [change]
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentm_kernel.plugin import Device, InvalidContentError, ToolCall, content_hash
+from agentm_kernel.plugin import Device, InvalidContentError, InvalidLocatorError, ToolCall, content_hash
 from agentm_mcp import channel as channel_module
+from agentm_mcp.adapters.names import name_of, segment_of
 from agentm_mcp.channel import LONGEST, Channel, TooLong
 from agentm_mcp.state_tools import PLAN_READ, PROGRESS_APPEND
 
@@ -173,3 +174,24 @@ def test_reading_a_plan_only_reads_and_a_line_of_progress_is_needed() -> None:
     assert (PLAN_READ.only_reads, PROGRESS_APPEND.only_reads) == (True, False)
     assert (PLAN_READ.required, PROGRESS_APPEND.required) == ((), ("text",))
     assert PROGRESS_APPEND.parameters["text"] == {"type": "string", "minLength": 1}
+
+
+def test_a_segment_that_stands_for_no_name_is_not_taken_for_one() -> None:
+    assert name_of(segment_of("Tee & Kaffee é")) == "Tee & Kaffee é"
+    with pytest.raises(UnicodeDecodeError):
+        name_of("%ff")
+    for wrong in ("", "\ud800"):
+        with pytest.raises(InvalidLocatorError):
+            segment_of(wrong)
+
+
+@pytest.mark.parametrize(("name", "segment"), [("com9", "%63%6f%6d%39"), ("com10", "com10"), ("nul", "%6e%75%6c")])
+def test_a_name_that_some_systems_keep_for_devices_is_spelled_otherwise(name: str, segment: str) -> None:
+    assert segment_of(name) == segment
+
+
+def test_a_name_of_a_hundred_and_fifty_letters_can_be_read_and_a_longer_one_is_hashed() -> None:
+    assert segment_of("a" * 150) == "a" * 150
+    assert segment_of("a" * 151) == "%%" + content_hash("a" * 151)
+    assert segment_of("é" * 25) == "%c3%a9" * 25
+    assert segment_of("é" * 26).startswith("%%")

@@ -80,6 +80,11 @@ def test_an_adapter_has_a_name_for_each_event_that_there_is(told: Told, hooks: A
     assert saying in result.detail
 
 
+def test_what_is_no_adapter_is_not_connected(told: Told) -> None:
+    result = told.result("host", "connecting_can_be_undone", adapter(sent=None, read=3))
+    assert result.detail.endswith("; but planted_edge:PLUGIN has no method `read`, `sent`")
+
+
 def test_what_an_adapter_says_nothing_about_and_what_is_not_installed_is_not_asked(
     told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
+from agentm_checkpoint.car import encode_frame, encode_header, frames, read_varint
+from agentm_checkpoint.cids import decode_node, raw_cid
 from agentm_checkpoint.comparing import Difference, changed_lines, changed_sections, compare, describe_changes
 from agentm_checkpoint.directories import folder_of, history_folder, image_path, store_folder, store_id
 from agentm_checkpoint.doctor import _guard_row
 from agentm_checkpoint.events import _age
 from agentm_checkpoint.patterns import Patterns
+from agentm_checkpoint.sections import split
 from agentm_checkpoint.settings import Settings
 from agentm_checkpoint.texts import agentm_of, counted, visible
 from agentm_devkit.conformance.memory import MemoryBackend
@@ -211,3 +214,73 @@ def test_what_was_never_looked_at_was_so_for_ever_and_what_is_to_come_as_well(tm
     assert 0 <= _age(str(file)) < 3_600
     os.utime(file, (4_000_000_000, 4_000_000_000))
     assert _age(str(file)) == float("inf")
+
+
+# ------------------------------------------------------------------------------------------------ archives
+
+
+@pytest.mark.parametrize("size", [0, 1, 91, 92, 127, 128, 16_347, 16_348, 300_000])
+def test_a_frame_of_any_size_is_read_as_it_was_written(size: int) -> None:
+    blocks = [b"x" * size, b"y"]
+    data = b"".join(encode_frame(raw_cid(block), block) for block in blocks)
+    found = [(cid, data[begin:end]) for cid, begin, end in frames(data, 0)]
+    assert found == [(raw_cid(block), block) for block in blocks]
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        b"\x05short",
+        b"\x40" + raw_cid(b"x") + b"too little",
+        b"\x30" + b"z" * 48,
+        b"\xff\xff\xff\xff\xff",
+        b"\xff",
+    ],
+    ids=["no room for an id", "cut off", "no id of ours", "no length", "half a length"],
+)
+def test_what_is_no_whole_frame_ends_the_reading(damaged: bytes) -> None:
+    whole = encode_frame(raw_cid(b"one"), b"one")
+    assert [data[0] for data in frames(whole + damaged, 0)] == [raw_cid(b"one")]
+
+
+def test_an_archive_says_its_version_and_its_roots() -> None:
+    header = encode_header([raw_cid(b"root")])
+    size, begin = read_varint(header, 0) or (0, 0)
+    assert len(header) == begin + size
+    assert decode_node(header[begin:]) == {"roots": [raw_cid(b"root")], "version": 1}
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b"\x00", (0, 1)),
+        (b"\x7f", (127, 1)),
+        (b"\x80\x01", (128, 2)),
+        (b"\xff\xff\xff\x7f", (268_435_455, 4)),
+        (b"\xff\xff\xff\xff\x01", None),
+        (b"\x80", None),
+        (b"", None),
+    ],
+)
+def test_a_length_has_at_most_four_bytes(data: bytes, found: tuple[int, int] | None) -> None:
+    assert read_varint(data, 0) == found
+
+
+# ------------------------------------------------------------------------------------------------ sections
+
+
+@pytest.mark.parametrize(
+    ("note", "labels"),
+    [
+        (b"---\n---\n# A\n", ["the front matter", "the section 'A'"]),
+        (b"---\na: b\n...\n# A\n", ["the front matter", "the section 'A'"]),
+        (b"```\n```\n# A\n", ["code block 1", "the section 'A'"]),
+        (b"```\n# no heading\n```\n# A\n", ["code block 1", "the section 'A'"]),
+        (b"~~~~\n~~~\n# no heading\n~~~~\n# A\n", ["code block 1", "the section 'A'"]),
+    ],
+)
+def test_front_matter_and_fences_end_on_the_first_line_that_ends_them(note: bytes, labels: list[str]) -> None:
+    found = split(note)
+    assert len(found) == len(labels)
+    assert found[-1].label == labels[-1]
+    assert b"".join(section.data for section in found) == note

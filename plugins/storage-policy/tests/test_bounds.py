@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import json
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from agentm_devkit.conformance.memory import MemoryBackend
-from agentm_kernel.plugin import Locator, Opening
+from agentm_kernel.plugin import Locator, Opening, StorageReadOnlyError
+from agentm_storage_policy import audit
+from agentm_storage_policy.crossing import may_cross
 from agentm_storage_policy.gate import AccessRules
+from agentm_storage_policy.grants import COMMIT, PUSH, SWAP_PROVIDER, WRITE
 from agentm_storage_policy.parse import examine_bytes
 from agentm_storage_policy.reading.yaml_text import MAX_DEPTH, MAX_DIGITS, MAX_NODES, UnreadableYaml, read_yaml
 from agentm_storage_policy.store import PolicyStore
@@ -137,3 +144,93 @@ def test_what_is_refused_has_not_begun(verb: str, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(PermissionError):
         act()
     assert begun == []
+
+
+# ------------------------------------------------------------------------------------------------ asking, recording
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Any:
+    opening = Opening(state_dir=str(tmp_path))
+    return SimpleNamespace(shared=("/shared",), opening=opening, actor=SimpleNamespace(user="ana"))
+
+
+def recorded(tmp_path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_allowed"),
+    [("y\n", True), (" YES \n", True), ("n\n", False), ("\n", False), ("", False), ("yesterday\n", False)],
+)
+def test_only_yes_lets_a_policy_read_in_another_workspace(
+    host: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, is_allowed: bool
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal(answer))
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    assert may_cross(host, "/a/mine", "/b/theirs\x07", "./x.md") is is_allowed
+    asked = sys.stderr.getvalue()  # type: ignore[attr-defined]
+    assert asked == "The policy of 'mine' refers to another workspace: /b/theirs\ufffd\nAllow it? [y/N] "
+    (line,) = recorded(tmp_path)
+    assert line["event"] == f"storage.ref.cross-workspace{'' if is_allowed else '.denied'}"
+    assert (line["actor"], line["decided_by"]) == ("ana", "operator")
+
+
+def test_nobody_is_asked_who_is_not_there_or_only_reads_or_has_said_so_before(
+    host: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for stdin, stderr in ((io.StringIO("y\n"), Terminal()), (Terminal("y\n"), io.StringIO())):
+        monkeypatch.setattr(sys, "stdin", stdin)
+        monkeypatch.setattr(sys, "stderr", stderr)
+        assert not may_cross(host, "/a", "/b", "./x.md")
+        assert stderr.getvalue() == ""
+    assert may_cross(host, "/a", "/shared", "./x.md")
+    assert recorded(tmp_path)[-1]["decided_by"] == "plugins.policy.shared"
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    host.opening = Opening(state_dir=str(tmp_path), read_only=True)
+    assert not may_cross(host, "/a", "/b", "./x.md")
+
+
+def test_the_audit_log_is_private_readable_and_says_it_even_of_half_a_letter(host: Any, tmp_path: Path) -> None:
+    audit.record(host.opening, "x", {"name": "é", "half": "\ud800", "path": Path("/a")})
+    text = (tmp_path / "audit.jsonl").read_bytes()
+    assert b'"name": "\xc3\xa9"' in text
+    assert b'"half": "\\ud800"' in text
+    assert b'"path": "/a"' in text
+    assert (tmp_path / "audit.jsonl").stat().st_mode & 0o777 == 0o600
+    reading = Opening(state_dir=str(tmp_path / "none"), read_only=True)
+    audit.record(reading, "y", {})
+    assert not (tmp_path / "none").exists()
+    audit.record(reading, "y", {}, always=True)
+    assert (tmp_path / "none" / "audit.jsonl").exists()
+
+
+def test_without_a_policy_only_the_change_of_a_store_is_recorded(tmp_path: Path) -> None:
+    rules = AccessRules("p", False, None, Opening(state_dir=str(tmp_path)))
+    rules.require(WRITE, Locator("a.md"))
+    rules.require_step(PUSH)
+    assert not (tmp_path / "audit.jsonl").exists()
+    rules.require_step(SWAP_PROVIDER)
+    (line,) = recorded(tmp_path)
+    assert (line["allowed"], line["reason"], line["action"], line["storage"]) == (
+        True,
+        "no-policy",
+        SWAP_PROVIDER,
+        "p",
+    )
+
+
+@pytest.mark.parametrize(("action", "is_refused"), [(PUSH, True), (COMMIT, True), (SWAP_PROVIDER, False)])
+def test_what_is_read_only_sends_nothing_and_may_be_left(tmp_path: Path, action: str, is_refused: bool) -> None:
+    rules = AccessRules("p", True, None, Opening(state_dir=str(tmp_path)))
+    if is_refused:
+        with pytest.raises(StorageReadOnlyError, match="nothing was sent: the policy p declares the store read-only"):
+            rules.require_step(action)
+    else:
+        rules.require_step(action)
